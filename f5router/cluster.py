@@ -1,0 +1,135 @@
+"""What the router knows of the cluster: frozen values decoded from the Kubernetes API.
+
+A resourceVersion is not part of a value: two readings of an object are equal when nothing that
+the router serves has changed, so the router's own status writes are no change.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Key(NamedTuple):
+    """Namespace and name of an object; namespace is "" for cluster-wide kinds."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class RouteTLS:
+    """spec.tls, as written; nothing is validated or defaulted here."""
+
+    termination: str = ""
+    insecure_policy: str = ""
+    """insecureEdgeTerminationPolicy: "", None, Allow or Redirect."""
+    certificate: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
+    ca_certificate: str = field(default="", repr=False)
+    destination_ca_certificate: str = field(default="", repr=False)
+    external_certificate: str = ""
+    """Name of a Secret; "" without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An OpenShift Route."""
+
+    key: Key
+    uid: str = ""
+    created: str = ""
+    """creationTimestamp, RFC 3339 in UTC: sorts as text."""
+    host: str = ""
+    """spec.host as written."""
+    path: str = ""
+    service: str = ""
+    """spec.to.name."""
+    service_kind: str = "Service"
+    weight: int | None = None
+    alternate_services: tuple[str, ...] = ()
+    target_port: str = ""
+    """spec.port.targetPort, number or name, as text; "" without one."""
+    tls: RouteTLS | None = None
+    wildcard_policy: str = "None"
+    annotations: tuple[tuple[str, str], ...] = ()
+    resource_version: str = field(default="", compare=False, repr=False)
+    status_ingress: tuple[Mapping, ...] = field(default=(), compare=False, repr=False, hash=False)
+    """status.ingress as plain JSON objects, other routers' entries too."""
+
+    @property
+    def age(self) -> tuple[str, str]:
+        """Smaller is older. Source: haproxy-parity.md 3.2."""
+        return (self.created, self.uid)
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePort:
+    """A port of a Service."""
+
+    name: str
+    port: int
+    protocol: str = "TCP"
+    target_port: str = ""
+    node_port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A Service; its members come from its endpoints."""
+
+    key: Key
+    ports: tuple[ServicePort, ...] = ()
+    cluster_ip: str = ""
+    annotations: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class EndpointPort:
+    """A port that every address of the same EndpointSlice serves."""
+
+    name: str
+    port: int
+    protocol: str = "TCP"
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSlice:
+    """Ready addresses of a Service: an EndpointSlice, or one subset of an Endpoints object.
+
+    An Endpoints object with several subsets becomes several of these, named <name>/<number>.
+    """
+
+    key: Key
+    service: str
+    """Name of the Service, in the same namespace."""
+    addresses: frozenset[str] = frozenset()
+    """Ready IPv4 and IPv6 addresses, in canonical text form."""
+    ports: tuple[EndpointPort, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A Kubernetes Node."""
+
+    key: Key
+    uid: str = ""
+    internal_ips: tuple[str, ...] = ()
+    """status.addresses of type InternalIP, in order."""
+    ready: bool = True
+    unschedulable: bool = False
+    labels: tuple[tuple[str, str], ...] = ()
+    pod_cidrs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSnapshot:
+    """One consistent view of the cluster. The mappings must not change while it is used."""
+
+    routes: Mapping[Key, Route] = field(default_factory=dict)
+    services: Mapping[Key, Service] = field(default_factory=dict)
+    slices: Mapping[Key, Mapping[Key, EndpointSlice]] = field(default_factory=dict)
+    """By the key of the Service, then by the key of the slice."""
+    nodes: Mapping[Key, Node] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""BIG-IP I/O over iControl REST and SSH."""

@@ -1,0 +1,1 @@
+"""Kubernetes I/O: list and watch, status patches."""
