@@ -133,3 +133,19 @@ class ClusterSnapshot:
     slices: Mapping[Key, Mapping[Key, EndpointSlice]] = field(default_factory=dict)
     """By the key of the Service, then by the key of the slice."""
     nodes: Mapping[Key, Node] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What changed since the last Delta: the new value by key, or None for what is gone.
+
+    Only values that differ (`==`) from the last ones are in it. The first Delta holds everything.
+    """
+
+    routes: Mapping[Key, Route | None] = field(default_factory=dict)
+    services: Mapping[Key, Service | None] = field(default_factory=dict)
+    slices: Mapping[Key, EndpointSlice | None] = field(default_factory=dict)
+    nodes: Mapping[Key, Node | None] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.routes or self.services or self.slices or self.nodes)
