@@ -9,8 +9,10 @@ RouterError
  |   +- KubeConflict       409 on a write
  |   +- KubeGone           410: list again
  |   +- KubeNotFound       404 on one object
+ |   +- KubeRefused        400, 422 and other 4xx: the same request would fail again
  +- BigIPError             the BIG-IP
      +- Unreachable        no reply; a write may or may not have been done
+     |   +- Untrusted      its TLS certificate: repeating does not help
      +- NotReady           daemons are starting; proves nothing about objects
      +- Busy               an asynchronous task holds the REST worker
      +- DeviceTimeout      the call took over 60 s on the device; it may go on and succeed
@@ -28,18 +30,37 @@ What an operator can do decides the class. Refused blames one object and costs o
 use it; every other BigIPError is about the device and ends the pass.
 """
 
+import html
 import re
+from collections.abc import Iterable
 
 EXCERPT = 256
 """Characters of a reply kept in an exception."""
+
+NO_RIGHT = "01070822"
+"""The role lacks a right on this object; status 400."""
+
+PROVISIONING = "01071003"
+"""A module is being provisioned, the daemons will restart; status 400."""
 
 # Codes with which TMOS refuses to delete what is referenced (bigip-rest.md A2.3, B1).
 IN_USE = frozenset({
     "01070265", "01070083", "01070110", "01070344", "01070320", "01070635", "01071349",
 })
 
-_CODE = re.compile(r"\b([0-9a-f]{8}):\d+:")
-_NOT_REGISTERED = re.compile(r"not registered|RestWorkerUriNotFound|^$")
+# Names and paths that tenants choose are quoted in these texts. So the number counts only at the
+# beginning, and a sentence only before the first quotation mark or parenthesis.
+_CODE = re.compile(r"\s*(?:[A-Za-z ]+:\s*)?([0-9a-f]{8}):\d+:")
+_TIMED_OUT = re.compile(r"[^\"'(]*(?:TimeoutException|AsyncContext timeout)")
+# 11.5 names the worker that it does not (yet) have by the URL behind Apache, later versions by path.
+_NOT_REGISTERED = re.compile(
+    r"$|URI path .*not registered|Public URI path not registered|http://localhost:8100/|[^\"'(]*RestWorkerUriNotFound"
+)
+_TITLE = re.compile(r"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+# A block that was cut at either end is still a secret: up to the text's end, or from its beginning.
+_PEM = re.compile(
+    r"-----BEGIN .*?(?:-----END [^-]*-----|\Z)|\A(?:(?!-----BEGIN ).)*?-----END [^-]*-----", re.DOTALL)
 
 
 class RouterError(Exception):
@@ -94,6 +115,10 @@ class KubeNotFound(KubeError):
     """404: the object is gone."""
 
 
+class KubeRefused(KubeError):
+    """400, 422 and other 4xx: the request is understood and will never succeed."""
+
+
 class BigIPError(RouterError):
     """A request to the BIG-IP that did not succeed.
 
@@ -101,20 +126,25 @@ class BigIPError(RouterError):
         method, path: the request, without host, query or body.
         status: HTTP status, 0 without a reply.
         code: TMOS message number such as "01070265", or "".
-        text: the device's own words, at most 256 characters.
+        text: the device's own words, at most 256 characters; of an HTML page its title.
+        doubtful: this was a write, and it may have been done all the same: read before repeating.
     """
 
-    def __init__(self, method: str = "", path: str = "", text: str = "", *, status: int = 0):
-        self.method, self.path, self.status = method, path, status
-        self.text = " ".join(text.split())[:EXCERPT]
-        found = _CODE.search(text)
-        self.code = found.group(1) if found else ""
+    def __init__(self, method: str = "", path: str = "", text: str = "", *,
+                 status: int = 0, doubtful: bool = False):
+        self.method, self.path, self.status, self.doubtful = method, path, status, doubtful
+        self.text = _excerpt(text)
+        self.code = _code(text)
         request = f"{method} {path}: " if method else ""
         super().__init__(f"{request}{status or ''}{' ' if status else ''}{self.text}")
 
 
 class Unreachable(BigIPError):
-    """No reply; what was sent may have been done."""
+    """No reply. doubtful is False when the request certainly did not reach the device."""
+
+
+class Untrusted(Unreachable):
+    """The device's TLS certificate was refused; nothing was sent."""
 
 
 class NotReady(BigIPError):
@@ -168,36 +198,67 @@ class UploadAuthFailed(UploadError):
     """The device's SSH server refused the user or the key."""
 
 
-def error_for(method: str, path: str, status: int, text: str) -> BigIPError:
+def error_for(method: str, path: str, status: int, text: str, secrets: Iterable[str] = ()) -> BigIPError:
     """The exception for a reply.
 
     Args:
-        status: HTTP status of the reply, 400 or more.
+        status: HTTP status of the reply, 300 or more.
         text: message of the JSON body, or the whole body when it is not JSON.
+        secrets: strings that the exception must not repeat, should the device have echoed them.
     Source: bigip-rest.md A2.2, A2.3, A6. The number before ":3:" and the status decide, the
         sentence only where there is no number.
     """
-    kind = _kind(status, text)
-    if kind is Refused and (code := _CODE.search(text)) and code.group(1) in IN_USE:
-        kind = InUse
+    words = _title(text) if _is_page(text) else text
+    kind = Unsupported if status == 404 and _is_page(text) else _kind(status, words, _code(text))
+    for secret in secrets:  # after the kind is known: a password may be a word of the sentence
+        text = text.replace(secret, "[redacted]")
+    if kind is Unsupported:
+        text = f"{_excerpt(text)}: no iControl REST at this address; TMOS 11.4 or later is needed"
     return kind(method, path, text, status=status)
 
 
-def _kind(status: int, text: str) -> type[BigIPError]:
-    if status in (401, 403):
+def _is_page(text: str) -> bool:
+    """Whether Apache or Jetty answered, not a REST worker."""
+    return text.lstrip().startswith("<")
+
+
+def _title(page: str) -> str:
+    found = _TITLE.search(page)
+    return html.unescape(found.group(1) if found else _TAG.sub(" ", page))
+
+
+def _excerpt(text: str) -> str:
+    """What of a reply is shown: one line, no PEM block, of a page its title."""
+    text = _title(text) if _is_page(text) else text
+    return " ".join(_PEM.sub("[redacted PEM]", text).split())[:EXCERPT]
+
+
+def _code(text: str) -> str:
+    found = _CODE.match(text)
+    return found.group(1) if found else ""
+
+
+def _kind(status: int, text: str, code: str) -> type[BigIPError]:
+    if status < 400:  # a redirect: something else than a BIG-IP answers here
+        return Unsupported
+    if status in (401, 403) or code == NO_RIGHT:
         return AuthFailed
-    if status == 400 and "01070822" in text:  # the role lacks a right on this object
-        return AuthFailed
+    if code:
+        return _numbered(status, code)
     if status == 404:
-        if "<html" in text.lower():
-            return Unsupported
-        return NotReady if _NOT_REGISTERED.search(text) and "01020036" not in text else NotFound
-    if "active asynchronous task" in text:
+        return NotReady if _NOT_REGISTERED.match(text) else NotFound
+    if text.startswith("There is an active asynchronous task"):
         return Busy
-    if "TimeoutException" in text or "AsyncContext timeout" in text:
+    if _TIMED_OUT.match(text):
         return DeviceTimeout
-    if status == 400 and ("can't get object count from mcpd" in text or "01071003" in text):
+    if text.startswith("can't get object count from mcpd"):
         return NotReady
-    if status == 409:
-        return Conflict
-    return NotReady if status >= 500 else Refused
+    return _numbered(status, code)
+
+
+def _numbered(status: int, code: str) -> type[BigIPError]:
+    if code == PROVISIONING or status >= 500:
+        return NotReady
+    if code in IN_USE:
+        return InUse
+    return {404: NotFound, 409: Conflict}.get(status, Refused)
