@@ -1,0 +1,418 @@
+"""The running router: threads that watch, one thread that reconciles.
+
+`reconcile_once` is the whole pass. The loop around it waits for events (hold-off), for the next
+reading of the device, for retries, and saves the device's configuration when changes have settled.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import tabulate
+
+from f5router.bigip import Object
+from f5router.config import Config
+from f5router.errors import AuthFailed, BigIPError, Unsupported
+from f5router.icontrol.client import Client, ClientSettings
+from f5router.icontrol.device import Device
+from f5router.icontrol.files import FileWriter
+from f5router.icontrol.upload import SSHSettings, SSHUploader
+from f5router.incremental import Engine
+from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.watch import Cluster
+from f5router.kube.write import EventWriter, StatusWriter
+from f5router.plan import Change, Plan
+from f5router.reconcile import Reconciler, Report
+
+log = logging.getLogger(__name__)
+
+SETTLE_S, SETTLE_LIMIT_S = 5.0, 60.0
+"""The configuration is saved so long after the last write, at the latest so long after the first."""
+
+BACK_OFF_FIRST_S, BACK_OFF_MOST_S = 1.0, 60.0
+REFUSED_LOGIN_S = 60.0
+"""Pause after a refused login: accounts are locked after a few."""
+
+ONCE_TRIES = 5
+
+
+def wake_at(first: float, last: float, *, hold_off_s: float, limit_s: float) -> float:
+    """Time of the next pass: hold_off_s after the last event, at most limit_s after the first.
+
+    Args: first, last: monotonic seconds of the oldest and newest unhandled event.
+    Raises: ValueError: limit_s is below hold_off_s.
+    Source: Contour's hold-off timer.
+    """
+    if limit_s < hold_off_s:
+        raise ValueError(f"{limit_s=} is below {hold_off_s=}")
+    return min(last + hold_off_s, first + limit_s)
+
+
+class Events:
+    """Remembers that something changed, and wakes the loop. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock = clock
+        self._condition = threading.Condition()
+        self._first: float | None = None
+        self._last = 0.0
+
+    def notify(self) -> None:
+        """Something changed."""
+        with self._condition:
+            self._last = self._clock()
+            if self._first is None:
+                self._first = self._last
+            self._condition.notify_all()
+
+    def wake(self) -> None:
+        """End a wait without an event."""
+        with self._condition:
+            self._condition.notify_all()
+
+    def take(self) -> None:
+        """The events so far are about to be handled."""
+        with self._condition:
+            self._first = None
+
+    def due(self, *, hold_off_s: float, limit_s: float) -> float | None:
+        """When the events so far should be handled; None without events."""
+        with self._condition:
+            if self._first is None:
+                return None
+            return wake_at(self._first, self._last, hold_off_s=hold_off_s, limit_s=limit_s)
+
+    def wait(self, until: float | None) -> None:
+        """Wait for the next event, at most until a monotonic time."""
+        with self._condition:
+            timeout = None if until is None else max(0.0, until - self._clock())
+            if timeout != 0.0:
+                self._condition.wait(timeout)
+
+
+class Controller:
+    """One router on one BIG-IP."""
+
+    def __init__(
+        self, config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
+        warnings: EventWriter, events: Events, *, clock: Callable[[], float] = time.monotonic,
+    ):
+        self._config = config
+        self._cluster = cluster
+        self._reconciler = reconciler
+        self._statuses = statuses
+        self._warnings = warnings
+        self._events = events
+        self._clock = clock
+        self._observed_at = float("-inf")
+        self._blocked_until = 0.0
+        self._failures = 0
+        self._first_write: float | None = None
+        self._last_write = 0.0
+        self._warned: dict = {}
+        self._problems: tuple[str, ...] = ()
+        self.on_change: Callable[[Change], None] = lambda change: None
+        """Called for each confirmed write."""
+
+    # --- the pass ------------------------------------------------------------------------
+
+    def reconcile_once(self) -> Report:
+        """Bring the BIG-IP in step with the cluster as it is known now. Raises: BigIPError."""
+        self._events.take()
+        self._reconciler.apply(self._cluster.drain())
+        full = self._observation_due()
+        if full:
+            self._reconciler.device.observe()
+            self._observed_at = self._clock()
+        report = self._reconciler.run(full=full, on_change=self._wrote)
+        self._tell(report)
+        if report.outcome.done or report.outcome.failed:
+            log.info("reconciled", extra={
+                "writes": len(report.outcome.done), "refused": len(report.outcome.failed),
+                "withheld": len(report.outcome.withheld), "full": full,
+            })
+        return report
+
+    def _observation_due(self) -> bool:
+        period = self._config.observe_interval_s
+        return self._reconciler.needs_observation() or self._clock() >= self._observed_at + period
+
+    def _wrote(self, change: Change) -> None:
+        self._last_write = self._clock()
+        if self._first_write is None:
+            self._first_write = self._last_write
+        self.on_change(change)
+
+    def _tell(self, report: Report) -> None:
+        for key, verdict in report.verdicts.items():
+            route = self._reconciler.engine.route(key)
+            self._statuses.submit(key, route.uid, verdict, route.host)
+            if not verdict.admitted:
+                self._warn(key, verdict.reason, (verdict.message,))
+        for key, texts in report.warnings.items():
+            self._warn(key, "Warning", texts)
+        for key in list(self._warned):
+            if key[0] not in self._reconciler.engine.routes():
+                del self._warned[key]
+
+    def _warn(self, key, reason: str, texts: tuple[str, ...]) -> None:
+        """Once per text and Route, in the log and as an Event."""
+        if self._warned.get((key, reason), ()) == texts:
+            return
+        self._warned[(key, reason)] = texts
+        route = self._reconciler.engine.route(key)
+        for text in texts:
+            log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
+            self._warnings.warn(route, reason, text)
+
+    # --- the loop ------------------------------------------------------------------------
+
+    def run(self, stop: threading.Event) -> None:
+        """Reconcile until told to stop; what is on the BIG-IP stays and goes on serving."""
+        while not stop.is_set():
+            if not self._cluster.synced():
+                self._report_problems()
+                self._events.wait(self._clock() + 1.0)
+                continue
+            self._events.wait(self._next())
+            if stop.is_set():
+                break
+            now = self._clock()
+            if now < self._blocked_until:
+                continue
+            if self._settled(now):
+                self._settle()
+            if self._pass_due(now):
+                self._try_pass()
+        self._settle_at_exit()
+
+    def _pass_due(self, now: float) -> bool:
+        event = self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s)
+        retry = self._reconciler.next_retry()
+        times = [event, retry]
+        return self._observation_due() or any(time_ is not None and time_ <= now for time_ in times)
+
+    def _next(self) -> float | None:
+        """When the loop has something to do, if no event comes."""
+        times = [
+            self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s),
+            self._reconciler.next_retry(),
+            self._observed_at + self._config.observe_interval_s,
+            self._settles_at(),
+            self._clock() if self._reconciler.device.stale else None,
+        ]
+        return max(min(t for t in times if t is not None), self._blocked_until)
+
+    def _try_pass(self) -> None:
+        try:
+            self.reconcile_once()
+        except BigIPError as exc:
+            self._failures += 1
+            delay = min(BACK_OFF_MOST_S, BACK_OFF_FIRST_S * 2 ** (self._failures - 1))
+            if isinstance(exc, AuthFailed | Unsupported):
+                delay = REFUSED_LOGIN_S
+            self._blocked_until = self._clock() + delay
+            log.error("BIG-IP not programmed", extra={"error": str(exc), "retry_in_s": delay})
+        else:
+            if self._failures:
+                log.info("BIG-IP is programmed again")
+            self._failures, self._blocked_until = 0, 0.0
+
+    def _report_problems(self) -> None:
+        problems = self._cluster.problems()
+        if problems != self._problems:
+            for problem in problems:
+                log.error("cluster", extra={"problem": problem})
+            self._problems = problems
+
+    # --- once ----------------------------------------------------------------------------
+
+    def once(self, stop: threading.Event, *, sync_timeout_s: float = 60.0) -> list[str]:
+        """Converge, tell the statuses, and return why anything is not in step."""
+        deadline = self._clock() + sync_timeout_s
+        while not self._cluster.synced() and self._clock() < deadline and not stop.is_set():
+            self._report_problems()
+            self._events.wait(min(deadline, self._clock() + 1.0))
+        if not self._cluster.synced():
+            return [*self._cluster.problems()] or ["the cluster's objects could not be listed in time"]
+        for attempt in range(ONCE_TRIES):
+            try:
+                report = self.reconcile_once()
+            except (AuthFailed, Unsupported) as exc:
+                return [str(exc)]
+            except BigIPError as exc:
+                log.error("BIG-IP not programmed", extra={"error": str(exc)})
+                if attempt == ONCE_TRIES - 1:
+                    return [str(exc)]
+                stop.wait(BACK_OFF_FIRST_S * 2**attempt)
+                continue
+            if not report.outcome.done or report.outcome.failed:
+                break
+        self._settle()
+        reasons = [f"Route {key}: {why}" for key, why in sorted(self._reconciler.unserved().items())]
+        if not self._statuses.flush(30.0):
+            reasons.append("not every Route status could be written")
+        return reasons
+
+    # --- settling ------------------------------------------------------------------------
+
+    def _settles_at(self) -> float | None:
+        if self._first_write is None:
+            return None
+        return wake_at(self._first_write, self._last_write, hold_off_s=SETTLE_S, limit_s=SETTLE_LIMIT_S)
+
+    def _settled(self, now: float) -> bool:
+        at = self._settles_at()
+        return at is not None and at <= now
+
+    def _settle(self) -> None:
+        """Remove LTM nodes that were left behind, and save the configuration to disk."""
+        if self._first_write is None:
+            return
+        device = self._reconciler.device
+        try:
+            removed = device.remove_orphans()
+            if self._config.save_config:
+                device.save()
+        except BigIPError as exc:
+            log.warning("configuration not saved", extra={"error": str(exc)})
+            self._first_write = self._last_write = self._clock()
+            return
+        self._first_write = None
+        log.info("configuration saved", extra={"nodes_removed": removed})
+
+    def _settle_at_exit(self) -> None:
+        self._settle()
+        self._statuses.flush(5.0)
+
+
+# --- putting it together -----------------------------------------------------------------
+
+
+def build_device(config: Config, stack: ExitStack) -> Device:
+    """The device of a Config; closed with the stack."""
+    bigip = config.bigip
+    client = stack.enter_context(Client(ClientSettings(
+        base_url=bigip.base_url, username=bigip.username, password=bigip.password, verify=bigip.verify,
+        auth=bigip.auth, connect_timeout_s=bigip.connect_timeout_s, timeout_s=bigip.timeout_s,
+        max_in_flight=bigip.max_in_flight,
+    )))
+    uploader = None
+    if config.cert_upload == "ssh":
+        uploader = SSHUploader(SSHSettings(
+            host=bigip.ssh_host, port=config.ssh.port, username=bigip.username,
+            private_key=config.ssh.private_key, known_hosts=config.ssh.known_hosts,
+            host_key_fingerprint=config.ssh.host_key, insecure_host_key=config.ssh.insecure,
+            connect_timeout_s=bigip.connect_timeout_s,
+        ))
+    device = Device(
+        client, FileWriter(client, uploader, sleep=time.sleep), folder=config.folder,
+        http_virtual=config.http_virtual, https_virtual=config.https_virtual,
+        policy_model=config.policy_model, max_in_flight=bigip.max_in_flight,
+    )
+    stack.callback(device.close)
+    return device
+
+
+def build_controller(config: Config, stack: ExitStack) -> Controller:
+    """Everything that runs, started; stopped with the stack."""
+    events = Events(time.monotonic)
+    connection = connect(KubeSettings(
+        kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
+        namespace=config.namespace,
+    ))
+    cluster = Cluster(
+        connection, namespace=config.namespace, use_endpoints=config.watch_endpoints,
+        resync_s=config.resync_s, on_change=events.notify,
+    )
+    device = build_device(config, stack)
+    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
+    statuses = StatusWriter(
+        connection, cluster, router_name=config.router_name,
+        canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
+        enabled=config.update_status,
+    )
+    warnings = EventWriter(connection)
+    for worker in (statuses, warnings, cluster):
+        worker.start()
+        stack.callback(worker.stop)
+    return Controller(config, cluster, reconciler, statuses, warnings, events)
+
+
+def run(config: Config, *, once: bool, stop: threading.Event) -> int:
+    """The command `f5router run`; returns its exit status."""
+    with ExitStack() as stack:
+        controller = build_controller(config, stack)
+        if not once:
+            controller.run(stop)
+            return 0
+        reasons = controller.once(stop)
+        for reason in reasons:
+            log.error("not in step", extra={"reason": reason})
+        return 1 if reasons else 0
+
+
+def plan(config: Config, *, output: str) -> int:
+    """The command `f5router plan`: print what `run` would write; writes nothing."""
+    with ExitStack() as stack:
+        connection = connect(KubeSettings(
+            kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
+            namespace=config.namespace,
+        ))
+        cluster = Cluster(
+            connection, namespace=config.namespace, use_endpoints=config.watch_endpoints,
+            on_change=lambda: None,
+        )
+        cluster.start()
+        stack.callback(cluster.stop)
+        if not cluster.wait_synced(60.0):
+            for problem in cluster.problems() or ("the cluster's objects could not be listed in time",):
+                log.error("cluster", extra={"problem": problem})
+            return 1
+        device = build_device(config, stack)
+        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
+        reconciler.apply(cluster.drain())
+        try:
+            device.observe(create_folder=False)
+        except BigIPError as exc:
+            log.error("BIG-IP not readable", extra={"error": str(exc)})
+            return 1
+        found = reconciler.plan(full=True)
+    print(_as_json(found) if output == "json" else _as_table(found))
+    return 0
+
+
+def _as_table(found: Plan) -> str:
+    if not found:
+        return "Nothing to do: the BIG-IP is in step with the cluster."
+    rows = [(change.verb, change.ref.kind, change.ref.path) for change in found]
+    return tabulate.tabulate(rows, headers=("change", "kind", "object"), tablefmt="plain")
+
+
+def _as_json(found: Plan) -> str:
+    return json.dumps([{
+        "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
+        "old": _shown(change.old), "new": _shown(change.new),
+    } for change in found], indent=2)
+
+
+def _shown(obj: Object | None) -> dict | None:
+    """Fields of an object, as JSON; secrets have no repr and are left out."""
+    if obj is None:
+        return None
+    return {
+        name: _plain(getattr(obj, name))
+        for name, field in obj.__dataclass_fields__.items() if field.repr and field.compare
+    }
+
+
+def _plain(value):
+    if isinstance(value, frozenset | tuple | list):
+        items = [_plain(item) for item in value]
+        return sorted(items, key=str) if isinstance(value, frozenset) else items
+    if hasattr(value, "__dataclass_fields__"):
+        return _shown(value)
+    return value

@@ -1,0 +1,364 @@
+"""From admitted Routes to the BIG-IP objects that serve them.
+
+The state is the union of independent parts: `base` (what the router always needs), one `Fragment`
+per Host and one Pool per Service port. Equal refs in different parts are equal objects. `build`
+is the definition; `incremental.py` keeps the same union while only changed parts are made anew.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from f5router import admission, irules, names
+from f5router.admission import Checked, Rejection
+from f5router.bigip import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    Condition,
+    DataGroup,
+    DeviceFacts,
+    Forward,
+    IRule,
+    KeyFile,
+    Object,
+    Policy,
+    Pool,
+    PoolMember,
+    Record,
+    Redirect,
+    Ref,
+    Rule,
+    ServerSSL,
+    VirtualFacts,
+    attachment_ref,
+)
+from f5router.cluster import ClusterSnapshot, EndpointSlice, Key, Route
+
+REDIRECT = "tcl:https://[string tolower [getfield [HTTP::host] : 1]][HTTP::uri]"
+"""Location of a redirect: the Host without its port, then path and query. A constant; nothing of a
+Route is in it. Source: haproxy-parity.md 5.4."""
+
+PLAIN = "plain"
+"""Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
+
+_PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")
+
+
+class Settings(Protocol):
+    """What is used of config.Config."""
+
+    folder: str
+    http_virtual: str | None
+    https_virtual: str | None
+    pool_monitor: str
+    default_destination_ca: str
+    ownership_check: bool
+
+
+class PoolKey(NamedTuple):
+    """A Service port and the TLS towards its pods."""
+
+    service: Key
+    port: str
+    tls: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Everything that the Routes of one Host ask for."""
+
+    objects: Mapping[Ref, Object] = field(default_factory=dict)
+    pools: frozenset[PoolKey] = frozenset()
+    uses: Mapping[Key, frozenset[Ref]] = field(default_factory=dict)
+    """By admitted Route: the objects through which requests come to it."""
+    rejections: Mapping[Key, Rejection] = field(default_factory=dict)
+    faults: Mapping[Key, str] = field(default_factory=dict)
+    """By admitted Route: why this router cannot serve it (all of) it."""
+    warnings: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Result of the full pass."""
+
+    objects: Mapping[Ref, Object]
+    rejections: Mapping[Key, Rejection]
+    faults: Mapping[Key, str]
+    warnings: Mapping[Key, tuple[str, ...]]
+    uses: Mapping[Key, frozenset[Ref]]
+
+
+def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Built:
+    """The whole Desired, from nothing but its arguments."""
+    by_host: dict[str, list[Checked]] = {}
+    for route in snapshot.routes.values():
+        by_host.setdefault(route.host, []).append(admission.check(route))
+    common = base(config, facts)
+    fragments = [fragment(host, checked, config, facts) for host, checked in by_host.items()]
+    objects = dict(common)
+    for part in fragments:
+        objects.update(part.objects)
+    for key in {key for part in fragments for key in part.pools}:
+        made = pool(key, snapshot.slices.get(key.service, {}).values(), config)
+        objects[made.ref] = made
+    return Built(
+        objects,
+        _merged(part.rejections for part in fragments),
+        _merged(part.faults for part in fragments),
+        _merged(part.warnings for part in fragments),
+        _merged(part.uses for part in fragments),
+    )
+
+
+def base(config: Settings, facts: DeviceFacts) -> dict[Ref, Object]:
+    """What the router needs whatever the Routes are."""
+    made: list[Object] = [
+        DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP)),
+        DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
+    ]
+    if config.http_virtual:
+        made += _policy(config, names.INSECURE_POLICY, config.http_virtual)
+    if config.https_virtual:
+        made += _policy(config, names.SECURE_POLICY, config.https_virtual)
+        group = made[0].ref
+        path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
+        made.append(IRule(path, irules.passthrough_irule(config.folder), depends=frozenset({group})))
+        made.append(Attachment(config.https_virtual, "rules", path, IRule.KIND))
+    for virtual in (facts.http, facts.https):
+        if virtual and virtual.server_ssl:
+            # An administrator's server SSL profile would encrypt towards every pod.
+            made += _pod_tls(config, virtual)
+    return {obj.ref: obj for obj in made}
+
+
+def fragment(host: str, checked: Iterable[Checked], config: Settings, facts: DeviceFacts) -> Fragment:
+    """All that the Routes of one Host need; rejected Routes add only their reason."""
+    checked = list(checked)
+    verdicts = admission.admit(checked, ownership=config.ownership_check)
+    admitted = [c for c in checked if verdicts[c.route.key] is None]
+    admitted.sort(key=lambda c: (c.route.age, c.route.key))
+    part = _Parts(host, config, facts)
+    part.certificate(admitted)
+    for one in admitted:
+        part.route(one)
+    return Fragment(
+        part.objects, frozenset(part.pools), part.uses,
+        {key: rejection for key, rejection in verdicts.items() if rejection is not None},
+        part.faults, part.warnings,
+    )
+
+
+def pool(key: PoolKey, slices: Iterable[EndpointSlice], config: Settings) -> Pool:
+    """The pool of a Service port: its ready TCP endpoints."""
+    members = {
+        PoolMember(address, port.port)
+        for part in slices
+        for port in part.ports
+        if port.protocol == "TCP" and key.port in ("", port.name, str(port.port))
+        for address in part.addresses
+    }
+    return Pool(
+        names.pool(config.folder, key.service, key.port, key.tls), config.pool_monitor, frozenset(members)
+    )
+
+
+def path_conditions(path: str) -> list[frozenset[Condition]]:
+    """Conditions for a Route path; each set is one Rule, a request matches any of them.
+
+    A prefix ends at a segment boundary (haproxy-parity.md 5.1). `startsWith` the path and the last
+    segment equal says that in one Rule; how the device counts empty or escaped segments is not
+    recorded, so such paths get two Rules that do not depend on it.
+    """
+    if path in ("", "/"):
+        return [frozenset()]
+    begins = Condition("httpUri", "path", "startsWith", frozenset({path}), case_sensitive=True)
+    if path.endswith("/"):
+        return [frozenset({begins})]
+    segments = path.split("/")[1:]
+    if all(_PLAIN_SEGMENT.fullmatch(segment) for segment in segments):
+        last = Condition("httpUri", "pathSegment", "equals", frozenset({segments[-1]}),
+                         index=len(segments), case_sensitive=True)
+        return [frozenset({begins, last})]
+    whole = Condition("httpUri", "path", "equals", frozenset({path}), case_sensitive=True)
+    below = Condition("httpUri", "path", "startsWith", frozenset({path + "/"}), case_sensitive=True)
+    return [frozenset({whole}), frozenset({below})]
+
+
+def host_condition(host: str, ports: Iterable[int]) -> Condition:
+    """The Host in any case, with and without a trailing dot.
+
+    The selector compares without port; where a device should keep it (bigip-rest.md B12.5), the
+    ports of the virtual server match too.
+    """
+    forms = {host, f"{host}."}
+    values = forms | {f"{form}:{port}" for form in forms for port in ports}
+    return Condition("httpHost", "host", "equals", frozenset(values))
+
+
+class _Parts:
+    """Collects the objects of one Host."""
+
+    def __init__(self, host: str, config: Settings, facts: DeviceFacts):
+        self.host, self.config, self.facts = host, config, facts
+        self.objects: dict[Ref, Object] = {}
+        self.pools: set[PoolKey] = set()
+        self.uses: dict[Key, frozenset[Ref]] = {}
+        self.faults: dict[Key, str] = {}
+        self.warnings: dict[Key, tuple[str, ...]] = {}
+        self._certificate: frozenset[Ref] = frozenset()
+
+    def add(self, obj: Object) -> Ref:
+        self.objects[obj.ref] = obj
+        return obj.ref
+
+    def certificate(self, admitted: list[Checked]) -> None:
+        """Client SSL profile of the Host, from its oldest Route that brings a certificate."""
+        virtual = self.config.https_virtual
+        one = next((c for c in admitted if c.material), None)
+        if one is None or virtual is None:
+            return
+        folder, key, material = self.config.folder, one.route.key, one.material
+        # The chain is part of the name: all three files are one generation.
+        cert = CertFile(names.cert_file(folder, key, material.certificate), material.certificate)
+        private = KeyFile(names.key_file(folder, key, material.public), material.key)
+        chain = CertFile(names.chain_file(folder, key, material.chain), material.chain)
+        profile = ClientSSL(
+            names.client_ssl(folder, self.host), self.host, cert.path, private.path,
+            chain.path if material.chain else "",
+        )
+        for obj in (cert, private, *((chain,) if material.chain else ()), profile):
+            self.add(obj)
+        attachment = Attachment(virtual, "profiles", profile.path, ClientSSL.KIND, "clientside")
+        self._certificate = frozenset({self.add(attachment)})
+
+    def route(self, one: Checked) -> None:
+        route, termination = one.route, one.termination
+        if termination and self.config.https_virtual is None:
+            self._fault(route, "--f5-https-vserver is blank: this router serves no Route with TLS")
+            return
+        if not termination and self.config.http_virtual is None:
+            self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
+            return
+        used: set[Ref] = set()
+        tls = self._towards_pods(one)
+        key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
+        target = names.pool(self.config.folder, *key)
+        if termination == "passthrough":
+            used.add(self._passthrough(target))
+        elif termination:
+            used |= self._rules(one, self.facts.https, names.SECURE_POLICY, Forward(target),
+                                needs=self._certificate if one.material else frozenset(), tls=tls)
+        if termination != "passthrough" or one.insecure == "Redirect":
+            used |= self._insecure(one, Forward(target), tls, after=frozenset(used))
+        self.pools.add(key)
+        self.uses[route.key] = frozenset(used)
+
+    def _insecure(self, one: Checked, forward: Forward, tls: str, *, after: frozenset[Ref]) -> set[Ref]:
+        if one.insecure == "None":
+            return set()
+        if self.config.http_virtual is None:
+            self._warn(one.route, "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, "
+                                  "port 80 is not served")
+            return set()
+        redirect = one.insecure == "Redirect"
+        action = Redirect(REDIRECT) if redirect else forward
+        return self._rules(one, self.facts.http, names.INSECURE_POLICY, action,
+                           needs=after if redirect else frozenset(), tls="" if redirect else tls)
+
+    def _rules(
+        self, one: Checked, virtual: VirtualFacts | None, policy: str, action: Forward | Redirect,
+        *, needs: frozenset[Ref], tls: str,
+    ) -> set[Ref]:
+        secure = policy == names.SECURE_POLICY
+        path = self.config.https_virtual if secure else self.config.http_virtual
+        virtual = virtual or VirtualFacts(path)
+        depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
+        if tls:
+            depends |= self._tls_parts(virtual, tls, action)
+        elif virtual.server_ssl:
+            depends |= {obj.ref for obj in _pod_tls(self.config, virtual)}
+        ports = {443 if secure else 80, virtual.port} - {0}
+        host = host_condition(self.host, ports)
+        refs = set()
+        for number, conditions in enumerate(path_conditions(one.route.path)):
+            refs.add(self.add(Rule(
+                self._full(policy), names.rule(one.route.key, number), names.band(one.route.path),
+                conditions | {host}, action, depends=frozenset(depends), hosts=frozenset({self.host}),
+            )))
+        return refs
+
+    def _passthrough(self, target: str) -> Ref:
+        group = self._full(names.PASSTHROUGH_GROUP)
+        irule = attachment_ref(self.config.https_virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
+        depends = frozenset({Ref(Pool.KIND, target), irule})
+        return self.add(Record(group, self.host, target, depends))
+
+    def _towards_pods(self, one: Checked) -> str:
+        """Digest of the TLS towards the pods, "" for none; adds its server SSL profile."""
+        if one.termination != "reencrypt":
+            return ""
+        route, folder = one.route, self.config.folder
+        ca, name = one.destination_ca, ""
+        if not ca and self.config.default_destination_ca:
+            ca, name = self.config.default_destination_ca, f"{route.service}.{route.key.namespace}.svc"
+        if not ca:
+            self._warn(route, "spec.tls.destinationCACertificate: there is none and no default "
+                              "destination CA; the pods' certificates are not verified")
+        tls = names.digest(f"{ca}\0{name}")
+        file = CertFile(names.destination_ca_file(folder, ca), ca) if ca else None
+        if file:
+            self.add(file)
+        self.add(ServerSSL(names.server_ssl(folder, tls), file.path if file else "", name))
+        return tls
+
+    def _tls_parts(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
+        """Record that gives a pool its TLS, and what the virtual server needs to act on it."""
+        profile = Ref(ServerSSL.KIND, names.server_ssl(self.config.folder, tls))
+        record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, profile.path, frozenset({profile}))
+        return {self.add(obj) for obj in (record, *_pod_tls(self.config, virtual))}
+
+    def _full(self, name: str) -> str:
+        return names.full_path(self.config.folder, name)
+
+    def _fault(self, route: Route, text: str) -> None:
+        self.faults[route.key] = text
+        self.uses[route.key] = frozenset()
+
+    def _warn(self, route: Route, text: str) -> None:
+        self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
+
+
+def _policy(config: Settings, name: str, virtual: str) -> list[Object]:
+    policy = Policy(names.full_path(config.folder, name))
+    return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
+
+
+def _pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
+    """What makes a virtual server choose TLS towards pods by pool.
+
+    The iRule, and where the administrator gave no server SSL profile one of ours, with the record
+    that tells the iRule so.
+    """
+    group = names.full_path(config.folder, names.REENCRYPT_GROUP)
+    path = names.full_path(config.folder, names.REENCRYPT_IRULE)
+    text = irules.reencrypt_irule(config.folder)
+    irule = IRule(path, text, depends=frozenset({Ref(DataGroup.KIND, group)}))
+    if virtual.server_ssl:
+        return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
+    ours = ServerSSL(names.full_path(config.folder, names.DEFAULT_SERVERSSL))
+    record = Record(group, virtual.path, PLAIN)
+    needs = frozenset({record.ref})
+    return [
+        irule, ours, record,
+        Attachment(virtual.path, "rules", path, IRule.KIND, depends=needs),
+        Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside", depends=needs),
+    ]
+
+
+def _merged(parts: Iterable[Mapping]) -> dict:
+    merged: dict = {}
+    for part in parts:
+        merged.update(part)
+    return merged

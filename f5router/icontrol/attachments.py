@@ -1,0 +1,151 @@
+"""What virtual servers carry of ours; everything else on them is the administrator's and stays.
+
+The lists are read just before they are written, and only the lists that change are sent.
+"""
+
+import logging
+from collections.abc import Mapping
+from itertools import chain
+
+from f5router import names
+from f5router.bigip import Attachment, ClientSSL, DeviceFacts, IRule, Policy, ServerSSL, VirtualFacts
+from f5router.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.icontrol.client import Client, item_path
+from f5router.icontrol.observe import listed, virtual
+from f5router.plan import DELETE, Change
+
+log = logging.getLogger(__name__)
+
+Results = list[tuple[Change, BigIPError | None]]
+
+
+class AttachmentWriter:
+    """Writes the Attachments of one virtual server at a time."""
+
+    def __init__(self, client: Client, folder: str):
+        self._client = client
+        self._folder = folder
+        self._facts: dict[str, VirtualFacts] = {}
+
+    def learn(self, facts: DeviceFacts) -> None:
+        """Take what an observation says of the virtual servers."""
+        self._facts = {v.path: v for v in (facts.http, facts.https) if v is not None}
+
+    def write(self, path: str, changes: list[Change]) -> Results:
+        """Attach or detach; what cannot work is refused here, with what the administrator can do."""
+        results: Results = []
+        possible = []
+        for change in changes:
+            problem = "" if change.verb == DELETE else self._problem(change.obj)
+            if problem:
+                results.append((change, Refused("PATCH", f"ltm/virtual {path}", problem)))
+            else:
+                possible.append(change)
+        return results + (self._send(path, possible) if possible else [])
+
+    def _problem(self, attachment: Attachment) -> str:
+        facts = self._facts.get(attachment.virtual, VirtualFacts(attachment.virtual))
+        return attachment_problem(attachment, facts)
+
+    def _send(self, path: str, changes: list[Change]) -> Results:
+        try:
+            if len(changes) == 1 and changes[0].obj.kind == "profiles":
+                self._single(path, changes[0])
+            else:
+                self._lists(path, changes)
+        except Refused as exc:
+            units = _units(changes)
+            if len(units) == 1:
+                return [(change, exc) for change in changes]
+            middle = len(units) // 2
+            halves = (chain.from_iterable(units[:middle]), chain.from_iterable(units[middle:]))
+            return [result for half in halves for result in self._send(path, list(half))]
+        return [(change, None) for change in changes]
+
+    def _single(self, path: str, change: Change) -> None:
+        """One profile, whatever the number that the virtual server carries."""
+        target = change.obj.target
+        collection = item_path("ltm/virtual", path, "profiles")
+        if change.verb == DELETE:
+            try:
+                self._client.delete(item_path("ltm/virtual", path, "profiles", target))
+            except NotFound:
+                log.debug("was detached already", extra={"virtual": path, "profile": target})
+            return
+        try:
+            self._client.post(collection, {"name": target, "context": change.obj.context})
+        except Conflict:
+            log.debug("was attached already", extra={"virtual": path, "profile": target})
+        except NotFound:
+            # Some versions answer so although it was done (bigip-rest.md B1).
+            if target not in {name for name, _ in listed(self._read(path), "profiles")}:
+                raise
+
+    def _lists(self, path: str, changes: list[Change]) -> None:
+        raw = self._read(path)
+        body = {}
+        for kind in {change.obj.kind for change in changes}:
+            old = listed(raw, kind)
+            new = _merged(old, [c for c in changes if c.obj.kind == kind])
+            if new != old:
+                body[kind] = [_item(kind, *entry) for entry in new]
+        if body:
+            self._client.patch(item_path("ltm/virtual", path), body)
+
+    def _read(self, path: str) -> Mapping:
+        raw = virtual(self._client, path)
+        if raw is None:
+            raise NotFound("GET", f"ltm/virtual {path}", missing(path), status=404)
+        return raw
+
+
+def missing(path: str) -> str:
+    """Message for a virtual server that is not there."""
+    return (f"virtual server {path} does not exist; create it, or name another with --f5-http-vserver, "
+            "--f5-https-vserver and --f5-partition-path")
+
+
+def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
+    """Why an Attachment cannot act on this virtual server, "" when nothing speaks against it.
+
+    Sources: bigip-rest.md B4 (profiles that a policy needs), B5 (that an iRule needs), B7 (SNI).
+    """
+    path = attachment.virtual
+    if not facts.exists:
+        return missing(path)
+    if attachment.target_kind == Policy.KIND and not facts.http:
+        return (f"virtual server {path}, profiles: an http profile is missing; "
+                f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
+    terminates = attachment.target.endswith((names.SECURE_POLICY, names.PASSTHROUGH_IRULE))
+    if (terminates or attachment.target_kind == ClientSSL.KIND) and not facts.client_ssl:
+        return (f"virtual server {path}, profiles: a client SSL profile is missing; add one with "
+                "sni-default true, it serves Routes without a certificate of their own")
+    if attachment.target_kind == ClientSSL.KIND and len(facts.sni_defaults) != 1:
+        return (f"virtual server {path}, profiles: exactly one client SSL profile must have sni-default "
+                f"true, {len(facts.sni_defaults)} have ({', '.join(facts.client_ssl) or 'there is none'})")
+    return ""
+
+
+def _units(changes: list[Change]) -> list[list[Change]]:
+    """What may be written apart: each client SSL profile; iRule and server SSL profile only together.
+
+    An iRule without its profile is refused, a profile without its iRule encrypts towards every pod.
+    """
+    pod_tls = [c for c in changes if c.obj.target_kind in (ServerSSL.KIND, IRule.KIND)]
+    rest = [[c] for c in changes if c not in pod_tls]
+    return ([pod_tls] if pod_tls else []) + rest
+
+
+def _merged(old: list[tuple[str, str]], changes: list[Change]) -> list[tuple[str, str]]:
+    """Others' entries in their order; ours after them."""
+    leaving = {c.obj.target for c in changes if c.verb == DELETE}
+    kept = [entry for entry in old if entry[0] not in leaving]
+    there = {name for name, _ in kept}
+    return kept + [(c.obj.target, c.obj.context) for c in changes
+                   if c.verb != DELETE and c.obj.target not in there]
+
+
+def _item(kind: str, name: str, context: str) -> str | dict:
+    if kind == "rules":
+        return name
+    return {"name": name, "context": context} if context else {"name": name}

@@ -1,0 +1,85 @@
+"""Writes of objects that are one REST object each: pools, data-groups, iRules, SSL profiles."""
+
+import logging
+
+from f5router.bigip import ClientSSL, DataGroup, IRule, Object, Pool, ServerSSL
+from f5router.errors import Conflict, InUse, NotFound
+from f5router.icontrol import codec
+from f5router.icontrol.client import Client, item_path
+from f5router.plan import CREATE, DELETE, Change
+
+log = logging.getLogger(__name__)
+
+_CREATE = {
+    Pool.KIND: codec.encode_pool,
+    DataGroup.KIND: codec.encode_data_group,
+    IRule.KIND: codec.encode_irule,
+    ClientSSL.KIND: codec.encode_client_ssl,
+    ServerSSL.KIND: codec.encode_server_ssl,
+}
+_CHANGE = {
+    Pool.KIND: codec.pool_changes,
+    DataGroup.KIND: lambda group: {"type": group.type},
+    IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
+    ClientSSL.KIND: codec.client_ssl_changes,
+    ServerSSL.KIND: codec.server_ssl_changes,
+}
+
+
+class ObjectWriter:
+    """Thread-safe: it keeps no state."""
+
+    def __init__(self, client: Client):
+        self._client = client
+
+    def write(self, change: Change) -> None:
+        """Send one Change.
+
+        A create that finds the object there changes it to what is wanted, and a delete that finds
+        nothing is done: the reply to an earlier attempt may have been lost. Raises: BigIPError.
+        """
+        obj = change.obj
+        if change.verb == DELETE:
+            self._delete(obj)
+        elif change.verb == CREATE:
+            try:
+                self._client.post(obj.KIND, _CREATE[obj.KIND](obj))
+            except Conflict:
+                log.info("exists already, changed to what is wanted", extra={"object": str(obj.ref)})
+                self._change(obj)
+        else:
+            self._change(obj)
+
+    def create_folder(self, path: str) -> None:
+        """Create one folder below an existing one. Raises: BigIPError."""
+        parent, _, name = path.rpartition("/")
+        body = {"name": name, "subPath": "/"} if not parent else {"name": path}
+        try:
+            self._client.post("sys/folder", body)
+        except Conflict:
+            log.debug("folder exists", extra={"path": path})
+
+    def remove_nodes(self, addresses: set[str], partition: str) -> int:
+        """Delete LTM nodes of these addresses in a partition that no pool references."""
+        reply = self._client.get("ltm/node", {"$filter": f"partition eq {partition.strip('/')}"})
+        removed = 0
+        for item in reply.get("items") or []:
+            path = codec.path_of(item)
+            own_name = codec.address_of(path.rsplit("/", 1)[1])
+            if own_name not in addresses or not path.startswith(f"{partition}/"):
+                continue  # a node with a name of its own is somebody's
+            try:
+                self._client.delete(item_path("ltm/node", path))
+            except (InUse, NotFound):
+                continue
+            removed += 1
+        return removed
+
+    def _change(self, obj: Object) -> None:
+        self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj))
+
+    def _delete(self, obj: Object) -> None:
+        try:
+            self._client.delete(item_path(obj.KIND, obj.path))
+        except NotFound:
+            log.debug("was gone already", extra={"object": str(obj.ref)})

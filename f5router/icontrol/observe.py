@@ -1,0 +1,208 @@
+"""Reading the device: collections, not objects one by one, and only when it can be believed.
+
+A device whose daemons are starting answers 404 for objects that exist (bigip-rest.md A2.3), so an
+Observation counts only when the device was ready before and after it was made.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from f5router import names
+from f5router.bigip import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    DataGroup,
+    DeviceFacts,
+    IRule,
+    KeyFile,
+    Object,
+    Policy,
+    Pool,
+    Ref,
+    Rule,
+    ServerSSL,
+    VirtualFacts,
+)
+from f5router.errors import DeviceTimeout, NotFound, NotReady
+from f5router.icontrol import codec
+from f5router.icontrol.client import Client, item_path
+
+log = logging.getLogger(__name__)
+
+PAGE = 200
+"""Items of a page where a collection takes the device too long in one piece."""
+
+_PARTITIONED = (Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND, KeyFile.KIND)
+_EXPANDED = (Pool.KIND, Policy.KIND)
+_PROFILES = (ClientSSL.KIND, ServerSSL.KIND)
+_HTTP = "ltm/profile/http"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one reading of the device gave."""
+
+    objects: dict[Ref, Object] = field(default_factory=dict)
+    """Ours, and other people's Rules in policies of ours."""
+    facts: DeviceFacts = field(default_factory=DeviceFacts)
+    legacy: frozenset[str] = frozenset()
+    """Policies of ours that are edited in place on 12.1 and newer."""
+    drafts: tuple[str, ...] = ()
+    """Drafts of our policies, left by an interrupted run."""
+
+
+def observe(client: Client, folder: str, virtuals: tuple[str | None, str | None]) -> Observation:
+    """Read everything of ours, and what decides how it may be written.
+
+    Args:
+        virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.
+    Raises:
+        NotReady: the device was not ready before or after.
+        BigIPError: a read failed.
+    """
+    _require_ready(client)
+    version = client.version()
+    read: dict[str, list[Mapping]] = {
+        kind: collection(client, kind, folder, expand=kind in _EXPANDED) for kind in _PARTITIONED
+    }
+    for kind in (*_PROFILES, _HTTP):
+        read[kind] = client.get(kind).get("items") or []
+    found = [virtual(client, path) for path in virtuals]
+    _require_ready(client)
+
+    objects: dict[Ref, Object] = {}
+    for kind in (*_PARTITIONED, *_PROFILES):
+        for obj in _decoded(kind, read[kind], folder):
+            objects[obj.ref] = obj
+    facts, attached = [], []
+    for path, raw in zip(virtuals, found, strict=True):
+        facts.append(virtual_facts(path, raw, read, folder) if path else None)
+        attached += attachments(path, raw, folder) if raw else []
+    objects.update((obj.ref, obj) for obj in attached)
+    ours = {f"{folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)}
+    drafts = {draft for path in ours for draft in names.draft_paths(path)}
+    policies = [(codec.path_of(obj), obj) for obj in read[Policy.KIND]]
+    return Observation(
+        objects,
+        DeviceFacts(version, *facts),
+        frozenset(path for path, obj in policies if path in ours and obj.get("status") == "legacy"),
+        tuple(sorted(path for path, _ in policies if path in drafts)),
+    )
+
+
+def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[Mapping]:
+    """Items of a collection that may be ours.
+
+    In a nested folder the whole collection is read: whether `$filter=partition` gives what lies in
+    sub-folders is not recorded (bigip-rest.md A10.4).
+    """
+    partition, *nested = folder.strip("/").split("/")
+    params = {} if nested else {"$filter": f"partition eq {partition}"}
+    if expand:
+        params["expandSubcollections"] = "true"
+    try:
+        return client.get(kind, params).get("items") or []
+    except DeviceTimeout:
+        log.info("collection takes too long, reading pages", extra={"kind": kind})
+        return _paged(client, kind, params)
+
+
+def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[Mapping]:
+    """The same in pages, checked against the list of names.
+
+    How `$top` and `$skip` behave is not recorded (bigip-rest.md A10.5): what the pages lack is read
+    singly, and a device that ignores them gives everything at once.
+    """
+    plain = {key: value for key, value in params.items() if key != "expandSubcollections"}
+    wanted = [codec.path_of(item) for item in client.get(kind, plain).get("items") or []]
+    got: dict[str, Mapping] = {}
+    for skip in range(0, len(wanted), PAGE):
+        page = client.get(kind, {**params, "$top": str(PAGE), "$skip": str(skip)}).get("items") or []
+        got.update((codec.path_of(item), item) for item in page)
+        if len(got) >= len(wanted):
+            break
+    for path in wanted:
+        if path not in got:
+            got[path] = client.get(item_path(kind, path), {"expandSubcollections": "true"})
+    return list(got.values())
+
+
+def virtual(client: Client, path: str | None) -> Mapping | None:
+    """A virtual server with its profiles and policies; None when it does not exist."""
+    if path is None:
+        return None
+    try:
+        return client.get(item_path("ltm/virtual", path), {"expandSubcollections": "true"})
+    except NotFound:
+        return None
+
+
+def virtual_facts(
+    path: str, raw: Mapping | None, read: Mapping[str, list[Mapping]], folder: str
+) -> VirtualFacts:
+    """What of a virtual server is the administrator's."""
+    if raw is None:
+        return VirtualFacts(path, exists=False, http=False)
+    attached = [codec.path_of(item) for item in codec.items(raw, "profiles")]
+    foreign = {name for name in attached if not _ours(folder, "profiles", name)}
+    profiles = {codec.path_of(item): item for item in read[ClientSSL.KIND]}
+    client_ssl = sorted(foreign & profiles.keys())
+    return VirtualFacts(
+        path,
+        port=codec.destination_port(raw),
+        http=bool({codec.path_of(item) for item in read[_HTTP]} & set(attached)),
+        client_ssl=tuple(client_ssl),
+        sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
+        server_ssl=tuple(sorted(foreign & {codec.path_of(item) for item in read[ServerSSL.KIND]})),
+        server_names=frozenset(
+            str(profiles[p]["serverName"]) for p in client_ssl
+            if profiles[p].get("serverName") not in (None, "none")
+        ),
+    )
+
+
+def attachments(path: str, raw: Mapping, folder: str) -> list[Attachment]:
+    """What a virtual server carries of ours."""
+    found = []
+    for kind in ("policies", "rules", "profiles"):
+        for target, context in listed(raw, kind):
+            if owner := _ours(folder, kind, target):
+                found.append(Attachment(path, kind, target, owner, context))
+    return found
+
+
+def listed(raw: Mapping, kind: str) -> list[tuple[str, str]]:
+    """Full paths, with the context of profiles, in the device's order."""
+    if kind == "rules":
+        return [(str(name), "") for name in raw.get("rules") or ()]
+    context = "context" if kind == "profiles" else ""
+    return [(codec.path_of(item), str(item.get(context, ""))) for item in codec.items(raw, kind)]
+
+
+_TARGETS = {
+    "policies": (Policy.KIND,),
+    "rules": (IRule.KIND,),
+    "profiles": (ClientSSL.KIND, ServerSSL.KIND),
+}
+
+
+def _ours(folder: str, kind: str, target: str) -> str:
+    """Kind of a target of ours, "" for what is not ours."""
+    return next((k for k in _TARGETS[kind] if names.owns_path(folder, k, target)), "")
+
+
+def _decoded(kind: str, raw: Iterable[Mapping], folder: str) -> Iterable[Object]:
+    for item in raw:
+        if not names.owns_path(folder, kind, codec.path_of(item)):
+            continue
+        for obj in codec.decode_plain(kind, item):
+            # A Rule of somebody else is kept for its ordinal; plan.diff leaves it alone.
+            if isinstance(obj, Rule) or names.owns(folder, obj):
+                yield obj
+
+
+def _require_ready(client: Client) -> None:
+    if not client.ready():
+        raise NotReady("GET", "/mgmt/tm/sys/ready", "the device is starting or loading its configuration")

@@ -1,0 +1,78 @@
+"""Writes of data-group records: one by one while few change, the whole list otherwise."""
+
+import logging
+
+from f5router.bigip import DataGroup, Record
+from f5router.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.icontrol import codec
+from f5router.icontrol.client import Client, item_path
+from f5router.plan import CREATE, DELETE, UPDATE, Change
+
+log = logging.getLogger(__name__)
+
+SINGLY = 4
+"""So many records at most are changed one write each; more by one write of the whole list."""
+
+Results = list[tuple[Change, BigIPError | None]]
+_VERBS = {CREATE: "add", UPDATE: "modify", DELETE: "delete"}
+
+
+class RecordWriter:
+    """Writes records of one data-group at a time."""
+
+    def __init__(self, client: Client):
+        self._client = client
+
+    def write(self, group: str, changes: list[Change], current: list[Record]) -> Results:
+        """Write Changes of one data-group.
+
+        Args:
+            current: every record that is there, as far as is known.
+        """
+        if len(changes) <= SINGLY:
+            results: Results = []
+            for change in changes:
+                try:
+                    self._single(group, change)
+                    results.append((change, None))
+                except (Conflict, NotFound):
+                    return results + self._whole(group, changes[len(results):], self._read(group))
+                except Refused as exc:
+                    log.info("record not changed singly", extra={"group": group, "error": str(exc)})
+                    rest = changes[len(results):]
+                    done = {c.ref: c.new for c, _ in results}
+                    return results + self._whole(group, rest, _applied(current, done))
+                except BigIPError as exc:
+                    return [*results, (change, exc)]
+            return results
+        return self._whole(group, changes, current)
+
+    def _single(self, group: str, change: Change) -> None:
+        """`options=records add { name { data value } }`, as tmsh says it.
+
+        Source: bigip-rest.md A2.1. Names are Hosts or full paths and data are full paths of ours:
+        no character of them means anything to tmsh.
+        """
+        record = change.obj
+        value = "" if change.verb == DELETE else f" {{ data {record.data} }}"
+        options = f"records {_VERBS[change.verb]} {{ {record.name}{value} }}"
+        self._client.patch(
+            item_path(DataGroup.KIND, group), {"name": group.rsplit("/", 1)[1]}, {"options": options}
+        )
+
+    def _whole(self, group: str, changes: list[Change], current: list[Record]) -> Results:
+        wanted = _applied(current, {change.ref: change.new for change in changes})
+        try:
+            self._client.patch(item_path(DataGroup.KIND, group), {"records": codec.encode_records(wanted)})
+        except BigIPError as exc:
+            return [(change, exc) for change in changes]
+        return [(change, None) for change in changes]
+
+    def _read(self, group: str) -> list[Record]:
+        return codec.decode_data_group(self._client.get(item_path(DataGroup.KIND, group)))[1]
+
+
+def _applied(current: list[Record], new: dict) -> list[Record]:
+    kept = {record.ref: record for record in current}
+    kept.update(new)
+    return [record for record in kept.values() if record is not None]

@@ -1,0 +1,218 @@
+"""Desired, kept up to date by recomputing only what an event touched.
+
+Holds the same parts as `desired.build`, by Host and by pool, and counts how many parts contribute
+an object. A property test holds `Engine.objects` equal to `desired.build(...).objects`.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from f5router import admission, desired, names
+from f5router.admission import Checked, Rejection
+from f5router.bigip import DeviceFacts, Object, Ref
+from f5router.cluster import ClusterSnapshot, Delta, EndpointSlice, Key, Route, Service
+from f5router.desired import Fragment, PoolKey
+
+_EMPTY = Fragment()
+
+
+class Engine:
+    """Not thread-safe: one thread applies Deltas and reads the results."""
+
+    def __init__(self, config: desired.Settings):
+        self._config = config
+        self._facts = DeviceFacts()
+        self._checked: dict[Key, Checked] = {}
+        self._hosts: dict[str, dict[Key, Checked]] = {}
+        self._services: dict[Key, Service] = {}
+        self._slices: dict[Key, dict[Key, EndpointSlice]] = {}
+        self._service_of: dict[Key, Key] = {}
+        self._fragments: dict[str, Fragment] = {}
+        self._pool_users: dict[PoolKey, set[str]] = {}
+        self._pools_of: dict[Key, set[PoolKey]] = {}
+        self._count: dict[Ref, int] = {}
+        self._base: Mapping[Ref, Object] = {}
+        self.objects: dict[Ref, Object] = {}
+        """Desired."""
+        self._dirty: set[Ref] = set()
+        self.touched: set[Key] = set()
+        """Routes whose fragment was made anew since the last `take`."""
+        self._rebase()
+
+    # --- results -------------------------------------------------------------------------
+
+    def take(self) -> tuple[set[Ref], set[Key]]:
+        """Refs whose wanted object may have changed, and Routes judged anew, since the last call."""
+        taken = self._dirty, self.touched
+        self._dirty, self.touched = set(), set()
+        return taken
+
+    def routes(self) -> Mapping[Key, Checked]:
+        """Every Route of the cluster."""
+        return self._checked
+
+    def route(self, key: Key) -> Route | None:
+        """The Route as it was judged."""
+        checked = self._checked.get(key)
+        return checked.route if checked else None
+
+    def rejection(self, key: Key) -> Rejection | None:
+        """Why a Route is not admitted; None when it is."""
+        return self._fragment(key).rejections.get(key)
+
+    def fault(self, key: Key) -> str:
+        """Why this router cannot serve an admitted Route; "" when it can."""
+        return self._fragment(key).faults.get(key, "")
+
+    def uses(self, key: Key) -> frozenset[Ref]:
+        """Objects through which requests come to an admitted Route."""
+        return self._fragment(key).uses.get(key, frozenset())
+
+    def host_objects(self, host: str) -> Mapping[Ref, Object]:
+        """What the Routes of a Host ask for, besides pools."""
+        return self._fragments.get(host, _EMPTY).objects
+
+    def warnings(self, key: Key) -> tuple[str, ...]:
+        """What the team should know of a Route that is served; see also `service_warning`."""
+        return (*self._fragment(key).warnings.get(key, ()), *self._service_warning(key))
+
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster as it was applied so far; for the full pass."""
+        routes = {key: checked.route for key, checked in self._checked.items()}
+        return ClusterSnapshot(routes, dict(self._services), dict(self._slices))
+
+    # --- inputs --------------------------------------------------------------------------
+
+    def set_facts(self, facts: DeviceFacts) -> None:
+        """Take new facts of the device; everything is made anew when they differ."""
+        if facts == self._facts:
+            return
+        self._facts = facts
+        self._rebase()
+        for host in list(self._hosts):
+            self._remake(host)
+
+    def apply(self, delta: Delta) -> None:
+        """Take changes of the cluster."""
+        hosts: set[str] = set()
+        for key, route in delta.routes.items():
+            hosts |= self._put_route(key, route)
+        for host in hosts:
+            self._remake(host)
+        touched = {self._put_slice(key, part) for key, part in delta.slices.items()}
+        for service in set().union(*touched) if touched else ():
+            for pool_key in self._pools_of.get(service, ()):
+                self._remake_pool(pool_key)
+        for key, service in delta.services.items():
+            if service is None:
+                self._services.pop(key, None)
+            else:
+                self._services[key] = service
+
+    def _put_route(self, key: Key, route: Route | None) -> set[str]:
+        hosts = set()
+        old = self._checked.pop(key, None)
+        if old is not None:
+            host = old.route.host
+            hosts.add(host)
+            self._hosts[host].pop(key, None)
+        if route is not None:
+            checked = admission.check(route)
+            self._checked[key] = checked
+            self._hosts.setdefault(route.host, {})[key] = checked
+            hosts.add(route.host)
+        return hosts
+
+    def _put_slice(self, key: Key, part: EndpointSlice | None) -> frozenset[Key]:
+        services = set()
+        old = self._service_of.pop(key, None)
+        if old is not None:
+            services.add(old)
+            self._slices[old].pop(key, None)
+            if not self._slices[old]:
+                del self._slices[old]
+        if part is not None:
+            service = Key(part.key.namespace, part.service)
+            self._service_of[key] = service
+            self._slices.setdefault(service, {})[key] = part
+            services.add(service)
+        return frozenset(services)
+
+    # --- parts ---------------------------------------------------------------------------
+
+    def _rebase(self) -> None:
+        made = desired.base(self._config, self._facts)
+        self._swap(self._base, made)
+        self._base = made
+
+    def _remake(self, host: str) -> None:
+        checked = self._hosts.get(host, {})
+        old = self._fragments.pop(host, _EMPTY)
+        new = desired.fragment(host, checked.values(), self._config, self._facts) if checked else _EMPTY
+        if checked:
+            self._fragments[host] = new
+        else:
+            self._hosts.pop(host, None)
+        self.touched |= {*checked, *old.uses, *old.rejections}
+        for key in new.pools - old.pools:
+            self._use_pool(key, host)
+        self._swap(old.objects, new.objects)
+        for key in old.pools - new.pools:
+            self._drop_pool(key, host)
+
+    def _swap(self, old: Mapping[Ref, Object], new: Mapping[Ref, Object]) -> None:
+        for ref, obj in new.items():
+            if ref not in old:
+                self._count[ref] = self._count.get(ref, 0) + 1
+            if self.objects.get(ref) != obj or self.objects[ref].needs != obj.needs:
+                self._dirty.add(ref)
+            self.objects[ref] = obj
+        for ref in old.keys() - new.keys():
+            self._count[ref] -= 1
+            if not self._count[ref]:
+                del self._count[ref], self.objects[ref]
+                self._dirty.add(ref)
+
+    def _use_pool(self, key: PoolKey, host: str) -> None:
+        users = self._pool_users.setdefault(key, set())
+        users.add(host)
+        self._pools_of.setdefault(key.service, set()).add(key)
+        if len(users) == 1:
+            self._remake_pool(key)
+
+    def _drop_pool(self, key: PoolKey, host: str) -> None:
+        users = self._pool_users[key]
+        users.discard(host)
+        if users:
+            return
+        del self._pool_users[key]
+        self._pools_of[key.service].discard(key)
+        if not self._pools_of[key.service]:
+            del self._pools_of[key.service]
+        ref = Ref("ltm/pool", names.pool(self._config.folder, *key))
+        del self.objects[ref]
+        self._dirty.add(ref)
+
+    def _remake_pool(self, key: PoolKey) -> None:
+        made = desired.pool(key, self._slices.get(key.service, {}).values(), self._config)
+        if self.objects.get(made.ref) != made:
+            self.objects[made.ref] = made
+            self._dirty.add(made.ref)
+
+    def _fragment(self, key: Key) -> Fragment:
+        checked = self._checked.get(key)
+        return self._fragments.get(checked.route.host, _EMPTY) if checked else _EMPTY
+
+    def _service_warning(self, key: Key) -> Iterable[str]:
+        route = self.route(key)
+        if route is None:
+            return
+        service = self._services.get(Key(key.namespace, route.service))
+        if service is None:
+            yield f"spec.to.name: there is no Service {route.service}"
+        elif route.target_port and not self._has_port(service, route.target_port):
+            yield f"spec.port.targetPort: Service {route.service} has no port {route.target_port}"
+
+    def _has_port(self, service: Service, wanted: str) -> bool:
+        slices = self._slices.get(service.key, {}).values()
+        named = any(wanted in (port.name, port.target_port, str(port.port)) for port in service.ports)
+        return named or any(wanted in (port.name, str(port.port)) for part in slices for port in part.ports)

@@ -1,0 +1,203 @@
+"""Every name that the router gives on a BIG-IP, and which objects it owns.
+
+Names of the original router are kept where the object means the same (f5-router.md App. A). They
+are injective: namespaces, Services, hosts and Route names are made of letters, digits, "-" and
+".", and none ends in ".": so "_" separates, and "._" occurs only in a name that was shortened.
+"""
+
+import hashlib
+import re
+
+from f5router.bigip import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    DataGroup,
+    IRule,
+    KeyFile,
+    Object,
+    Policy,
+    Pool,
+    Record,
+    Rule,
+    ServerSSL,
+)
+from f5router.cluster import Key
+
+INSECURE_POLICY = "openshift_insecure_routes"
+SECURE_POLICY = "openshift_secure_routes"
+NOOP_RULE = "default_noop"
+PASSTHROUGH_IRULE = "openshift_passthrough_irule"
+REENCRYPT_IRULE = "openshift_reencrypt_irule"
+PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
+REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
+DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
+DEFAULT_DESTINATION_CA = "openshift_default-https-chain"
+
+STEM_LIMIT = 150
+"""Characters of the part of a name that comes from the cluster. With folder and suffix a full path
+stays below the device's 255 (bigip-rest.md B10, inferred there)."""
+
+MAX_PATH = 2000
+"""Longest Route path that has a band of its own."""
+
+BAND_WIDTH = 1 << 18
+"""Ordinals in a band; 4 * (MAX_PATH + 2) bands stay below 2 ** 31."""
+
+LAST_ORDINAL = 2**31 - 1
+"""Of default_noop."""
+
+
+def digest(text: str) -> str:
+    """16 hexadecimal digits that stand for a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def shorten(stem: str) -> str:
+    """The stem itself, or its beginning and a digest of it, at most STEM_LIMIT characters."""
+    if len(stem) <= STEM_LIMIT:
+        return stem
+    return f"{stem[: STEM_LIMIT - 18]}._{digest(stem)}"
+
+
+def full_path(folder: str, name: str) -> str:
+    """Full path of a name in our folder."""
+    return f"{folder}/{name}"
+
+
+def route(key: Key) -> str:
+    """Stem of all that belongs to one Route: the original's openshift_route_<ns>_<name>."""
+    return shorten(f"openshift_route_{key.namespace}_{key.name}")
+
+
+def rule(key: Key, alternative: int = 0) -> str:
+    """Name of a Route's Rule; a Route whose path needs several has one per alternative."""
+    return route(key) if not alternative else f"{route(key)}__{alternative}"
+
+
+def pool(folder: str, service: Key, port: str = "", tls: str = "") -> str:
+    """Full path of the pool of a Service port.
+
+    Args:
+        port: targetPort of the Route, number or name; "" for every port of the Service.
+        tls: digest of the TLS towards pods, "" for none: Routes share a pool only if it is equal.
+    """
+    stem = f"openshift_{service.namespace}_{service.name}"
+    if port or tls:
+        stem += f"_{port}"
+    if tls:
+        stem += f"_{tls}"
+    return full_path(folder, shorten(stem))
+
+
+def client_ssl(folder: str, host: str) -> str:
+    """Full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
+    return full_path(folder, f"{shorten(f'openshift_host_{host}')}-client-ssl-profile")
+
+
+def server_ssl(folder: str, tls: str) -> str:
+    """Full path of the server SSL profile for one way of TLS towards pods."""
+    return full_path(folder, f"openshift_tls_{tls}-server-ssl-profile")
+
+
+def cert_file(folder: str, key: Key, content: str) -> str:
+    """Full path of a Route's certificate file."""
+    return full_path(folder, f"{route(key)}-https-cert-{digest(content)}.crt")
+
+
+def key_file(folder: str, key: Key, public: str) -> str:
+    """Full path of a Route's key file; named after the public key, so the name tells no secret."""
+    return full_path(folder, f"{route(key)}-https-key-{digest(public)}.key")
+
+
+def chain_file(folder: str, key: Key, content: str) -> str:
+    """Full path of the file with the rest of a Route's certificate chain."""
+    return full_path(folder, f"{route(key)}-https-chain-{digest(content)}.crt")
+
+
+def destination_ca_file(folder: str, content: str) -> str:
+    """Full path of a CA file for pods; Routes with one CA share it."""
+    return full_path(folder, f"openshift_tls-https-cabundle-{digest(content)}.crt")
+
+
+def remote_file(path: str) -> str:
+    """Where a file is put on the device's disk before it is installed.
+
+    The original's form: /var/tmp/<name>.cert or .key.
+    """
+    stem = path.rsplit("/", 1)[1]
+    suffix = ".key" if stem.endswith(".key") else ".cert"
+    return f"/var/tmp/{stem.rsplit('.', 1)[0]}{suffix}"
+
+
+def band(path: str, *, wildcard: bool = False) -> int:
+    """Precedence of a Route: exact hosts before wildcards, then longer paths first.
+
+    Two Routes that can both match one request differ in it. Source: haproxy-parity.md 5.2.
+    """
+    return 1 + (MAX_PATH + 1 if wildcard else 0) + MAX_PATH - min(len(path), MAX_PATH)
+
+
+def band_of(ordinal: int) -> int:
+    """The band in which an ordinal lies."""
+    return ordinal // BAND_WIDTH
+
+
+def first_ordinal(band_number: int, name: str) -> int:
+    """Where the search for a free ordinal begins; spread by name, so that few collide."""
+    return band_number * BAND_WIDTH + int(digest(name), 16) % BAND_WIDTH
+
+
+_LABEL = r"[a-z0-9.-]+"
+_HEX = r"[0-9a-f]{16}"
+_STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{_HEX})?"
+_OWNED = {
+    Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
+    Pool.KIND: rf"openshift_{_LABEL}(?:_{_LABEL}?){{0,3}}(?:_{_HEX})?",
+    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}",
+    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}",
+    ClientSSL.KIND: rf"openshift_host_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
+    ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
+    CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",
+    KeyFile.KIND: rf"{_STEM}-https-key-{_HEX}\.key",
+}
+_PATTERNS = {kind: re.compile(pattern) for kind, pattern in _OWNED.items()}
+_RULE = re.compile(rf"(?:{_STEM})(?:__[0-9]+)?")
+
+
+def owns_path(folder: str, kind: str, path: str) -> bool:
+    """Whether a whole object lies in exactly our folder under a name that this module makes."""
+    parent, _, name = path.rpartition("/")
+    pattern = _PATTERNS.get(kind)
+    return pattern is not None and parent == folder and pattern.fullmatch(name) is not None
+
+
+def owns(folder: str, obj: Object) -> bool:
+    """Whether an object is ours to change and delete.
+
+    Of parts: Rules with a Route's name in a policy of ours, every record of a data-group of ours,
+    and on a virtual server what it carries of ours.
+    """
+    if isinstance(obj, Rule):
+        return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
+    if isinstance(obj, Record):
+        return owns_path(folder, DataGroup.KIND, obj.group)
+    if isinstance(obj, Attachment):
+        return owns_path(folder, obj.target_kind, obj.target)
+    return owns_path(folder, obj.KIND, obj.path)
+
+
+def rule_stem(name: str) -> str:
+    """The Route's stem of a Rule's name, "" when no Route gives such a name."""
+    return name.split("__", 1)[0] if _RULE.fullmatch(name) else ""
+
+
+def draft_paths(policy: str) -> tuple[str, ...]:
+    """Where the draft of a policy may lie, likeliest first.
+
+    Recorded for policies in the root of a partition: /P/Drafts/x (bigip-rest.md B4). For nested
+    folders nothing is recorded, so both places are looked at.
+    """
+    folder, _, name = policy.rpartition("/")
+    root = "/" + folder.split("/")[1]
+    return tuple(dict.fromkeys((f"{folder}/Drafts/{name}", f"{root}/Drafts/{name}")))

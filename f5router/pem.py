@@ -1,0 +1,180 @@
+"""Certificates and keys of a Route: parsed, checked and written anew.
+
+What goes to the BIG-IP is only what was parsed here, re-encoded; text around PEM blocks is dropped.
+Source of the rules: haproxy-parity.md 3.4.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+
+_BLOCK = re.compile(
+    r"-----BEGIN (?P<label>[A-Z0-9 ]+)-----\s*(?P<body>.*?)-----END (?P=label)-----", re.DOTALL
+)
+_KEYS = {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"}
+_CERTS = {"CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"}
+_DROPPED = {"EC PARAMETERS"}
+_MAX_CHAIN = 20
+
+
+class PEMError(ValueError):
+    """Text that is not what it should be; the message holds nothing of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a client SSL profile needs, in PEM."""
+
+    certificate: str = field(repr=False)
+    """The leaf alone."""
+    chain: str = field(repr=False)
+    """Intermediates and caCertificate; "" for none."""
+    key: str = field(repr=False)
+    public: str = field(repr=False)
+    """Public key of the leaf, PEM: identifies the private key without telling it."""
+
+
+def material(certificate: str, key: str, ca_certificate: str) -> Material:
+    """Check and re-encode spec.tls.certificate, key and caCertificate.
+
+    The key may stand in `certificate` when `key` is empty. Expired certificates pass.
+
+    Raises:
+        PEMError: the message begins with the field, as in spec.tls.key.
+    """
+    blocks = _blocks(certificate, "spec.tls.certificate")
+    certs = _certificates(blocks, "spec.tls.certificate")
+    if not certs:
+        raise PEMError("spec.tls.certificate: there is no certificate in it")
+    if key.strip():
+        private = _private_key(_blocks(key, "spec.tls.key"), "spec.tls.key", only=True)
+    else:
+        private = _private_key(blocks, "spec.tls.key", only=False)
+    leaf = certs[0]
+    if _spki(private.public_key()) != _spki(_public_key(leaf)):
+        raise PEMError("spec.tls.key: the key does not match the certificate")
+    authorities: list[x509.Certificate] = []
+    if ca_certificate.strip():
+        authorities = certificates(ca_certificate, "spec.tls.caCertificate")
+        if not _issued(leaf, certs[1:], authorities):
+            raise PEMError("spec.tls.caCertificate: the certificate was not issued by it")
+    chain = _distinct([*certs[1:], *authorities], leaf)
+    return Material(
+        certificate=encode([leaf]), chain=encode(chain), key=_encode_key(private),
+        public=_spki(_public_key(leaf)),
+    )
+
+
+def certificates(text: str, where: str) -> list[x509.Certificate]:
+    """Every certificate of a text that holds nothing else.
+
+    Raises:
+        PEMError: naming `where`.
+    """
+    blocks = _blocks(text, where)
+    if any(label in _KEYS for label, _ in blocks):
+        raise PEMError(f"{where}: there is a private key in it")
+    found = _certificates(blocks, where)
+    if not found:
+        raise PEMError(f"{where}: there is no certificate in it")
+    return found
+
+
+def encode(certs: Iterable[x509.Certificate]) -> str:
+    """PEM of certificates, one after the other."""
+    return "".join(cert.public_bytes(serialization.Encoding.PEM).decode() for cert in certs)
+
+
+def _blocks(text: str, where: str) -> list[tuple[str, str]]:
+    found = [(match["label"], match[0]) for match in _BLOCK.finditer(text)]
+    if not found:
+        raise PEMError(f"{where}: it is not PEM")
+    for label, _ in found:
+        if label not in _KEYS | _CERTS | _DROPPED:
+            raise PEMError(f"{where}: a block of type {label} is not allowed")
+    return [(label, block) for label, block in found if label not in _DROPPED]
+
+
+def _certificates(blocks: list[tuple[str, str]], where: str) -> list[x509.Certificate]:
+    found = []
+    for label, block in blocks:
+        if label not in _CERTS:
+            continue
+        try:
+            found.append(x509.load_pem_x509_certificate(block.replace(label, "CERTIFICATE").encode()))
+        except (ValueError, TypeError) as exc:
+            raise PEMError(f"{where}: certificate {len(found) + 1} does not parse") from exc
+    return found
+
+
+def _private_key(blocks: list[tuple[str, str]], where: str, *, only: bool) -> PrivateKeyTypes:
+    keys = [block for label, block in blocks if label in _KEYS]
+    if only and len(keys) != len(blocks):
+        raise PEMError(f"{where}: it may hold a private key only")
+    if not keys:
+        raise PEMError(f"{where}: there is no private key")
+    try:
+        return serialization.load_pem_private_key(keys[0].encode(), password=None)
+    except (ValueError, TypeError, ArithmeticError):
+        # The cause could quote key material.
+        raise PEMError(f"{where}: the private key does not parse or is encrypted") from None
+
+
+def _encode_key(key: PrivateKeyTypes) -> str:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL
+        if hasattr(key, "curve") or hasattr(key, "key_size")
+        else serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    ).decode()
+
+
+def _public_key(cert: x509.Certificate):
+    try:
+        return cert.public_key()
+    except (ValueError, TypeError) as exc:
+        raise PEMError("spec.tls.certificate: its public key is of an unknown kind") from exc
+
+
+def _spki(public) -> str:
+    return public.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    ).decode()
+
+
+def _issued(
+    leaf: x509.Certificate, chain: list[x509.Certificate], authorities: list[x509.Certificate]
+) -> bool:
+    """Whether signatures lead from the leaf to an authority; dates and names are not looked at."""
+    trusted = {cert.fingerprint(hashes.SHA256()) for cert in authorities}
+    seen, current = 0, leaf
+    while seen < _MAX_CHAIN:
+        if current.fingerprint(hashes.SHA256()) in trusted:
+            return True
+        parent = next((c for c in [*authorities, *chain] if c != current and _signed(current, c)), None)
+        if parent is None:
+            return False
+        seen, current = seen + 1, parent
+    return False
+
+
+def _signed(child: x509.Certificate, parent: x509.Certificate) -> bool:
+    try:
+        child.verify_directly_issued_by(parent)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _distinct(certs: list[x509.Certificate], leaf: x509.Certificate) -> list[x509.Certificate]:
+    kept: list[x509.Certificate] = []
+    for cert in certs:
+        if cert != leaf and cert not in kept:
+            kept.append(cert)
+    return kept

@@ -1,0 +1,147 @@
+"""The Changes that lead from Observed to Desired, in an order that never breaks a Route.
+
+What is new is made and changed from what is referred to, to what refers to it; only then is what
+is no longer wanted deleted, the other way round. A Route that moves from one policy or data-group
+to another is so always in one of them.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from f5router import names
+from f5router.bigip import (
+    Attachment,
+    BigIPState,
+    CertFile,
+    ClientSSL,
+    DataGroup,
+    IRule,
+    KeyFile,
+    Object,
+    Policy,
+    Pool,
+    Record,
+    Ref,
+    Rule,
+    ServerSSL,
+)
+
+CREATE, UPDATE, DELETE = "create", "update", "delete"
+
+_LEVELS = {
+    Pool.KIND: 0,
+    DataGroup.KIND: 1, CertFile.KIND: 1, KeyFile.KIND: 1, Policy.KIND: 1,
+    ServerSSL.KIND: 2, ClientSSL.KIND: 2, IRule.KIND: 2,
+    Attachment.KIND: 4,
+}
+_TLS_RECORD, _PASSTHROUGH_RECORD, _SECURE_RULE, _INSECURE_RULE = 3, 5, 6, 7
+_POLICY_UPDATE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One create, update or delete. `old` is None for a create, `new` for a delete."""
+
+    verb: str
+    old: Object | None
+    new: Object | None
+
+    @property
+    def obj(self) -> Object:
+        return self.new if self.new is not None else self.old
+
+    @property
+    def ref(self) -> Ref:
+        return self.obj.ref
+
+    @property
+    def level(self) -> int:
+        """Changes of one level do not refer to each other."""
+        if self.verb == UPDATE and isinstance(self.obj, Policy):
+            # A strategy is changed when the Rules are in place under either.
+            return _POLICY_UPDATE
+        return level(self.obj)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Changes in the order in which they are written."""
+
+    changes: tuple[Change, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __iter__(self):
+        return iter(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+
+def level(obj: Object) -> int:
+    """Objects refer to objects of lower levels only, Attachments to what makes them act too.
+
+    Secure before insecure: a redirect to https must not come before what it leads to.
+    """
+    if isinstance(obj, Record):
+        return _TLS_RECORD if obj.group.endswith(names.REENCRYPT_GROUP) else _PASSTHROUGH_RECORD
+    if isinstance(obj, Rule):
+        return _SECURE_RULE if obj.policy.endswith(names.SECURE_POLICY) else _INSECURE_RULE
+    return _LEVELS[obj.KIND]
+
+
+def diff(
+    desired: BigIPState,
+    observed: BigIPState,
+    owns: Callable[[Object], bool],
+    refs: Iterable[Ref] | None = None,
+) -> Plan:
+    """Compare Desired with Observed.
+
+    Args:
+        owns: only what it is true for is deleted.
+        refs: where to look; None for everywhere.
+    """
+    make, remove = [], []
+    for ref in {*desired, *observed} if refs is None else refs:
+        new, old = desired.get(ref), observed.get(ref)
+        if new is None:
+            if old is not None and owns(old):
+                remove.append(Change(DELETE, old, None))
+        elif old is None:
+            make.append(Change(CREATE, None, new))
+        elif old != new:
+            make.append(Change(UPDATE, old, new))
+    make.sort(key=lambda change: (change.level, change.ref))
+    remove.sort(key=lambda change: (-change.level, change.ref))
+    return Plan((*_with_ordinals(make, observed), *remove))
+
+
+def _with_ordinals(changes: list[Change], observed: BigIPState) -> list[Change]:
+    """Give every new or moved Rule an unused ordinal of its band; others keep theirs.
+
+    So adding a Route never rewrites another's Rule.
+    """
+    if not any(isinstance(change.new, Rule) for change in changes):
+        return changes
+    taken: dict[str, set[int]] = {}
+    for obj in observed.values():
+        if isinstance(obj, Rule):
+            taken.setdefault(obj.policy, set()).add(obj.ordinal)
+    return [_with_ordinal(change, taken) for change in changes]
+
+
+def _with_ordinal(change: Change, taken: dict[str, set[int]]) -> Change:
+    rule = change.new
+    if not isinstance(rule, Rule):
+        return change
+    if change.old is not None and change.old.band == rule.band:
+        return replace(change, new=replace(rule, ordinal=change.old.ordinal))
+    used = taken.setdefault(rule.policy, set())
+    start = rule.band * names.BAND_WIDTH
+    ordinal = names.first_ordinal(rule.band, rule.name)
+    while ordinal in used:
+        ordinal = start + (ordinal - start + 1) % names.BAND_WIDTH
+    used.add(ordinal)
+    return replace(change, new=replace(rule, ordinal=ordinal))
