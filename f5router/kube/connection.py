@@ -1,0 +1,266 @@
+"""HTTP to the Kubernetes API.
+
+The kubernetes package finds the server, the credentials and the TLS settings and makes the
+connection pool, with a proxy from the environment if there is one. Requests and replies are plain
+JSON: its generated models would cost several times the memory and refuse objects that they do not
+know.
+"""
+
+import json
+import logging
+import os
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import urllib3
+import yaml
+from kubernetes import config as kube_config
+from kubernetes.client.configuration import Configuration
+from kubernetes.client.rest import RESTClientObject
+from kubernetes.config import incluster_config
+from urllib3.exceptions import HTTPError
+
+from f5router import __version__
+from f5router.errors import ConfigError, KubeUnreachable
+from f5router.kube import replies
+
+log = logging.getLogger(__name__)
+
+KEEPALIVE = (
+    *urllib3.connection.HTTPConnection.default_socket_options,
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    # A firewall that forgets an idle watch is noticed after 30 + 3 * 10 s.
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+)
+
+POOL_SIZE = 16
+"""Idle connections kept: a watch per kind and the writers."""
+
+READ_SIZE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class KubeSettings:
+    """Where the API server is and how to log in.
+
+    The first that applies: kubeconfig; the variable KUBECONFIG; the service account of a pod;
+    ~/.kube/config; master without credentials.
+    """
+
+    kubeconfig: str | None = None
+    """Path of a file, or several as in KUBECONFIG."""
+    context: str | None = None
+    """Context of the kubeconfig; None for its current one."""
+    master: str | None = None
+    """URL that replaces the server of the configuration (KUBERNETES_MASTER)."""
+    namespace: str | None = None
+    """Namespace to which the router is limited; None for all."""
+    connect_timeout_s: float = 10
+    read_timeout_s: float = 60
+    """Longest silence in a reply; a watch sets its own."""
+
+
+class LineStream:
+    """The lines of an endless reply, each a JSON value. Closing it ends the reader at once."""
+
+    def __init__(self, response: urllib3.BaseHTTPResponse, request: str):
+        self._response = response
+        self._request = request
+        self._closed = threading.Event()
+
+    def __iter__(self) -> Iterator[object]:
+        """The values as they arrive; ends when the server ends the reply, or after close().
+
+        Raises:
+            KubeUnreachable: the connection broke, was silent for too long, or a line is cut off.
+        """
+        rest: list[bytes] = []
+        try:
+            for chunk in self._chunks():
+                first, *lines = chunk.split(b"\n")
+                rest.append(first)
+                for line in lines:
+                    yield from self._values(b"".join(rest))
+                    rest = [line]
+            yield from self._values(b"".join(rest))
+        except (HTTPError, OSError, ValueError, AttributeError) as exc:
+            # close() takes the connection from under the reader, which may fail in many ways.
+            if not self._closed.is_set():
+                raise KubeUnreachable(f"{self._request}: {_reason(exc)}") from exc
+        finally:
+            self._response.close()
+
+    def _chunks(self) -> Iterable[bytes]:
+        if getattr(self._response, "chunked", False):
+            return self._response.stream(READ_SIZE)
+        return iter(lambda: self._response.read1(READ_SIZE), b"")
+
+    def _values(self, line: bytes) -> Iterator[object]:
+        if line.strip() and not self._closed.is_set():
+            yield json.loads(line)
+
+    def close(self) -> None:
+        """End the stream, from any thread; a blocked reader returns."""
+        self._closed.set()
+        try:
+            self._response.shutdown()
+        except (ValueError, RuntimeError, OSError) as exc:  # ended already
+            log.debug("stream was closed before", extra={"error": _reason(exc)})
+
+
+class Connection:
+    """Requests to one API server; safe to use from several threads."""
+
+    def __init__(self, load: Callable[[], Configuration], settings: KubeSettings):
+        """load reads the configuration anew each time that it is called."""
+        self._load = load
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._configuration = load()
+        # Taken once: a refresh of the credentials sets the host of the configuration back.
+        self._base = self._configuration.host.rstrip("/")
+        self._client = RESTClientObject(self._configuration)
+
+    @property
+    def server(self) -> str:
+        """URL of the API server, for log messages."""
+        return self._base
+
+    def request(self, method: str, path: str, *, query: dict | None = None, body: object = None,
+                content_type: str = "application/json", stream: bool = False,
+                timeout_s: float | None = None) -> object:
+        """Send a request and return the JSON value of its reply, or a LineStream.
+
+        Args:
+            path: absolute and quoted, such as /api/v1/nodes.
+            body: a value to send as JSON; None for an empty body.
+            timeout_s: longest silence while reading; None for the setting.
+        Raises:
+            KubeUnreachable, KubeForbidden, KindNotServed, KubeNotFound, KubeConflict, KubeGone,
+            KubeRefused: see replies.error_for. A write may have been done when it is
+            KubeUnreachable.
+        """
+        used = self._client
+        sent = self._send(used, method, path, query, body, content_type, timeout_s)
+        if sent.status == 401:  # the token may have been replaced a moment ago
+            sent.drain_conn()
+            sent = self._send(self._logged_in_again(used), method, path, query, body, content_type,
+                              timeout_s)
+        request = f"{method} {path}"
+        if stream and sent.status == 200:
+            return LineStream(sent, request)
+        try:
+            data = sent.read()
+        except (HTTPError, OSError) as exc:
+            raise KubeUnreachable(f"{request}: {_reason(exc)}") from exc
+        if not 200 <= sent.status < 300:
+            raise replies.error_for(method, path, sent.status, data, sent.headers)
+        try:
+            return json.loads(data) if data else None
+        except ValueError as exc:
+            raise KubeUnreachable(f"{request}: the reply is not JSON") from exc
+
+    def close(self) -> None:
+        """Give up idle connections."""
+        self._client.pool_manager.clear()
+
+    def _send(self, client: RESTClientObject, method: str, path: str, query: dict | None,
+              body: object, content_type: str, timeout_s: float | None) -> urllib3.BaseHTTPResponse:
+        headers = {"Accept": "application/json", "User-Agent": f"f5router/{__version__}"}
+        if body is not None:
+            headers["Content-Type"] = content_type
+        url = f"{self._base}{path}{'?' + urlencode(query) if query else ''}"
+        with self._lock:  # the refresh of an expired token is not made for threads
+            headers |= self._authorization()
+        try:
+            return client.pool_manager.request(
+                method, url, headers=headers, retries=False, redirect=False, preload_content=False,
+                body=None if body is None else json.dumps(body).encode(),
+                timeout=urllib3.Timeout(connect=self._settings.connect_timeout_s,
+                                        read=timeout_s or self._settings.read_timeout_s))
+        except (HTTPError, OSError) as exc:
+            raise KubeUnreachable(f"{method} {path}: {_reason(exc)}") from exc
+
+    def _authorization(self) -> dict[str, str]:
+        """The header with the token, which the configuration re-reads when it expires."""
+        try:
+            settings = self._configuration.auth_settings()
+        except (kube_config.ConfigException, OSError) as exc:
+            raise KubeUnreachable(f"credentials cannot be read: {_reason(exc)}") from exc
+        return {item["key"]: item["value"] for item in settings.values()
+                if item["in"] == "header" and item["value"]}
+
+    def _logged_in_again(self, used: RESTClientObject) -> RESTClientObject:
+        """A client with token and certificates read anew; open streams keep their connection."""
+        with self._lock:
+            if self._client is used:  # else another thread did so since
+                try:
+                    self._configuration = self._load()
+                except ConfigError as exc:
+                    raise KubeUnreachable(f"credentials cannot be read: {exc}") from exc
+                self._client = RESTClientObject(self._configuration)
+            return self._client
+
+
+def connect(settings: KubeSettings) -> Connection:
+    """A Connection; nothing is sent yet.
+
+    Raises:
+        ConfigError: no configuration, or one that cannot be used.
+    """
+    return Connection(lambda: _configuration(settings), settings)
+
+
+def _configuration(settings: KubeSettings) -> Configuration:
+    result = Configuration()
+    result.socket_options = list(KEEPALIVE)
+    result.connection_pool_maxsize = POOL_SIZE
+    source = settings.kubeconfig or os.environ.get("KUBECONFIG")
+    try:
+        if source:
+            _from_file(result, source, settings.context)
+        elif os.path.exists(incluster_config.SERVICE_TOKEN_FILENAME):
+            kube_config.load_incluster_config(client_configuration=result)
+        elif os.path.exists(os.path.expanduser("~/.kube/config")):
+            _from_file(result, "~/.kube/config", settings.context)
+        elif not settings.master:
+            raise ConfigError(["no kubeconfig, no service account and no KUBERNETES_MASTER: the API "
+                               "server is unknown"])
+    except (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError,
+            AttributeError) as exc:
+        raise ConfigError([f"{source or 'service account'}: {_reason(exc)}"]) from exc
+    if settings.master:
+        result.host = settings.master
+    return _checked(result)
+
+
+def _from_file(result: Configuration, source: str, context: str | None) -> None:
+    paths = [os.path.expanduser(path) for path in source.split(os.pathsep) if path]
+    if not any(os.path.exists(path) for path in paths):
+        raise ConfigError([f"kubeconfig {source} does not exist"])
+    kube_config.load_kube_config(
+        config_file=source, context=context, client_configuration=result, persist_config=False)
+
+
+def _checked(result: Configuration) -> Configuration:
+    """Certificate files are read when the first request is sent: too late for a clear message."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if result.ssl_ca_cert:
+            context.load_verify_locations(result.ssl_ca_cert)
+        if result.cert_file:
+            context.load_cert_chain(result.cert_file, result.key_file)
+    except OSError as exc:  # ssl.SSLError too
+        raise ConfigError([f"certificates for {result.host}: {_reason(exc)}"]) from exc
+    return result
+
+
+def _reason(exc: BaseException) -> str:
+    """Class and first line of an exception; those of urllib3 hold addresses, never headers."""
+    return replies.excerpt(f"{type(exc).__name__}: {exc}")

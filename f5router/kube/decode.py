@@ -1,0 +1,256 @@
+"""Kubernetes API objects, as plain JSON, to the values of cluster.py.
+
+Nothing here trusts its input: objects may have been stored before a validation existed, or come
+from a custom resource without one. A field of a wrong type has its neutral value; where that value
+would serve something that nobody asked for, the object is refused with DecodeError and counts as
+absent.
+"""
+
+from collections.abc import Iterator, Mapping
+from sys import intern
+
+from f5router.cluster import (
+    EndpointPort,
+    EndpointSlice,
+    Key,
+    Node,
+    Route,
+    RouteTLS,
+    Service,
+    ServicePort,
+)
+from f5router.errors import RouterError
+from f5router.kube import addresses
+
+SERVICE_LABEL = "kubernetes.io/service-name"
+
+UNKEPT_ANNOTATIONS = frozenset({
+    # A second copy of the whole object, private key included.
+    "kubectl.kubernetes.io/last-applied-configuration",
+})
+
+_NOTHING: Mapping = {}
+
+
+class DecodeError(RouterError):
+    """An object that has no meaning.
+
+    Attributes:
+        key: the object, as far as it is known.
+        field: path of the field, such as "spec.tls".
+    """
+
+    def __init__(self, key: str, field: str):
+        super().__init__(f"{key}: {field} has a wrong type")
+        self.key, self.field = key, field
+
+
+def key(obj: object) -> Key:
+    """Namespace and name of any object.
+
+    Raises:
+        DecodeError: there is no name.
+    """
+    metadata = _mapping(_mapping(obj).get("metadata"))
+    name = _text(metadata.get("name"))
+    if not name:
+        raise DecodeError("an object", "metadata.name")
+    return Key(intern(_text(metadata.get("namespace"))), name)
+
+
+def resource_version(obj: object) -> str:
+    """metadata.resourceVersion of an object or a list, "" without one."""
+    return _text(_mapping(_mapping(obj).get("metadata")).get("resourceVersion"))
+
+
+def route(obj: Mapping) -> Route:
+    """A route.openshift.io/v1 Route.
+
+    Raises:
+        DecodeError: no name; spec, spec.path or spec.tls of a wrong type. Neutral values of the
+            last two would serve more paths than asked for, or in clear text.
+    """
+    name = key(obj)
+    metadata = _mapping(obj["metadata"])
+    spec = obj.get("spec")
+    if not isinstance(spec, Mapping):
+        raise DecodeError(str(name), "spec")
+    path = spec.get("path")
+    if not (path is None or isinstance(path, str)):
+        raise DecodeError(str(name), "spec.path")
+    to = _mapping(spec.get("to"))
+    return Route(
+        key=name,
+        uid=_text(metadata.get("uid")),
+        created=_text(metadata.get("creationTimestamp")),
+        host=_text(spec.get("host")),
+        path=path or "",
+        service=_text(to.get("name")),
+        service_kind=intern(_text(to.get("kind")) or "Service"),
+        weight=_integer(to.get("weight")),
+        alternate_services=tuple(
+            service for item in _objects(spec.get("alternateBackends"))
+            if (service := _text(item.get("name")))),
+        target_port=_port_text(_mapping(spec.get("port")).get("targetPort")),
+        tls=_tls(name, spec.get("tls")),
+        wildcard_policy=intern(_text(spec.get("wildcardPolicy")) or "None"),
+        annotations=_pairs(metadata.get("annotations")),
+        resource_version=_text(metadata.get("resourceVersion")),
+        status_ingress=tuple(_objects(_mapping(obj.get("status")).get("ingress"))),
+    )
+
+
+def _tls(name: Key, tls: object) -> RouteTLS | None:
+    if tls is None:
+        return None
+    if not isinstance(tls, Mapping):
+        raise DecodeError(str(name), "spec.tls")
+    return RouteTLS(
+        termination=intern(_text(tls.get("termination"))),
+        insecure_policy=intern(_text(tls.get("insecureEdgeTerminationPolicy"))),
+        certificate=_text(tls.get("certificate")),
+        key=_text(tls.get("key")),
+        ca_certificate=_text(tls.get("caCertificate")),
+        destination_ca_certificate=_text(tls.get("destinationCACertificate")),
+        external_certificate=_text(_mapping(tls.get("externalCertificate")).get("name")),
+    )
+
+
+def service(obj: Mapping) -> Service:
+    """A core/v1 Service; a headless one has cluster_ip "".
+
+    Raises:
+        DecodeError: no name.
+    """
+    name = key(obj)
+    spec = _mapping(obj.get("spec"))
+    return Service(
+        key=name,
+        ports=tuple(_service_ports(spec.get("ports"))),
+        cluster_ip=addresses.parse(spec.get("clusterIP")) or "",
+        annotations=_pairs(_mapping(obj["metadata"]).get("annotations")),
+    )
+
+
+def _service_ports(items: object) -> Iterator[ServicePort]:
+    for item in _objects(items):
+        if (number := _port(item.get("port"))) is not None:
+            yield ServicePort(
+                name=intern(_text(item.get("name"))),
+                port=number,
+                protocol=intern(_text(item.get("protocol")) or "TCP"),
+                target_port=_port_text(item.get("targetPort")),
+                node_port=_port(item.get("nodePort")) or 0,
+            )
+
+
+def endpoint_slice(obj: Mapping) -> EndpointSlice | None:
+    """A discovery.k8s.io/v1 EndpointSlice.
+
+    None without a Service, and for addressType FQDN. An endpoint without conditions.ready is ready.
+
+    Raises:
+        DecodeError: no name.
+    """
+    name = key(obj)
+    owner = _text(_mapping(_mapping(obj["metadata"]).get("labels")).get(SERVICE_LABEL))
+    if not owner or obj.get("addressType") == "FQDN":
+        return None
+    found = (
+        address
+        for endpoint in _objects(obj.get("endpoints"))
+        if _mapping(endpoint.get("conditions")).get("ready") is not False
+        for address in _items(endpoint.get("addresses")))
+    return EndpointSlice(name, intern(owner), _usable(found), _endpoint_ports(obj.get("ports")))
+
+
+def endpoints(obj: Mapping) -> tuple[EndpointSlice, ...]:
+    """A core/v1 Endpoints object: one value per subset, keyed <name>/<number> from 0.
+
+    Raises:
+        DecodeError: no name.
+    """
+    name = key(obj)
+    owner = intern(name.name)
+    return tuple(
+        EndpointSlice(
+            Key(name.namespace, f"{name.name}/{number}"),
+            owner,
+            _usable(item.get("ip") for item in _objects(subset.get("addresses"))),
+            _endpoint_ports(subset.get("ports")))
+        for number, subset in enumerate(_objects(obj.get("subsets"))))
+
+
+def _usable(texts: Iterator[object]) -> frozenset[str]:
+    found = (addresses.usable(text) for text in texts if isinstance(text, str))
+    return frozenset(address for address in found if address)
+
+
+def _endpoint_ports(items: object) -> tuple[EndpointPort, ...]:
+    """Sorted, without duplicates and without ports that have no number."""
+    return tuple(sorted({
+        EndpointPort(intern(_text(item.get("name"))), number, intern(_text(item.get("protocol")) or "TCP"))
+        for item in _objects(items) if (number := _port(item.get("port"))) is not None}))
+
+
+def node(obj: Mapping) -> Node:
+    """A core/v1 Node. Without a Ready condition it is ready.
+
+    Raises:
+        DecodeError: no name.
+    """
+    name = key(obj)
+    metadata = _mapping(obj["metadata"])
+    spec, status = _mapping(obj.get("spec")), _mapping(obj.get("status"))
+    internal = (addresses.parse(item.get("address")) for item in _objects(status.get("addresses"))
+                if item.get("type") == "InternalIP")
+    conditions = {_text(item.get("type")): item for item in _objects(status.get("conditions"))}
+    cidrs = tuple(cidr for cidr in _items(spec.get("podCIDRs")) if isinstance(cidr, str))
+    first = _text(spec.get("podCIDR"))
+    return Node(
+        key=name,
+        uid=_text(metadata.get("uid")),
+        internal_ips=tuple(address for address in internal if address),
+        ready="Ready" not in conditions or conditions["Ready"].get("status") == "True",
+        unschedulable=spec.get("unschedulable") is True,
+        labels=_pairs(metadata.get("labels")),
+        pod_cidrs=cidrs or ((first,) if first else ()),
+    )
+
+
+def _mapping(value: object) -> Mapping:
+    return value if isinstance(value, Mapping) else _NOTHING
+
+
+def _items(value: object) -> list:
+    return value if isinstance(value, list) else []
+
+
+def _objects(value: object) -> list[Mapping]:
+    return [item for item in _items(value) if isinstance(item, Mapping)]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _port(value: object) -> int | None:
+    number = _integer(value)
+    return number if number is not None and 0 < number < 1 << 16 else None
+
+
+def _port_text(value: object) -> str:
+    """An IntOrString: number or name."""
+    number = _integer(value)
+    return intern(_text(value) if number is None else str(number))
+
+
+def _pairs(value: object) -> tuple[tuple[str, str], ...]:
+    """Labels or annotations in order of their names."""
+    return tuple(sorted(
+        (intern(name), text) for name, text in _mapping(value).items()
+        if isinstance(text, str) and name not in UNKEPT_ANNOTATIONS))

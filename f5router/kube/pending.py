@@ -1,0 +1,110 @@
+"""Work that waits for its turn: one item per key, the newest, each not before its time."""
+
+import heapq
+import threading
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+
+@dataclass(slots=True)
+class Job:
+    """An item that a worker has taken; it must be given back with done()."""
+
+    key: Hashable
+    item: Any
+    failures: int = 0
+    """How often it was retried in a row."""
+
+
+class Pending:
+    """A queue for several workers. No two of them have the same key at a time."""
+
+    def __init__(self, *, rate_per_s: float, clock: Callable[[], float] = time.monotonic):
+        """rate_per_s: how many requests a second spend() lets through."""
+        self._clock = clock
+        self._interval_s = 1 / rate_per_s
+        self._changed = threading.Condition()
+        self._waiting: dict[Hashable, tuple[int, Job]] = {}
+        self._heap: list[tuple[float, int, Hashable]] = []
+        self._taken: set[Hashable] = set()
+        self._number = count()
+        self._not_before = 0.0
+        self._next_spend = 0.0
+        self._closed = False
+
+    def __len__(self) -> int:
+        """Items that wait, without those that workers have."""
+        return len(self._waiting)
+
+    def put(self, key: Hashable, item: object) -> None:
+        """Add an item, due now, in place of the one that waits; an equal one changes nothing."""
+        with self._changed:
+            known = self._waiting.get(key)
+            if known is None or known[1].item != item:
+                self._push(Job(key, item), 0.0)
+
+    def take(self) -> Job | None:
+        """The next item that is due, as soon as there is one; None after close()."""
+        with self._changed:
+            while not self._closed:
+                wait_s = self._until_due()
+                if wait_s is not None and wait_s <= 0:
+                    _, _, key = heapq.heappop(self._heap)
+                    self._taken.add(key)
+                    return self._waiting.pop(key)[1]
+                self._changed.wait(wait_s)
+            return None
+
+    def done(self, job: Job, retry_after_s: float | None = None) -> None:
+        """Give an item back: finished, or to be tried again unless a newer one has come."""
+        with self._changed:
+            self._taken.discard(job.key)
+            if job.key in self._waiting:
+                self._push(self._waiting[job.key][1], 0.0)
+            elif retry_after_s is not None:
+                self._push(Job(job.key, job.item, job.failures + 1), retry_after_s)
+            self._changed.notify_all()
+
+    def pause(self, seconds: float) -> None:
+        """Let nothing be taken for a while."""
+        with self._changed:
+            self._not_before = max(self._not_before, self._clock() + seconds)
+
+    def spend(self) -> bool:
+        """Wait until the rate allows one more request; False if closed meanwhile."""
+        with self._changed:
+            start = max(self._clock(), self._next_spend)
+            self._next_spend = start + self._interval_s
+            while not self._closed and (wait_s := start - self._clock()) > 0:
+                self._changed.wait(wait_s)
+            return not self._closed
+
+    def wait_empty(self, timeout_s: float) -> bool:
+        """Whether everything is finished, at the latest after timeout_s seconds."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._taken, timeout_s)
+
+    def close(self) -> None:
+        """End all waiting."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _push(self, job: Job, delay_s: float) -> None:
+        number = next(self._number)
+        self._waiting[job.key] = (number, job)
+        if job.key not in self._taken:  # else done() will push it
+            heapq.heappush(self._heap, (self._clock() + delay_s, number, job.key))
+            self._changed.notify_all()
+
+    def _until_due(self) -> float | None:
+        """Seconds until the first item is due; None without items."""
+        while self._heap:
+            due, number, key = self._heap[0]
+            if key not in self._taken and self._waiting.get(key, (None,))[0] == number:
+                return max(due, self._not_before) - self._clock()
+            heapq.heappop(self._heap)  # replaced by a newer one
+        return None

@@ -1,0 +1,251 @@
+"""One kind of object, kept up to date in a Store: list, watch, and again when the watch ends."""
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from f5router.cluster import Key
+from f5router.errors import (
+    KindNotServed,
+    KubeError,
+    KubeForbidden,
+    KubeGone,
+    KubeUnreachable,
+)
+from f5router.kube import backoff, decode, replies
+from f5router.kube.connection import Connection, LineStream
+from f5router.kube.store import Store, Value
+
+log = logging.getLogger(__name__)
+
+TRIES_WITH_VERSION = 3
+"""Failed watches in a row before the next list. A cluster restored from a backup knows nothing of
+the resourceVersion and may say so only by a time-out."""
+
+HEALTHY_S = 5.0
+"""A watch that lasted so long, or gave an event, was no failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where objects of a kind are read, and what they become."""
+
+    resource: str
+    group_path: str
+    """/api/v1 or /apis/<group>/<version>."""
+    field: str
+    """Of the Store."""
+    decode: Callable[[Mapping], tuple[Value, ...]]
+    namespaced: bool = True
+    fallback: "Source | None" = None
+    """Read instead where this kind is not served."""
+
+    def path(self, namespace: str | None) -> str:
+        """Of the collection, of one namespace or of all."""
+        if namespace and self.namespaced:
+            return f"{self.group_path}/namespaces/{quote(namespace, safe='')}/{self.resource}"
+        return f"{self.group_path}/{self.resource}"
+
+
+def _slice(obj: Mapping) -> tuple[Value, ...]:
+    found = decode.endpoint_slice(obj)
+    return () if found is None else (found,)
+
+
+ROUTES = Source("routes", "/apis/route.openshift.io/v1", "routes", lambda obj: (decode.route(obj),))
+SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),))
+ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)
+SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, fallback=ENDPOINTS)
+NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """All in seconds, except page_size."""
+
+    page_size: int = 500
+    """Objects per page of a list."""
+    resync_s: float = 1800.0
+    """From one list to the next; 0 for never."""
+    watch_s: tuple[float, float] = (240.0, 480.0)
+    """A watch lasts a random time in this range, so that watches do not all end together."""
+    grace_s: float = 15.0
+    """How long after its end a silent watch counts as dead."""
+    backoff_s: tuple[float, float] = (0.5, 60.0)
+    """First and longest wait after failures."""
+
+
+class Reflector:
+    """Follows one kind until stop(); run() is the body of its thread."""
+
+    def __init__(self, connection: Connection, source: Source, store: Store, *, namespace: str | None,
+                 timing: Timing, clock: Callable[[], float], sleep: Callable[[float], object],
+                 on_list: Callable[[], None], on_change: Callable[[], None],
+                 on_problem: Callable[[str], None]):
+        """Arguments:
+        on_list: a list is complete.
+        on_change: a value in the store changed.
+        on_problem: the kind cannot be read, and why; "" when it can.
+        """
+        self._connection, self._source, self._store = connection, source, store
+        self._namespace, self._timing, self._clock, self._sleep = namespace, timing, clock, sleep
+        self._on_list, self._on_change, self._on_problem = on_list, on_change, on_problem
+        self._stopped = threading.Event()
+        self._stream: LineStream | None = None
+        self._version = ""
+        self._list_at = 0.0
+        self._failures = 0
+        self._source_is_chosen = source.fallback is None
+
+    def run(self) -> None:
+        """Follow the kind; returns after stop()."""
+        while not self._stopped.is_set():
+            try:
+                self._follow()
+            except KubeError as exc:
+                self._failed(exc)
+            except Exception as exc:  # a bug here must not end the updates for good
+                log.exception("watcher failed", extra={"kind": self._source.resource})
+                self._failed(KubeError(str(exc)))
+
+    def stop(self) -> None:
+        """End run() soon, from any thread."""
+        self._stopped.set()
+        if (stream := self._stream) is not None:
+            stream.close()
+
+    def _follow(self) -> None:
+        if not self._source_is_chosen:
+            self._choose_source()
+        if not self._version or self._clock() >= self._list_at:
+            self._list()
+        if not self._stopped.is_set():
+            self._watch()
+
+    def _failed(self, exc: KubeError) -> None:
+        if self._stopped.is_set():
+            return
+        self._failures += 1
+        if not isinstance(exc, KubeUnreachable) or self._failures >= TRIES_WITH_VERSION:
+            self._version = ""
+        if isinstance(exc, (KubeForbidden, KindNotServed)):
+            self._on_problem(self._explained(exc))
+        elif not isinstance(exc, KubeGone):
+            log.warning("watch broken", extra={"kind": self._source.resource, "error": str(exc)})
+        if isinstance(exc, KubeGone) and self._failures == 1:
+            return  # nothing is wrong with the server: list at once
+        first_s, limit_s = self._timing.backoff_s
+        self._sleep(backoff.delay_s(self._failures, first_s=first_s, limit_s=limit_s,
+                                    retry_after_s=getattr(exc, "retry_after_s", None)))
+
+    def _choose_source(self) -> None:
+        """Ask discovery: without rights on it, an unknown kind is forbidden, not 404."""
+        if not self._is_served():
+            log.info("kind is not served, using another", extra={
+                "kind": self._source.resource, "instead": self._source.fallback.resource})
+            self._source = self._source.fallback
+        self._source_is_chosen = True
+
+    def _is_served(self) -> bool:
+        """Raises: KubeUnreachable."""
+        try:
+            found = self._connection.request("GET", self._source.group_path)
+        except KindNotServed:
+            return False
+        except KubeForbidden:  # discovery is closed: trying the kind itself will tell
+            return True
+        listed = found.get("resources") if isinstance(found, Mapping) else None
+        return any(isinstance(item, Mapping) and item.get("name") == self._source.resource
+                   for item in (listed if isinstance(listed, list) else ()))
+
+    def _explained(self, exc: KubeError) -> str:
+        try:
+            served = isinstance(exc, KubeForbidden) and self._is_served()
+        except KubeError:
+            served = True
+        if served:
+            return str(exc)
+        return (f"the API server does not serve {self._source.resource} of "
+                f"{self._source.group_path.removeprefix('/apis/')}: is its API service available, its "
+                f"custom resource definition installed? ({exc})")
+
+    def _list(self) -> None:
+        objects: dict[Key, tuple[Value, ...]] = {}
+        query = {"limit": str(self._timing.page_size)}
+        path = self._source.path(self._namespace)
+        while True:
+            page = self._connection.request("GET", path, query=query)
+            if self._stopped.is_set():
+                return
+            if not isinstance(page, Mapping):
+                raise KubeUnreachable(f"GET {path}: the reply is no list")
+            for item in page.get("items") or ():
+                key, values = self._decoded(item)
+                if key is not None:
+                    objects[key] = values
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                break
+            query["continue"] = token
+        if not decode.resource_version(page):
+            raise KubeUnreachable(f"GET {path}: a list without a resourceVersion")
+        changed = self._store.replace(self._source.field, objects)
+        self._version = decode.resource_version(page)
+        self._list_at = self._clock() + (self._timing.resync_s or float("inf"))
+        log.info("listed", extra={"kind": self._source.resource, "objects": len(objects)})
+        self._on_list()
+        if changed:
+            self._on_change()
+
+    def _watch(self) -> None:
+        lasts_s = min(random.uniform(*self._timing.watch_s), self._list_at - self._clock())
+        whole_s = max(1, round(lasts_s))
+        stream = self._connection.request(
+            "GET", self._source.path(self._namespace), stream=True, timeout_s=whole_s + self._timing.grace_s,
+            query={"watch": "true", "resourceVersion": self._version, "allowWatchBookmarks": "true",
+                   "timeoutSeconds": str(whole_s)})
+        self._stream = stream
+        if self._stopped.is_set():  # stop() may have missed it
+            stream.close()
+        self._on_problem("")
+        started = self._clock()
+        for event in stream:
+            self._take(event)
+            self._failures = 0
+        if self._clock() - started >= min(HEALTHY_S, whole_s / 2):
+            self._failures = 0
+        elif not self._stopped.is_set() and self._failures:
+            raise KubeUnreachable("the watch ended at once")
+        else:
+            self._failures += 1
+
+    def _take(self, event: object) -> None:
+        """Raises: KubeError: an ERROR event, after which the watch is of no use."""
+        kind = event.get("type") if isinstance(event, Mapping) else None
+        obj = event.get("object") if isinstance(event, Mapping) else None
+        if kind == "ERROR":
+            self._version = ""
+            raise replies.error_in_stream(self._source.path(self._namespace), obj)
+        if kind in ("ADDED", "MODIFIED", "DELETED"):
+            key, values = self._decoded(obj)
+            if key is not None:
+                gone = kind == "DELETED"
+                if self._store.put(self._source.field, key, () if gone else values):
+                    self._on_change()
+        elif kind != "BOOKMARK":
+            raise KubeUnreachable("the watch sent something that is no event")
+        self._version = decode.resource_version(obj) or self._version
+
+    def _decoded(self, obj: object) -> tuple[Key | None, tuple[Value, ...]]:
+        """Key and values of an object; no values, or not even a key, if it has no meaning."""
+        key = None
+        try:
+            key = decode.key(obj)
+            return key, self._source.decode(obj)
+        except decode.DecodeError as exc:
+            log.warning("object ignored", extra={
+                "kind": self._source.resource, "object": exc.key, "field": exc.field})
+            return key, ()

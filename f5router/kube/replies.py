@@ -1,0 +1,130 @@
+"""Error replies of the Kubernetes API: which exception, and what its message says."""
+
+import json
+import re
+from collections.abc import Mapping
+
+from f5router.errors import (
+    EXCERPT,
+    KindNotServed,
+    KubeConflict,
+    KubeError,
+    KubeForbidden,
+    KubeGone,
+    KubeNotFound,
+    KubeRefused,
+    KubeUnreachable,
+)
+
+BY_STATUS: Mapping[int, type[KubeError]] = {
+    401: KubeForbidden,
+    403: KubeForbidden,
+    404: KubeNotFound,
+    408: KubeUnreachable,
+    409: KubeConflict,
+    410: KubeGone,
+    429: KubeUnreachable,
+}
+"""Others: KubeRefused from 400 to 499; what is no answer of an API server is KubeUnreachable."""
+
+ROLES = {
+    "routes": "system:router",
+    "services": "system:router",
+    "endpoints": "system:router",
+    "nodes": "system:sdn-reader",
+}
+"""Role of a stock OpenShift that has the needed rights, by resource.
+
+Source: f5-router.md 10.3; GetOpenshiftBootstrapClusterRoles of OpenShift 3.11.
+"""
+
+_ACCOUNT = re.compile(r'User "system:serviceaccount:([^:"]+):([^:"]+)"')
+_USER = re.compile(r'User "([^"]+)"')
+_RESOURCE = re.compile(r"^/apis?/(?:[^/]+/)?v\w+/(?:namespaces/[^/]+/)?([a-z]+)")
+
+
+def error_for(method: str, path: str, status: int, body: bytes,
+              headers: Mapping[str, str] | None = None) -> KubeError:
+    """The exception for a reply that is not 2xx.
+
+    Args:
+        path: of the request, without host and query.
+        body: a Status object as JSON, or anything that a proxy in between sends.
+    """
+    details = _status_object(body)
+    text = details.get("message") if isinstance(details.get("message"), str) else ""
+    text = excerpt(text or body.decode("utf-8", "replace"))
+    return _error(method, path, status, text, details, headers or {})
+
+
+def error_in_stream(path: str, status: object) -> KubeError:
+    """The exception for the object of an ERROR event of a watch, which is a Status."""
+    details = status if isinstance(status, Mapping) else {}
+    code = details.get("code")
+    return _error("GET", path, code if isinstance(code, int) else 500,
+                  excerpt(str(details.get("message") or "error without a message")), details, {})
+
+
+def excerpt(text: str) -> str:
+    """One line, at most EXCERPT characters, nothing of a certificate or key that is quoted in it."""
+    return " ".join(text.partition("-----BEGIN")[0].split())[:EXCERPT]
+
+
+def _error(method: str, path: str, status: int, text: str, details: Mapping,
+           headers: Mapping[str, str]) -> KubeError:
+    message = f"{method} {path}: {status} {text}".rstrip()
+    kind = BY_STATUS.get(status, KubeRefused if 400 <= status < 500 else KubeUnreachable)
+    if kind is KubeUnreachable:
+        return KubeUnreachable(message, _retry_after_s(headers, details))
+    if kind is KubeForbidden:
+        return KubeForbidden(f"{message}; {_grant(path, status, text)}")
+    if kind is KubeNotFound and not _details(details).get("name"):
+        return KindNotServed(message)  # a missing object is named in the reply, a missing kind is not
+    return kind(message)
+
+
+def _grant(path: str, status: int, text: str) -> str:
+    """What an administrator can do about a refusal."""
+    if status == 401:
+        return "the credentials are missing, expired, or of another cluster"
+    found = _RESOURCE.match(path)
+    resource = found.group(1) if found else "this resource"
+    command = "oc adm policy add-cluster-role-to-user"
+    role = ROLES.get(resource)
+    if role is None:
+        group = path.split("/")[2] if path.startswith("/apis/") else ""
+        kind = f"{resource}.{group}" if group else resource
+        role = f"f5router-{resource}"
+        command = (f"oc create clusterrole {role} --verb=get,list,watch,create,patch --resource={kind}"
+                   f" and {command}")
+    if account := _ACCOUNT.search(text):
+        namespace, name = account.groups()
+        to = (f"-z {name} -n {namespace}" if role == "system:router"
+              else f"system:serviceaccount:{namespace}:{name}")
+    else:
+        user = _USER.search(text)
+        to = user.group(1) if user else "<user>"
+    return f"grant it with: {command} {role} {to}"
+
+
+def _status_object(body: bytes) -> Mapping:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _details(status: Mapping) -> Mapping:
+    found = status.get("details")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _retry_after_s(headers: Mapping[str, str], status: Mapping) -> float | None:
+    """Seconds of the header Retry-After or of a Status; an HTTP date counts as none."""
+    text = headers.get("Retry-After") or _details(status).get("retryAfterSeconds")
+    try:
+        seconds = float(text)
+    except (TypeError, ValueError):
+        return None
+    return seconds if 0 < seconds < 3600 else None

@@ -1,0 +1,121 @@
+"""The newest known value of every watched object, and which of them changed.
+
+One Store is shared by the watchers, which write, and the controller, which drains.
+"""
+
+import threading
+from collections.abc import Mapping
+
+from f5router.cluster import Delta, Key, Node, Route, Service
+from f5router.cluster import EndpointSlice as Slice
+
+Value = Route | Service | Slice | Node
+
+FIELDS = ("routes", "services", "slices", "nodes")
+"""Fields of a Delta."""
+
+
+class Kind:
+    """Values of one kind by the object that they came from.
+
+    An object has one value, none when it cannot be used, or several: the subsets of Endpoints.
+    """
+
+    def __init__(self):
+        self.values: dict[Key, Value] = {}
+        self._parts: dict[Key, tuple[Key, ...]] = {}
+        self._before: dict[Key, Value | None] = {}
+
+    def put(self, obj: Key, values: tuple[Value, ...]) -> bool:
+        """Set the values of an object, and return whether any is not equal to the one before."""
+        new = {value.key: value for value in values}
+        old = self._parts.get(obj) or ((obj,) if obj in self.values else ())
+        changed = [self._set(key, None) for key in old if key not in new]
+        changed += [self._set(key, value) for key, value in new.items()]
+        if new.keys() <= {obj}:  # the usual case takes no memory
+            self._parts.pop(obj, None)
+        else:
+            self._parts[obj] = tuple(new)
+        return any(changed)
+
+    def replace(self, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
+        """Set all objects; those that are missing are gone. Returns whether anything changed."""
+        owned = {part for parts in self._parts.values() for part in parts}
+        known = (self.values.keys() - owned) | self._parts.keys()
+        changed = [self.put(obj, ()) for obj in known - objects.keys()]
+        changed += [self.put(obj, values) for obj, values in objects.items()]
+        return any(changed)
+
+    def drain(self) -> dict[Key, Value | None]:
+        """Values that differ from those at the last drain; None for what is gone."""
+        before, self._before = self._before, {}
+        return {key: new for key, old in before.items() if (new := self.values.get(key)) != old}
+
+    def _set(self, key: Key, value: Value | None) -> bool:
+        old = self.values.get(key)
+        if value is None:
+            self.values.pop(key, None)
+        else:
+            # Also when equal: resource_version and status_ingress are not compared, but needed.
+            self.values[key] = value
+        if value == old:
+            return False
+        self._before.setdefault(key, old)
+        return True
+
+
+class Store:
+    """All kinds behind one lock, so that a drain is consistent."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._kinds = {field: Kind() for field in FIELDS}
+
+    def put(self, field: str, obj: Key, values: tuple[Value, ...]) -> bool:
+        """See Kind.put; field is one of FIELDS.
+
+        A Route that refresh_route has overtaken is left out: the newer one is on its way too.
+        """
+        with self._lock:
+            kind = self._kinds[field]
+            for value in values:
+                known = kind.values.get(obj)
+                if isinstance(known, Route) and known.uid == value.uid and _older(value, known):
+                    return False
+            return kind.put(obj, values)
+
+    def replace(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
+        """See Kind.replace."""
+        with self._lock:
+            return self._kinds[field].replace(objects)
+
+    def drain(self) -> Delta:
+        """See Kind.drain."""
+        with self._lock:
+            return Delta(**{field: kind.drain() for field, kind in self._kinds.items()})
+
+    def refresh_route(self, route: Route) -> bool:
+        """Take over a Route that is newer than the known one, as a reply to a write is.
+
+        Not one that is unknown: it may be deleted already. Returns whether its value changed.
+        """
+        with self._lock:
+            routes = self._kinds["routes"]
+            known = routes.values.get(route.key)
+            if known is None or known.uid != route.uid or not _older(known, route):
+                return False
+            return routes.put(route.key, (route,))
+
+    def get(self, field: str, key: Key) -> Value | None:
+        """The newest value."""
+        with self._lock:
+            return self._kinds[field].values.get(key)
+
+
+def _older(one: Route, other: Route) -> bool:
+    """Whether one was read before other; False when it cannot be known.
+
+    Source: Kubernetes API concepts, resource versions: those of one resource compare as integers.
+    """
+    versions = one.resource_version, other.resource_version
+    return all(map(str.isdecimal, versions)) and int(versions[0]) < int(versions[1])

@@ -1,0 +1,138 @@
+"""Everything that the router watches: a thread per kind, one store, changes on demand."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from f5router.cluster import Delta, Key, Route
+from f5router.kube.connection import Connection
+from f5router.kube.reflector import ENDPOINTS, NODES, ROUTES, SERVICES, SLICES, Reflector, Source, Timing
+from f5router.kube.store import Store
+
+log = logging.getLogger(__name__)
+
+JOIN_S = 0.9
+"""How long stop() waits for the threads together."""
+
+USUAL = Timing()
+
+
+class Cluster:
+    """Routes, Services, endpoints and, if wanted, Nodes as the API server tells of them."""
+
+    def __init__(self, connection: Connection, *, on_change: Callable[[], None],
+                 namespace: str | None = None, watch_nodes: bool = False, use_endpoints: bool = False,
+                 resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
+                 watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
+                 backoff_s: tuple[float, float] = USUAL.backoff_s,
+                 clock: Callable[[], float] = time.monotonic,
+                 sleep: Callable[[float], object] | None = None):
+        """Nothing is sent before start(). Arguments beside those of Timing:
+
+        on_change: called from the threads of the watchers once synced() and after each stored
+            change from then on. It must be quick.
+        namespace: the only one that is watched; None for all. Nodes have none.
+        use_endpoints: read Endpoints although EndpointSlices may be served.
+        sleep: None for one that stop() cuts short.
+        """
+        self._notify = on_change
+        self._store = Store()
+        self._lock = threading.Lock()
+        self._synced = threading.Event()
+        self._stopped = threading.Event()
+        sources = [ROUTES, SERVICES, ENDPOINTS if use_endpoints else SLICES]
+        if watch_nodes:
+            sources.append(NODES)
+        self._waiting = set(sources)
+        self._problems: dict[Source, str] = {}
+        timing = Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
+        self._reflectors = [
+            self._reflector(connection, source, namespace, timing, clock, sleep or self._stopped.wait)
+            for source in sources]
+        self._threads = [
+            threading.Thread(target=reflector.run, name=f"watch-{source.resource}", daemon=True)
+            for reflector, source in zip(self._reflectors, sources, strict=True)]
+
+    def _reflector(self, connection: Connection, source: Source, namespace: str | None, timing: Timing,
+                   clock: Callable[[], float], sleep: Callable[[float], object]) -> Reflector:
+        return Reflector(
+            connection, source, self._store, namespace=namespace, timing=timing, clock=clock, sleep=sleep,
+            on_list=lambda: self._done(source), on_change=self._changed,
+            on_problem=lambda text: self._problem(source, text))
+
+    def start(self) -> None:
+        """Start the threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End the threads, within a second; one that is still connecting ends later, unheard."""
+        self._stopped.set()
+        for reflector in self._reflectors:
+            reflector.stop()
+        end = time.monotonic() + JOIN_S
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(max(0.0, end - time.monotonic()))
+
+    def synced(self) -> bool:
+        """Whether every kind has been listed. Nodes that are forbidden are not waited for."""
+        return self._synced.is_set()
+
+    def wait_synced(self, timeout_s: float) -> bool:
+        """synced(), at the latest after timeout_s seconds."""
+        return self._synced.wait(timeout_s)
+
+    def problems(self) -> tuple[str, ...]:
+        """A message for each kind that is forbidden or not served; empty when all is well.
+
+        An API server that does not answer is no such problem: what is known stays.
+        """
+        with self._lock:
+            return tuple(self._problems.values())
+
+    def drain(self) -> Delta:
+        """What changed since the last call, each object once; empty before synced()."""
+        return self._store.drain() if self.synced() else Delta()
+
+    def route(self, key: Key) -> Route | None:
+        """The newest known Route, with resource_version and status_ingress."""
+        return self._store.get("routes", key)
+
+    def observe(self, route: Route) -> None:
+        """Take over a Route read or written elsewhere, if it is newer than the known one."""
+        if self._store.refresh_route(route):
+            self._changed()
+
+    def _done(self, source: Source) -> None:
+        with self._lock:
+            self._waiting.discard(source)
+            first = not self._waiting and not self._synced.is_set()
+            if first:
+                self._synced.set()
+        if first:
+            log.info("all kinds are listed")
+            self._changed()
+
+    def _problem(self, source: Source, text: str) -> None:
+        with self._lock:
+            known = self._problems.get(source, "")
+            if text:
+                self._problems[source] = text
+            else:
+                self._problems.pop(source, None)
+        if text and not known:
+            log.error("kind cannot be read", extra={"kind": source.resource, "error": text})
+        elif known and not text:
+            log.info("kind can be read again", extra={"kind": source.resource})
+        if text and source is NODES:
+            self._done(source)  # Routes can be served without them
+
+    def _changed(self) -> None:
+        if not self._synced.is_set() or self._stopped.is_set():
+            return
+        try:
+            self._notify()
+        except Exception:  # a watcher must outlive a bug of its listener
+            log.exception("listener failed")
