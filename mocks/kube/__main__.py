@@ -1,0 +1,48 @@
+"""Command line: serve objects of YAML files until stopped."""
+
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+from .fake import TOKEN, FakeKube
+from .manifests import ManifestError
+
+
+@click.command()
+@click.option("--port", default=0, show_default=True, help="Port on the loopback address; 0 takes any.")
+@click.option("--load", "files", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="YAML file of objects to start with; may be repeated.")  # fmt: skip
+@click.option("--write-kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
+@click.option("--openshift/--no-openshift", default=True, help="Serve Routes and the OpenShift SDN's kinds.")
+@click.option("--slices/--no-slices", default=True, help="Serve EndpointSlices.")
+@click.option("--token", default=TOKEN, show_default=True, help="Accepted bearer token.")
+def main(
+    port: int,
+    files: tuple[Path, ...],
+    write_kubeconfig: Path | None,
+    openshift: bool,
+    slices: bool,
+    token: str,
+) -> None:
+    """Run the fake Kubernetes API server; it keeps nothing between starts."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    kube = FakeKube(port, openshift, slices, token=token)
+    try:
+        for file in files:
+            kube.load(file)
+        kube.start()
+    except (ManifestError, OSError) as exc:
+        raise click.ClickException(str(exc)) from exc
+    with kube:
+        if write_kubeconfig:
+            kube.write_kubeconfig(write_kubeconfig)
+        click.echo(f"ready: {kube.url} kubeconfig={write_kubeconfig or '-'}")
+        stop.wait()
+
+
+if __name__ == "__main__":
+    main()

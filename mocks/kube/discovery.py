@@ -1,0 +1,96 @@
+"""What the server tells about itself: version, groups, resources, OpenAPI."""
+
+from collections.abc import Sequence
+
+from .kinds import Kind
+
+VERSION = {
+    "major": "1",
+    "minor": "29",
+    "gitVersion": "v1.29.0",
+    "gitCommit": "0000000000000000000000000000000000000000",
+    "gitTreeState": "clean",
+    "buildDate": "2024-01-01T00:00:00Z",
+    "goVersion": "go1.21.5",
+    "compiler": "gc",
+    "platform": "linux/amd64",
+}
+
+PROTOBUF_SCHEMA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+
+def document(kinds: Sequence[Kind], path: str) -> dict | None:
+    """The discovery document at a path; None if there is none."""
+    parts = [part for part in path.split("/") if part]
+    versions = sorted({(kind.group, kind.version) for kind in kinds})
+    match parts:
+        case ["version"]:
+            return VERSION
+        case []:
+            return {"paths": ["/api", "/api/v1", "/apis", "/healthz", "/openapi/v2", "/version"]}
+        case ["api"]:
+            return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+        case ["apis"]:
+            groups = [_group(*version) for version in versions if version[0]]
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+        case ["apis", group]:
+            found = [_group(*version) for version in versions if version[0] == group]
+            return {"kind": "APIGroup", "apiVersion": "v1", **found[0]} if found else None
+        case ["api", version] if ("", version) in versions:
+            return _resources(kinds, "", version)
+        case ["apis", group, version] if (group, version) in versions:
+            return _resources(kinds, group, version)
+        case ["openapi", "v2"]:
+            return {"swagger": "2.0", "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
+                    "paths": _paths(kinds, schema=2)}  # fmt: skip
+        case ["openapi", "v3"]:
+            urls = (f"{'apis' if group else 'api'}{'/' if group else ''}{group}/{v}" for group, v in versions)
+            return {"paths": {url: {"serverRelativeURL": f"/openapi/v3/{url}"} for url in urls}}
+        case ["openapi", "v3", "api" | "apis", *rest]:
+            served = [kind for kind in kinds if kind.api_version == "/".join(rest)]
+            info = {"title": "Kubernetes", "version": VERSION["gitVersion"]}
+            return {"openapi": "3.0.0", "info": info, "paths": _paths(served, schema=3)} if served else None
+    return None
+
+
+def _group(group: str, version: str) -> dict:
+    offered = {"groupVersion": f"{group}/{version}", "version": version}
+    return {"name": group, "versions": [offered], "preferredVersion": offered}
+
+
+def _resources(kinds: Sequence[Kind], group: str, version: str) -> dict:
+    rows = []
+    for kind in kinds:
+        if (kind.group, kind.version) != (group, version):
+            continue
+        row = {"name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced,
+               "kind": kind.kind, "verbs": list(kind.verbs)}  # fmt: skip
+        rows.append(row | ({"shortNames": list(kind.short_names)} if kind.short_names else {}))
+        if kind.status:
+            verbs = ["get", "patch", "update"]
+            rows.append(row | {"name": f"{kind.plural}/status", "singularName": "", "verbs": verbs})
+    name = f"{group}/{version}" if group else version
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": rows}
+
+
+def _paths(kinds: Sequence[Kind], *, schema: int) -> dict:
+    """The PATCH of every kind: kubectl reads there whether the server validates fields itself."""
+    paths = {}
+    for kind in kinds:
+        if not kind.stored:
+            continue
+        base = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
+        scope = "/namespaces/{namespace}" if kind.namespaced else ""
+        parameter = {"name": "fieldValidation", "in": "query"}
+        parameter |= {"type": "string"} if schema == 2 else {"schema": {"type": "string"}}
+        dry_run = dict(parameter, name="dryRun")
+        paths[f"{base}{scope}/{kind.plural}/{{name}}"] = {
+            "patch": {
+                "parameters": [parameter, dry_run],
+                "responses": {"200": {"description": "OK"}},
+                "x-kubernetes-group-version-kind": {
+                    "group": kind.group, "version": kind.version, "kind": kind.kind,
+                },
+            }
+        }  # fmt: skip
+    return paths

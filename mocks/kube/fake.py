@@ -1,0 +1,244 @@
+"""FakeKube: the fake API server as tests and the demo use it."""
+
+from __future__ import annotations  # FakeKube.list hides the builtin in its own annotations
+
+import base64
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from .access import Access
+from .api import Api
+from .calls import Logged
+from .certificates import write_certificates
+from .faults import STREAM_FAULTS, Fault
+from .kinds import kind_named, served_kinds
+from .manifests import ManifestError, read_manifests
+from .objects import Clock, InvalidObject, Objects, utc_now
+from .server import Server
+from .store import Record, Store
+
+TOKEN = "fake-kube-token"
+
+NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+class FakeKube:
+    """A Kubernetes API server on a loopback port, with TLS and a bearer token.
+
+    ``with FakeKube() as kube:`` starts and stops it; start and stop may also be called, the objects stay.
+
+    Args: port: 0 takes any free one and keeps it. openshift, slices: whether OpenShift's API groups and
+    EndpointSlices are served; objects of an unserved kind may be stored, no client sees them. history:
+    changes a watch can go back. bookmark_s: seconds between bookmarks. clock: time of new objects.
+    """
+
+    def __init__(
+        self,
+        port: int = 0,
+        openshift: bool = True,
+        slices: bool = True,
+        history: int = 10_000,
+        *,
+        token: str = TOKEN,
+        host: str = "127.0.0.1",
+        bookmark_s: float = 1.0,
+        clock: Clock = utc_now,
+    ):
+        self._host = host
+        self._port = port
+        self._folder = tempfile.TemporaryDirectory(prefix="fake-kube-")
+        files = write_certificates(Path(self._folder.name))
+        self.ca_file = str(files.ca)
+        self._store = Store(history)
+        self._objects = Objects(self._store, clock)
+        self._access = Access(token)
+        kinds = served_kinds(openshift=openshift, slices=slices)
+        api = Api(self._store, self._objects, self._access, kinds)
+        self._server = Server(api, self._store, self._access, files, bookmark_s=bookmark_s)
+        for name in NAMESPACES:
+            self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    def __enter__(self) -> FakeKube:
+        self.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+        self._folder.cleanup()
+
+    # -- the server
+
+    def start(self) -> None:
+        """Listen. Raises: OSError: the port is in use."""
+        if not self._server.running:
+            self._port = self._server.start(self._host, self._port)
+
+    def stop(self) -> None:
+        """Close all connections and stop listening; objects, history and faults stay."""
+        self._server.stop()
+
+    def restart(self, new_history: bool = True) -> None:
+        """Stop and start on the same port; with new_history the watch history is lost, as in reality."""
+        self.stop()
+        if new_history:
+            self.compact()
+        self.start()
+
+    @property
+    def url(self) -> str:
+        """Base URL; the port is known once started."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"https://{host}:{self._port}"
+
+    @property
+    def token(self) -> str:
+        """The accepted bearer token; assign another to make the old one fail with 401."""
+        return self._access.token
+
+    @token.setter
+    def token(self, token: str) -> None:
+        self._access.token = token
+
+    def write_kubeconfig(self, path: str | Path) -> None:
+        """Kubeconfig with the authority and the token inside. Start first: it holds the URL."""
+        authority = base64.b64encode(Path(self.ca_file).read_bytes()).decode()
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {"name": "fake", "cluster": {"server": self.url, "certificate-authority-data": authority}}
+            ],
+            "users": [{"name": "router", "user": {"token": self.token}}],
+            "contexts": [
+                {"name": "fake", "context": {"cluster": "fake", "user": "router", "namespace": "default"}}
+            ],
+            "current-context": "fake",
+        }
+        Path(path).touch(mode=0o600)
+        Path(path).write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+
+    # -- objects
+
+    def load(self, path: str | Path) -> None:
+        """Apply every object of a YAML file, all or none.
+
+        Raises: ManifestError: names the file and the document; OSError.
+        """
+        found = list(read_manifests(path))
+        with self._store.lock:
+            for where, obj in found:
+                try:
+                    self._objects.check(obj)
+                except (InvalidObject, LookupError) as exc:
+                    raise ManifestError(f"{where}: {exc}") from exc
+            for _, obj in found:
+                self._objects.seed(obj)
+
+    def apply(self, obj: Mapping | Sequence[Mapping]) -> dict | list[dict]:
+        """Create or replace objects as given: no validation, no defaults. Returns them as stored.
+
+        Args: obj: one object, a ``List``, or a sequence of objects.
+        Raises: UnknownKind, InvalidObject.
+        """
+        if isinstance(obj, Mapping) and obj.get("kind") != "List":
+            with self._store.lock:
+                return self._objects.seed(obj).copy()
+        objects = obj["items"] if isinstance(obj, Mapping) else obj
+        with self._store.lock:
+            return [self._objects.seed(one).copy() for one in objects]
+
+    def delete(self, kind: str, namespace: str | None, name: str) -> None:
+        """Delete an object, finalizers or not. Raises: KeyError: there is none."""
+        with self._store.lock:
+            record = self._find(kind, namespace, name)
+            if record is None:
+                raise KeyError(f"no {kind} {namespace}/{name}")
+            self._objects.purge(record)
+
+    def get(self, kind: str, namespace: str | None, name: str) -> dict | None:
+        with self._store.lock:
+            record = self._find(kind, namespace, name)
+        return record.copy() if record else None
+
+    def list(self, kind: str, namespace: str | None = None) -> list[dict]:
+        """Objects of a kind by namespace and name."""
+        with self._store.lock:
+            records = list(self._store.records(kind_named(kind)))
+        return [record.copy() for record in records if namespace is None or record.key[0] == namespace]
+
+    def _find(self, kind: str, namespace: str | None, name: str) -> Record | None:
+        row = kind_named(kind)
+        return self._store.get(row, (namespace or "default") if row.namespaced else "", name)
+
+    # -- what clients did
+
+    @property
+    def log(self) -> list[Logged]:
+        """Requests answered so far, a watch from its start on."""
+        with self._store.lock:
+            return list(self._server.log)
+
+    def clear_log(self) -> None:
+        with self._store.lock:
+            self._server.log.clear()
+
+    @property
+    def watches(self) -> list[str]:
+        """Paths of the running watches."""
+        with self._store.lock:
+            return sorted(self._server.watches.values())
+
+    def wait_for(self, condition: Callable[[], object], timeout_s: float = 10.0) -> bool:
+        """Wait until a condition on this server holds: looked at on each change, request and watch.
+
+        Returns whether it held within timeout_s.
+        """
+        with self._store.changed:
+            return bool(self._store.changed.wait_for(condition, timeout_s))
+
+    # -- what goes wrong
+
+    def inject(
+        self,
+        kind: str,
+        *,
+        times: int | None = 1,
+        method: str | None = None,
+        path: str | None = None,
+        **options,
+    ) -> int:
+        """Inject a fault; see faults.Fault. Returns how many running watches a stream fault met.
+
+        Raises: ValueError: no such fault.
+        """
+        fault = Fault(kind, times, method, path, options)
+        with self._store.lock:
+            met = self._server.fail_watches(fault) if kind in STREAM_FAULTS else 0
+            if not met and kind != "drop-watch":
+                self._server.faults.add(fault)
+            return met
+
+    def clear_faults(self) -> None:
+        """Forget faults that still wait for a request."""
+        with self._store.lock:
+            self._server.faults.clear()
+
+    def compact(self) -> None:
+        """Forget the watch history: watches from an older resourceVersion and begun lists get 410."""
+        with self._store.lock:
+            self._store.forget()
+
+    def forbid(
+        self, resource: str, verbs: Collection[str] = ("list", "watch"), namespace: str | None = None
+    ) -> None:
+        """Refuse verbs on a resource (``routes``, ``routes/status``) with 403, in one namespace or all."""
+        with self._store.lock:
+            self._access.forbid(resource, verbs, namespace)
+
+    def allow(self, resource: str) -> None:
+        """Take back all that was forbidden on a resource."""
+        with self._store.lock:
+            self._access.allow(resource)

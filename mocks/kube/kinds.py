@@ -1,0 +1,162 @@
+"""The kinds the fake API server knows: one row each.
+
+A row says what a client can see of a kind: its group, plural and short names, its scope, whether it has
+a status sub-resource, which field selectors it takes and how strict its update is. To add a kind, add a row.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+Path = tuple[str, ...]
+
+METADATA_FIELDS: Mapping[str, Path] = {
+    "metadata.name": ("metadata", "name"),
+    "metadata.namespace": ("metadata", "namespace"),
+}
+
+OBJECT_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+def _fields(*names: str) -> Mapping[str, Path]:
+    return METADATA_FIELDS | {name: tuple(name.split(".")) for name in names}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """One kind of object, as its API server registers it."""
+
+    group: str
+    """API group; empty for the core group."""
+    version: str
+    kind: str
+    plural: str
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    namespaced: bool = True
+    status: bool = False
+    """Has /status: the object's own URL then ignores status, and /status ignores everything else."""
+    generation: bool = False
+    """metadata.generation counts changes of spec. OpenShift Routes have none: openshift-apiserver,
+    pkg/route/apiserver/registry/route/strategy.go, never sets it."""
+    custom: bool = False
+    """Defined by a CustomResourceDefinition: list items carry apiVersion and kind; no strategic merge."""
+    unconditional_update: bool = True
+    """A PUT without resourceVersion is accepted (AllowUnconditionalUpdate in the API server)."""
+    create_on_update: bool = False
+    """A PUT to a name that does not exist creates it (AllowCreateOnUpdate)."""
+    fields: Mapping[str, Path] = field(default_factory=_fields)
+    """Field selector to the path of its value."""
+    verbs: tuple[str, ...] = OBJECT_VERBS
+    """Verbs told in discovery; a kind with only ``create`` is a review and is never stored."""
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def resource(self) -> str:
+        """Plural and group, as error messages spell it: ``routes.route.openshift.io``."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def stored(self) -> bool:
+        return "get" in self.verbs
+
+
+_EVENT_FIELDS = tuple(
+    f"involvedObject.{name}"
+    for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+)
+
+KINDS: tuple[Kind, ...] = (
+    Kind("", "v1", "Namespace", "namespaces", "namespace", ("ns",), namespaced=False, status=True,
+         fields=_fields("status.phase")),
+    Kind("", "v1", "Service", "services", "service", ("svc",), status=True, create_on_update=True,
+         fields=_fields("spec.clusterIP", "spec.type")),
+    Kind("", "v1", "Endpoints", "endpoints", "endpoints", ("ep",), create_on_update=True),
+    Kind("", "v1", "Node", "nodes", "node", ("no",), namespaced=False, status=True,
+         fields=_fields("spec.unschedulable")),
+    Kind("", "v1", "Secret", "secrets", "secret", fields=_fields("type")),
+    Kind("", "v1", "ConfigMap", "configmaps", "configmap", ("cm",)),
+    Kind("", "v1", "ServiceAccount", "serviceaccounts", "serviceaccount", ("sa",)),
+    Kind("", "v1", "Pod", "pods", "pod", ("po",), status=True,
+         fields=_fields("spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
+                        "spec.serviceAccountName", "status.phase", "status.podIP",
+                        "status.nominatedNodeName")),
+    Kind("", "v1", "Event", "events", "event", ("ev",), create_on_update=True,
+         fields=_fields(*_EVENT_FIELDS, "reason", "reportingComponent", "source", "type")),
+    Kind("events.k8s.io", "v1", "Event", "events", "event", ("ev",), create_on_update=True,
+         fields=_fields("reason", "reportingController", "type", "regarding.kind", "regarding.namespace",
+                        "regarding.name", "regarding.uid")),
+    Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice", generation=True),
+    Kind("networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", ("ing",), status=True,
+         generation=True),
+    Kind("coordination.k8s.io", "v1", "Lease", "leases", "lease", unconditional_update=False,
+         create_on_update=True),
+    Kind("route.openshift.io", "v1", "Route", "routes", "route", status=True, unconditional_update=False,
+         fields=_fields("spec.host", "spec.path", "spec.to.name")),
+    Kind("contour.heptio.com", "v1beta1", "IngressRoute", "ingressroutes", "ingressroute", generation=True,
+         custom=True, unconditional_update=False),
+    Kind("network.openshift.io", "v1", "HostSubnet", "hostsubnets", "hostsubnet", namespaced=False,
+         generation=True, custom=True, unconditional_update=False),
+    Kind("network.openshift.io", "v1", "ClusterNetwork", "clusternetworks", "clusternetwork",
+         namespaced=False, generation=True, custom=True, unconditional_update=False),
+    Kind("network.openshift.io", "v1", "NetNamespace", "netnamespaces", "netnamespace", namespaced=False,
+         generation=True, custom=True, unconditional_update=False),
+    Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews",
+         "selfsubjectaccessreview", namespaced=False, verbs=("create",)),
+    Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", "tokenreview", namespaced=False,
+         verbs=("create",)),
+)  # fmt: skip
+
+OPENSHIFT_GROUPS = frozenset({"route.openshift.io", "network.openshift.io"})
+SLICE_GROUPS = frozenset({"discovery.k8s.io"})
+
+
+class UnknownKind(LookupError):
+    """No row of the table has this kind."""
+
+
+def served_kinds(*, openshift: bool, slices: bool) -> tuple[Kind, ...]:
+    """Rows served over HTTP by a cluster with or without OpenShift's and the slices' API groups."""
+    absent = (frozenset() if openshift else OPENSHIFT_GROUPS) | (frozenset() if slices else SLICE_GROUPS)
+    return tuple(kind for kind in KINDS if kind.group not in absent)
+
+
+def kind_named(name: str) -> Kind:
+    """Row for ``Route``, or ``Event.events.k8s.io`` where the kind alone would give another group's row.
+
+    Raises: UnknownKind.
+    """
+    for kind in KINDS:
+        if name in (kind.kind, f"{kind.kind}.{kind.group}"):
+            return kind
+    raise UnknownKind(f"the fake API server has no kind {name!r}")
+
+
+def kind_of(obj: Mapping) -> Kind:
+    """Row for an object, from its apiVersion and kind.
+
+    Raises: UnknownKind.
+    """
+    for kind in KINDS:
+        if kind.kind == obj.get("kind") and kind.api_version == obj.get("apiVersion"):
+            return kind
+    raise UnknownKind(f"the fake API server has no {obj.get('apiVersion')!r} {obj.get('kind')!r}")
+
+
+def each_value(kind: Kind, data: Mapping) -> Iterator[tuple[str, str]]:
+    """Field selector names of an object with their values; an absent value is an empty string."""
+    for name, path in kind.fields.items():
+        value = data
+        for step in path:
+            value = value.get(step) if isinstance(value, Mapping) else None
+        yield name, _text(value)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

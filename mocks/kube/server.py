@@ -1,0 +1,203 @@
+"""HTTPS in a thread of its own: takes requests off the wire, acts out faults, streams watches."""
+
+import asyncio
+import logging
+import ssl
+import threading
+
+from aiohttp import web
+
+from .access import Access
+from .api import JSON, TEXT, Api, Reply, failure
+from .calls import Call, Logged, parse_call
+from .certificates import CertificateFiles
+from .errors import ApiError
+from .faults import Fault, Faults, error_line
+from .store import Store
+from .watching import Cut, Watch
+
+log = logging.getLogger(__name__)
+
+MAX_BODY = 3 * 1024 * 1024
+"""Bytes of a request body, as in a real API server."""
+
+START_LIMIT_S = 10
+STOP_LIMIT_S = 10
+
+
+class Server:
+    """Listens while started; start and stop may be repeated, on the same port."""
+
+    def __init__(self, api: Api, store: Store, access: Access, files: CertificateFiles, *, bookmark_s: float):
+        self.faults = Faults()
+        self.log: list[Logged] = []
+        self.watches: dict[Watch, str] = {}
+        """Running watches with their path. Under ``store.lock``."""
+        self._api = api
+        self._store = store
+        self._access = access
+        self._bookmark_s = bookmark_s
+        self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._tls.load_cert_chain(files.certificate, files.key)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self, host: str, port: int) -> int:
+        """Listen. Returns the port. Raises: OSError: it is in use."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="fake-kube", daemon=True)
+        self._thread.start()
+        try:
+            return asyncio.run_coroutine_threadsafe(self._listen(host, port), self._loop).result(
+                START_LIMIT_S
+            )
+        except OSError:
+            self._end_loop()
+            raise
+
+    def stop(self) -> None:
+        """Close every connection and stop listening. Does nothing if not started."""
+        if self._loop:
+            asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(STOP_LIMIT_S)
+            self._end_loop()
+
+    @property
+    def running(self) -> bool:
+        return self._loop is not None
+
+    def fail_watches(self, fault: Fault) -> int:
+        """Act out a stream fault on the running watches that match. Returns how many there are."""
+        with self._store.lock:
+            found = [watch for watch, path in self.watches.items() if fault.meets("GET", "watch", path)]
+            for watch in found:
+                watch.faults.append(fault)
+                watch.tell()
+        return len(found)
+
+    async def _listen(self, host: str, port: int) -> int:
+        app = web.Application(client_max_size=MAX_BODY)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        # Without handler_cancellation an idle watch would outlive its client.
+        self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, host, port, ssl_context=self._tls).start()
+        except OSError:
+            await self._runner.cleanup()
+            raise
+        return self._runner.addresses[0][1]
+
+    async def _close(self) -> None:
+        # Watches never end by themselves: cut them, cleanup would wait.
+        for connection in self._runner.server.connections:
+            if connection.transport:
+                connection.transport.abort()
+        await self._runner.cleanup()
+
+    def _end_loop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(STOP_LIMIT_S)
+        self._loop.close()
+        self._loop = self._thread = None
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        call, answer = await self._parse(request)
+        outcome = await self._meet_faults(request, call) or answer or self._answer(call)
+        if isinstance(outcome, Watch):
+            return await self._stream(request, outcome)
+        if outcome is DROPPED:
+            self._note(request, 0)
+            request.transport.abort()
+            return web.Response()  # nobody reads it
+        self._note(request, outcome.code)
+        return web.Response(
+            status=outcome.code,
+            body=outcome.body,
+            headers={"Content-Type": outcome.content_type, **outcome.headers},
+        )
+
+    async def _parse(self, request: web.Request) -> tuple[Call | None, Reply | None]:
+        """The call on a resource, or the answer that needs none."""
+        path, query, headers = request.path, dict(request.query), request.headers
+        try:
+            body = await request.read()
+            self._access.authenticate(path, headers)
+            found = self._api.discover(path, headers.get("Accept", "")) if request.method == "GET" else None
+            if found:
+                return None, found
+            return parse_call(self._api.kinds, request.method, path, query, headers, body), None
+        except ApiError as error:
+            return None, failure(error)
+        except web.HTTPRequestEntityTooLarge:
+            message = f"Request entity too large: limit is {MAX_BODY}"
+            return None, failure(ApiError(413, "RequestEntityTooLarge", message))
+
+    def _answer(self, call: Call) -> Reply | Watch:
+        try:
+            return self._api.answer(call, self._loop)
+        except ApiError as error:
+            return _refusal(call, error)
+        except Exception as exc:
+            log.exception("request failed: kind=%s verb=%s", call.kind.kind, call.verb)
+            return failure(ApiError(500, "InternalError", f"Internal error occurred: {exc!r}"))
+
+    async def _meet_faults(self, request: web.Request, call: Call | None) -> Reply | None:
+        """The answer that faults give; None if the request goes its way."""
+        verb, continued = (call.verb, "continue" in call.query) if call else ("", False)
+        while True:
+            with self._store.lock:
+                fault = self.faults.for_request(request.method, verb, request.path, continued=continued)
+            if fault is None:
+                return None
+            if fault.kind == "delay":
+                await asyncio.sleep(fault.options["seconds"])
+                continue
+            if fault.options.get("applied") and call:
+                self._answer(call)
+            if fault.kind == "drop":
+                return DROPPED
+            if "text" in fault.options:
+                return Reply(int(fault.kind), fault.options["text"].encode(), TEXT, fault.error().headers)
+            return _refusal(call, fault.error()) if call else failure(fault.error())
+
+    async def _stream(self, request: web.Request, watch: Watch) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": JSON})
+        response.enable_chunked_encoding()
+        try:
+            await response.prepare(request)
+            self._register(request, watch)
+            await watch.send(response.write, self._bookmark_s)
+            await response.write_eof()
+        except Cut:
+            request.transport.close()
+        except ConnectionError:
+            log.debug("watch client left: path=%s", request.path)
+        finally:
+            with self._store.lock:
+                watch.end()
+                self.watches.pop(watch, None)
+                self._store.changed.notify_all()
+        return response
+
+    def _register(self, request: web.Request, watch: Watch) -> None:
+        with self._store.lock:
+            self.watches[watch] = request.path
+            if fault := self.faults.for_watch(request.method, request.path):
+                watch.faults.append(fault)
+            self._note(request, 200)
+
+    def _note(self, request: web.Request, status: int) -> None:
+        with self._store.lock:
+            self.log.append(Logged(request.method, request.path, dict(request.query), status))
+            self._store.changed.notify_all()
+
+
+DROPPED = Reply(0, b"")
+"""No answer: the connection is cut."""
+
+
+def _refusal(call: Call, error: ApiError) -> Reply:
+    """A watch that is too old is accepted and told so in its stream, as the watch cache does."""
+    if call.verb == "watch" and error.code == 410:
+        return Reply(200, error_line(error))
+    return failure(error)
