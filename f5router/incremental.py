@@ -107,6 +107,9 @@ class Engine:
                 self._services.pop(key, None)
             else:
                 self._services[key] = service
+            for pool_key in self._pools_of.get(key, ()):
+                for host in self._pool_users[pool_key]:
+                    self.touched |= self._hosts[host].keys()
 
     def _put_route(self, key: Key, route: Route | None) -> set[str]:
         hosts = set()

@@ -153,7 +153,7 @@ _HEX = r"[0-9a-f]{16}"
 _STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{_HEX})?"
 _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
-    Pool.KIND: rf"openshift_{_LABEL}(?:_{_LABEL}?){{0,3}}(?:_{_HEX})?",
+    Pool.KIND: r"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){1,4}",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}",
     IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}",
     ClientSSL.KIND: rf"openshift_host_{_LABEL}(?:_{_HEX})?-client-ssl-profile",

@@ -1,0 +1,145 @@
+"""Short ways to make the objects that tests talk about."""
+
+import datetime
+import functools
+from dataclasses import dataclass
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
+
+from f5router.bigip import DeviceFacts, VirtualFacts
+from f5router.cluster import (
+    ClusterSnapshot,
+    EndpointPort,
+    EndpointSlice,
+    Key,
+    Route,
+    RouteTLS,
+    Service,
+    ServicePort,
+)
+
+EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The part of config.Config that desired.py uses."""
+
+    folder: str = "/Common"
+    http_virtual: str | None = "/Common/ose-vserver"
+    https_virtual: str | None = "/Common/https-ose-vserver"
+    pool_monitor: str = "/Common/tcp"
+    default_destination_ca: str = ""
+    ownership_check: bool = True
+
+
+FACTS = DeviceFacts(
+    (14, 1, 2),
+    http=VirtualFacts("/Common/ose-vserver", port=80),
+    https=VirtualFacts(
+        "/Common/https-ose-vserver", port=443, client_ssl=("/Common/clientssl",),
+        sni_defaults=("/Common/clientssl",),
+    ),
+)
+
+
+def route(
+    name: str, *, host: str = "www.example.com", namespace: str = "shop", path: str = "",
+    service: str = "web", port: str = "", kind: str = "", insecure: str = "", age: int = 0, **tls,
+) -> Route:
+    """A Route; kind is its termination, age the second of its creation, tls more of spec.tls."""
+    return Route(
+        Key(namespace, name), uid=f"uid-{namespace}-{name}", created=f"2026-01-01T00:{age // 60:02}:{age % 60:02}Z",
+        host=host, path=path, service=service, target_port=port,
+        tls=RouteTLS(kind, insecure, **tls) if kind else None,
+    )
+
+
+def service(name: str = "web", *, namespace: str = "shop", ports: tuple = (("http", 8080),)) -> Service:
+    """A Service with TCP ports."""
+    return Service(Key(namespace, name), tuple(ServicePort(n, p, target_port=str(p)) for n, p in ports))
+
+
+def endpoints(
+    *addresses: str, service: str = "web", namespace: str = "shop", name: str = "", ports: tuple = (("http", 8080),),
+    protocol: str = "TCP",
+) -> EndpointSlice:
+    """An EndpointSlice of ready addresses."""
+    return EndpointSlice(
+        Key(namespace, name or f"{service}-1"), service, frozenset(addresses),
+        tuple(EndpointPort(n, p, protocol) for n, p in ports),
+    )
+
+
+def snapshot(*objects) -> ClusterSnapshot:
+    """A cluster that holds Routes, Services and EndpointSlices."""
+    slices: dict = {}
+    for obj in objects:
+        if isinstance(obj, EndpointSlice):
+            slices.setdefault(Key(obj.key.namespace, obj.service), {})[obj.key] = obj
+    return ClusterSnapshot(
+        routes={o.key: o for o in objects if isinstance(o, Route)},
+        services={o.key: o for o in objects if isinstance(o, Service)},
+        slices=slices,
+    )
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A certificate with its key, in PEM."""
+
+    certificate: str
+    key: str
+    issuer: str = ""
+    """Certificate of the CA."""
+
+    @property
+    def tls(self) -> dict[str, str]:
+        """As keywords of `route`."""
+        return {"certificate": self.certificate, "key": self.key}
+
+
+@functools.cache
+def authority(name: str = "Example CA") -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """A CA; made once per name."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    return _certificate(name, key.public_key(), name, key, ca=True), key
+
+
+@functools.cache
+def identity(
+    host: str = "www.example.com", *, ca: str = "Example CA", serial: int = 0, algorithm: str = "rsa",
+    expired: bool = False,
+) -> Identity:
+    """A certificate for a host, issued by a CA; another serial gives another key and certificate."""
+    issuer, issuer_key = authority(ca)
+    key = (rsa.generate_private_key(65537, 2048) if algorithm == "rsa"
+           else ec.generate_private_key(ec.SECP256R1()))
+    cert = _certificate(host, key.public_key(), ca, issuer_key, expired=expired)
+    return Identity(_pem(cert), key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode(), _pem(issuer))
+
+
+def _pem(cert: x509.Certificate) -> str:
+    return cert.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _certificate(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expired: bool = False):
+    begin = EPOCH - datetime.timedelta(days=1000 if expired else 1)
+    end = EPOCH - datetime.timedelta(days=500) if expired else EPOCH + datetime.timedelta(days=3650)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]))
+        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(end)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        .sign(issuer_key, hashes.SHA256())
+    )

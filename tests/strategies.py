@@ -1,0 +1,53 @@
+"""Hypothesis strategies: small clusters in which things collide."""
+
+from hypothesis import strategies as st
+
+from tests import builders
+
+NAMESPACES = st.sampled_from(["shop", "bank"])
+HOSTS = st.sampled_from(["www.example.com", "api.example.com", "a.b"])
+PATHS = st.sampled_from(["", "/", "/a", "/a/", "/a/b", "/ab", "/a//b", "/%61", '/"q{$x}', "/A"])
+LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
+HOST_NAMES = st.lists(LABELS, min_size=1, max_size=4).map(".".join)
+POD_ADDRESSES = st.sampled_from(["10.1.1.1", "10.1.1.2", "10.1.2.1", "2001:db8::1"])
+
+
+def _tls(kind: str) -> st.SearchStrategy[dict]:
+    if kind not in ("edge", "reencrypt"):
+        return st.just({})
+    own = st.sampled_from([1, 2, 3]).map(
+        lambda serial: builders.identity(serial=serial, algorithm="ec").tls
+    )
+    wrong = st.just({"certificate": "no PEM", "key": ""})
+    return st.one_of(st.just({}), own, own, wrong)
+
+
+@st.composite
+def routes(draw):
+    """A Route of one of few names, so that a second one replaces it."""
+    kind = draw(st.sampled_from(["", "edge", "reencrypt", "passthrough"]))
+    policies = ["", "None", "Redirect"] + (["Allow"] if kind in ("edge", "reencrypt") else [])
+    return builders.route(
+        draw(st.sampled_from(["r1", "r2", "r3"])),
+        namespace=draw(NAMESPACES), host=draw(HOSTS), kind=kind,
+        path="" if kind == "passthrough" else draw(PATHS),
+        insecure=draw(st.sampled_from(policies)) if kind else "",
+        service=draw(st.sampled_from(["web", "api"])), port=draw(st.sampled_from(["", "http", "8080"])),
+        age=draw(st.integers(0, 4)), **draw(_tls(kind)),
+    )
+
+
+@st.composite
+def slices(draw):
+    """An EndpointSlice of one of few names."""
+    return builders.endpoints(
+        *draw(st.frozensets(POD_ADDRESSES, max_size=3)), namespace=draw(NAMESPACES),
+        service=draw(st.sampled_from(["web", "api"])), name=draw(st.sampled_from(["s1", "s2"])),
+        ports=draw(st.sampled_from([(("http", 8080),), (("http", 8080), ("admin", 9090))])),
+    )
+
+
+@st.composite
+def services(draw):
+    """A Service."""
+    return builders.service(draw(st.sampled_from(["web", "api"])), namespace=draw(NAMESPACES))

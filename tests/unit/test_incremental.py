@@ -1,0 +1,92 @@
+"""The running router's Desired equals the full pass, whatever happened before."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f5router import desired
+from f5router.bigip import DeviceFacts, VirtualFacts
+from f5router.cluster import Delta, EndpointSlice, Route
+from f5router.incremental import Engine
+from tests import strategies
+from tests.builders import FACTS, Settings, endpoints, route, service
+
+OBJECTS = st.one_of(strategies.routes(), strategies.slices(), strategies.services())
+STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
+OTHER_FACTS = DeviceFacts(
+    (16, 1), http=VirtualFacts("/Common/ose-vserver", port=8080, server_ssl=("/Common/serverssl",)),
+    https=VirtualFacts("/Common/https-ose-vserver", server_ssl=("/Common/serverssl",)),
+)
+
+
+def delta(*changes) -> Delta:
+    """A Delta of (object, present) pairs."""
+    kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}}
+    services = {}
+    for obj, present in changes:
+        kinds.get(type(obj), services)[obj.key] = obj if present else None
+    return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services)
+
+
+@settings(max_examples=200, deadline=None)
+@given(STEPS, st.integers(0, 25))
+def test_equals_the_full_pass(steps, facts_at):
+    """After every event, not only at the end; also when the device's facts change on the way."""
+    config = Settings()
+    engine = Engine(config)
+    engine.set_facts(FACTS)
+    facts = FACTS
+    wanted: dict = {}
+    for number, step in enumerate(steps):
+        if number == facts_at:
+            facts = OTHER_FACTS
+            engine.set_facts(facts)
+        engine.apply(delta(step))
+        built = desired.build(engine.snapshot(), config, facts)
+        assert engine.objects == built.objects
+        keys = engine.routes()
+        assert {k: r for k in keys if (r := engine.rejection(k))} == built.rejections
+        assert {k: r for k in keys if (r := engine.fault(k))} == built.faults
+        assert {k: engine.uses(k) for k in built.uses} == built.uses
+        # What `take` names is all that must be looked at.
+        dirty, _ = engine.take()
+        for ref in {*wanted, *engine.objects} - dirty:
+            assert wanted.get(ref) == engine.objects.get(ref)
+        wanted = dict(engine.objects)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(OBJECTS, st.just(True)), max_size=12), st.randoms())
+def test_order_does_not_matter(steps, random):
+    """Equal snapshots give equal Desired in any order."""
+    latest = {(type(obj), obj.key): (obj, True) for obj, _ in steps}
+    one, other = Engine(Settings()), Engine(Settings())
+    ordered = list(latest.values())
+    for step in ordered:
+        one.apply(delta(step))
+    random.shuffle(ordered)
+    other.apply(delta(*ordered))
+    assert one.objects == other.objects
+
+
+def test_an_endpoint_event_touches_one_object():
+    engine = Engine(Settings())
+    routes = [(route(f"r{n}", host=f"h{n}.example.com", service=f"s{n}"), True) for n in range(50)]
+    engine.apply(delta(*routes, (endpoints("10.1.1.1", service="s7"), True)))
+    engine.take()
+    engine.apply(delta((endpoints("10.1.1.1", "10.1.1.2", service="s7"), True)))
+    dirty, touched = engine.take()
+    assert [ref.path for ref in dirty] == ["/Common/openshift_shop_s7"]
+    assert touched == set()
+
+
+def test_warns_of_a_missing_service_and_port():
+    engine = Engine(Settings())
+    wanted = route("a", service="web", port="admin")
+    engine.apply(delta((wanted, True)))
+    assert engine.warnings(wanted.key) == ("spec.to.name: there is no Service web",)
+    engine.take()
+    engine.apply(delta((service("web"), True)))
+    assert engine.take()[1] == {wanted.key}
+    assert engine.warnings(wanted.key) == ("spec.port.targetPort: Service web has no port admin",)
+    engine.apply(delta((service("web", ports=(("admin", 9090),)), True)))
+    assert engine.warnings(wanted.key) == ()

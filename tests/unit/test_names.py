@@ -1,0 +1,121 @@
+"""Names are distinct for distinct inputs, legal on the device, and recognised as ours."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router import names
+from f5router.bigip import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    Forward,
+    KeyFile,
+    Policy,
+    Pool,
+    Record,
+    Rule,
+    ServerSSL,
+)
+from f5router.cluster import Key
+from tests import strategies
+
+KEYS = st.builds(Key, strategies.LABELS, strategies.HOST_NAMES)
+PORTS = st.one_of(st.just(""), strategies.LABELS)
+TLS = st.sampled_from(["", "0123456789abcdef", "fedcba9876543210"])
+
+
+def test_names_of_the_original():
+    """Objects that mean the same keep their name (f5-router.md App. A)."""
+    assert names.rule(Key("foo", "bar")) == "openshift_route_foo_bar"
+    assert names.pool("/Common", Key("foo", "test")) == "/Common/openshift_foo_test"
+    assert names.pool("/P/sub", Key("foo", "test"), "8080") == "/P/sub/openshift_foo_test_8080"
+    path = names.cert_file("/P", Key("foo", "bar"), "pem")
+    assert path.startswith("/P/openshift_route_foo_bar-https-cert-")
+    assert names.remote_file(path).startswith("/var/tmp/openshift_route_foo_bar-https-cert-")
+    assert names.remote_file(path).endswith(".cert")
+    assert names.remote_file(names.key_file("/P", Key("foo", "bar"), "pem")).endswith(".key")
+
+
+@given(st.lists(st.tuples(KEYS, PORTS, TLS), min_size=2, max_size=2, unique=True))
+def test_distinct_pools(pair):
+    """Service `a-80` and port 80 of Service `a` are two pools."""
+    one, other = (names.pool("/Common", *item) for item in pair)
+    assert one != other
+    assert max(map(len, (one, other))) < 255
+
+
+@given(st.lists(st.tuples(KEYS, st.integers(0, 3)), min_size=2, max_size=2, unique=True))
+def test_distinct_rules(pair):
+    one, other = (names.rule(*item) for item in pair)
+    assert one != other
+
+
+@given(st.lists(strategies.HOST_NAMES, min_size=2, max_size=2, unique=True))
+def test_distinct_profiles(pair):
+    one, other = (names.client_ssl("/Common", host) for host in pair)
+    assert one != other
+    assert len(one) < 255
+
+
+@pytest.mark.parametrize("length", [149, 150, 151, 400])
+def test_long_names_are_shortened_to_the_limit(length):
+    stem = "x" * length
+    assert len(names.shorten(stem)) == min(length, names.STEM_LIMIT)
+    assert names.shorten(stem) == names.shorten(stem)
+    assert names.shorten("x" * 400) != names.shorten("x" * 401)
+
+
+@given(KEYS, PORTS, TLS, strategies.HOST_NAMES, st.sampled_from(["/Common", "/P/sub"]))
+def test_owns_what_it_names(key, port, tls, host, folder):
+    policy = f"{folder}/{names.SECURE_POLICY}"
+    profile = names.client_ssl(folder, host)
+    ours = [
+        Pool(names.pool(folder, key, port, tls)),
+        Policy(policy),
+        Rule(policy, names.rule(key, 1), 0, frozenset(), Forward("/x")),
+        Record(f"{folder}/{names.PASSTHROUGH_GROUP}", host, "x"),
+        ClientSSL(profile, host, "", ""),
+        ServerSSL(names.server_ssl(folder, "0123456789abcdef")),
+        ServerSSL(f"{folder}/{names.DEFAULT_SERVERSSL}"),
+        CertFile(names.cert_file(folder, key, host)),
+        CertFile(names.chain_file(folder, key, host)),
+        CertFile(names.destination_ca_file(folder, host)),
+        KeyFile(names.key_file(folder, key, host)),
+        Attachment("/Common/vs", "profiles", profile, ClientSSL.KIND),
+    ]
+    assert [obj for obj in ours if not names.owns(folder, obj)] == []
+    assert [obj for obj in ours if names.owns("/Other", obj)] == []
+    assert [obj for obj in ours if names.owns(f"{folder}/below", obj)] == []
+
+
+@pytest.mark.parametrize("obj", [
+    Pool("/Common/web_pool"),
+    Pool("/Common/openshift"),
+    Pool("/Common/sub/openshift_foo_bar"),
+    Policy("/Common/openshift_routes"),
+    Policy("/Common/Drafts/openshift_secure_routes"),
+    Rule("/Common/openshift_secure_routes", "maintenance", 0, frozenset(), Forward("/x")),
+    Rule("/Common/mine", "openshift_route_a_b", 0, frozenset(), Forward("/x")),
+    ClientSSL("/Common/clientssl", "", "", ""),
+    ClientSSL("/Common/openshift_route_a_b-client-ssl-profile", "", "", ""),
+    CertFile("/Common/default.crt"),
+    CertFile("/Common/openshift_route_a_b-https-cert.crt"),
+    Attachment("/Common/vs", "profiles", "/Common/clientssl", ClientSSL.KIND),
+], ids=lambda obj: str(obj.ref))
+def test_does_not_own_others_objects(obj):
+    assert not names.owns("/Common", obj)
+
+
+@given(st.integers(0, 2200), st.integers(0, 2200), st.booleans(), st.booleans(), st.text(), st.text())
+def test_bands_order_rules(one, other, wild_one, wild_other, name_one, name_other):
+    """Exact hosts before wildcards, longer paths first; every ordinal lies in its band."""
+    paths = ["/" + "x" * (length - 1) if length else "" for length in (one, other)]
+    bands = [names.band(p, wildcard=w) for p, w in zip(paths, (wild_one, wild_other), strict=True)]
+    if wild_one != wild_other:
+        assert (bands[0] < bands[1]) == (not wild_one)
+    elif max(one, other) <= names.MAX_PATH:
+        assert (bands[0] < bands[1]) == (one > other)
+    ordinal = names.first_ordinal(bands[0], name_one)
+    assert names.band_of(ordinal) == bands[0]
+    assert 0 < ordinal < names.LAST_ORDINAL
