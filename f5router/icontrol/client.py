@@ -1,0 +1,289 @@
+"""iControl REST: JSON in, JSON out, exceptions of errors.py for everything else.
+
+Reads are repeated until retry_s is over. Writes are not: a write whose reply was lost may have been
+done, and only a read can tell (the exception's doubtful says so). What certainly did not reach the
+device, because no connection was made or because it answered 401, is repeated for writes too.
+"""
+
+import collections
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping
+from urllib.parse import quote
+
+import tenacity
+
+from f5router.errors import (
+    AuthFailed,
+    BigIPError,
+    Busy,
+    DeviceTimeout,
+    NotReady,
+    Refused,
+    Unreachable,
+    Unsupported,
+    Untrusted,
+)
+from f5router.icontrol import readiness
+from f5router.icontrol.session import JSON, Session
+from f5router.icontrol.transport import ClientSettings, Reply, Transport
+
+__all__ = ["Client", "ClientSettings", "item_path"]
+
+log = logging.getLogger(__name__)
+
+ROOT = "/mgmt/tm/"
+UPLOADS = "/mgmt/shared/file-transfer/uploads"
+DOWNLOADS = "/var/config/rest/downloads"
+SAVE = "/mgmt/tm/sys/config"
+
+CHUNK = 512 * 1024
+"""Bytes; the smallest limit that a source names is 1 MiB (bigip-rest.md A7)."""
+UPLOAD_TRIES = 3
+SAVE_TIMEOUT_S = 90
+"""Longer than the device's own limit of 60 s, whose answer tells more than silence."""
+
+_NO_JSON = "the reply is no JSON"
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
+
+def item_path(collection: str, full_path: str, *sub: str) -> str:
+    """The path of an object: "ltm/pool", "/Common/x", "members", "/Common/10.1.1.1%1:80" gives
+    "ltm/pool/~Common~x/members/~Common~10.1.1.1%251:80".
+
+    Raises: ValueError: a part is empty; a DELETE would then address the whole collection.
+    Source: bigip-rest.md A1.
+    """
+    parts = []
+    for part in (full_path, *sub):
+        if not part.strip("/") or part in (".", ".."):
+            raise ValueError(f"{part!r} is no name of an object of {collection}")
+        parts.append(quote(part.replace("/", "~"), safe="~:"))
+    return "/".join((collection.rstrip("/"), *parts))
+
+
+class Client:
+    """One BIG-IP; a context manager; thread-safe, with max_in_flight requests at once.
+
+    Every method raises BigIPError: Unreachable, NotReady, Busy, DeviceTimeout, AuthFailed,
+    Unsupported about the device; NotFound, Conflict, InUse, Refused about the object.
+
+    Args:
+        clock, sleep: monotonic seconds, and waiting for some.
+    """
+
+    def __init__(
+        self, settings: ClientSettings, *,
+        clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+    ):
+        self._settings, self._clock, self._sleep = settings, clock, sleep
+        self._transport = Transport(settings)
+        self._session = Session(settings, self._transport, clock=clock, sleep=sleep)
+        self._version: tuple[int, ...] | None = None
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *exc_info) -> None:
+        self.close()
+
+    @property
+    def counts(self) -> collections.Counter[str]:
+        """Requests sent: GET, POST, PATCH, DELETE, login, logout."""
+        return self._transport.counts
+
+    def get(self, path: str, params: Mapping[str, str] | None = None) -> dict:
+        """Read an object or a collection; repeated for up to retry_s.
+
+        Args:
+            path: encoded as item_path does; absolute, or relative to /mgmt/tm.
+            params: query, not yet encoded.
+        """
+        return self._repeat(_is_passing, lambda: self._call("GET", path, query=_query(params)))
+
+    def post(self, path: str, body: Mapping) -> dict:
+        """Create an object, or run a command."""
+        return self._write("POST", path, body)
+
+    def patch(self, path: str, body: Mapping, params: Mapping[str, str] | None = None) -> dict:
+        """Change what body names; a list in it replaces the whole list."""
+        return self._write("PATCH", path, body, params)
+
+    def delete(self, path: str) -> None:
+        """Remove an object."""
+        self._write("DELETE", path)
+
+    def upload(self, name: str, data: bytes) -> str:
+        """Put a file on the device. A broken upload starts again at 0, three times at most.
+
+        Args:
+            name: file name of letters, digits, "-", "_", "."; unique, since a broken upload can
+                spoil the next one of its name.
+        Returns: its path on the device.
+        Raises: ValueError: the name has other characters, or there is no data.
+        Source: bigip-rest.md A7.
+        """
+        if not _FILE_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be the name of an uploaded file")
+        if not data:
+            raise ValueError(f"{name}: no data to upload")
+        for left in reversed(range(UPLOAD_TRIES)):
+            try:
+                return self._upload_once(name, data)
+            except (AuthFailed, Unsupported, Untrusted):
+                raise
+            except BigIPError as exc:
+                if not left:
+                    raise
+                log.info("BIG-IP upload starts again: name=%s error=%s", name, exc)
+                self._sleep(UPLOAD_TRIES - left)
+        raise AssertionError("unreachable")
+
+    def ready(self) -> bool:
+        """Whether the device says that its configuration may be read and written. Not repeated.
+
+        Returns: False while daemons start or the configuration loads, whatever form that takes.
+        Raises: Unreachable, AuthFailed, Unsupported: no answer to the question.
+        """
+        try:
+            path = readiness.readiness_path(self._version or self._read_version())
+            try:
+                return readiness.is_ready(self._call("GET", path))
+            except Refused:
+                # Not served by this version: sys/version has just been answered by the same daemons.
+                return True
+        except (NotReady, Busy, DeviceTimeout) as exc:
+            log.debug("BIG-IP is not ready: error=%s", exc)
+            return False
+
+    def version(self) -> tuple[int, ...]:
+        """TMOS version such as (14, 1, 2, 1); kept until the device is unreachable or restarts.
+
+        Raises: Unsupported: it is too old, or has no iControl REST.
+        """
+        return self._version or self._repeat(_is_passing, self._read_version)
+
+    def save(self) -> None:
+        """Write the running configuration to disk, so that it survives a reboot.
+
+        Beyond 60 s the device reports a time-out and goes on; that counts as done here. Nothing
+        that it serves tells whether the file was written, so it is not verified either way.
+        Source: bigip-rest.md A6, A8.
+        """
+        timeout_s = max(SAVE_TIMEOUT_S, self._settings.timeout_s)
+        try:
+            self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s)
+        except DeviceTimeout:
+            log.warning("BIG-IP takes over 60 s to save its configuration and goes on")
+
+    def close(self) -> None:
+        """Delete the token (5 s at most) and close the connections."""
+        self._session.close()
+        self._transport.close()
+
+    def _read_version(self) -> tuple[int, ...]:
+        self._version = readiness.version_of(self._call("GET", readiness.VERSION))
+        return self._version
+
+    def _write(
+        self, method: str, path: str, body: Mapping | None = None,
+        params: Mapping[str, str] | None = None, timeout_s: float | None = None,
+    ) -> dict:
+        data = None if body is None else encode(body)
+        query = _query(params)
+        return self._repeat(_was_not_sent, lambda: self._call(
+            method, path, query=query, body=data, headers=JSON if data else None, timeout_s=timeout_s))
+
+    def _upload_once(self, name: str, data: bytes) -> str:
+        path = f"{UPLOADS}/{name}"
+        for start in range(0, len(data), CHUNK):
+            chunk = data[start : start + CHUNK]
+            end = start + len(chunk) - 1
+            found = self._call("POST", path, is_file=True, body=chunk, headers={
+                "Content-Type": "application/octet-stream",
+                "Content-Range": f"{start}-{end}/{len(data)}",
+            })
+        if found.get("remainingByteCount"):
+            raise NotReady("POST", path, f"bytes missing on the device: {found['remainingByteCount']}")
+        return f"{DOWNLOADS}/{name}"
+
+    def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], dict]):
+        """Call until it succeeds, fails in an unwanted way, or retry_s is over."""
+        end = self._clock() + self._settings.retry_s
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception(wanted),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
+            # Not tenacity's stop_after_delay: that has a clock of its own.
+            stop=lambda _: self._clock() >= end,
+            before_sleep=_log_repeat,
+            sleep=self._sleep, reraise=True,
+        )(call)
+
+    def _call(self, method: str, path: str, *, is_file: bool = False, **request) -> dict:
+        """One request; its JSON."""
+        path = path if path.startswith("/mgmt/") else ROOT + path
+        begin, status = self._clock(), 0
+        try:
+            reply = self._session.send(method, path, **request)
+            status = reply.status
+            return self._result(method, path, reply, is_file=is_file)
+        except BigIPError as exc:
+            status = exc.status if exc.path == path else 0  # else the login failed before it
+            if isinstance(exc, Unreachable | NotReady):
+                self._version = None  # it may come back as another version
+            raise
+        finally:
+            if method != "GET":
+                log.debug("BIG-IP write: method=%s path=%s status=%d ms=%.0f",
+                          method, path, status, (self._clock() - begin) * 1000)
+
+    def _result(self, method: str, path: str, reply: Reply, *, is_file: bool) -> dict:
+        found, is_write = reply.json(), method != "GET"
+        if reply.status >= 300:
+            # A broken upload can come back as the reply, and a piece of a key has no BEGIN line.
+            hide = is_file and found is None and b"<html" not in reply.body.lower()
+            error = self._session.error(method, path, reply, text=_NO_JSON if hide else None)
+            # Lost between daemons it may have been done; what was refused, Busy too, was not.
+            lost = isinstance(error, NotReady) and reply.status >= 500
+            error.doubtful = is_write and (lost or isinstance(error, DeviceTimeout))
+            raise error
+        if found is not None:
+            return found
+        if method == "DELETE" and not reply.body:
+            return {}
+        # Something answers for a daemon that is not there yet. The body is not shown, see above.
+        raise NotReady(method, path, _NO_JSON, status=reply.status, doubtful=is_write)
+
+
+def encode(body: Mapping) -> bytes:
+    r"""A body as the device reads it: UTF-8, no \uXXXX (old TMOS keeps that as text), < > & as they are.
+
+    Raises: ValueError: a text is no valid Unicode, or a number is not finite.
+    """
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as exc:
+        reason = exc.reason
+    raise ValueError(f"the body cannot be sent: {reason}")  # without exc, which holds the body
+
+
+def _query(params: Mapping[str, str] | None) -> str:
+    """Encoded as in the recordings: blanks as %20, "$" as it is."""
+    pairs = (params or {}).items()
+    return "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in pairs)
+
+
+def _log_repeat(state: tenacity.RetryCallState) -> None:
+    log.info("BIG-IP request repeated: wait_s=%.1f error=%s", state.upcoming_sleep, state.outcome.exception())
+
+
+def _is_passing(exc: BaseException) -> bool:
+    """Whether a read that failed so is worth repeating."""
+    return isinstance(exc, Unreachable | NotReady | Busy | DeviceTimeout) and not isinstance(exc, Untrusted)
+
+
+def _was_not_sent(exc: BaseException) -> bool:
+    """Whether a write that failed so certainly did not reach the device, and may yet."""
+    return isinstance(exc, Unreachable) and not exc.doubtful and not isinstance(exc, Untrusted)
