@@ -22,8 +22,9 @@ from f5router.icontrol.files import FileWriter
 from f5router.icontrol.upload import SSHSettings, SSHUploader
 from f5router.incremental import Engine
 from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.events import EventWriter
 from f5router.kube.watch import Cluster
-from f5router.kube.write import EventWriter, StatusWriter
+from f5router.kube.write import StatusWriter
 from f5router.plan import Change, Plan
 from f5router.reconcile import Reconciler, Report
 
@@ -337,8 +338,8 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
     )
     warnings = EventWriter(connection)
     for worker in (statuses, warnings, cluster):
-        worker.start()
         stack.callback(worker.stop)
+    cluster.start()
     return Controller(config, cluster, reconciler, statuses, warnings, events)
 
 

@@ -1,0 +1,249 @@
+"""From admitted Routes to objects: one row per kind of Route, and the rules of matching."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from f5router import desired, names
+from f5router.bigip import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    Forward,
+    KeyFile,
+    Pool,
+    PoolMember,
+    Record,
+    Redirect,
+    Rule,
+    ServerSSL,
+    VirtualFacts,
+)
+from f5router.cluster import Key
+from tests import strategies
+from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
+
+POOL = "/Common/openshift_shop_web"
+
+
+def build(*objects, config=None, facts=FACTS):
+    return desired.build(snapshot(*objects), config or Settings(), facts)
+
+
+def of(built, kind):
+    return sorted((o for o in built.objects.values() if isinstance(o, kind)), key=lambda o: o.ref)
+
+
+def entrances(built) -> set[str]:
+    """Where requests come in: insecure, secure and their action, or the passthrough record."""
+    found = set()
+    for rule in of(built, Rule):
+        side = "secure" if rule.policy.endswith(names.SECURE_POLICY) else "insecure"
+        found.add(f"{side} {'redirect' if isinstance(rule.action, Redirect) else 'forward'}")
+    if any(r.group.endswith(names.PASSTHROUGH_GROUP) for r in of(built, Record)):
+        found.add("passthrough")
+    return found
+
+
+@pytest.mark.parametrize(("kind", "insecure", "expected"), [
+    ("", "", {"insecure forward"}),
+    ("edge", "", {"secure forward"}),
+    ("edge", "None", {"secure forward"}),
+    ("edge", "Allow", {"secure forward", "insecure forward"}),
+    ("edge", "Redirect", {"secure forward", "insecure redirect"}),
+    ("reencrypt", "", {"secure forward"}),
+    ("reencrypt", "Allow", {"secure forward", "insecure forward"}),
+    ("reencrypt", "Redirect", {"secure forward", "insecure redirect"}),
+    ("passthrough", "", {"passthrough"}),
+    ("passthrough", "Redirect", {"passthrough", "insecure redirect"}),
+])
+def test_kinds(kind, insecure, expected):
+    built = build(route("a", kind=kind, insecure=insecure), endpoints("10.1.1.1"))
+    assert entrances(built) == expected
+    pool, = of(built, Pool)
+    assert pool.members == {PoolMember("10.1.1.1", 8080)}
+    assert (pool.path == POOL) == (kind != "reencrypt")
+    for rule in of(built, Rule):
+        assert isinstance(rule.action, Redirect) or rule.action == Forward(pool.path)
+
+
+def test_nothing_of_a_route_is_in_a_redirect():
+    rule = of(build(route("a", kind="edge", insecure="Redirect", path="/$x[y]")), Rule)[0]
+    assert rule.action == Redirect(desired.REDIRECT)
+
+
+@pytest.mark.parametrize(("port", "wanted"), [
+    ("", {8080, 9090}), ("8080", {8080}), ("admin", {9090}), ("7070", set()), ("dns", set()),
+])
+def test_members_by_port(port, wanted):
+    """TCP only; every port without targetPort, else by number or name."""
+    ports = endpoints("10.1.1.1", "2001:db8::1", ports=(("http", 8080), ("admin", 9090)))
+    udp = endpoints("10.1.1.1", name="udp", ports=(("dns", 53),), protocol="UDP")
+    pool, = of(build(route("a", port=port), ports, udp), Pool)
+    assert {m.port for m in pool.members} == wanted
+    assert {m.address for m in pool.members} == ({"10.1.1.1", "2001:db8::1"} if wanted else set())
+
+
+def test_ipv6_members_are_written_with_a_dot():
+    assert PoolMember("2001:db8::1", 80).name == "2001:db8::1.80"
+
+
+def test_a_service_in_another_namespace_is_never_used():
+    built = build(route("a"), endpoints("10.1.1.1", namespace="bank"))
+    assert of(built, Pool)[0].members == frozenset()
+
+
+def matches(path: str, request: str) -> bool:
+    """What BIG-IP does with our conditions, after bigip-rest.md B4."""
+    def holds(c):
+        if c.selector == "path":
+            text = request
+        else:
+            segments = request.split("/")
+            text = segments[c.index] if c.index < len(segments) else ""
+        return any(text == v if c.operator == "equals" else text.startswith(v) for v in c.values)
+    return any(all(map(holds, rule)) for rule in desired.path_conditions(path))
+
+
+def upstream(path: str, request: str) -> bool:
+    """The reference: prefix up to a segment boundary (haproxy-parity.md 5.1)."""
+    return bool(re.match(re.escape(path) + r"($|/.*)" if not path.endswith("/") else re.escape(path), request))
+
+
+PATHS = st.one_of(strategies.PATHS, st.from_regex(r"/[abA.%;/\"{ -]{0,6}", fullmatch=True))
+
+
+@given(PATHS, PATHS, st.sampled_from(["", "/", "x", "/x", "//"]))
+@example("/a", "/ab", "")
+@example("/a/", "/a", "")
+@example("/a//b", "/a//b", "/c")
+@example("/%61", "/a", "")
+def test_paths_match_as_upstream(path, base, suffix):
+    for request in (base or "/", path + suffix, base + suffix):
+        if request.startswith("/") and path:
+            assert matches(path, request) == upstream(path, request), (path, request)
+
+
+def test_plain_paths_take_one_rule():
+    assert [len(desired.path_conditions(p)) for p in ("", "/", "/a", "/a/b", "/a/", "/a//b", "/%61")] \
+        == [1, 1, 1, 1, 1, 2, 2]
+
+
+def test_host_in_every_form():
+    condition = desired.host_condition("h.com", {80, 8080})
+    assert condition.values == {"h.com", "h.com.", "h.com:80", "h.com:8080", "h.com.:80", "h.com.:8080"}
+    assert not condition.case_sensitive
+
+
+def test_own_certificate():
+    one = identity()
+    built = build(route("a", kind="edge", **one.tls, ca_certificate=one.issuer))
+    profile, = of(built, ClientSSL)
+    files = {f.path: f.pem for f in of(built, CertFile) + of(built, KeyFile)}
+    assert profile.server_name == "www.example.com"
+    assert files[profile.cert] == one.certificate
+    assert files[profile.chain] == one.issuer
+    assert profile.key in files
+    rule, = of(built, Rule)
+    attached = Attachment("/Common/https-ose-vserver", "profiles", profile.path, ClientSSL.KIND, "clientside")
+    assert attached in of(built, Attachment)
+    assert attached.ref in rule.needs
+
+
+def test_a_renewal_changes_files_and_one_profile():
+    """New names for new content; the profile is switched in one write."""
+    first = build(route("a", kind="edge", **identity(serial=1).tls))
+    second = build(route("a", kind="edge", **identity(serial=2).tls))
+    assert not {f.ref for f in of(first, CertFile)} & {f.ref for f in of(second, CertFile)}
+    assert of(first, ClientSSL)[0].ref == of(second, ClientSSL)[0].ref
+    assert of(first, Rule) == of(second, Rule)
+
+
+def test_the_oldest_certificate_of_a_host_decides():
+    old = route("old", kind="edge", path="/a", age=1, **identity(serial=1).tls)
+    new = route("new", kind="edge", path="/b", age=2, **identity(serial=2).tls)
+    plain = route("none", kind="edge", path="/c", age=0)
+    profile, = of(build(new, old, plain), ClientSSL)
+    assert "shop_old" in profile.cert
+    # When it goes, the next one takes over in the same profile.
+    after, = of(build(new, plain), ClientSSL)
+    assert (after.path, "shop_new" in after.cert) == (profile.path, True)
+
+
+@pytest.mark.parametrize(("tls", "default", "expected"), [
+    pytest.param({"destination_ca_certificate": identity().issuer}, "", ("ca", ""), id="own CA: chain only"),
+    pytest.param({}, identity().issuer, ("ca", "web.shop.svc"), id="default CA: name too"),
+    pytest.param({}, "", ("", ""), id="neither: not verified"),
+])
+def test_tls_towards_pods(tls, default, expected):
+    built = build(route("a", kind="reencrypt", **tls), config=Settings(default_destination_ca=default))
+    profile, = (p for p in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in p.path)
+    assert (bool(profile.ca_file), profile.authenticate_name) == (bool(expected[0]), expected[1])
+    pool, = of(built, Pool)
+    assert Record("/Common/ssl_reencrypt_serverssl_dg", pool.path, profile.path) in of(built, Record)
+    assert bool(built.warnings) == (not expected[0])
+
+
+def test_pools_are_shared_only_with_equal_pod_tls():
+    routes = [
+        route("plain", host="a.com"), route("edge", host="b.com", kind="edge"),
+        route("pass", host="c.com", kind="passthrough"),
+        route("one", host="d.com", kind="reencrypt", destination_ca_certificate=identity().issuer),
+        route("same", host="e.com", kind="reencrypt", destination_ca_certificate=identity().issuer),
+        route("other", host="f.com", kind="reencrypt"),
+    ]
+    assert len(of(build(*routes), Pool)) == 3
+
+
+def test_reencrypt_brings_its_own_server_ssl_only_where_there_is_none():
+    facts = replace(FACTS, https=replace(FACTS.https, server_ssl=("/Common/serverssl",)))
+    ours = "/Common/openshift_default-server-ssl-profile"
+    without = {a.target for a in of(build(route("a", kind="reencrypt")), Attachment)}
+    having = {a.target for a in of(build(route("a", kind="reencrypt"), facts=facts), Attachment)}
+    assert ours in without
+    assert ours not in having
+    irule = "/Common/openshift_reencrypt_irule"
+    assert irule in without & having
+    # An edge Route alone needs the iRule too: the administrator's profile would encrypt to its pods.
+    edge = build(route("a", kind="edge"), facts=facts)
+    assert irule in {a.target for a in of(edge, Attachment)}
+    assert any(irule in ref.path for ref in of(edge, Rule)[0].needs)
+
+
+def test_allow_speaks_tls_to_the_pod_from_port_80_too():
+    built = build(route("a", kind="reencrypt", insecure="Allow"))
+    insecure = next(r for r in of(built, Rule) if r.policy.endswith(names.INSECURE_POLICY))
+    assert "__" in insecure.action.pool
+    attached = {(a.virtual, a.target) for a in of(built, Attachment)}
+    assert ("/Common/ose-vserver", "/Common/openshift_reencrypt_irule") in attached
+
+
+@pytest.mark.parametrize(("config", "wanted", "served"), [
+    pytest.param({"https_virtual": None}, {"kind": "edge"}, False, id="edge without https"),
+    pytest.param({"https_virtual": None}, {}, True, id="plain without https"),
+    pytest.param({"http_virtual": None}, {}, False, id="plain without http"),
+    pytest.param({"http_virtual": None}, {"kind": "edge", "insecure": "Redirect"}, True, id="redirect without http"),
+])
+def test_one_virtual_server_only(config, wanted, served):
+    built = build(route("a", **wanted), config=replace(Settings(), **config))
+    assert (Key("shop", "a") not in built.faults) == served
+    assert bool(of(built, Rule)) == served
+
+
+def test_everything_lies_in_the_folder():
+    config = Settings(folder="/P/zone", http_virtual="/P/zone/v", https_virtual="/P/zone/s")
+    built = build(
+        route("a", kind="reencrypt", insecure="Allow", **identity().tls), route("b", host="b.com", kind="passthrough"),
+        config=config, facts=replace(FACTS, http=VirtualFacts("/P/zone/v"), https=VirtualFacts("/P/zone/s")),
+    )
+    assert [o for o in built.objects.values() if not names.owns("/P/zone", o)] == []
+    assert "/Common/ssl_" not in "".join(o.text for o in built.objects.values() if hasattr(o, "text"))
+
+
+@given(strategies.HOST_NAMES)
+def test_the_band_of_a_rule_is_its_path_length(host):
+    rules = of(build(route("a", host=host, path="/aa"), route("b", host=host, path="/a", age=1)), Rule)
+    assert sorted(r.band for r in rules) == [r.band for r in sorted(rules, key=lambda r: r.name)]
