@@ -1,0 +1,92 @@
+"""`python -m mocks.bigip`: a fake BIG-IP in the foreground."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import threading
+
+import click
+
+from mocks.bigip import faults
+from mocks.bigip.quirks import Quirk
+from mocks.bigip.server import PASSWORD, USERNAME, FakeBigIP
+
+
+@click.command(
+    help=f"Serve a fake BIG-IP on 127.0.0.1 until SIGTERM or SIGINT. User {USERNAME}, "
+    f"password {PASSWORD}. Nothing is kept between starts."
+)
+@click.option("--port", default=0, show_default=True, help="HTTPS port; 0 takes any.")
+@click.option("--tmos-version", default="14.1.2.1", show_default=True)
+@click.option("--ssh-port", type=int, default=None, help="Also serve SSH; 0 takes any port.")
+@click.option("--partition", "partitions", multiple=True, help="Made at the start, besides Common.")
+@click.option(
+    "--fault",
+    "faults_",
+    multiple=True,
+    metavar="NAME[:COUNT][:METHOD:PATH-REGEX]",
+    help=f"One of {', '.join(faults.KINDS)}.",
+)
+@click.option(
+    "--quirk",
+    "quirks",
+    multiple=True,
+    metavar="NAME",
+    help=f"One of {', '.join(sorted(Quirk))}; no-NAME takes away one of the version.",
+)
+@click.option(
+    "--virtual",
+    "virtuals",
+    multiple=True,
+    metavar="PATH=ADDRESS:PORT",
+    help="A virtual server with http and tcp profiles, made at the start.",
+)
+@click.option(
+    "--ca-out",
+    type=click.Path(dir_okay=False, writable=True),
+    default=None,
+    help="Copy the CA that signed the server's certificate here.",
+)
+def main(
+    port: int,
+    tmos_version: str,
+    ssh_port: int | None,
+    partitions: tuple[str, ...],
+    faults_: tuple[str, ...],
+    quirks: tuple[str, ...],
+    virtuals: tuple[str, ...],
+    ca_out: str | None,
+) -> None:
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    try:
+        big = FakeBigIP(
+            tmos_version=tmos_version,
+            quirks=frozenset(quirks),
+            ssh=ssh_port is not None,
+            port=port,
+            partitions=("Common", *partitions),
+            ssh_port=ssh_port or 0,
+        )
+        for fault in faults_:
+            big.inject(**faults.parse(fault))
+        for virtual in virtuals:
+            path, _, destination = virtual.partition("=")
+            big.add_virtual(path, destination)
+    except ValueError as wrong:
+        raise click.UsageError(str(wrong)) from None
+    with big:
+        if ca_out:
+            shutil.copyfile(big.ca_file, ca_out)
+        ssh = "-" if big.ssh_port is None else big.ssh_port
+        click.echo(
+            f"url={big.url} user={big.username} password={big.password} ssh-port={ssh} "
+            f"ca={ca_out or big.ca_file}"
+        )
+        ended.wait()
+
+
+if __name__ == "__main__":
+    main()

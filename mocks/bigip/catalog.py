@@ -1,0 +1,129 @@
+"""All kinds of the fake device, and the objects of a new one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+
+from mocks.bigip import files, network, policies, pools, profiles, snat, versions, virtuals
+from mocks.bigip.attachments import VirtualPolicies, VirtualProfiles
+from mocks.bigip.data_groups import InternalDataGroup
+from mocks.bigip.folders import Folder, Partition
+from mocks.bigip.irules import IRule
+from mocks.bigip.kinds import GROUPS, Kind
+from mocks.bigip.policies import ACTIONS, CONDITIONS
+from mocks.bigip.store import Store
+
+MODULES = {
+    "ltm/monitor": [kind.rsplit("/", 1)[1] for kind in GROUPS["monitor"]],
+    "ltm/profile": [kind.rsplit("/", 1)[1] for kind in GROUPS["profile"]],
+    "ltm/persistence": ["cookie", "source-addr"],
+    "ltm/data-group": ["internal"],
+    "net/tunnels": ["tunnel", "vxlan"],
+    "net/fdb": ["tunnel"],
+    "sys/file": ["ssl-cert", "ssl-key"],
+    "sys/crypto": ["cert", "key"],
+}
+"""A module alone lists links to its collections (`bigip-rest.md` A1)."""
+
+
+@functools.cache
+def kinds() -> Mapping[str, Kind]:
+    """Kind by its URL. Kinds keep no state, so all devices of a process share them."""
+    every: list[Kind] = [
+        pools.Pool(),
+        pools.Members(),
+        pools.Node(),
+        *(pools.Monitor(url.rsplit("/", 1)[1]) for url in GROUPS["monitor"]),
+        policies.Policy(),
+        policies.Rules(),
+        policies.Parts(CONDITIONS, "policy condition"),
+        policies.Parts(ACTIONS, "policy action"),
+        InternalDataGroup(),
+        IRule(),
+        profiles.ClientSSL(),
+        profiles.ServerSSL(),
+        *(profiles.Profile(name) for name in profiles.WORDS if not name.endswith("-ssl")),
+        profiles.Persistence("cookie", "cookie"),
+        profiles.Persistence("source-addr", "source_addr"),
+        virtuals.Virtual(),
+        VirtualProfiles(),
+        VirtualPolicies(),
+        virtuals.VirtualAddress(),
+        snat.SnatPool(),
+        snat.SnatTranslation(),
+        files.SSLFile(files.CERT, "Certificate File", "cert"),
+        files.SSLFile(files.KEY, "Certificate Key File", "key"),
+        files.Crypto("sys/crypto/cert", files.CERT, ".crt", "Certificate File"),
+        files.Crypto("sys/crypto/key", files.KEY, ".key", "Certificate Key File"),
+        Folder(),
+        Partition(),
+        network.Vxlan(),
+        network.Tunnel(),
+        network.FDBTunnel(),
+        network.FDBRecords(),
+        network.SelfIP(),
+        network.Route(),
+        network.Vlan(),
+        network.RouteDomain(),
+        network.Arp(),
+    ]
+    return {kind.url: kind for kind in every}
+
+
+def furnish(store: Store, partitions: Iterable[str]) -> None:
+    """Put what a new device has into an empty store, and the partitions; then save it."""
+    every = store.kinds
+    folder = every["sys/folder"]
+    store.put(
+        "sys/folder",
+        ("/",),
+        {**folder.initial(store, ("/",)), "inheritedDevicegroup": "false", "inheritedTrafficGroup": "false"},
+    )
+    folder.make(store, "/Common")
+    if store.version >= versions.DRAFTS:
+        folder.make(store, "/Common/Drafts")
+    for partition in partitions:
+        folder.make(store, "/" + partition.strip("/"))
+    _furnish_monitors(store)
+    cert, key = files.factory_pair()
+    for name in ("default.crt", "ca-bundle.crt"):
+        every[files.CERT].store_content(
+            store, (f"/Common/{name}",), cert, {"systemPath": f"/config/ssl/ssl.crt/{name}"}
+        )
+    every[files.KEY].store_content(
+        store, ("/Common/default.key",), key, {"systemPath": "/config/ssl/ssl.key/default.key"}
+    )
+    for kind, factory in profiles.FACTORY.items():
+        for index, name in enumerate(factory):
+            fields = {} if index == 0 else {"defaultsFrom": f"/Common/{factory[0]}"}
+            store.put(f"ltm/profile/{kind}", (f"/Common/{name}",), fields)
+    store.put("ltm/persistence/cookie", ("/Common/cookie",), {})
+    store.put("ltm/persistence/source-addr", ("/Common/source_addr",), {})
+    for group in ("images",):
+        records = dict.fromkeys((".bmp", ".gif", ".jpg"), "")
+        store.put("ltm/data-group/internal", (f"/Common/{group}",), {"type": "string", "records": records})
+    _furnish_network(store)
+    store.save()
+
+
+def _furnish_monitors(store: Store) -> None:
+    for url in GROUPS["monitor"]:
+        kind = store.kinds[url]
+        store.put(url, (kind.factory,), kind.initial(store, (kind.factory,)))
+
+
+def _furnish_network(store: Store) -> None:
+    vxlan = store.kinds["net/tunnels/vxlan"]
+    root = vxlan.initial(store, ("/Common/vxlan",))
+    store.put(vxlan.url, ("/Common/vxlan",), root)
+    store.put(
+        vxlan.url,
+        ("/Common/vxlan-multipoint",),
+        {**root, "defaultsFrom": "/Common/vxlan", "floodingType": "multipoint"},
+    )
+    domain = store.kinds["net/route-domain"]
+    store.put(domain.url, ("/Common/0",), {**domain.initial(store, ("/Common/0",)), "id": 0})
+    vlan = store.kinds["net/vlan"]
+    for tag, name in ((4094, "internal"), (4093, "external")):
+        store.put(vlan.url, (f"/Common/{name}",), {**vlan.initial(store, (f"/Common/{name}",)), "tag": tag})

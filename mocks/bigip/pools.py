@@ -1,0 +1,341 @@
+"""Pools, pool members and LTM nodes (`bigip-rest.md` B3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from mocks.bigip import addresses, names, refusals
+from mocks.bigip.kinds import GROUPS, Body, Kind, find_in_group
+from mocks.bigip.quirks import Quirk
+from mocks.bigip.store import Item, Key, Ref, Store
+
+_MINIMUM = re.compile(r"^min\s+(\d+)\s+of\s+(.*)$")
+
+
+class Monitored(Kind):
+    """What has a `monitor`: a rule over full paths of monitors."""
+
+    def references(self, item: Item) -> Iterable[Ref]:
+        _, monitors = parse_monitor(item.fields.get("monitor"))
+        return [("monitor", path) for path in monitors]
+
+    def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
+        text = fields.get("monitor")
+        if "monitor" in body and text is not None:
+            if "{" in text and store.has(Quirk.MONITOR_BRACES_REFUSED):
+                raise refusals.tmsh('"{" unknown property')
+            minimum, monitors = parse_monitor(text)
+            folder = f"/{names.partition_of(key[0])}"
+            fields = {
+                **fields,
+                "monitor": _written(
+                    minimum,
+                    [
+                        path if path in ("none", "default") else _found(store, path, folder)
+                        for path in monitors
+                    ],
+                ),
+            }
+        if fields.get("monitor") in ("", "none", "/Common/none"):
+            fields = {name: value for name, value in fields.items() if name != "monitor"}
+        return fields
+
+    def read(self, store: Store, item: Item) -> Body:
+        text = item.fields.get("monitor")
+        if not text or text == "default":
+            return item.fields
+        minimum, monitors = parse_monitor(text)
+        if minimum:
+            shown = f"min {minimum} of {{ {' '.join(monitors)} }}"
+        else:
+            shown = " and ".join(monitors) + (" " if store.has(Quirk.MONITOR_TRAILING_SPACE) else "")
+        return {**item.fields, "monitor": shown}
+
+
+def parse_monitor(text: str | None) -> tuple[int, list[str]]:
+    """(least number of good ones or 0 for all, full paths) of a monitor rule."""
+    if not text:
+        return 0, []
+    found = _MINIMUM.match(text.strip())
+    if found:
+        return int(found[1]), found[2].replace("{", " ").replace("}", " ").split()
+    return 0, [part for part in text.split() if part != "and"]
+
+
+def _written(minimum: int, monitors: list[str]) -> str:
+    return f"min {minimum} of {' '.join(monitors)}" if minimum else " and ".join(monitors)
+
+
+def _found(store: Store, path: str, folder: str) -> str:
+    """Full path of a monitor: a bare name lies in the partition, else in /Common."""
+    for candidate in (names.full_path(path, folder), names.full_path(path, "/Common")):
+        if find_in_group(store, "monitor", candidate):
+            return candidate
+    return names.full_path(path, folder)
+
+
+def check_monitors(store: Store, item: Item, word: str) -> None:
+    for path in parse_monitor(item.fields.get("monitor"))[1]:
+        if path not in ("none", "default") and not find_in_group(store, "monitor", path):
+            raise refusals.foreign_key(path, word, " ".join(item.key), "monitor_FK")
+
+
+class Pool(Monitored):
+    url = "ltm/pool"
+    word = "Pool"
+    subs = ("ltm/pool/members",)
+
+    def check_references(self, store: Store, item: Item) -> None:
+        check_monitors(store, item, "pool")
+
+    def written(self, store: Store, item: Item, body: Body, old: Item | None) -> None:
+        if "members" in body:
+            members = store.kinds["ltm/pool/members"]
+            members.set_all(store, item.key, body["members"] or [])
+
+    def check_unused(self, store: Store, item: Item) -> None:
+        for kind, key in store.users("pool", item.path):
+            raise refusals.in_use(self.word, item.path, _user_of_pool(kind, key))
+
+
+def _user_of_pool(kind: str, key: Key) -> str:
+    """The words for who uses a pool; only the beginning of the second is recorded (B1)."""
+    if kind == "ltm/virtual":
+        return f"Virtual Server ({key[0]})"
+    if kind == "ltm/policy/rules/actions":
+        return f"policy action ({' '.join(key)})"
+    return f"{kind.rsplit('/', 1)[1]} ({' '.join(key)})"
+
+
+class Members(Kind):
+    url = "ltm/pool/members"
+    word = "Pool Member"
+    parent = "ltm/pool"
+    partitioned = False
+    counts_in_folder = False
+    ignored = frozenset(("ephemeral", "fqdn"))
+
+    def key_of(self, store: Store, parent: Key, body: Body) -> Key:
+        name = body.get("name")
+        if not isinstance(name, str) or not name:
+            names.from_body(body)
+        if not str(name).startswith("/"):
+            partition = body.get("partition") or body.get("tmPartition") or names.partition_of(parent[0])
+            sub_path = str(body.get("subPath") or "").strip("/")
+            name = "/" + "/".join(part for part in (str(partition).strip("/"), sub_path, name) if part)
+        return (*parent, str(name))
+
+    def key_in_url(self, store: Store, parent: Key, name: str) -> Key:
+        return (*parent, names.full_path(name, f"/{names.partition_of(parent[0])}"))
+
+    def shown(self, key: Key) -> str:
+        node, port = _node_and_port(key[-1])
+        return f"{key[0]} {node} {port}"
+
+    def references(self, item: Item) -> Iterable[Ref]:
+        _, monitors = parse_monitor(item.fields.get("monitor"))
+        return [
+            ("node", _node_and_port(item.name)[0]),
+            *(("monitor", path) for path in monitors if path != "default"),
+        ]
+
+    def check_new(self, store: Store, key: Key, body: Body) -> None:
+        folder = names.folder_of(key[-1])
+        if store.get("sys/folder", folder) is None:
+            raise refusals.configuration_error(
+                f"Can't associate Pool Member ({self.shown(key)}) folder does not exist"
+            )
+        if store.get("ltm/pool", key[0]) is None:
+            raise refusals.not_found("pool", key[0])
+        super().check_new(store, key, body)
+
+    def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
+        node, port = _node_and_port(key[-1])
+        addresses.port_number(port)
+        if old is not None:
+            address = old.fields["address"]
+            if "address" in body and body["address"] not in (address, address.partition("%")[0]):
+                raise refusals.tmsh('"address" may not be changed')
+        else:
+            address = store.kinds["ltm/node"].for_member(store, node, body.get("address"))
+        return {
+            **fields,
+            "address": address,
+            "session": fields.get("session", "user-enabled"),
+            "state": fields.get("state", "user-up"),
+        }
+
+    def check_references(self, store: Store, item: Item) -> None:
+        if item.fields.get("monitor") != "default":
+            check_monitors(store, item, "pool member")
+
+    def set_all(self, store: Store, parent: Key, members: list) -> None:
+        """Replace the whole list; a member may be a name or an object (B3)."""
+        bodies = [{"name": one} if isinstance(one, str) else dict(one) for one in members]
+        keys = [self.key_of(store, parent, body) for body in bodies]
+        wanted = set(keys)
+        if len(wanted) < len(keys):
+            twice = next(key for index, key in enumerate(keys) if key in keys[:index])
+            refuse_duplicate(
+                store, refusals.already_exists(self.word, self.shown(twice), names.partition_of(twice[0]))
+            )
+        for name in list(store.children(self.url, parent)):
+            if (*parent, name) not in wanted:
+                store.remove(self.url, (*parent, name))
+        for key, body in zip(keys, bodies, strict=True):
+            old = store.get(self.url, *key)
+            if old is None:
+                self.create(store, parent, body)
+            else:
+                self.replace(store, old, body)
+
+    def read(self, store: Store, item: Item) -> Body:
+        """`session` and `state` as monitors leave them; the fake's monitors find every member up."""
+        fields = dict(item.fields)
+        monitored = fields["monitor"] not in ("none",) and (
+            fields["monitor"] != "default" or "monitor" in store.get("ltm/pool", item.path).fields
+        )
+        if fields["session"] == "user-enabled" and monitored:
+            fields["session"] = "monitor-enabled"
+        if fields["state"] == "user-up":
+            fields["state"] = "up" if monitored else "unchecked"
+        return fields
+
+
+def refuse_duplicate(store: Store, refusal: refusals.Refusal) -> None:
+    """A name twice in a sent list: 409 or 400 (B12.7)."""
+    if store.has(Quirk.DUPLICATES_400):
+        refusal.status = 400
+    raise refusal
+
+
+def _node_and_port(name: str) -> tuple[str, str]:
+    """(full path of the node, port) of a member's full path."""
+    folder, _, last = name.rpartition("/")
+    try:
+        host, port = addresses.split_port(last)
+    except ValueError:
+        raise addresses.bad_port(last) from None
+    return f"{folder}/{host}", port
+
+
+class Node(Monitored):
+    url = "ltm/node"
+    word = "node"
+    ignored = frozenset(("ephemeral", "fqdn"))
+
+    def uniques(self, item: Item) -> Iterable[Ref]:
+        return [("node address", item.hidden["address"])]
+
+    def create(self, store: Store, parent: Key, body: Body) -> Item:
+        key = self.key_of(store, parent, body)
+        names.check(key[0])
+        self.check_folder(store, key)
+        self.check_new(store, key, body)
+        if "address" not in body:
+            raise refusals.missing("address")
+        partition = names.partition_of(key[0])
+        clash = store.holder("node address", self._index(store, partition, str(body["address"])))
+        if clash:
+            raise refusals.mcpd("0107176c", f"Invalid Node, the IP address {body['address']} already exists.")
+        return self._put(store, key, {**self.initial(store, key), **self.accept(store, body, key)})
+
+    def for_member(self, store: Store, path: str, address: str | None) -> str:
+        """The address of a member's node; the node is made if its name or the body tells an address."""
+        partition, _, host = names.split(path)
+        node = store.get(self.url, path)
+        if node is not None:
+            return node.fields["address"]
+        given = str(address) if address else host
+        if not addresses.is_address(given):
+            raise refusals.not_found("node", path)
+        clash = store.holder("node address", self._index(store, partition, given))
+        if clash:
+            raise refusals.mcpd(
+                "0107003a",
+                f"Pool member node ({path}) and existing node ({clash[0]}) "
+                f"cannot use the same IP Address ({given}).",
+            )
+        fields = {**self.initial(store, (path,)), "address": given}
+        return self._put(store, (path,), fields).fields["address"]
+
+    def _put(self, store: Store, key: Key, fields: Body) -> Item:
+        partition = names.partition_of(key[0])
+        sent = str(fields["address"])
+        if not addresses.is_address(sent):
+            raise refusals.invalid_value("address", sent)
+        fields = self.normalise(
+            store, key, {"session": "user-enabled", "state": "user-up", **fields}, fields, None
+        )
+        fields["address"] = addresses.shown(store, partition, sent)
+        item = store.put(self.url, key, fields, {"address": self._index(store, partition, sent)})
+        self.check_references(store, item)
+        return item
+
+    def _index(self, store: Store, partition: str, address: str) -> str:
+        if not addresses.is_address(address):
+            raise refusals.invalid_value("address", address)
+        return addresses.parse(address).in_domain(addresses.default_domain(store, partition))
+
+    def check_references(self, store: Store, item: Item) -> None:
+        if item.fields.get("monitor") != "default":
+            check_monitors(store, item, "node")
+
+    def check_unused(self, store: Store, item: Item) -> None:
+        for _, key in store.users("node", item.path):
+            raise refusals.mcpd(
+                "01070110", f"Node address '{item.path}' is referenced by a member of pool '{key[0]}'."
+            )
+
+    def read(self, store: Store, item: Item) -> Body:
+        fields = dict(super().read(store, item))
+        monitored = fields["monitor"] not in ("default", "none")
+        if monitored and fields["session"] == "user-enabled":
+            fields["session"] = "monitor-enabled"
+        if fields["state"] == "user-up":
+            fields["state"] = "up" if monitored else "unchecked"
+        return fields
+
+
+class Monitor(Kind):
+    """A monitor of one type; types share one name space."""
+
+    word = "monitor"
+    first_generation = 0
+    links: ClassVar[dict[str, str]] = {"defaultsFrom": "monitor"}
+
+    def __init__(self, kind: str) -> None:
+        self.url = f"ltm/monitor/{kind}"
+        self.factory = f"/Common/{kind.replace('-', '_')}"
+
+    def references(self, item: Item) -> Iterable[Ref]:
+        parent = item.fields.get("defaultsFrom")
+        return [("monitor", parent)] if parent else []
+
+    def initial(self, store: Store, key: Key) -> Body:
+        found = super().initial(store, key)
+        return found if key[0] == self.factory else {**found, "defaultsFrom": self.factory}
+
+    def check_new(self, store: Store, key: Key, body: Body) -> None:
+        if find_in_group(store, "monitor", key[0]):
+            raise refusals.already_exists(self.word, key[0], names.partition_of(key[0]))
+
+    def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
+        parent = fields.get("defaultsFrom")
+        if parent is None:
+            return fields
+        parent = names.full_path(parent, "/Common")
+        if store.get(self.url, parent) is None:
+            raise refusals.mcpd("01070043", f"Monitor {key[0]} parent not found.")
+        return {**fields, "defaultsFrom": parent}
+
+    def absent(self, store: Store, key: Key) -> refusals.Refusal:
+        if any(store.get(kind, key[0]) for kind in GROUPS["monitor"]):
+            return refusals.object_not_found(key[0])
+        return refusals.not_found(self.word, key[0])
+
+    def check_unused(self, store: Store, item: Item) -> None:
+        if item.path == self.factory or store.is_used("monitor", item.path):
+            raise refusals.mcpd("01070083", f"Monitor {item.path} is in use.")

@@ -1,0 +1,104 @@
+"""Behaviours that differ between versions, or of which no source tells: each can be switched on.
+
+A client has to be right with any of them. The document is `bigip-rest.md`; A10 and B12 are its lists of
+what is unsure.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from mocks.bigip.versions import Version
+
+
+class Quirk(enum.StrEnum):
+    """Name and meaning of a switch; the comment gives the source."""
+
+    SUB_POST_404 = "sub-post-404"
+    """POST of a policy to a virtual server or of a member to a pool is done but answered 404
+    `Object not found - x` (A6; 11.5.4, 12.0, 12.1.0-12.1.1)."""
+    PROFILES_POST_404 = "profiles-post-404"
+    """The same for a virtual server's `/profiles` (B12.12: the answer was never recorded)."""
+    MEMBERS_NEED_PARTITION = "members-need-partition"
+    """POST of a member without `partition` is done but answered 404 (A6; 12.0)."""
+    ABSENT_SUB_200 = "absent-sub-200"
+    """GET of an absent item of a virtual server's sub-collection is 200 with a stub (B1; 11.6.0)."""
+    NESTED_POLICIES_REFERENCE = "nested-policies-reference"
+    """GET of a virtual server's `/policies` has its items under `policiesReference` (B7; 11.5)."""
+    MONITOR_TRAILING_SPACE = "monitor-trailing-space"
+    """A pool's `monitor` is read with a blank at its end (B3; below 14)."""
+    MONITOR_BRACES_REFUSED = "monitor-braces-refused"
+    """`min 1 of { ... }` is refused in a written `monitor` (B12.9)."""
+    HOST_KEEPS_PORT = "host-keeps-port"
+    """The condition `httpHost host` compares the Host header with its port (B12.5)."""
+    DRAFT_IN_ROOT = "draft-in-root"
+    """The draft of /P/sub/x is /P/Drafts/x instead of /P/sub/Drafts/x (no source for sub-folders)."""
+    DRAFT_BLOCKS_DELETE = "draft-blocks-delete"
+    """A published policy with a draft cannot be deleted (B12.3)."""
+    FILTER_EXCLUDES_SUBFOLDERS = "filter-excludes-subfolders"
+    """`$filter=partition eq P` leaves out objects of sub-folders of P (A10.4)."""
+    FILTER_IGNORED_BY_FDB = "filter-ignored-by-fdb"
+    """`$filter` has no effect on net/fdb/tunnel (A3)."""
+    TOP_SKIP_IGNORED = "top-skip-ignored"
+    """`$top` and `$skip` have no effect (A10.5)."""
+    EMPTY_ITEMS_ABSENT = "empty-items-absent"
+    """An empty collection has no `items` key (A1; 11.6.0)."""
+    CONDITION_POST_UPSERT = "condition-post-upsert"
+    """POST of an existing condition or action changes it instead of 409 (B12.1)."""
+    FALSE_FLAGS_REFUSED = "false-flags-refused"
+    """A `false` flag in a condition or action is refused (B12.6)."""
+    REDIRECT_CODE_REFUSED = "redirect-code-refused"
+    """`code` of a redirect action is refused below 14.0 instead of being ignored (B12.6)."""
+    RECORDS_AS_SENT = "records-as-sent"
+    """Records of a data-group keep the order in which they were sent (B6)."""
+    RECORD_WITHOUT_DATA = "record-without-data"
+    """A record without data is read without the key `data` (B12.8)."""
+    IP_HOST_WITHOUT_MASK = "ip-host-without-mask"
+    """A host in an address data-group is read without `/32` (B12.8)."""
+    RECORD_OPTIONS_REFUSED = "record-options-refused"
+    """PATCH `?options=records ...` is refused (recorded on 17.1.2.1 only)."""
+    BACKSLASHES_DOUBLED = "backslashes-doubled"
+    """Backslashes in a record's data are read doubled (B6)."""
+    DUPLICATES_400 = "duplicates-400"
+    """A name twice in a sent list of members, records or rules is 400 instead of 409 (B12.7)."""
+    INSTALL_ASYNC = "install-async"
+    """An installed key or certificate is visible only after some reads (A7, A10.11)."""
+    PUT_VIRTUAL_REFUSED = "put-virtual-refused"
+    """PUT of what was read of a virtual server fails (A2.1; seen from 14 on)."""
+    FILE_OF_UNUSED_PROFILE_FREE = "file-of-unused-profile-free"
+    """A file of a profile that no virtual server uses may be deleted (A10.13)."""
+    NO_SNI_DEFAULT_ACCEPTED = "no-sni-default-accepted"
+    """Several client-ssl profiles without an SNI default are accepted (B12.2)."""
+    FDB_ENDPOINT_BARE = "fdb-endpoint-bare"
+    """An FDB record's `endpoint` is read without `%0` (B9: recorded with it on 14.1.4.5 and 16.1.2)."""
+    TUNNEL_ADDRESSES_ANY = "tunnel-addresses-any"
+    """Unset addresses of a tunnel are read `any` instead of `any6` (B9)."""
+    PERCENT_2F_REFUSED = "percent-2f-refused"
+    """`%2F` in the id of an object is a 400 (A10.3: in no recording)."""
+    SDN_NOT_LICENSED = "sdn-not-licensed"
+    """VXLAN profiles are refused: no SDN Services licence (B12.11: text unknown)."""
+
+
+def defaults(version: Version) -> frozenset[Quirk]:
+    """The switches that a version has by the recordings."""
+    found = set()
+    if version < (14,):
+        found.add(Quirk.MONITOR_TRAILING_SPACE)
+    if version < (12,):
+        found.add(Quirk.NESTED_POLICIES_REFERENCE if version < (11, 6) else Quirk.ABSENT_SUB_200)
+        found.add(Quirk.EMPTY_ITEMS_ABSENT)
+    if version[:3] in ((11, 5, 4), (12, 1, 0), (12, 1, 1)):
+        found.add(Quirk.SUB_POST_404)
+    if version[:2] == (12, 0):
+        found.add(Quirk.MEMBERS_NEED_PARTITION)
+    return frozenset(found)
+
+
+def parse(names: frozenset[str] | set[str], version: Version) -> frozenset[Quirk]:
+    """Quirks of a version with the named ones; a name with `no-` in front is switched off.
+
+    Raises: ValueError: no such name.
+    """
+    off = {Quirk(name[3:]) for name in names if name.startswith("no-") and name not in set(Quirk)}
+    on = {Quirk(name) for name in names if not name.startswith("no-") or name in set(Quirk)}
+    return (defaults(version) | on) - off

@@ -1,0 +1,279 @@
+"""The fake BIG-IP: a real HTTPS server with iControl REST over one store."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from mocks.bigip import attachments, catalog, faults, names, quirks, refusals, rendering, replies, versions
+from mocks.bigip.certificate import ServerCertificate
+from mocks.bigip.endpoints import Endpoints
+from mocks.bigip.faults import Faults
+from mocks.bigip.listener import Listener, Outcome
+from mocks.bigip.refusals import Refusal
+from mocks.bigip.requests import LoggedRequest, Request, logged
+from mocks.bigip.store import Item, Store
+from mocks.bigip.tokens import Tokens, User
+
+log = logging.getLogger(__name__)
+
+USERNAME = "admin"
+PASSWORD = "fake-bigip-admin"
+"""Of a new device; known to everybody, it guards nothing."""
+
+
+class FakeBigIP:
+    """A device on 127.0.0.1; use it as a context manager or call start and stop.
+
+    Args: tmos_version: below 11.4 there is no REST. quirks: names of `quirks.Quirk`, added to those of the
+    version; `no-NAME` takes one away. ssh: also serve SSH on the store's disk. port: 0 takes any.
+    partitions: made at the start. clock: seconds since the epoch, for tokens and dates.
+    """
+
+    def __init__(
+        self,
+        tmos_version: str = "14.1.2.1",
+        quirks: Iterable[str] = frozenset(),
+        ssh: bool = False,
+        port: int = 0,
+        partitions: Iterable[str] = ("Common",),
+        *,
+        ssh_port: int = 0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        version = versions.parse(tmos_version)
+        self.tmos_version = tmos_version
+        self.username, self.password = USERNAME, PASSWORD
+        self.store = Store(version, _quirks(quirks, version), catalog.kinds(), clock)
+        with self.store.lock:
+            catalog.furnish(self.store, partitions)
+        self.tokens = Tokens(version, clock, User(USERNAME, PASSWORD))
+        self.faults = Faults()
+        self.log: list[LoggedRequest] = []
+        self.on_write: Callable[[LoggedRequest], None] | None = None
+        self.errors: list[BaseException] = []
+        """What `on_write` raised, and faults of the fake itself; tests should see it empty."""
+        self._endpoints = Endpoints(self.store, self.tokens)
+        self._certificate = ServerCertificate()
+        self._listener: Listener | None = None
+        self._port = port
+        self._ssh = ssh
+        self._ssh_port = ssh_port
+        self._ssh_server: Any = None
+        self._delayed: dict[int, faults.Fault] = {}
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def __enter__(self) -> FakeBigIP:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Listen; after a stop on the same port, with the same state."""
+        if self._listener is not None:
+            return
+        self._listener = Listener(self._handle, self._delay, self._certificate.context())
+        self._listener.start(self._port)
+        self._port = self._listener.port
+        if self._ssh and self._ssh_server is None:
+            from mocks.bigip.sshd import SSHServer
+
+            self._ssh_server = SSHServer(
+                self.store.disk, username=self.username, password=self.password, port=self._ssh_port
+            )
+            self._ssh_server.start()
+
+    def stop(self) -> None:
+        """Stop listening: connections are refused until start."""
+        if self._listener is not None:
+            self._listener.stop()
+            self._listener = None
+
+    def close(self) -> None:
+        """Stop all servers and remove the certificate's files."""
+        self.stop()
+        if self._ssh_server is not None:
+            self._ssh_server.stop()
+            self._ssh_server = None
+        self._certificate.remove()
+
+    def restart(self, *, lose_unsaved: bool = False) -> None:
+        """As after a reboot: tokens, open transactions and uploads are gone."""
+        with self.store.lock:
+            self.tokens.clear()
+            self._endpoints.transactions.clear()
+            if lose_unsaved:
+                self.store.load_saved()
+
+    # -- addresses ---------------------------------------------------------------------------------
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.address}"
+
+    @property
+    def ca_file(self) -> str:
+        return self._certificate.ca_file
+
+    @property
+    def ssh_port(self) -> int | None:
+        return self._ssh_server.port if self._ssh_server is not None else None
+
+    @property
+    def ssh_server(self) -> Any:
+        """The SSH server, for its host key and its authorized keys; None without ssh."""
+        return self._ssh_server
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    def writes(self) -> list[LoggedRequest]:
+        """Logged requests that ask for a change, also refused ones; uploads are among them."""
+        return [entry for entry in list(self.log) if entry.changes]
+
+    def clear_log(self) -> None:
+        self.log.clear()
+
+    def inject(
+        self,
+        kind: str,
+        *,
+        times: int | None = 1,
+        method: str | None = None,
+        path: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Ask for a fault: see `faults`. times None: always."""
+        with self.store.lock:
+            self.faults.add(kind, times=times, method=method, path=path, **options)
+
+    def clear_faults(self) -> None:
+        with self.store.lock:
+            self.faults.clear()
+
+    def _delay(self, request: Request) -> float:
+        """Take the fault of a request; the seconds to wait before it is performed."""
+        with self.store.lock:
+            fault = self.faults.take(request)
+        if fault is None:
+            return 0
+        self._delayed[id(request)] = fault
+        return float(fault.options.get("seconds", 0)) if fault.kind == "delay" else 0
+
+    def _handle(self, request: Request) -> Outcome:
+        with self.store.lock:
+            fault = self._delayed.pop(id(request), None)
+            reply = self._reply(request, fault)
+            status = 0 if fault and fault.kind in ("drop-reply", "drop-request") else reply.status
+            entry = logged(request, status)
+            self.log.append(entry)
+            if entry.changes and reply.status < 300 and "X-F5-REST-Coordination-Id" not in request.headers:
+                self._tell(entry)
+            return Outcome(reply if status else None)
+
+    def _reply(self, request: Request, fault: faults.Fault | None) -> replies.Reply:
+        if fault is not None and fault.kind == "drop-request":
+            return replies.Reply(500, b"")
+        found = faults.instead(fault, request) if fault else None
+        try:
+            if isinstance(found, Refusal):
+                raise found
+            reply = found or self._endpoints.answer(request)
+        except Refusal as refusal:
+            reply = self._refused(refusal, request)
+        except Exception as error:
+            log.exception("fault of the fake: %s %s", request.method, request.path)
+            self.errors.append(error)
+            reply = self._refused(Refusal(500, f"fault of the fake: {error!r}", refusals.REST), request)
+        return faults.spoiled(fault, request, reply) if fault else reply
+
+    def _refused(self, refusal: Refusal, request: Request) -> replies.Reply:
+        if refusal.layer == "html" and refusal.status == 404:
+            return replies.html(404, replies.NOT_FOUND % request.path)
+        return replies.refused(refusal, version=self.store.version, sender=request.sender)
+
+    def _tell(self, entry: LoggedRequest) -> None:
+        if self.on_write is None:
+            return
+        try:
+            self.on_write(entry)
+        except BaseException as error:
+            self.errors.append(error)
+
+    # -- in-process use ----------------------------------------------------------------------------
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """What a GET with expandSubcollections=true shows of `ltm/pool/~Common~x`; None: 404."""
+        try:
+            return self._request("GET", path, {"expandSubcollections": "true"})
+        except Refusal as refusal:
+            if refusal.status == 404:
+                return None
+            raise
+
+    def put_object(self, kind_collection: str, body: dict[str, Any]) -> dict[str, Any]:
+        """POST without HTTP: not logged. Raises: Refusal."""
+        return self._request("POST", kind_collection, {}, body)
+
+    def _request(self, method: str, path: str, query: dict[str, str], body: Any = None) -> Any:
+        raw = b"" if body is None else json.dumps(body, ensure_ascii=False).encode()
+        request = Request(method, f"/mgmt/tm/{path.strip('/')}", query, {}, raw)
+        with self.store.lock, self.store.atomic():
+            return json.loads(replies.encode(self._endpoints.perform(request)))
+
+    def add_virtual(
+        self,
+        path: str,
+        destination: str,
+        *,
+        profiles: Iterable[str | dict[str, str]] = ("/Common/http", "/Common/tcp"),
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """Create a virtual server; its folder is made. Raises: Refusal."""
+        with self.store.lock, self.store.atomic():
+            self.store.kinds["sys/folder"].make(self.store, names.folder_of(path))
+        body = {
+            "name": path,
+            "destination": destination,
+            "ipProtocol": "tcp",
+            "profiles": list(profiles),
+            **fields,
+        }
+        return self.put_object("ltm/virtual", body)
+
+    def add_user(self, name: str, password: str, role: str = "admin") -> None:
+        """A user; role: admin, manager, operator, guest, ..."""
+        with self.store.lock:
+            self.tokens.users[name] = User(name, password, role)
+
+    def expire_tokens(self) -> None:
+        """Every token that is alive has expired."""
+        with self.store.lock:
+            self.tokens.expire()
+
+    def items(self, kind: str) -> list[Item]:
+        """Every stored item of a kind."""
+        with self.store.lock:
+            return self.store.all(kind)
+
+    def shown(self, item: Item) -> dict[str, Any]:
+        with self.store.lock:
+            return rendering.render(self.store, item, expand=True)
+
+    def attached_profiles(self, virtual: str) -> list[str]:
+        """Full paths of a virtual server's profiles."""
+        with self.store.lock:
+            return list(self.store.children(attachments.PROFILES, (virtual,)))
+
+
+def _quirks(given: Iterable[str], version: versions.Version) -> frozenset[quirks.Quirk]:
+    return quirks.parse({str(one) for one in given}, version)
