@@ -193,7 +193,7 @@ class Connection:
             settings = self._configuration.auth_settings()
         except (kube_config.ConfigException, OSError) as exc:
             raise KubeUnreachable(f"credentials cannot be read: {_reason(exc)}") from exc
-        return {item["key"]: item["value"] for item in settings.values()
+        return {item["key"]: _header(item["value"]) for item in settings.values()
                 if item["in"] == "header" and item["value"]}
 
     def _logged_in_again(self, used: RESTClientObject) -> RESTClientObject:
@@ -259,6 +259,14 @@ def _checked(result: Configuration) -> Configuration:
     except OSError as exc:  # ssl.SSLError too
         raise ConfigError([f"certificates for {result.host}: {_reason(exc)}"]) from exc
     return result
+
+
+def _header(value: str) -> str:
+    """A value as it may be sent: http.client would quote a bad one, the token, in its exception."""
+    scheme, _, token = value.strip().partition(" ")
+    if not (token.isascii() and token.isprintable()):
+        raise KubeUnreachable("the token holds a line break or another character that cannot be sent")
+    return f"{scheme.capitalize()} {token.strip()}"
 
 
 def _reason(exc: BaseException) -> str:

@@ -1,0 +1,106 @@
+"""A fake API server per test, and clients of it that are stopped at the end."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from f5router.kube.connection import Connection, KubeSettings, connect
+from f5router.kube.watch import Cluster
+from mocks.kube import FakeKube
+
+LIMIT_S = 10.0
+
+
+@pytest.fixture(autouse=True)
+def _no_credentials_of_the_developer(monkeypatch, tmp_path):
+    for name in ("KUBECONFIG", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.fixture
+def kube():
+    # As fast as a test needs it: a real server sends one a minute.
+    with FakeKube(bookmark_s=0.2) as server:
+        yield server
+
+
+@pytest.fixture
+def kubeconfig(kube, tmp_path) -> str:
+    path = tmp_path / "kubeconfig"
+    kube.write_kubeconfig(path)
+    return str(path)
+
+
+@pytest.fixture
+def connection(kubeconfig) -> Connection:
+    return connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=2, read_timeout_s=2))
+
+
+class Follower:
+    """A Cluster, and everything that its drains told."""
+
+    def __init__(self, connection: Connection, **options):
+        self.state: dict[str, dict] = {"routes": {}, "services": {}, "slices": {}, "nodes": {}}
+        self.told: list[tuple[str, object]] = []
+        """Kind and key of each change that was drained, in order."""
+        self._changed = threading.Event()
+        options = {"backoff_s": (0.01, 0.05)} | options
+        self.cluster = Cluster(connection, on_change=self._changed.set, **options)
+        self.cluster.start()
+
+    def until(self, condition: Callable[[], object]) -> None:
+        """Drain until the condition holds; the test fails if it never does."""
+        end = time.monotonic() + LIMIT_S
+        while True:
+            self._changed.clear()
+            self.drain()
+            if condition():
+                return
+            assert time.monotonic() < end, "the condition never held"
+            self._changed.wait(0.05)
+
+    def drain(self) -> None:
+        delta = self.cluster.drain()
+        for kind, known in self.state.items():
+            for key, value in getattr(delta, kind).items():
+                self.told.append((kind, key))
+                if value is None:
+                    del known[key]
+                else:
+                    known[key] = value
+
+    def names(self, kind: str = "routes") -> set[str]:
+        return {key.name for key in self.state[kind]}
+
+
+@pytest.fixture
+def follow(connection):
+    """Makes Followers; keywords are those of Cluster."""
+    followers = []
+
+    def make(**options) -> Follower:
+        followers.append(Follower(connection, **options))
+        return followers[-1]
+
+    yield make
+    for follower in followers:
+        follower.cluster.stop()
+
+
+def lists(kube: FakeKube, resource: str = "routes") -> list:
+    """List requests for a resource that the server answered."""
+    return [entry for entry in kube.log
+            if entry.method == "GET" and entry.path.endswith(f"/{resource}") and "watch" not in entry.query]
+
+
+def watches(kube: FakeKube, resource: str = "routes") -> list:
+    """Watch requests for a resource that the server answered."""
+    return [entry for entry in kube.log
+            if entry.path.endswith(f"/{resource}") and "watch" in entry.query]
+
+
+def watching(kube: FakeKube, resource: str = "routes") -> bool:
+    return any(path.endswith(f"/{resource}") for path in kube.watches)

@@ -1,0 +1,274 @@
+"""decode.py and addresses.py: API objects to frozen values, and what becomes of odd ones."""
+
+import contextlib
+import copy
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.cluster import EndpointPort, EndpointSlice, Key, Node, Route, RouteTLS, Service, ServicePort
+from f5router.kube import addresses, decode
+from tests.unit.kube import objects
+
+FULL = {
+    "metadata": {"namespace": "shop", "name": "a", "uid": "u1", "resourceVersion": "7",
+                 "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": {"b": "2", "a": "1"}},
+    "spec": {
+        "host": "www.example.com", "path": "/x", "wildcardPolicy": "Subdomain",
+        "to": {"kind": "Service", "name": "web", "weight": 10},
+        "alternateBackends": [{"kind": "Service", "name": "b", "weight": 1}, {"name": "c"}],
+        "port": {"targetPort": "http"},
+        "tls": {"termination": "reencrypt", "insecureEdgeTerminationPolicy": "Redirect", "certificate": "C",
+                "key": "K", "caCertificate": "CA", "destinationCACertificate": "D",
+                "externalCertificate": {"name": "secret"}},
+    },
+    "status": {"ingress": [{"routerName": "public", "host": "www.example.com"}]},
+}
+
+ROUTE = Route(
+    Key("shop", "a"), uid="u1", created="2026-01-01T00:00:00Z", host="www.example.com", path="/x",
+    service="web", weight=10, alternate_services=("b", "c"), target_port="http",
+    tls=RouteTLS("reencrypt", "Redirect", "C", "K", "CA", "D", "secret"),
+    wildcard_policy="Subdomain", annotations=(("a", "1"), ("b", "2")),
+)
+
+
+def changed(obj, path, value):
+    """A copy with one field set, or deleted if the value is None."""
+    result = copy.deepcopy(obj)
+    *parents, last = path.split(".")
+    place = result
+    for name in parents:
+        place = place[name]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return result
+
+
+def test_route():
+    """Every field, and the two that are not compared."""
+    found = decode.route(FULL)
+    assert found == ROUTE
+    assert found.resource_version == "7"
+    assert found.status_ingress == ({"routerName": "public", "host": "www.example.com"},)
+
+
+def test_smallest_route():
+    """Missing fields have the defaults of the API."""
+    assert decode.route({"metadata": {"name": "a", "namespace": "n"}, "spec": {}}) == Route(Key("n", "a"))
+
+
+@pytest.mark.parametrize(("path", "value", "field", "expected"), [
+    pytest.param("spec.wildcardPolicy", None, "wildcard_policy", "None", id="no wildcard policy"),
+    pytest.param("spec.wildcardPolicy", "", "wildcard_policy", "None", id="empty wildcard policy"),
+    pytest.param("spec.wildcardPolicy", 5, "wildcard_policy", "None", id="odd wildcard policy"),
+    pytest.param("spec.port.targetPort", 8080, "target_port", "8080", id="port number"),
+    pytest.param("spec.port.targetPort", True, "target_port", "", id="odd port"),
+    pytest.param("spec.port", ["x"], "target_port", "", id="odd port object"),
+    pytest.param("spec.host", 5, "host", "", id="odd host"),
+    pytest.param("spec.to.name", ["web"], "service", "", id="odd target"),
+    pytest.param("spec.to.kind", None, "service_kind", "Service", id="no kind"),
+    pytest.param("spec.to.weight", None, "weight", None, id="no weight"),
+    pytest.param("spec.to.weight", 0, "weight", 0, id="weight 0"),
+    pytest.param("spec.to.weight", "10", "weight", None, id="odd weight"),
+    pytest.param("spec.alternateBackends", {"name": "b"}, "alternate_services", (), id="odd alternates"),
+    pytest.param("spec.alternateBackends", [7, {"name": "b"}, {}], "alternate_services", ("b",),
+                 id="odd alternate"),
+    pytest.param("spec.tls", None, "tls", None, id="no tls"),
+    pytest.param("metadata.annotations", {"a": 1, "b": "2"}, "annotations", (("b", "2"),),
+                 id="odd annotation"),
+    pytest.param("metadata.annotations", [], "annotations", (), id="odd annotations"),
+    pytest.param("metadata.annotations",
+                 {"kubectl.kubernetes.io/last-applied-configuration": "has the key in it", "a": "1"},
+                 "annotations", (("a", "1"),), id="kubectl's copy of the object"),
+    pytest.param("status", 5, "status_ingress", (), id="odd status"),
+])
+def test_route_field(path, value, field, expected):
+    """A field that is missing or of a wrong type has its neutral value; the others stay."""
+    found = decode.route(changed(FULL, path, value))
+    assert getattr(found, field) == expected
+    assert replace(found, **{field: getattr(ROUTE, field)}) == ROUTE
+
+
+@pytest.mark.parametrize(("path", "value", "field"), [
+    pytest.param("spec.tls", "edge", "spec.tls", id="tls would become clear text"),
+    pytest.param("spec.path", ["/x"], "spec.path", id="path would become every path"),
+    pytest.param("spec", None, "spec", id="no spec"),
+    pytest.param("spec", [], "spec", id="odd spec"),
+    pytest.param("metadata.name", 5, "metadata.name", id="no name"),
+    pytest.param("metadata", None, "metadata.name", id="no metadata"),
+])
+def test_route_without_a_meaning(path, value, field):
+    """Where the neutral value would serve what nobody asked for, the object is refused."""
+    with pytest.raises(decode.DecodeError) as caught:
+        decode.route(changed(FULL, path, value))
+    assert caught.value.field == field
+
+
+def test_no_secret_is_printed():
+    """Neither the key nor the certificate."""
+    assert "'K'" not in repr(decode.route(FULL))
+    assert asdict(decode.route(FULL))["tls"]["key"] == "K"
+
+
+def test_service():
+    found = decode.service({
+        "metadata": {"namespace": "shop", "name": "web", "annotations": {"x": "y"}},
+        "spec": {"clusterIP": "172.30.0.10", "ports": [
+            {"name": "http", "port": 80, "targetPort": "web", "nodePort": 30080},
+            {"port": 53, "protocol": "UDP"}, {"name": "no number"}, {"port": 70000}, "odd"]}})
+    assert found == Service(
+        Key("shop", "web"),
+        (ServicePort("http", 80, "TCP", "web", 30080), ServicePort("", 53, "UDP")),
+        "172.30.0.10", (("x", "y"),))
+
+
+@pytest.mark.parametrize("spec", [
+    pytest.param({"clusterIP": "None"}, id="headless"),
+    pytest.param({"clusterIP": 5, "ports": "x"}, id="odd"),
+    pytest.param("odd", id="odd spec"),
+])
+def test_service_without_address(spec):
+    obj = {"metadata": {"namespace": "n", "name": "a"}, "spec": spec}
+    assert decode.service(obj) == Service(Key("n", "a"))
+
+
+def slice_of(*endpoints, **more):
+    return objects.endpoint_slice("web-1") | {"endpoints": list(endpoints)} | more
+
+
+@pytest.mark.parametrize(("endpoint", "ready"), [
+    pytest.param({}, True, id="no conditions"),
+    pytest.param({"conditions": {}}, True, id="no condition"),
+    pytest.param({"conditions": {"ready": None}}, True, id="nil is ready"),
+    pytest.param({"conditions": {"ready": True}}, True, id="ready"),
+    pytest.param({"conditions": {"ready": False}}, False, id="not ready"),
+    pytest.param({"conditions": {"ready": False, "serving": True, "terminating": True}}, False,
+                 id="terminating"),
+    pytest.param({"conditions": "odd"}, True, id="odd conditions"),
+])
+def test_ready(endpoint, ready):
+    found = decode.endpoint_slice(slice_of({"addresses": ["10.1.0.1"], **endpoint}))
+    assert found.addresses == (frozenset({"10.1.0.1"}) if ready else frozenset())
+
+
+def test_endpoint_slice():
+    """Addresses of all endpoints together; ports sorted, without those that have no number."""
+    found = decode.endpoint_slice(slice_of(
+        {"addresses": ["10.1.0.2", "10.1.0.1"]}, {"addresses": ["10.1.0.2", 5]}, {"addresses": "odd"}, "odd",
+        ports=[{"name": "b", "port": 2, "protocol": "UDP"}, {"port": 1}, {"name": "null", "port": None},
+               {"port": 1}, "odd"]))
+    assert found == EndpointSlice(
+        Key("shop", "web-1"), "web", frozenset({"10.1.0.1", "10.1.0.2"}),
+        (EndpointPort("", 1), EndpointPort("b", 2, "UDP")))
+
+
+@pytest.mark.parametrize("more", [
+    pytest.param({"addressType": "FQDN"}, id="names instead of addresses"),
+    pytest.param({"metadata": {"namespace": "shop", "name": "web-1"}}, id="no label"),
+    pytest.param({"metadata": {"namespace": "shop", "name": "web-1", "labels": {decode.SERVICE_LABEL: 5}}},
+                 id="odd label"),
+])
+def test_slice_of_no_service(more):
+    assert decode.endpoint_slice(slice_of(**more)) is None
+
+
+def test_endpoints():
+    """One value per subset; addresses that are not ready are left out."""
+    obj = objects.endpoints("web", (8080, ["10.1.0.1"]), (9090, []))
+    obj["subsets"][1]["notReadyAddresses"] = [{"ip": "10.1.0.9"}]
+    assert decode.endpoints(obj) == (
+        EndpointSlice(Key("shop", "web/0"), "web", frozenset({"10.1.0.1"}), (EndpointPort("http", 8080),)),
+        EndpointSlice(Key("shop", "web/1"), "web", frozenset(), (EndpointPort("http", 9090),)))
+
+
+@pytest.mark.parametrize("subsets", [pytest.param(None, id="null"), pytest.param("odd", id="odd")])
+def test_endpoints_without_subsets(subsets):
+    assert decode.endpoints({"metadata": {"name": "web"}, "subsets": subsets}) == ()
+
+
+def test_node():
+    found = decode.node({
+        "metadata": {"name": "n1", "uid": "u", "labels": {"zone": "a"}},
+        "spec": {"podCIDR": "10.128.0.0/23", "podCIDRs": ["10.128.0.0/23", 5], "unschedulable": True},
+        "status": {
+            "addresses": [
+                {"type": "Hostname", "address": "n1"}, {"type": "InternalIP", "address": "192.0.2.1"},
+                {"type": "InternalIP", "address": "FD00::1"}, {"type": "InternalIP", "address": "bad"}],
+            "conditions": [{"type": "Ready", "status": "Unknown"}]}})
+    assert found == Node(Key("", "n1"), "u", ("192.0.2.1", "fd00::1"), False, True, (("zone", "a"),),
+                         ("10.128.0.0/23",))
+
+
+@pytest.mark.parametrize(("spec", "cidrs"), [
+    pytest.param({"podCIDR": "10.128.0.0/23"}, ("10.128.0.0/23",), id="only the old field"),
+    pytest.param({"podCIDR": 5, "podCIDRs": 5}, (), id="odd"),
+    pytest.param({}, (), id="none"),
+])
+def test_node_networks(spec, cidrs):
+    found = decode.node({"metadata": {"name": "n1"}, "spec": spec})
+    assert (found.pod_cidrs, found.ready, found.unschedulable) == (cidrs, True, False)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    pytest.param("10.1.2.3", "10.1.2.3", id="IPv4"),
+    pytest.param("2001:DB8:0:0::1", "2001:db8::1", id="IPv6 in canonical form"),
+    pytest.param("::ffff:10.1.2.3", "10.1.2.3", id="IPv4-mapped is IPv4"),
+    pytest.param("fd00:ec2::253", "fd00:ec2::253", id="private IPv6"),
+    pytest.param("169.253.1.1", "169.253.1.1", id="beside link-local"),
+    pytest.param("0.0.0.0", None, id="unspecified"),
+    pytest.param("::", None, id="unspecified IPv6"),
+    pytest.param("127.0.0.1", None, id="loopback"),
+    pytest.param("127.8.9.1", None, id="loopback network"),
+    pytest.param("::1", None, id="loopback IPv6"),
+    pytest.param("169.254.169.254", None, id="link-local: metadata service"),
+    pytest.param("fe80::1", None, id="link-local IPv6"),
+    pytest.param("fe80::1%eth0", None, id="zone"),
+    pytest.param("2001:db8::1%1", None, id="zone of a global address"),
+    pytest.param("224.0.0.1", None, id="multicast"),
+    pytest.param("239.1.1.1", None, id="site multicast"),
+    pytest.param("ff02::1", None, id="multicast IPv6"),
+    pytest.param("168.63.129.16", None, id="Azure"),
+    pytest.param("fd00:ec2::254", None, id="AWS"),
+    pytest.param("::ffff:127.0.0.1", None, id="mapped loopback"),
+    pytest.param("::ffff:a9fe:a9fe", None, id="mapped link-local in hexadecimal"),
+    pytest.param("::ffff:168.63.129.16", None, id="mapped Azure"),
+    pytest.param("::ffff:0.0.0.0", None, id="mapped unspecified"),
+    pytest.param("::127.0.0.1", None, id="compatible loopback"),
+    pytest.param("::169.254.169.254", None, id="compatible link-local"),
+    pytest.param("::224.0.0.1", None, id="compatible multicast"),
+    pytest.param("::168.63.129.16", None, id="compatible Azure"),
+    pytest.param("10.1.2", None, id="short"),
+    pytest.param("010.1.2.3", None, id="leading zero"),
+    pytest.param("10.1.2.3/32", None, id="prefix"),
+    pytest.param(" 10.1.2.3", None, id="space"),
+    pytest.param("pod.example.com", None, id="name"),
+    pytest.param("", None, id="empty"),
+])
+def test_usable_address(text, expected):
+    """Addresses that traffic must not go to are none, however they are written."""
+    assert addresses.usable(text) == expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([
+        "metadata", "spec", "status", "name", "namespace", "labels", "annotations", "to", "port", "tls",
+        "ingress", "ports", "endpoints", "addresses", "conditions", "subsets", "ip", "targetPort",
+        "alternateBackends", "externalCertificate", "podCIDRs"]), inner, max_size=4),
+    max_leaves=25)
+
+
+@pytest.mark.parametrize("function", [
+    decode.route, decode.service, decode.endpoint_slice, decode.endpoints, decode.node])
+@given(spec=JSON, status=JSON, more=JSON)
+def test_no_object_crashes(function, spec, status, more):
+    """Any JSON gives a value that can be compared and stored, or DecodeError."""
+    obj = {"metadata": {"name": "x", "labels": more, "annotations": more}, "spec": spec, "status": status,
+           "subsets": more, "endpoints": more, "ports": spec}
+    with contextlib.suppress(decode.DecodeError):
+        hash(function(obj))

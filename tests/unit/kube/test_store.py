@@ -1,0 +1,78 @@
+"""store.py: which values changed since the last drain."""
+
+import pytest
+
+from f5router.cluster import Delta, EndpointSlice, Key
+from f5router.kube.store import Store
+from tests.builders import route
+
+A, B = route("a"), route("b")
+NEW_A = route("a", host="new.example.com")
+
+
+def part(number, *addresses):
+    return EndpointSlice(Key("shop", f"web/{number}"), "web", frozenset(addresses))
+
+
+WEB = Key("shop", "web")
+
+
+@pytest.mark.parametrize(("steps", "expected"), [
+    pytest.param([(A,)], {A.key: A}, id="new"),
+    pytest.param([(A,), (NEW_A,)], {A.key: NEW_A}, id="changed twice"),
+    pytest.param([(A,), ()], {}, id="came and went"),
+    pytest.param([()], {}, id="was never there"),
+])
+def test_before_the_first_drain(steps, expected):
+    store = Store()
+    for values in steps:
+        store.put("routes", A.key, values)
+    assert store.drain() == Delta(routes=expected)
+    assert store.drain() == Delta()
+
+
+@pytest.mark.parametrize(("steps", "expected", "told"), [
+    pytest.param([(A,)], {}, False, id="equal"),
+    pytest.param([(NEW_A,)], {A.key: NEW_A}, True, id="changed"),
+    pytest.param([()], {A.key: None}, True, id="gone"),
+    pytest.param([(NEW_A,), (A,)], {}, True, id="there and back"),
+    pytest.param([(), (A,)], {}, True, id="deleted and made again"),
+    pytest.param([(NEW_A,), ()], {A.key: None}, True, id="changed, then gone"),
+])
+def test_after_a_drain(steps, expected, told):
+    store = Store()
+    store.put("routes", A.key, (A,))
+    store.drain()
+    results = [store.put("routes", A.key, values) for values in steps]
+    assert any(results) is told
+    assert store.drain() == Delta(routes=expected)
+
+
+@pytest.mark.parametrize(("objects", "expected"), [
+    pytest.param({A.key: (A,), B.key: (B,)}, {}, id="the same"),
+    pytest.param({A.key: (A,)}, {B.key: None}, id="one is missing"),
+    pytest.param({A.key: (NEW_A,), B.key: ()}, {A.key: NEW_A, B.key: None}, id="one has no value"),
+    pytest.param({}, {A.key: None, B.key: None}, id="none"),
+])
+def test_replace(objects, expected):
+    store = Store()
+    store.replace("routes", {A.key: (A,), B.key: (B,)})
+    store.drain()
+    assert store.replace("routes", objects) is bool(expected)
+    assert store.drain() == Delta(routes=expected)
+
+
+def test_several_values_of_one_object():
+    """Subsets of Endpoints come and go with their object, not with another one."""
+    store = Store()
+    store.put("slices", WEB, (part(0, "10.1.0.1"), part(1, "10.1.0.2")))
+    store.put("slices", Key("shop", "b"), (EndpointSlice(Key("shop", "b/0"), "b"),))
+    store.drain()
+    store.put("slices", WEB, (part(0, "10.1.0.1"),))
+    assert store.drain() == Delta(slices={part(1).key: None})
+    assert not store.replace("slices", {
+        WEB: (part(0, "10.1.0.1"),), Key("shop", "b"): (EndpointSlice(Key("shop", "b/0"), "b"),)})
+    store.replace("slices", {Key("shop", "b"): (EndpointSlice(Key("shop", "b/0"), "b"),)})
+    assert store.drain() == Delta(slices={part(0).key: None})
+    store.put("slices", Key("shop", "b"), ())
+    assert store.drain() == Delta(slices={Key("shop", "b/0"): None})

@@ -1,0 +1,434 @@
+"""watch.py and reflector.py against the fake API server, over HTTPS."""
+
+import threading
+import time
+
+import pytest
+
+from f5router.cluster import Delta, Key
+from f5router.kube import decode
+from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.watch import Cluster
+from mocks.kube import FakeKube
+from tests.unit.kube import objects
+from tests.unit.kube.conftest import LIMIT_S, Follower, lists, watches, watching
+
+A = Key("shop", "a")
+
+
+def test_first_lists(kube, follow):
+    """The first drain holds everything of all kinds."""
+    kube.apply([objects.route("a"), objects.route("b"), objects.service(), objects.node(),
+                objects.endpoint_slice("web-1", "10.1.0.1")])
+    seen = follow(watch_nodes=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.drain()
+    assert seen.names() == {"a", "b"}
+    assert seen.names("services") == {"web"}
+    assert seen.state["slices"][Key("shop", "web-1")].addresses == {"10.1.0.1"}
+    assert seen.state["nodes"][Key("", "node-1")].internal_ips == ("192.0.2.1",)
+    assert seen.cluster.drain() == Delta()
+    assert seen.cluster.problems() == ()
+
+
+def test_nothing_before_every_list(kube, follow):
+    """A partial view would delete what is not in it yet."""
+    kube.apply(objects.route("a"))
+    kube.forbid("services")
+    seen = follow()
+    assert kube.wait_for(lambda: watching(kube))
+    assert not seen.cluster.synced()
+    assert not seen.cluster.drain()
+    assert not seen.cluster.wait_synced(0)
+    kube.allow("services")
+    seen.until(lambda: seen.names() == {"a"})
+
+
+def test_nodes_are_not_asked_for_without_need(kube, follow):
+    """The router's role may have no right on them."""
+    assert follow().cluster.wait_synced(LIMIT_S)
+    assert lists(kube, "nodes") == []
+
+
+def test_pages(kube, follow):
+    kube.apply([objects.route(f"r{number}") for number in range(5)])
+    seen = follow(page_size=2)
+    seen.until(lambda: len(seen.names()) == 5)
+    assert ["continue" in entry.query for entry in lists(kube)] == [False, True, True]
+
+
+def test_page_expired(kube, follow):
+    """410 between pages starts the list again."""
+    kube.apply([objects.route(f"r{number}") for number in range(5)])
+    kube.inject("410", method="list", path="routes")
+    seen = follow(page_size=2)
+    seen.until(lambda: len(seen.names()) == 5)
+    assert [entry.status for entry in lists(kube)] == [200, 410, 200, 200, 200]
+
+
+def test_changes(kube, follow):
+    """Added, modified, deleted."""
+    seen = follow()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    kube.apply(objects.route("a"))
+    seen.until(lambda: seen.names() == {"a"})
+    kube.apply(objects.route("a", host="new.example.com"))
+    seen.until(lambda: seen.state["routes"][A].host == "new.example.com")
+    kube.delete("Route", "shop", "a")
+    seen.until(lambda: not seen.names())
+    assert seen.cluster.route(A) is None
+
+
+def test_status_is_no_change(kube, follow):
+    """The router's own writes must not wake it, but the writer needs the newest version."""
+    kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    before = seen.cluster.route(A).resource_version
+    kube.apply(objects.route("a", ingress=[{"routerName": "x"}]))
+    seen.until(lambda: seen.cluster.route(A).status_ingress == ({"routerName": "x"},))
+    assert seen.cluster.route(A).resource_version != before
+    assert seen.told == [("routes", A)]
+
+
+def test_back_to_the_old_value_is_no_change(kube, follow):
+    kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    kube.apply(objects.route("a", host="new.example.com"))
+    kube.apply(objects.route("a"))
+    version = kube.get("Route", "shop", "a")["metadata"]["resourceVersion"]
+    end = time.monotonic() + LIMIT_S
+    while seen.cluster.route(A).resource_version != version:
+        assert time.monotonic() < end
+    assert seen.cluster.drain() == Delta()
+
+
+@pytest.mark.parametrize("fault", [
+    pytest.param(("drop-watch", {}), id="ended"),
+    pytest.param(("drop-watch", {"abrupt": True}), id="cut"),
+    pytest.param(("truncated", {}), id="in the middle of a line"),
+])
+def test_watch_goes_on(kube, follow, fault):
+    """After a broken watch the next one starts where it ended, without a list."""
+    seen = follow()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert kube.wait_for(lambda: watching(kube))
+    kind, options = fault
+    assert kube.inject(kind, path="routes", **options) == 1
+    kube.apply(objects.route("a"))
+    assert kube.wait_for(lambda: len(watches(kube)) == 2)
+    kube.apply(objects.route("b"))
+    seen.until(lambda: seen.names() == {"a", "b"})
+    assert len(lists(kube)) == 1
+
+
+def test_bookmarks_count(kube, follow):
+    """A quiet kind keeps up with the cluster, so that its history is not lost."""
+    seen = follow()
+    assert kube.wait_for(lambda: watching(kube) and watching(kube, "services"))
+    first = watches(kube)[0].query["resourceVersion"]
+    newest = kube.apply(objects.service())["metadata"]["resourceVersion"]
+    seen.until(lambda: seen.names("services"))
+    # The bookmark behind the change; then the history is gone.
+    end = time.monotonic() + LIMIT_S
+    while seen.cluster._reflectors[0]._version == first:
+        assert time.monotonic() < end
+    kube.compact()
+    kube.inject("drop-watch", path="routes")
+    assert kube.wait_for(lambda: len(watches(kube)) == 2)
+    assert int(watches(kube)[1].query["resourceVersion"]) >= int(newest)
+    assert len(lists(kube)) == 1
+
+
+@pytest.mark.parametrize("fault", [
+    pytest.param(("410", {"method": "watch"}), id="410 on the next watch"),
+    pytest.param(("error-event", {"code": 410}), id="410 in the stream"),
+    pytest.param(("error-event", {"code": 500}), id="another error in the stream"),
+])
+def test_list_again(kube, follow, fault):
+    """Deletions that no watch told of are found by the next list."""
+    kube.apply([objects.route("a"), objects.route("b")])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a", "b"})
+    assert kube.wait_for(lambda: watching(kube))
+    kind, options = fault
+    kube.inject(kind, path="routes", **options)
+    kube.inject("drop-watch", path="routes")
+    assert kube.wait_for(lambda: len(lists(kube)) == 2)
+    kube.delete("Route", "shop", "a")
+    seen.until(lambda: seen.names() == {"b"})
+
+
+def test_missed_deletion(kube, follow):
+    """The server was away, with its history; what is known stays until it is back."""
+    kube.apply([objects.route("a"), objects.route("b")])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a", "b"})
+    kube.stop()
+    kube.delete("Route", "shop", "a")
+    kube.compact()
+    assert seen.cluster.route(A)
+    assert seen.cluster.drain() == Delta()
+    kube.start()
+    seen.until(lambda: seen.names() == {"b"})
+    assert seen.cluster.synced()
+
+
+def test_silent_watch(kube, follow):
+    """A connection that a firewall forgot never ends by itself."""
+    seen = follow(watch_s=(1, 1), grace_s=0.2)
+    assert kube.wait_for(lambda: watching(kube))
+    assert kube.inject("silent-drop", path="routes") == 1
+    kube.apply(objects.route("a"))
+    seen.until(lambda: seen.names() == {"a"})
+
+
+def test_version_of_another_history(kube, follow):
+    """A cluster that was restored answers a version of its future with a time-out: list again."""
+    kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    kube.inject("504", times=3, method="watch", path="routes")
+    kube.inject("drop-watch", path="routes")
+    assert kube.wait_for(lambda: len(lists(kube)) == 2)
+    assert kube.wait_for(lambda: watching(kube))
+
+
+def test_resync(kube, follow):
+    """A list is due although the watch could go on."""
+    now = [0.0]
+    seen = follow(resync_s=100, clock=lambda: now[0])
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert kube.wait_for(lambda: watching(kube))
+    assert watches(kube)[0].query["timeoutSeconds"] == "100"
+    now[0] = 100.0
+    kube.inject("drop-watch", path="routes")
+    assert kube.wait_for(lambda: len(lists(kube)) == 2)
+
+
+@pytest.mark.parametrize(("resource", "words"), [
+    pytest.param("routes", ['cannot list resource "routes"', "oc adm policy add-cluster-role-to-user "
+                            "system:router -z router -n default"], id="routes"),
+    pytest.param("services", ["system:router -z router -n default"], id="services"),
+    pytest.param("endpointslices", ["--resource=endpointslices.discovery.k8s.io"], id="slices"),
+])
+def test_forbidden(kube, follow, resource, words):
+    """One message that says what to do; all is well as soon as the right is there."""
+    kube.forbid(resource)
+    seen = follow()
+    end = time.monotonic() + LIMIT_S
+    while not seen.cluster.problems():
+        assert time.monotonic() < end
+    (problem,) = seen.cluster.problems()
+    assert all(word in problem for word in words)
+    assert not seen.cluster.synced()
+    kube.allow(resource)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert kube.wait_for(lambda: watching(kube, resource))
+    while seen.cluster.problems():
+        assert time.monotonic() < end
+
+
+def test_forbidden_nodes(kube, follow):
+    """Routes are served without Nodes; these follow when the right is granted."""
+    kube.apply([objects.node(), objects.route("a")])
+    kube.forbid("nodes")
+    seen = follow(watch_nodes=True)
+    seen.until(lambda: seen.names() == {"a"})
+    (problem,) = seen.cluster.problems()
+    assert "system:sdn-reader system:serviceaccount:default:router" in problem
+    kube.allow("nodes")
+    seen.until(lambda: seen.names("nodes") == {"node-1"})
+
+
+def test_watch_forbidden(kube, follow):
+    """With a right to list only, changes still come, by lists."""
+    kube.forbid("routes", ["watch"])
+    seen = follow()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    kube.apply(objects.route("a"))
+    seen.until(lambda: seen.names() == {"a"})
+    assert "cannot watch" in seen.cluster.problems()[0]
+
+
+def test_routes_not_served(tmp_path):
+    """A cluster that is no OpenShift: the message says so, also when RBAC answers first."""
+    with FakeKube(openshift=False) as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
+        end = time.monotonic() + LIMIT_S
+        while not seen.cluster.problems():
+            assert time.monotonic() < end
+        assert "does not serve routes of route.openshift.io/v1" in seen.cluster.problems()[0]
+        assert not seen.cluster.synced()
+        seen.cluster.stop()
+
+
+@pytest.mark.parametrize("hidden", [
+    pytest.param(False, id="not served"),
+    pytest.param(True, id="not served, and no right on it"),
+])
+def test_endpoints_instead_of_slices(tmp_path, hidden):
+    """OpenShift 3 has no EndpointSlices; to an account without rights it says 403, not 404."""
+    with FakeKube(slices=False) as kube:
+        if hidden:
+            kube.inject("403", times=None, path="/endpointslices")
+        kube.write_kubeconfig(tmp_path / "config")
+        kube.apply(objects.endpoints("web", (8080, ["10.1.0.1"]), (9090, ["10.1.0.2"])))
+        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
+        seen.until(lambda: seen.names("slices") == {"web/0", "web/1"})
+        kube.apply(objects.endpoints("web", (8080, ["10.1.0.3"])))
+        seen.until(lambda: seen.names("slices") == {"web/0"})
+        kube.delete("Endpoints", "shop", "web")
+        seen.until(lambda: not seen.names("slices"))
+        seen.cluster.stop()
+
+
+def test_endpoints_on_request(kube, follow):
+    kube.apply([objects.endpoints("web", (8080, ["10.1.0.1"])), objects.endpoint_slice("web-1", "10.1.0.1")])
+    seen = follow(use_endpoints=True)
+    seen.until(lambda: seen.names("slices") == {"web/0"})
+    assert lists(kube, "endpointslices") == []
+
+
+def test_one_namespace(kube, follow):
+    kube.apply([objects.route("a"), objects.route("b", namespace="other"), objects.node()])
+    seen = follow(namespace="shop", watch_nodes=True)
+    seen.until(lambda: seen.names() == {"a"})
+    assert lists(kube)[0].path == "/apis/route.openshift.io/v1/namespaces/shop/routes"
+    assert lists(kube, "nodes")[0].path == "/api/v1/nodes"
+
+
+def test_object_without_a_meaning(kube, follow):
+    """It counts as absent, in a list and in a watch, and the others go on."""
+    kube.apply([objects.route("bad", tls="edge"), objects.route("a")])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    kube.apply(objects.route("a", tls="edge"))
+    seen.until(lambda: not seen.names())
+    kube.apply(objects.route("bad", tls={"termination": "edge"}))
+    seen.until(lambda: seen.names() == {"bad"})
+
+
+def test_backoff(kubeconfig, kube):
+    """An API server that is away is not asked in a loop, and gets what it asks for."""
+    slept, enough = [], threading.Event()
+
+    def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) == 8:
+            enough.set()
+
+    kube.inject("503", times=None, path="routes")
+    cluster = Cluster(connect(KubeSettings(kubeconfig=kubeconfig)), on_change=lambda: None, sleep=sleep)
+    cluster.start()
+    assert enough.wait(LIMIT_S)
+    cluster.stop()
+    limits = [0.5, 1, 2, 4, 8, 16, 32, 60]
+    assert all(limit / 2 <= seconds <= limit for seconds, limit in zip(slept[:8], limits, strict=True))
+
+
+def test_retry_after(kubeconfig, kube):
+    slept, once = [], threading.Event()
+
+    def sleep(seconds):
+        slept.append(seconds)
+        once.set()
+
+    kube.inject("429", method="list", path="routes", retry_after=7)
+    cluster = Cluster(connect(KubeSettings(kubeconfig=kubeconfig)), on_change=lambda: None, sleep=sleep)
+    cluster.start()
+    assert once.wait(LIMIT_S)
+    assert cluster.wait_synced(LIMIT_S)
+    cluster.stop()
+    assert slept[0] == 7
+
+
+def test_quick_ends_are_failures(kube, follow):
+    """A server that ends each watch at once is not asked in a loop."""
+    slept = []
+    stopped = threading.Event()
+
+    def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) == 3:
+            stopped.set()
+
+    kube.inject("drop-watch", times=None, path="routes")
+    seen = follow(sleep=sleep)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    end = time.monotonic() + LIMIT_S
+    while not stopped.is_set():
+        assert time.monotonic() < end
+        kube.inject("drop-watch", path="routes")
+    assert len(slept) >= 3
+
+
+def test_server_away_at_the_start(kubeconfig, kube):
+    """No problem to tell of: it is waited for."""
+    kube.apply(objects.route("a"))
+    kube.stop()
+    seen = Follower(connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=1)))
+    assert not seen.cluster.wait_synced(0.1)
+    assert seen.cluster.problems() == ()
+    kube.start()
+    seen.until(lambda: seen.names() == {"a"})
+    seen.cluster.stop()
+
+
+@pytest.mark.parametrize("busy", [
+    pytest.param(False, id="idle watches"), pytest.param(True, id="an answer that does not come")])
+def test_stop_is_prompt(kube, follow, busy):
+    if busy:
+        kube.inject("delay", method="list", path="routes", seconds=5)
+        kube.inject("delay", path="discovery", seconds=5)
+    seen = follow()
+    assert kube.wait_for(lambda: watching(kube, "services"))
+    if not busy:
+        assert kube.wait_for(lambda: watching(kube) and watching(kube, "endpointslices"))
+    started = time.monotonic()
+    seen.cluster.stop()
+    assert time.monotonic() - started < 1
+    if not busy:
+        assert not any(thread.name.startswith("watch-") for thread in threading.enumerate()
+                       if thread in seen.cluster._threads)
+
+
+def test_listener_may_fail(connection, kube):
+    """A bug of the listener costs no updates."""
+    calls = []
+
+    def listener():
+        calls.append(1)
+        raise RuntimeError("a bug")
+
+    cluster = Cluster(connection, on_change=listener)
+    cluster.start()
+    assert cluster.wait_synced(LIMIT_S)
+    kube.apply(objects.route("a"))
+    end = time.monotonic() + LIMIT_S
+    while cluster.route(A) is None or len(calls) < 2:
+        assert time.monotonic() < end
+    cluster.stop()
+
+
+def test_observe(kube, follow):
+    """A newer reading of a known Route is taken over; older and unknown ones are not."""
+    old = kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    new = decode.route(old | {"spec": old["spec"] | {"host": "new.example.com"}})
+    seen.cluster.observe(new)  # of the same version
+    assert not seen.cluster.drain()
+    object.__setattr__(new, "resource_version", str(int(new.resource_version) + 1000))
+    seen.cluster.observe(new)
+    seen.until(lambda: seen.state["routes"][A].host == "new.example.com")
+    kube.apply(objects.route("a", host="late.example.com"))  # an event from before
+    kube.apply(objects.service("marker"))
+    seen.until(lambda: seen.names("services") == {"marker"})
+    assert seen.cluster.route(A).host == "new.example.com"
+    kube.delete("Route", "shop", "a")
+    seen.until(lambda: not seen.names())
+    seen.cluster.observe(new)
+    assert seen.cluster.route(A) is None

@@ -1,0 +1,344 @@
+"""write.py: status of Routes, written to the fake API server over HTTPS."""
+
+import logging
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from f5router.cluster import Key
+from f5router.kube import decode
+from f5router.kube.write import StatusWriter
+from f5router.status import Verdict
+from tests.unit.kube import objects
+from tests.unit.kube.conftest import LIMIT_S
+
+A = Key("shop", "a")
+HOST = "www.example.com"
+YES = Verdict(True)
+NO = Verdict(False, "HostAlreadyClaimed", "route shop/b has this host")
+OTHER = {"host": HOST, "routerName": "haproxy", "conditions": [], "wildcardPolicy": "None"}
+AT_S = 1_770_000_000.9
+
+
+class Known:
+    """What a Cluster knows of Routes; without observing it is one whose watch is far behind."""
+
+    def __init__(self, kube, *, observing=True):
+        self._kube, self._observing = kube, observing
+        self.routes = {}
+        self.read()
+
+    def read(self):
+        for obj in self._kube.list("Route"):
+            self.observe(decode.route(obj), always=True)
+
+    def route(self, key):
+        return self.routes.get(key)
+
+    def observe(self, route, *, always=False):
+        if self._observing or always:
+            self.routes[route.key] = route
+
+
+@pytest.fixture
+def write(kube, connection):
+    """Makes a StatusWriter and the Cluster that it reads; both in one value."""
+    writers = []
+
+    def make(*, observing=True, **options):
+        cluster = Known(kube, observing=observing)
+        options = {"router_name": "public", "rate_per_s": 1000, "forbidden_s": 0.05,
+                   "wall": lambda: AT_S} | options
+        writers.append(StatusWriter(connection, cluster, **options))
+
+        def submit(name="a", verdict=YES, host=HOST, uid=None):
+            known = cluster.route(Key("shop", name))
+            writers[-1].submit(Key("shop", name), uid or known.uid, verdict, host)
+
+        return SimpleNamespace(writer=writers[-1], cluster=cluster, submit=submit,
+                               flush=writers[-1].flush)
+
+    yield make
+    for writer in writers:
+        writer.stop()
+
+
+def ingress(kube, name="a"):
+    return kube.get("Route", "shop", name).get("status", {}).get("ingress", [])
+
+
+def verdicts(kube, name="a"):
+    """Router name and Admitted status of each entry."""
+    return [(entry["routerName"], *(item["status"] for item in entry["conditions"]))
+            for entry in ingress(kube, name)]
+
+
+def writes(kube):
+    return [(entry.method, entry.status) for entry in kube.log if entry.method != "GET"]
+
+
+def test_admitted(kube, write):
+    """One patch; the entry has what oc describe shows."""
+    kube.apply(objects.route("a", ingress=[OTHER]))
+    status = write(canonical_hostname="router.example.com")
+    status.submit()
+    assert status.flush(LIMIT_S)
+    assert ingress(kube) == [OTHER, {
+        "host": HOST, "routerName": "public", "wildcardPolicy": "None",
+        "routerCanonicalHostname": "router.example.com",
+        "conditions": [{"type": "Admitted", "status": "True", "lastTransitionTime": "2026-02-02T02:40:00Z"}]}]
+    assert writes(kube) == [("PATCH", 200)]
+
+
+def test_refused(kube, write):
+    kube.apply(objects.route("a"))
+    status = write()
+    status.submit(verdict=NO)
+    assert status.flush(LIMIT_S)
+    (condition,) = ingress(kube)[0]["conditions"]
+    assert (condition["status"], condition["reason"], condition["message"]) == (
+        "False", NO.reason, NO.message)
+
+
+def test_nothing_to_write(kube, write):
+    """What is said already costs no request, and neither does a Route that is gone or another one."""
+    kube.apply(objects.route("a"))
+    status = write()
+    status.submit()
+    assert status.flush(LIMIT_S)
+    kube.clear_log()
+    status.submit()
+    status.submit(uid="of a deleted one", verdict=NO)
+    status.submit("unknown", uid="x")
+    assert status.flush(LIMIT_S)
+    assert kube.log == []
+
+
+def test_disabled(kube, write):
+    kube.apply(objects.route("a"))
+    status = write(enabled=False)
+    status.submit()
+    assert status.flush(0)
+    assert kube.log == []
+
+
+def test_back_to_the_first_wish(kube, write):
+    """The watch has not told of the first write yet: the second must not be taken for needless."""
+    kube.apply(objects.route("a", ingress=[]))
+    status = write()
+    for verdict in (NO, YES, NO):
+        status.submit(verdict=verdict)
+        assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "False")]
+
+
+def test_entry_of_another_router_meanwhile(kube, write):
+    """Both routers wrote at the same time: a conflict, then both entries."""
+    kube.apply(objects.route("a"))
+    status = write()
+    kube.apply(objects.route("a", ingress=[OTHER]))
+    status.submit()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("haproxy",), ("public", "True")]
+    assert writes(kube) == [("PATCH", 409), ("PATCH", 200)]
+
+
+def test_conflict_without_the_right_to_get(kube, write):
+    """The role system:router may list and watch only."""
+    kube.forbid("routes", ["get"])
+    kube.apply(objects.route("a"))
+    status = write()
+    kube.apply(objects.route("a", ingress=[OTHER]))
+    status.submit()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("haproxy",), ("public", "True")]
+
+
+def test_conflict_until_the_watch_catches_up(kube, write):
+    kube.apply(objects.route("a"))
+    status = write(observing=False)
+    kube.apply(objects.route("a", ingress=[OTHER]))
+    status.submit()
+    assert kube.wait_for(lambda: writes(kube).count(("PATCH", 409)) >= 2)
+    assert not status.flush(0)
+    status.cluster.read()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("haproxy",), ("public", "True")]
+
+
+@pytest.mark.parametrize("gone", [
+    pytest.param(("404", {"message": "not here", "text": '{"details": {"name": "a"}}'}), id="404"),
+    pytest.param(None, id="deleted"),
+])
+def test_deleted_route(kube, write, gone):
+    """There is nothing to write, and nothing to say."""
+    kube.apply(objects.route("a"))
+    status = write()
+    if gone:
+        kube.inject(gone[0], **gone[1])
+    else:
+        kube.delete("Route", "shop", "a")
+    status.submit()
+    assert status.flush(LIMIT_S)
+    assert writes(kube) == [("PATCH", 404)]
+
+
+def test_recreated_route(kube, write):
+    """Another object of the same name is judged anew."""
+    kube.apply(objects.route("a"))
+    status = write()
+    kube.delete("Route", "shop", "a")
+    kube.apply(objects.route("a"))
+    status.submit(verdict=NO)
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == []
+
+
+def test_unservable_status(kube, write, caplog):
+    """422 is told once per Route and text, and not tried in a loop."""
+    kube.apply(objects.route("a"))
+    kube.inject("422", times=3)
+    status = write()
+    for _ in range(3):
+        status.submit()
+        assert status.flush(LIMIT_S)
+    assert writes(kube) == [("PATCH", 422)] * 3
+    assert [record.message for record in caplog.records] == ["status refused"]
+    status.submit()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "True")]
+
+
+def test_update_where_patch_is_forbidden(kube, write, caplog):
+    """OpenShift 3's system:router has the right to update only. The rest of the object stays."""
+    caplog.set_level(logging.DEBUG)
+    kube.forbid("routes/status", ["patch"])
+    kube.forbid("routes", ["get"])
+    tls = {"termination": "edge", "certificate": "PUBLIC", "key": "SECRET"}
+    kube.apply([objects.route("a", ingress=[OTHER], tls=tls), objects.route("b")])
+    status = write()
+    status.submit()
+    status.submit("b", NO)
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("haproxy",), ("public", "True")]
+    assert verdicts(kube, "b") == [("public", "False")]
+    assert kube.get("Route", "shop", "a")["spec"]["tls"] == tls
+    assert writes(kube) == [("PATCH", 403), ("PUT", 200), ("PUT", 200)]
+    assert "SECRET" not in caplog.text
+
+
+def test_update_conflict(kube, write):
+    kube.forbid("routes/status", ["patch"])
+    kube.apply(objects.route("a"))
+    kube.inject("409", method="PUT")
+    status = write()
+    status.submit()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "True")]
+
+
+def test_forbidden(kube, write, caplog):
+    """One message with the needed right; everything is written once it is granted."""
+    kube.forbid("routes/status", ["patch", "update"])
+    kube.apply([objects.route("a"), objects.route("b")])
+    status = write()
+    status.submit()
+    status.submit("b")
+    assert kube.wait_for(lambda: len(writes(kube)) >= 6)
+    assert not status.flush(0)
+    errors = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [record.message for record in errors] == ["status cannot be written"]
+    assert "system:router -z router -n default" in errors[0].error
+    kube.allow("routes/status")
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == verdicts(kube, "b") == [("public", "True")]
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "drop"])
+def test_trouble(kube, write, fault):
+    """Tried again, later; the others are not lost."""
+    kube.apply([objects.route("a"), objects.route("b")])
+    kube.inject(fault, method="PATCH", **({"retry_after": 0} if fault == "429" else {}))
+    status = write()
+    status.submit()
+    status.submit("b")
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == verdicts(kube, "b") == [("public", "True")]
+
+
+def test_lost_reply(kube, write):
+    """The write was done although it seemed to fail: no second entry."""
+    kube.apply(objects.route("a"))
+    kube.inject("drop", method="PATCH", applied=True)
+    status = write()
+    status.submit()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "True")]
+
+
+def test_newest_wish_wins(kube, write):
+    kube.apply(objects.route("a"))
+    kube.inject("503", method="PATCH")
+    status = write()
+    for number in range(50):
+        status.submit(verdict=Verdict(False, "InvalidHost", str(number)))
+    status.submit()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "True")]
+    assert len(writes(kube)) <= 4
+
+
+def test_flush_gives_up(kube, write):
+    kube.apply(objects.route("a"))
+    kube.inject("503", times=None, method="PATCH")
+    status = write()
+    status.submit()
+    assert status.flush(0.05) is False
+
+
+def test_stop_is_prompt(kube, write):
+    """Whatever still waits."""
+    kube.apply(objects.route("a"))
+    kube.inject("429", times=None, method="PATCH", retry_after=600)
+    status = write()
+    status.submit()
+    assert kube.wait_for(lambda: writes(kube))
+    started = time.monotonic()
+    status.writer.stop()
+    assert time.monotonic() - started < 1
+
+
+def test_several_workers(kube, write):
+    kube.apply([objects.route(f"r{number}") for number in range(30)])
+    status = write(workers=4)
+    for number in range(30):
+        status.submit(f"r{number}")
+    assert status.flush(LIMIT_S)
+    assert all(verdicts(kube, f"r{number}") == [("public", "True")] for number in range(30))
+    assert len(writes(kube)) == 30
+
+
+def test_rate(kube, write):
+    kube.apply([objects.route(f"r{number}") for number in range(5)])
+    status = write(rate_per_s=50)
+    started = time.monotonic()
+    for number in range(5):
+        status.submit(f"r{number}")
+    assert status.flush(LIMIT_S)
+    assert time.monotonic() - started >= 0.08
+
+
+def test_with_a_cluster(kube, follow, connection):
+    """The own write comes back by the watch and is no change."""
+    kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    writer = StatusWriter(connection, seen.cluster, router_name="public")
+    writer.submit(A, seen.cluster.route(A).uid, YES, HOST)
+    assert writer.flush(LIMIT_S)
+    assert len(seen.cluster.route(A).status_ingress) == 1
+    kube.apply(objects.service("marker"))
+    seen.until(lambda: seen.names("services") == {"marker"})
+    assert [kind for kind, _ in seen.told] == ["routes", "services"]
+    writer.stop()
