@@ -4,6 +4,20 @@ from collections.abc import Mapping, Sequence
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
 
+NODE_INFO = {
+    "architecture": "amd64",
+    "bootID": "00000000-0000-0000-0000-000000000001",
+    "containerRuntimeVersion": "cri-o://1.29.0",
+    "kernelVersion": "5.14.0",
+    "kubeProxyVersion": "v1.29.0",
+    "kubeletVersion": "v1.29.0",
+    "machineID": "00000000000000000000000000000001",
+    "operatingSystem": "linux",
+    "osImage": "Red Hat Enterprise Linux CoreOS",
+    "systemUUID": "00000000-0000-0000-0000-000000000001",
+}
+"""All of NodeSystemInfo: clients with typed models refuse a Node without one of them."""
+
 Port = int | Mapping
 """A Service port: its number, or a ServicePort (name, port, targetPort, protocol, nodePort)."""
 
@@ -105,6 +119,6 @@ def node_object(name: str, ip: str, *, ready: bool = True, labels: Mapping[str, 
         "status": {
             "addresses": [{"type": "InternalIP", "address": ip}, {"type": "Hostname", "address": name}],
             "conditions": [condition],
-            "nodeInfo": {"kubeletVersion": "v1.29.0"},
+            "nodeInfo": NODE_INFO,
         },
     }

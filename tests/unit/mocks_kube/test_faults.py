@@ -1,0 +1,202 @@
+"""Injected faults, as a client sees them."""
+
+import threading
+import time
+
+import pytest
+import requests
+
+from .objects import ROUTES, SHOP, admitted, route
+
+
+REASONS = {
+    "400": "BadRequest", "401": "Unauthorized", "403": "Forbidden", "404": "NotFound", "409": "Conflict",
+    "422": "Invalid", "429": "TooManyRequests", "500": "InternalError", "503": "ServiceUnavailable",
+    "504": "Timeout",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "reason"), REASONS.items(), ids=REASONS)
+def test_codes(kube, http, code, reason):
+    """A code is answered as often as asked, with its Status; then all is well."""
+    kube.inject(code, times=2)
+    for _ in range(2):
+        reply = http.get(ROUTES)
+        assert (reply.status_code, reply.json()["reason"], reply.json()["code"]) == (
+            int(code),
+            reason,
+            int(code),
+        )
+    assert http.get(ROUTES).status_code == 200
+
+
+def test_retry_after(kube, http):
+    kube.inject("429", retry_after=7)
+    reply = http.get(ROUTES)
+    assert reply.headers["Retry-After"] == "7"
+    assert reply.json()["details"]["retryAfterSeconds"] == 7
+
+
+def test_options(kube, http):
+    """Reason and message are the test's to choose; text gives a body that is no Status."""
+    kube.inject("409", reason="AlreadyExists", message="there is one")
+    assert http.get(ROUTES).json()["message"] == "there is one"
+    kube.inject("503", text="service unavailable")
+    reply = http.get(ROUTES)
+    assert (reply.status_code, reply.text, reply.headers["Content-Type"]) == (
+        503, "service unavailable", "text/plain; charset=utf-8",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("match", "met"), [
+    pytest.param({"method": "PATCH"}, ["patch"], id="HTTP method"),
+    pytest.param({"method": "list"}, ["list"], id="verb"),
+    pytest.param({"path": "/routes/web"}, ["get", "patch"], id="path"),
+    pytest.param({"path": "/status"}, ["patch"], id="part of a path"),
+    pytest.param({}, ["get", "list", "patch"], id="any"),
+])  # fmt: skip
+def test_matching(kube, http, match, met):
+    """A fault meets only requests of its method or verb and path."""
+    kube.apply(route())
+    kube.inject("500", times=None, **match)
+    replies = {
+        "get": http.get(f"{SHOP}/web"),
+        "list": http.get(SHOP),
+        "patch": http.patch(f"{SHOP}/web/status", {"status": {}}),
+    }
+    assert sorted(name for name, reply in replies.items() if reply.status_code == 500) == met
+    kube.clear_faults()
+    assert http.get(SHOP).status_code == 200
+
+
+def test_gone_watch(kube, http):
+    """410 waits for a watch, which is accepted and ends with an ERROR event; plain lists go through."""
+    kube.inject("410")
+    assert http.get(ROUTES).status_code == 200
+    events = list(http.watch(ROUTES))
+    assert [(event["type"], event["object"]["code"]) for event in events] == [("ERROR", 410)]
+    stream = http.watch(ROUTES)
+    kube.apply(route())
+    assert stream.next() == ("ADDED", "web")
+
+
+def test_gone_list(kube, http):
+    """410 also meets a list that goes on with a token."""
+    kube.apply([route("a"), route("b")])
+    kube.inject("410")
+    token = http.get(ROUTES, limit=1).json()["metadata"]["continue"]
+    assert http.get(ROUTES, limit=1, **{"continue": token}).status_code == 410
+    assert http.get(ROUTES, limit=1, **{"continue": token}).status_code == 200
+
+
+@pytest.mark.parametrize("applied", [False, True])
+def test_drop(kube, http, applied):
+    """The connection closes without a reply; the request took effect only if asked for."""
+    kube.apply(route())
+    kube.inject("drop", method="PATCH", applied=applied)
+    with pytest.raises(requests.ConnectionError):
+        http.patch(f"{SHOP}/web/status", {"status": admitted("x")})
+    assert ("status" in kube.get("Route", "shop", "web")) is applied
+    assert [entry.status for entry in kube.log] == [0]
+
+
+def test_delay(kube, http):
+    """The reply comes late; other requests do not wait for it."""
+    kube.inject("delay", seconds=0.5, path="/routes")
+    late = threading.Thread(target=http.get, args=(ROUTES,))
+    start = time.monotonic()
+    late.start()
+    assert http.get("/api/v1/nodes").status_code == 200
+    assert time.monotonic() - start < 0.4
+    late.join()
+    assert time.monotonic() - start >= 0.5
+
+
+def test_delay_then_error(kube, http):
+    kube.inject("delay", seconds=0)
+    kube.inject("500")
+    assert http.get(ROUTES).status_code == 500
+
+
+def running(kube, http, **query):
+    """A watch that has begun."""
+    stream = http.watch(ROUTES, **query)
+    assert kube.wait_for(lambda: ROUTES in kube.watches)
+    return stream
+
+
+def test_drop_watch(kube, http):
+    """Running watches end at once; the next one does not."""
+    stream = running(kube, http)
+    assert kube.inject("drop-watch") == 1
+    assert list(stream) == []
+    assert kube.inject("drop-watch") == 0
+    kube.apply(route())
+    assert http.watch(ROUTES).next() == ("ADDED", "web")
+
+
+def test_drop_watch_abruptly(kube, http):
+    stream = running(kube, http)
+    kube.inject("drop-watch", abrupt=True)
+    with pytest.raises(requests.exceptions.ChunkedEncodingError):
+        next(stream)
+
+
+def test_drop_some_watches(kube, http):
+    """Only watches of the path are met."""
+    routes, nodes = running(kube, http), http.watch("/api/v1/nodes")
+    assert kube.wait_for(lambda: len(kube.watches) == 2)
+    assert kube.inject("drop-watch", path="/nodes") == 1
+    assert list(nodes) == []
+    kube.apply(route())
+    assert routes.next() == ("ADDED", "web")
+
+
+def test_silent_drop(kube, http):
+    """The watch stays open without a word, past its timeoutSeconds; a new one works."""
+    stream = running(kube, http, allowWatchBookmarks="true", timeoutSeconds=1)
+    assert kube.inject("silent-drop") == 1
+    kube.apply(route())
+    assert http.watch(ROUTES).next() == ("ADDED", "web")
+    # The new watch ended after its second: so would the silent one have.
+    assert {event["type"] for event in http.watch(ROUTES, resourceVersion="0", timeoutSeconds=1)} == {"ADDED"}
+    assert ROUTES in kube.watches
+    kube.inject("drop-watch", path=ROUTES)
+    assert list(stream) == []
+
+
+@pytest.mark.parametrize("waiting", [False, True], ids=["running", "next"])
+def test_error_event(kube, http, waiting):
+    """An ERROR event with a Status ends the stream, of the running watch or of the next."""
+    if waiting:
+        assert kube.inject("error-event", code=410) == 0
+        stream = http.watch(ROUTES)
+    else:
+        stream = running(kube, http)
+        assert kube.inject("error-event", code=410) == 1
+    events = list(stream)
+    assert [(event["type"], event["object"]["reason"]) for event in events] == [("ERROR", "Expired")]
+
+
+def test_error_event_default(kube, http):
+    kube.inject("error-event", message="etcd is gone")
+    event = next(http.watch(ROUTES))["object"]
+    assert (event["code"], event["reason"], event["message"]) == (500, "InternalError", "etcd is gone")
+
+
+def test_truncated(kube, http):
+    """Half a JSON line, then the connection closes."""
+    kube.apply(route())
+    version = kube.get("Route", "shop", "web")["metadata"]["resourceVersion"]
+    stream = running(kube, http, resourceVersion=version)
+    kube.inject("truncated")
+    received = []
+    with pytest.raises(requests.exceptions.ChunkedEncodingError):
+        received.extend(stream.response.iter_content(chunk_size=None))
+    assert b"".join(received).startswith(b'{"type":"MODIFIED","object":{"kind":"Route"')
+    assert not b"".join(received).endswith(b"}\n")
+
+
+def test_unknown_fault(kube):
+    with pytest.raises(ValueError, match="unknown fault 'flood'"):
+        kube.inject("flood")
