@@ -299,7 +299,7 @@ def build_device(config: Config, stack: ExitStack) -> Device:
     client = stack.enter_context(Client(ClientSettings(
         base_url=bigip.base_url, username=bigip.username, password=bigip.password, verify=bigip.verify,
         auth=bigip.auth, connect_timeout_s=bigip.connect_timeout_s, timeout_s=bigip.timeout_s,
-        max_in_flight=bigip.max_in_flight,
+        max_in_flight=bigip.max_in_flight, retry_s=min(30.0, bigip.timeout_s),
     )))
     uploader = None
     if config.cert_upload == "ssh":

@@ -14,7 +14,7 @@ from f5router.cluster import Delta, Key
 from f5router.errors import BigIPError
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
-from f5router.plan import Change, Plan, diff
+from f5router.plan import Change, Plan, diff, level
 from f5router.status import Verdict
 
 log = logging.getLogger(__name__)
@@ -117,12 +117,12 @@ class Reconciler:
             return Verdict(False, rejection.reason, rejection.message)
         if fault := self.engine.fault(key):
             return Verdict(False, DEVICE_REJECTED, fault)
-        waiting = False
-        for ref in self._closure(self.engine.uses(key)):
-            if failure := self.failures.get(ref):
-                return Verdict(False, DEVICE_REJECTED, f"{ref}: {failure.error.text}")
-            waiting = waiting or ref not in self.device.observed
-        return None if waiting else Verdict(True)
+        needed = self._closure(self.engine.uses(key))
+        if failed := needed & self.failures.keys():
+            # What was refused itself, not what needs it.
+            ref = min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref))
+            return Verdict(False, DEVICE_REJECTED, f"{ref}: {self.failures[ref].error.text}")
+        return Verdict(True) if needed <= self.device.observed.keys() else None
 
     def unserved(self) -> dict[Key, str]:
         """Admitted Routes that the device does not serve, with the reason."""

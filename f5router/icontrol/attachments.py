@@ -113,7 +113,8 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     path = attachment.virtual
     if not facts.exists:
         return missing(path)
-    if attachment.target_kind == Policy.KIND and not facts.http:
+    speaks_http = attachment.target_kind == Policy.KIND or attachment.target.endswith(names.PASSTHROUGH_IRULE)
+    if speaks_http and not facts.http:
         return (f"virtual server {path}, profiles: an http profile is missing; "
                 f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
     terminates = attachment.target.endswith((names.SECURE_POLICY, names.PASSTHROUGH_IRULE))

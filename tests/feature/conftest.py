@@ -1,5 +1,7 @@
 """A whole router between a fake Kubernetes API and a fake BIG-IP, over real HTTPS and SSH."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from f5router import config, controller
+from f5router.cluster import Key
 from mocks.bigip import FakeBigIP
 from mocks.kube import FakeKube
 from tests import manifests
@@ -19,6 +22,8 @@ class Lab:
 
     def __init__(self, stack: ExitStack, folder: Path, *, partition: str = "/Common", **bigip):
         self._stack, self._folder, self.partition = stack, folder, partition
+        self._marks = 0
+        self._changed = threading.Event()
         self.kube = stack.enter_context(FakeKube())
         self.bigip = stack.enter_context(FakeBigIP(**bigip))
         self.kubeconfig = folder / "kubeconfig"
@@ -55,10 +60,41 @@ class Lab:
 
     def converge(self, router: controller.Controller | None = None, **flags: str) -> list[str]:
         """Run a pass as `f5router run --once` does; returns its reasons."""
-        import threading
-
         router = router or self.router(**flags)
         return router.once(threading.Event(), sync_timeout_s=10)
+
+    def settle(self, router: controller.Controller) -> None:
+        """Let a running router see all that the API server has, and reconcile it.
+
+        A marker Route comes through the same watch after everything else.
+        """
+        self._marks += 1
+        self.apply(manifests.route("marker", namespace="marks", host=f"Mark-{self._marks}"))
+        for kind in ("Service", "EndpointSlice"):
+            mark = manifests.service("marks", f"mark-{self._marks}", pods=("10.255.0.1",))
+            self.apply(next(obj for obj in mark if obj["kind"] == kind))
+        cluster = router._cluster
+        deadline = time.monotonic() + 10
+        key, slice_key = Key("marks", "marker"), Key("marks", f"mark-{self._marks}-1")
+        while time.monotonic() < deadline:
+            router.reconcile_once()
+            route = router._reconciler.engine.route(key)
+            seen = router._reconciler.engine.snapshot()
+            if (route and route.host == f"Mark-{self._marks}"
+                    and Key("marks", f"mark-{self._marks}") in seen.services
+                    and slice_key in seen.slices.get(Key("marks", f"mark-{self._marks}"), {})):
+                router.reconcile_once()
+                assert router._statuses.flush(5.0)
+                return
+            self._changed.wait(0.02)
+        raise AssertionError("the router did not see the newest objects")
+
+    def converge_events(self, router: controller.Controller, *, seen: tuple[str, str] | None = None) -> None:
+        """Wait until the first lists are complete and, if given, a Route is known; writes nothing."""
+        assert router._cluster.wait_synced(10.0)
+        deadline = time.monotonic() + 10
+        while seen and router._cluster.route(Key(*seen)) is None and time.monotonic() < deadline:
+            self._changed.wait(0.02)
 
     def apply(self, *objects: dict) -> None:
         """Create or replace objects in the cluster."""

@@ -1,0 +1,86 @@
+"""How many REST writes a change costs; the counts are in docs/operations.md."""
+
+import pytest
+
+from tests import manifests
+from tests.builders import identity
+
+ONE = identity()
+KINDS = {
+    "plain": {}, "edge": {"kind": "edge"}, "edge with certificate": {
+        "kind": "edge", "certificate": ONE.certificate, "key": ONE.key, "caCertificate": ONE.issuer},
+    "reencrypt": {"kind": "reencrypt"}, "passthrough": {"kind": "passthrough"},
+}
+# createDraft, rule, publish; a certificate: three files of three steps, the profile, its attachment.
+ADDED = {"plain": 3, "edge": 3, "edge with certificate": 14, "reencrypt": 3, "passthrough": 1}
+
+
+def others(count: int) -> list[dict]:
+    return [manifests.route(f"r{n}", host=f"h{n}.example.com", **kind)
+            for n in range(count) for kind in [list(KINDS.values())[n % 5]]]
+
+
+@pytest.mark.parametrize("count", [5, 40])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_route_added(lab, kind, count):
+    """The same number of writes whatever there is already; none to another Route's objects."""
+    lab.apply(*others(count))
+    router = lab.router()
+    lab.converge(router)
+    lab.clear()
+    lab.apply(manifests.route("new", host="new.example.com", **KINDS[kind]))
+    _settle(lab, router)
+    assert len(lab.writes()) == ADDED[kind], lab.writes()
+    rules = [path for _, path in lab.writes() if "/rules" in path]
+    assert len(rules) <= 1
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_an_endpoint_change_is_one_write(lab, count):
+    lab.apply(*others(count))
+    router = lab.router()
+    lab.converge(router)
+    lab.clear()
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.1", "10.1.1.3")))
+    _settle(lab, router)
+    assert lab.writes() == [("PATCH", "/mgmt/tm/ltm/pool/~Common~openshift_shop_web"),
+                            ("PATCH", lab.writes()[1][1])]
+    # The Service has one pool more for re-encrypt Routes: one write each.
+    assert "openshift_shop_web__" in lab.writes()[1][1]
+
+
+def test_initial_load(lab):
+    """One write per created object or certificate step, plus a constant."""
+    lab.apply(*others(40))
+    lab.converge()
+    writes = lab.writes()
+    rules, certificates, pools = 32, 8, 2
+    per_object = rules + pools + certificates * (3 * 3 + 1)
+    constant = len(writes) - per_object
+    # Records and attachments go in bulk.
+    assert 0 < constant <= 25, writes
+
+
+def test_a_restart_writes_nothing(lab):
+    lab.apply(*others(10))
+    lab.converge()
+    lab.clear()
+    assert lab.converge() == []
+    assert lab.writes() == []
+
+
+def test_the_own_status_write_is_no_event(lab):
+    """Admitted True comes back as a changed Route; it changes nothing that is served."""
+    router = lab.router()
+    lab.converge(router)
+    lab.apply(manifests.route("a"))
+    _settle(lab, router)
+    assert lab.admitted("shop", "a")["status"] == "True"
+    lab.clear()
+    _settle(lab, router)
+    assert lab.writes() == []
+
+
+def _settle(lab, router) -> None:
+    """Reconcile until a pass after the newest event writes nothing."""
+    lab.settle(router)
