@@ -6,6 +6,7 @@ device, because no connection was made or because it answered 401, is repeated f
 """
 
 import collections
+import contextlib
 import json
 import logging
 import re
@@ -27,7 +28,7 @@ from f5router.errors import (
     Untrusted,
 )
 from f5router.icontrol import readiness
-from f5router.icontrol.session import JSON, Session
+from f5router.icontrol.session import JSON, NO_RIGHT, Session
 from f5router.icontrol.transport import ClientSettings, Reply, Transport
 
 __all__ = ["Client", "ClientSettings", "item_path"]
@@ -42,6 +43,9 @@ SAVE = "/mgmt/tm/sys/config"
 CHUNK = 512 * 1024
 """Bytes; the smallest limit that a source names is 1 MiB (bigip-rest.md A7)."""
 UPLOAD_TRIES = 3
+UPLOADS_SINCE = (12, 0)
+TOKENS_SINCE = (12, 0)
+"""11.6 gives tokens and then refuses writes with them (bigip-rest.md A4)."""
 SAVE_TIMEOUT_S = 90
 """Longer than the device's own limit of 60 s, whose answer tells more than silence."""
 
@@ -136,6 +140,7 @@ class Client:
                 raise
             except BigIPError as exc:
                 if not left:
+                    self._check_uploads(exc)
                     raise
                 log.info("BIG-IP upload starts again: name=%s error=%s", name, exc)
                 self._sleep(UPLOAD_TRIES - left)
@@ -184,8 +189,13 @@ class Client:
         self._transport.close()
 
     def _read_version(self) -> tuple[int, ...]:
-        self._version = readiness.version_of(self._call("GET", readiness.VERSION))
-        return self._version
+        version = readiness.version_of(self._call("GET", readiness.VERSION))
+        if version < TOKENS_SINCE and self._session.uses_tokens:
+            log.warning("BIG-IP refuses writes with a token, basic authentication is used: version=%s",
+                        ".".join(map(str, version)))
+            self._session.leave_tokens()
+        self._version = version
+        return version
 
     def _write(
         self, method: str, path: str, body: Mapping | None = None,
@@ -193,8 +203,27 @@ class Client:
     ) -> dict:
         data = None if body is None else encode(body)
         query = _query(params)
-        return self._repeat(_was_not_sent, lambda: self._call(
-            method, path, query=query, body=data, headers=JSON if data else None, timeout_s=timeout_s))
+
+        def call() -> dict:
+            return self._call(method, path, query=query, body=data, timeout_s=timeout_s,
+                              headers=JSON if data else None)
+
+        try:
+            return self._repeat(_was_not_sent, call)
+        except AuthFailed as exc:
+            if NO_RIGHT not in exc.text or self._version or not self._session.uses_tokens:
+                raise
+            with contextlib.suppress(BigIPError):
+                self._read_version()  # turns to basic authentication if that is why
+            if self._session.uses_tokens:
+                raise
+        return self._repeat(_was_not_sent, call)
+
+    def _check_uploads(self, error: BigIPError) -> None:
+        """Raises: Unsupported: an upload failed as it always will on a version without the end point."""
+        if error.status == 404 and (version := self.version()) < UPLOADS_SINCE:
+            has, needed = (".".join(map(str, each)) for each in (version, UPLOADS_SINCE))
+            raise Unsupported("POST", UPLOADS, f"TMOS {has} takes no uploads; {needed} or later is needed")
 
     def _upload_once(self, name: str, data: bytes) -> str:
         path = f"{UPLOADS}/{name}"

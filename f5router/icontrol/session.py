@@ -39,8 +39,10 @@ LOGOUT_TIMEOUT_S = 5
 SPORADIC_REPEATS = 3
 SPORADIC_WAIT_S = 0.5
 
+NO_RIGHT = "Authorization failed: user="
+"""In a 401 that refuses the request, not the credentials."""
+
 _SPORADIC = "no user authentication header or token detected"
-_NO_RIGHT = "Authorization failed: user="
 _TOKEN_LIMIT = "maximum active login tokens"
 _TOKEN = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -87,9 +89,10 @@ class Session:
         self._settings, self._transport, self._clock, self._sleep = settings, transport, clock, sleep
         pair = base64.b64encode(f"{settings.username}:{settings.password}".encode()).decode()
         self._basic = Basic(f"Basic {pair}")
-        self._by_token = settings.auth == "token"
+        self._wants_token = settings.auth == "token"
         self._secrets = _spellings(settings.password, pair)
         self._lock = threading.Lock()  # of all that follows
+        self._by_token = self._wants_token
         self._token: Token | None = None
         self._attempts = 0  # finished ones
         self._failure: BigIPError | None = None  # of the last attempt to log in
@@ -117,12 +120,12 @@ class Session:
             if _SPORADIC in text and sporadic < SPORADIC_REPEATS:
                 sporadic += 1
                 self._sleep(SPORADIC_WAIT_S * sporadic)
-            elif isinstance(auth, Token) and not renewed and _NO_RIGHT not in text:
+            elif isinstance(auth, Token) and not renewed and NO_RIGHT not in text:
                 renewed += 1
                 self._drop(auth)
             else:
                 error = self.error(method, path, reply)
-                if _NO_RIGHT not in text and _SPORADIC not in text:
+                if NO_RIGHT not in text and _SPORADIC not in text:
                     self._refuse(auth, error)
                 raise error
 
@@ -138,6 +141,19 @@ class Session:
         secrets = (*self._secrets, token.value) if token else self._secrets
         words = reply.text() if text is None else text
         return error_for(method, hide_token(path), reply.status, words, secrets)
+
+    def leave_tokens(self) -> None:
+        """Use basic authentication from now on."""
+        with self._lock:
+            token, self._token = self._token, None
+            self._by_token = self._wants_token = False
+        if token:
+            self._delete(token, token)
+
+    @property
+    def uses_tokens(self) -> bool:
+        """False with basic authentication, from the start or since."""
+        return self._by_token
 
     def close(self) -> None:
         """Delete the token if the device lets us; later calls of send raise RuntimeError."""
@@ -230,7 +246,7 @@ class Session:
             if isinstance(auth, Token) and self._token is not auth:
                 return
             self._token = None
-            self._by_token = self._settings.auth == "token"
+            self._by_token = self._wants_token
             self._failure, self._refused_until = _again(error), self._clock() + REFUSED_S
 
     def _delete(self, token: Token, auth: Auth) -> None:

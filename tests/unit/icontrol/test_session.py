@@ -141,11 +141,12 @@ def test_new_token_refused_too():
 
 
 def test_right_missing():
-    """A refusal of the role is no matter of the token: no login, no silence."""
-    with connected() as (device, client, _):
+    """A refusal of the role is no matter of the token: no login, no silence, no pause."""
+    with connected() as (device, client, clock):
         device.add(NO_RIGHT, path="ltm/pool")
         with pytest.raises(AuthFailed, match="resource=/mgmt/tm/ltm/pool verb=POST"):
             client.post("ltm/pool", {})
+        assert not clock.waits
         client.post("ltm/pool", {})
         assert device.logins == 1
         assert len(device.sent("POST", "ltm/pool")) == 2
