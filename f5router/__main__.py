@@ -1,0 +1,168 @@
+"""Command line: f5router run, plan and version.
+
+The flags of run and plan are those of settings.OPTIONS. Exit status: that of the controller; 2 for
+settings that cannot work.
+"""
+
+import contextlib
+import importlib
+import logging
+import os
+import platform
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from importlib import metadata
+
+import click
+
+from f5router import __version__, logs
+from f5router.config import Config, load
+from f5router.errors import ConfigError
+from f5router.settings import GROUPS, OPTIONS, Option
+
+log = logging.getLogger("f5router")
+
+LIBRARIES = ("requests", "urllib3", "paramiko", "kubernetes", "cryptography", "click")
+BAD_SETTINGS = 2
+"""Exit status, click's own for wrong usage."""
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_EPILOG = (
+    "A flag goes before its variable, a variable before the default; an empty variable counts as not "
+    "set. Durations are written like 5m, 1m30s or 100ms."
+)
+
+
+class _SettingsCommand(click.Command):
+    """A command that takes every setting, with help by group."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.params += [_flag(option) for option in OPTIONS.values()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, and "-n=x" as Go's flags take it."""
+        shorts = tuple(f"-{option.short}=" for option in OPTIONS.values() if option.short)
+        return super().parse_args(ctx, [a[:2] + a[3:] if a.startswith(shorts) else a for a in args])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [param.get_help_record(ctx) for param in self.get_params(ctx) if not _setting(param)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in own if record])
+        for group in GROUPS:
+            with formatter.section(group):
+                formatter.write_dl([_help(option) for option in OPTIONS.values() if option.group == group])
+
+
+def _flag(option: Option) -> click.Option:
+    """The click option of a setting: a text, and for a boolean also the flag alone."""
+    names = [f"--{option.name}", option.name.replace("-", "_")]
+    if option.short:
+        names.append(f"-{option.short}")
+    bare = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
+    return click.Option(names, type=str, default=None, **bare)
+
+
+def _setting(param: click.Parameter) -> bool:
+    return (param.name or "").replace("_", "-") in OPTIONS
+
+
+def _help(option: Option) -> tuple[str, str]:
+    """Both columns of help."""
+    short = f"-{option.short}, " if option.short else ""
+    value = f"[={option.metavar}]" if option.boolean else f" {option.metavar}"
+    notes = [option.env] if option.env else []
+    if option.default:
+        notes.append(f"default: {option.default}")
+    return f"{short}--{option.name}{value}", option.help + (f"  [{'; '.join(notes)}]" if notes else "")
+
+
+@click.group(context_settings=_CONTEXT)
+@click.version_option(__version__, prog_name="f5router")
+def main() -> None:
+    """Programs an F5 BIG-IP from OpenShift Routes."""
+
+
+@main.command(cls=_SettingsCommand, epilog=_EPILOG)
+@click.option("--once", is_flag=True, help="Make one pass and end.")
+@click.pass_context
+def run(ctx: click.Context, once: bool, **flags: str | None) -> None:
+    """Keep the BIG-IP as the Routes say, until SIGTERM or SIGINT."""
+    with _reported():
+        config = _configured(flags)
+        log.info("settings", extra={"version": __version__, "config": config.redacted()})
+        with _stopping() as stop:
+            status = _controller(ctx).run(config, once=once, stop=stop)
+    sys.exit(status)
+
+
+@main.command(cls=_SettingsCommand, epilog=_EPILOG)
+@click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
+              help="Form of the plan.")
+@click.pass_context
+def plan(ctx: click.Context, output: str, **flags: str | None) -> None:
+    """Show what one pass would change; change nothing."""
+    with _reported():
+        config = _configured(flags)
+        status = _controller(ctx).plan(config, output=output)
+    sys.exit(status)
+
+
+@main.command()
+def version() -> None:
+    """Show the versions of the router, Python and the libraries."""
+    click.echo(f"f5router {__version__}")
+    click.echo(f"Python {platform.python_version()}")
+    for name in LIBRARIES:
+        try:
+            click.echo(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            click.echo(f"{name} not installed")
+
+
+def _configured(flags: dict[str, str | None]) -> Config:
+    """Config, with logging set up as it says and its warnings logged. Raises: ConfigError."""
+    config = load({name.replace("_", "-"): text for name, text in flags.items()}, os.environ)
+    logs.setup(config.log_level, config.log_format, config.secrets)
+    for warning in config.warnings:
+        log.warning("check this setting", extra={"setting": warning})
+    return config
+
+
+def _controller(ctx: click.Context):
+    """The module with run and plan; a test puts its own object into the context."""
+    return ctx.obj or importlib.import_module("f5router.controller")
+
+
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """Print the problems of a ConfigError, a line each, and exit with BAD_SETTINGS."""
+    try:
+        yield
+    except ConfigError as exc:
+        for problem in exc.problems:
+            click.echo(problem, err=True)
+        sys.exit(BAD_SETTINGS)
+
+
+@contextlib.contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set."""
+    stop = threading.Event()
+
+    def handle(*_) -> None:
+        # Not here: the thread that is interrupted may hold the event's lock.
+        threading.Thread(target=stop.set, daemon=True).start()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+if __name__ == "__main__":
+    main(prog_name="f5router")

@@ -1,0 +1,377 @@
+"""Config from flags and environment, checked once; every problem is reported at the same time.
+
+A flag goes before its variable, a variable before the default. An empty variable counts as not set;
+an empty flag is a value (f5-router.md 1.1). Nothing but files is read here.
+"""
+
+import base64
+import posixpath
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    load_pem_private_key,
+    load_ssh_private_key,
+)
+
+from f5router import values
+from f5router.errors import ConfigError
+from f5router.settings import LATER, OPTIONS, Reader
+
+HIDDEN = "***"
+
+_VXLAN = ("f5-internal-address", "f5-vxlan-gateway-cidr")
+
+
+@dataclass(frozen=True, slots=True)
+class BigIP:
+    """How to reach the BIG-IP's management interface."""
+
+    host: str
+    """For URLs: a name or address, IPv6 in brackets, with the port where one is configured."""
+    ssh_host: str
+    """The same without port and brackets."""
+    username: str
+    password: str = field(repr=False)
+    verify: bool | str
+    """True: public authorities; a path: those of a PEM file; False: nothing is verified."""
+    auth: str
+    """"token" or "basic"."""
+    connect_timeout_s: float
+    timeout_s: float
+    max_in_flight: int
+
+    @property
+    def base_url(self) -> str:
+        """"https://host[:port]", without a slash at its end."""
+        return f"https://{self.host}"
+
+
+@dataclass(frozen=True, slots=True)
+class SSH:
+    """How certificate files are copied when cert_upload is "ssh"."""
+
+    port: int
+    private_key: str | None
+    """Path of a key file that is there and parses."""
+    known_hosts: str | None
+    host_key: str | None
+    """Fingerprints, separated by commas, as icontrol.ssh.SSHSettings takes them."""
+    insecure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kube:
+    """How to reach the API server; None leaves the choice to kube.connection."""
+
+    kubeconfig: str | None
+    context: str | None
+    master: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings, checked. docs/configuration.md says what they mean."""
+
+    bigip: BigIP
+    ssh: SSH
+    kube: Kube
+    cert_upload: str
+    """"ssh" or "rest"; never "auto"."""
+    folder: str
+    """Full path, "/Common" or "/OpenShift/zone1"."""
+    http_virtual: str | None
+    """Full path, or None when there is none; so for HTTPS."""
+    https_virtual: str | None
+    policy_model: str
+    """"auto", "plain", "legacy" or "draft"."""
+    pool_monitor: str
+    """As the device reads it back: "/Common/tcp", "/Common/a and /Common/b",
+    "min 1 of { /Common/http /Common/https }"; "" for none."""
+    default_destination_ca: str = field(repr=False)
+    """Certificates in PEM; "" for none."""
+    save_config: bool
+    observe_interval_s: float
+    """Seconds between full reads of the BIG-IP's objects."""
+    hold_off_s: float
+    hold_off_limit_s: float
+    resync_s: float
+    """Seconds between full lists of the cluster's objects."""
+    router_name: str
+    canonical_hostname: str
+    """"" for none."""
+    update_status: bool
+    status_rate: float
+    """Writes per second."""
+    namespace: str | None
+    """None: all."""
+    ownership_check: bool
+    watch_endpoints: bool
+    log_level: str
+    """"debug", "info", "warning", "error" or "critical"."""
+    log_format: str
+    """"text" or "json"."""
+    warnings: tuple[str, ...] = ()
+    """One sentence each, to be logged at start."""
+
+    @property
+    def partition(self) -> str:
+        """First component of the folder: "Common"."""
+        return self.folder.split("/")[1]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Texts that no log may show: the password, and the same in an Authorization header."""
+        pair = f"{self.bigip.username}:{self.bigip.password}".encode()
+        return (self.bigip.password, base64.b64encode(pair).decode())
+
+    def redacted(self) -> dict:
+        """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
+        shown = asdict(self)
+        del shown["warnings"]
+        shown["bigip"]["password"] = HIDDEN
+        count = self.default_destination_ca.count("BEGIN CERTIFICATE")
+        shown["default_destination_ca"] = f"{count} certificates" if count else ""
+        return shown
+
+
+def read_text(path: str) -> str:
+    """The text of a file. Raises: OSError; UnicodeDecodeError."""
+    return Path(path).read_text(encoding="utf-8")
+
+
+def load(
+    flags: Mapping[str, str | None],
+    environ: Mapping[str, str],
+    read_file: Callable[[str], str] = read_text,
+) -> Config:
+    """Config of the flags given and the environment.
+
+    Args:
+        flags: text by settings.Option.name; None, or no entry, where the flag was not given.
+        read_file: text of a path; raises OSError, UnicodeDecodeError.
+    Raises:
+        ConfigError: with all problems, each beginning with flag and variable.
+    """
+    reader = Reader(flags, environ, read_file)
+    config = _config(reader)
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return config
+
+
+def _config(reader: Reader) -> Config:
+    """Config of what is right; the reader has what is wrong."""
+    bigip = _bigip(reader)
+    ssh, cert_upload = _upload(reader)
+    folder, http_virtual, https_virtual = _places(reader)
+    hold_off_s, hold_off_limit_s = _hold_off(reader)
+    update_status = reader.value("update-status")
+    return Config(
+        bigip=bigip, ssh=ssh, kube=_kube(reader), cert_upload=cert_upload,
+        folder=folder, http_virtual=http_virtual, https_virtual=https_virtual,
+        policy_model=reader.value("f5-policy-model"),
+        pool_monitor=reader.value("f5-pool-monitor"),
+        default_destination_ca=_certificates(reader, "default-destination-ca-path"),
+        save_config=reader.value("f5-save-config"),
+        observe_interval_s=reader.value("f5-resync-interval"),
+        hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
+        resync_s=reader.value("resync-interval"),
+        router_name=_router_name(reader, update_status),
+        canonical_hostname=reader.value("router-canonical-hostname"),
+        update_status=update_status,
+        status_rate=reader.value("status-rate"),
+        namespace=reader.value("namespace") or None,
+        ownership_check=not reader.value("disable-namespace-ownership-check"),
+        watch_endpoints=reader.value("watch-endpoints"),
+        log_level=reader.value("log-level"), log_format=reader.value("log-format"),
+        warnings=_remarks(reader),
+    )
+
+
+def _bigip(reader: Reader) -> BigIP:
+    host = _sourced(reader, "host", "f5-host", {"f5-credentials-dir": "url"}) or values.Host("", "")
+    username = _sourced(reader, "username", "f5-username",
+                        {"f5-username-file": "", "f5-credentials-dir": "username"})
+    password = _sourced(reader, "password", "f5-password",
+                        {"f5-password-file": "", "f5-credentials-dir": "password"})
+    verify: bool | str = True
+    bundle = reader.text("f5-ca-bundle")
+    if bundle and _certificates(reader, "f5-ca-bundle"):
+        verify = bundle
+    if reader.value("f5-insecure"):
+        verify = False
+        reader.warn("the BIG-IP's certificate is not verified", "f5-insecure")
+        if bundle:
+            reader.warn("not used, because nothing is verified", "f5-ca-bundle")
+    return BigIP(
+        host=host.netloc, ssh_host=host.bare, username=username, password=password,
+        verify=verify, auth=reader.value("f5-auth"),
+        connect_timeout_s=reader.value("f5-connect-timeout"), timeout_s=reader.value("f5-timeout"),
+        max_in_flight=reader.value("f5-max-in-flight"),
+    )
+
+
+def _sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]):
+    """Value of a setting that can stand in files too; "" after a problem.
+
+    A flag goes before a variable; among equals, a file before the directory before the text itself.
+
+    Args:
+        files: by name of the option that says where: file in the directory, "" where the option
+            names the file itself. Only a file in the directory may be missing.
+    """
+    given = [name for name in (*files, plain) if reader.text(name)]
+    given.sort(key=lambda name: not reader.from_flag(name))
+    for position, name in enumerate(given):
+        inside = files.get(name, "")
+        try:
+            value = reader.value(plain) if name == plain else _filed(reader, name, inside, plain)
+        except FileNotFoundError:
+            continue
+        for unused in given[position + 1:]:
+            if not files.get(unused):
+                reader.warn(f"not used: {OPTIONS[name].label} goes before it", unused)
+        return value
+    directory = [name for name in given if files.get(name)]
+    reader.problem(f"F5 {what} must be specified", plain, *directory)
+    return ""
+
+
+def _filed(reader: Reader, name: str, inside: str, plain: str):
+    """What OPTIONS[plain] would be, from a file. Raises: FileNotFoundError: none in the directory."""
+    path = posixpath.join(reader.text(name), inside) if inside else ""
+    text = reader.read(name, path, missing_ok=bool(inside))
+    if text is None:
+        return ""
+    text = text.strip("\r\n")
+    where = f"file {inside}: " if inside else ""
+    if not text:
+        reader.problem(f"{where}it is empty", name)
+        return ""
+    try:
+        return OPTIONS[plain].parse(text)
+    except ValueError as exc:
+        reader.problem(f"{where}{exc}", name)
+        return ""
+
+
+def _upload(reader: Reader) -> tuple[SSH, str]:
+    """SSH settings, and "ssh" or "rest"."""
+    how = reader.value("cert-upload")
+    key = _private_key(reader)
+    if how == "ssh" and key is None:
+        reader.problem("ssh needs a private key, and there is none", "cert-upload", "f5-private-key")
+    if how == "auto":
+        how = "ssh" if key else "rest"
+    known_hosts = reader.text("f5-ssh-known-hosts")
+    if known_hosts:
+        reader.read("f5-ssh-known-hosts")
+    ssh = SSH(
+        port=reader.value("f5-ssh-port"), private_key=key, known_hosts=known_hosts or None,
+        host_key=reader.value("f5-ssh-host-key") or None, insecure=reader.value("f5-ssh-insecure"),
+    )
+    if how == "ssh" and ssh.insecure:
+        reader.warn("the BIG-IP's SSH host key is not verified", "f5-ssh-insecure")
+    elif how == "ssh" and not (ssh.host_key or known_hosts):
+        reader.warn("neither is set: certificates cannot be copied, because no SSH host key is accepted",
+                    "f5-ssh-host-key", "f5-ssh-known-hosts")
+    return ssh, how
+
+
+def _private_key(reader: Reader) -> str | None:
+    """Path of the key for SSH, or None. Source: `oc adm router` names a file even where there is none."""
+    path = reader.text("f5-private-key")
+    if not path:
+        return None
+    try:
+        text = reader.read("f5-private-key", missing_ok=True)
+    except FileNotFoundError:
+        reader.warn(f"{path!r} does not exist; SSH is not used", "f5-private-key")
+        return None
+    if text is None:
+        return None
+    openssh = "BEGIN OPENSSH PRIVATE KEY" in text
+    try:
+        key = (load_ssh_private_key if openssh else load_pem_private_key)(text.encode(), password=None)
+    except TypeError:
+        reader.problem(f"the key in {path!r} has a passphrase; give one without", "f5-private-key")
+    except (ValueError, UnsupportedAlgorithm):
+        reader.problem(f"{path!r} is not a private key in PEM or OpenSSH form", "f5-private-key")
+    else:
+        if isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey):
+            return path
+        reader.problem(f"the key in {path!r} is neither RSA, ECDSA nor Ed25519", "f5-private-key")
+    return None
+
+
+def _certificates(reader: Reader, name: str) -> str:
+    """The certificates of a PEM file, written anew; "" when none is configured or after a problem."""
+    text = reader.read(name) if reader.text(name) else None
+    if text is None:
+        return ""
+    try:
+        certs = x509.load_pem_x509_certificates(text.encode())
+    except ValueError:
+        reader.problem(f"there is no certificate in {reader.text(name)!r}, or one does not parse", name)
+        return ""
+    return "".join(cert.public_bytes(Encoding.PEM).decode() for cert in certs)
+
+
+def _places(reader: Reader) -> tuple[str, str | None, str | None]:
+    """Folder and full paths of both virtual servers."""
+    folder = reader.value("f5-partition-path")
+    if not folder:
+        folder = OPTIONS["f5-partition-path"].default
+        reader.warn(f"it is empty; {folder} is used", "f5-partition-path")
+    names = ("f5-http-vserver", "f5-https-vserver")
+    bare = [reader.value(name) for name in names]
+    if not any(bare):
+        reader.problem("F5 HTTP and HTTPS vservers cannot both be blank", *names)
+    for name, virtual, scheme in zip(names, bare, ("HTTP", "HTTPS"), strict=True):
+        if not virtual:
+            reader.warn(f"it is blank; nothing is served over {scheme}", name)
+    http_virtual, https_virtual = (f"{folder}/{virtual}" if virtual else None for virtual in bare)
+    return folder, http_virtual, https_virtual
+
+
+def _hold_off(reader: Reader) -> tuple[float, float]:
+    hold_off_s, limit_s = reader.value("hold-off"), reader.value("hold-off-limit")
+    if limit_s < hold_off_s:
+        reader.problem("the limit is below the hold-off itself", "hold-off", "hold-off-limit")
+    return hold_off_s, limit_s
+
+
+def _router_name(reader: Reader, update_status: bool) -> str:
+    name = reader.value("name")
+    if update_status and not name:
+        reader.problem("a name must be specified, because the status of Routes is written", "name")
+    return name
+
+
+def _kube(reader: Reader) -> Kube:
+    if reader.text("config"):
+        reader.read("config")
+    return Kube(reader.text("config") or None, reader.text("context") or None, reader.value("master") or None)
+
+
+def _remarks(reader: Reader) -> tuple[str, ...]:
+    """Check what has no field in Config; all warnings."""
+    if bool(reader.text(_VXLAN[0])) != bool(reader.text(_VXLAN[1])):
+        reader.problem("For VxLAN setup, both internal-address and gateway-cidr must be specified", *_VXLAN)
+    for option in OPTIONS.values():
+        if option.group == LATER:
+            value = reader.value(option.name)
+            given = value if option.boolean else reader.text(option.name)
+            if given != (option.parse(option.default) if option.boolean else option.default):
+                reader.problem("not yet supported", option.name)
+    if reader.value("enable-ingress"):
+        reader.warn("deprecated; it has no effect", "enable-ingress")
+    return tuple(reader.warnings)

@@ -1,0 +1,288 @@
+"""Every setting, once: flag, variable, default, meaning; and how a value is found.
+
+The flags of the command line are made of OPTIONS, and a test holds docs/configuration.md against it.
+Sources: f5-router.md 1.1 (names and defaults of the BIG-IP's settings), 1.2 and haproxy-parity.md 1.1
+(the router's).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from f5router import values
+
+BIGIP = "BIG-IP"
+UPLOAD = "Certificate upload"
+OBJECTS = "BIG-IP objects"
+ROUTER = "Routes and their status"
+CLUSTER = "Cluster"
+TIMING = "Timing"
+LOGGING = "Logging"
+LATER = "Not yet supported"
+GROUPS = (BIGIP, UPLOAD, OBJECTS, ROUTER, CLUSTER, TIMING, LOGGING, LATER)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting."""
+
+    name: str
+    """The flag without its dashes: "f5-host"."""
+    env: str
+    """The variable; "" for none."""
+    default: str
+    """As it would be written; "" for not set."""
+    group: str
+    help: str
+    metavar: str = "TEXT"
+    parse: Callable[[str], object] = str
+    """Value of a text; raises ValueError. It takes the default, unless that is ""."""
+    short: str = ""
+    """One letter, or ""."""
+    secret: bool = False
+    """The text is never repeated in a message."""
+
+    @property
+    def boolean(self) -> bool:
+        return self.parse is values.boolean
+
+    @property
+    def label(self) -> str:
+        """What a message names: "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME"."""
+        return f"--{self.name} / {self.env}" if self.env else f"--{self.name}"
+
+
+def _bool(name: str, env: str, default: str, group: str, text: str) -> Option:
+    return Option(name, env, default, group, text, "true|false", values.boolean)
+
+
+_HOST = "ROUTER_EXTERNAL_HOST_"
+_NAME, _PATH, _GO = "NAME", "FILE", "DURATION"
+
+_BIGIP = (
+    Option("f5-host", _HOST + "HOSTNAME", "", BIGIP,
+           "Name or address of the BIG-IP's management interface; https:// before and a port behind it "
+           "are allowed. Required.", "HOST[:PORT]", values.host),
+    Option("f5-username", _HOST + "USERNAME", "", BIGIP,
+           "User for iControl REST and SSH. Required here, in a file or in the credentials directory.",
+           _NAME, values.username),
+    Option("f5-password", _HOST + "PASSWORD", "", BIGIP,
+           "Password of that user. Required likewise; the flag shows it in the process list.",
+           "PASSWORD", values.password, secret=True),
+    Option("f5-username-file", _HOST + "USERNAME_FILE", "", BIGIP,
+           "File that holds the user name.", _PATH),
+    Option("f5-password-file", _HOST + "PASSWORD_FILE", "", BIGIP,
+           "File that holds the password.", _PATH, secret=True),
+    Option("f5-credentials-dir", _HOST + "CREDENTIALS_DIR", "", BIGIP,
+           "Directory with files username, password and, optionally, url: a mounted bigip-login Secret.",
+           "DIRECTORY"),
+    _bool("f5-insecure", _HOST + "INSECURE", "false", BIGIP,
+          "Do not verify the BIG-IP's certificate."),
+    Option("f5-ca-bundle", _HOST + "CA_BUNDLE", "", BIGIP,
+           "PEM file with the authorities that may have issued the BIG-IP's certificate; without it, "
+           "the public ones.", _PATH),
+    Option("f5-auth", _HOST + "AUTH", "token", BIGIP,
+           "How to log in: token, or basic for a user who may not have tokens and for TMOS 11.",
+           "token|basic", values.choice("token", "basic")),
+    Option("f5-connect-timeout", "ROUTER_F5_CONNECT_TIMEOUT", "10", BIGIP,
+           "Seconds to wait for a connection.", "SECONDS", values.number("seconds", 0.1, 3600)),
+    Option("f5-timeout", "ROUTER_F5_TIMEOUT", "60", BIGIP,
+           "Seconds to wait for a reply; the device itself gives up after 60.",
+           "SECONDS", values.number("seconds", 1, 3600)),
+    Option("f5-max-in-flight", "ROUTER_F5_MAX_IN_FLIGHT", "4", BIGIP,
+           "Requests that may be under way at once, 1 to 32.", "N", values.integer(1, 32)),
+)
+
+_UPLOAD = (
+    Option("cert-upload", "ROUTER_CERT_UPLOAD", "auto", UPLOAD,
+           "How certificate files get to the BIG-IP: ssh, rest, or auto: ssh where the private key is "
+           "configured and present, else rest.", "auto|ssh|rest", values.choice("auto", "ssh", "rest")),
+    Option("f5-private-key", _HOST + "PRIVKEY", "", UPLOAD,
+           "Private key file for SSH. When the file is missing, a warning is logged.", _PATH),
+    Option("f5-ssh-port", _HOST + "SSH_PORT", "22", UPLOAD,
+           "Port of the BIG-IP's SSH server.", "PORT", values.integer(1, 65535)),
+    Option("f5-ssh-known-hosts", _HOST + "SSH_KNOWN_HOSTS", "", UPLOAD,
+           "known_hosts file with the BIG-IP's SSH host key.", _PATH),
+    Option("f5-ssh-host-key", _HOST + "SSH_HOST_KEY", "", UPLOAD,
+           "Fingerprint of the BIG-IP's SSH host key, several separated by commas; goes before the "
+           "known_hosts file.", "SHA256:...", values.host_key),
+    _bool("f5-ssh-insecure", _HOST + "SSH_INSECURE", "false", UPLOAD,
+          "Accept any SSH host key."),
+)
+
+_OBJECTS = (
+    Option("f5-partition-path", _HOST + "PARTITION_PATH", "/Common", OBJECTS,
+           "Partition, or folder in it, that holds the virtual servers and all that the router creates.",
+           "PATH", values.partition_path),
+    Option("f5-http-vserver", _HOST + "HTTP_VSERVER", "ose-vserver", OBJECTS,
+           "Virtual server for HTTP, without its folder. Only the flag can blank it.",
+           _NAME, values.virtual_server),
+    Option("f5-https-vserver", _HOST + "HTTPS_VSERVER", "https-ose-vserver", OBJECTS,
+           "Virtual server for HTTPS, likewise.", _NAME, values.virtual_server),
+    Option("f5-policy-model", "ROUTER_F5_POLICY_MODEL", "auto", OBJECTS,
+           "How LTM policies are changed: plain (before TMOS 12.1), legacy, draft, or auto by version.",
+           "auto|plain|legacy|draft", values.choice("auto", "plain", "legacy", "draft")),
+    Option("f5-pool-monitor", "ROUTER_F5_POOL_MONITOR", "/Common/tcp", OBJECTS,
+           "Monitor of every pool; several separated by commas must all be up; or "
+           "\"min 1 of /Common/http /Common/https\"; or none.", "MONITOR", values.pool_monitor),
+    Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
+           "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
+           "without it, their pods are not verified.", _PATH),
+    _bool("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
+          "Save the BIG-IP's running configuration after changes."),
+)
+
+_ROUTER = (
+    Option("name", "ROUTER_SERVICE_NAME", "public", ROUTER,
+           "Name under which the router writes the status of Routes.", _NAME),
+    Option("router-canonical-hostname", "ROUTER_CANONICAL_HOSTNAME", "", ROUTER,
+           "DNS name of the router, copied to the status of Routes.", _NAME, values.canonical_hostname),
+    _bool("update-status", "ROUTER_UPDATE_STATUS", "true", ROUTER,
+          "Write the status of Routes."),
+    Option("status-rate", "ROUTER_STATUS_RATE", "20", ROUTER,
+           "Status writes per second.", "N", values.number("writes per second", 0.1, 1000)),
+    _bool("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false", ROUTER,
+          "Let Routes of several namespaces share a host, by path."),
+    _bool("enable-ingress", "", "false", ROUTER,
+          "Deprecated; has no effect."),
+)
+
+_CLUSTER = (
+    Option("config", "", "", CLUSTER, "kubeconfig file. Without it: KUBECONFIG, the pod's service "
+           "account, or the user's own file.", _PATH),
+    Option("context", "", "", CLUSTER, "Context of the kubeconfig; without it, the current one.", _NAME),
+    Option("master", "KUBERNETES_MASTER", "", CLUSTER, "URL of the API server; goes before the "
+           "kubeconfig's.", "URL", values.url, secret=True),
+    Option("namespace", "", "", CLUSTER, "Serve the Routes of this namespace only; without it, of all.",
+           _NAME, values.namespace, short="n"),
+    _bool("watch-endpoints", "ROUTER_WATCH_ENDPOINTS", "false", CLUSTER,
+          "Watch Endpoints, also where the cluster has EndpointSlices."),
+)
+
+_TIMING = (
+    Option("hold-off", "ROUTER_HOLD_OFF", "100ms", TIMING,
+           "Wait after an event, so that those close behind it are handled with it.",
+           _GO, values.duration(0)),
+    Option("hold-off-limit", "ROUTER_HOLD_OFF_LIMIT", "2s", TIMING,
+           "Longest wait when events keep coming.", _GO, values.duration(0)),
+    Option("f5-resync-interval", "ROUTER_F5_RESYNC_INTERVAL", "5m", TIMING,
+           "How often the BIG-IP's objects are read again, to find changes made by others.",
+           _GO, values.duration(1)),
+    Option("resync-interval", "", "30m", TIMING,
+           "How often everything is listed again from the cluster.", _GO, values.duration(1)),
+)
+
+_LOGGING = (
+    Option("log-level", "ROUTER_LOG_LEVEL", "info", LOGGING,
+           "debug, info, warning, error or critical; syslog's words are understood.",
+           "LEVEL", values.log_level),
+    Option("log-format", "ROUTER_LOG_FORMAT", "text", LOGGING,
+           "text, or json: one object per line.", "text|json", values.choice("text", "json")),
+)
+
+_LATER = (
+    Option("labels", "ROUTE_LABELS", "", LATER, "Label selector for Routes.", "SELECTOR"),
+    Option("fields", "ROUTE_FIELDS", "", LATER, "Field selector for Routes.", "SELECTOR"),
+    Option("project-labels", "PROJECT_LABELS", "", LATER, "Label selector for projects.", "SELECTOR"),
+    Option("namespace-labels", "NAMESPACE_LABELS", "", LATER, "Label selector for namespaces.", "SELECTOR"),
+    Option("allowed-domains", "ROUTER_ALLOWED_DOMAINS", "", LATER,
+           "Domains whose hosts alone are admitted.", "DOMAINS"),
+    Option("denied-domains", "ROUTER_DENIED_DOMAINS", "", LATER,
+           "Domains whose hosts are refused.", "DOMAINS"),
+    Option("hostname-template", "ROUTER_SUBDOMAIN", "", LATER,
+           "Template of the host of Routes that have none.", "TEMPLATE"),
+    _bool("override-hostname", "ROUTER_OVERRIDE_HOSTNAME", "false", LATER,
+          "Use the template for every Route."),
+    Option("override-domains", "ROUTER_OVERRIDE_DOMAINS", "", LATER,
+           "Domains whose hosts are replaced by the template.", "DOMAINS"),
+    _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", LATER,
+          "Admit Routes with wildcardPolicy Subdomain."),
+    Option("f5-internal-address", _HOST + "INTERNAL_ADDRESS", "", LATER,
+           "The BIG-IP's address in the VxLAN of the cluster network.", "ADDRESS", values.address),
+    Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", LATER,
+           "The BIG-IP's address in the cluster network, with that network's prefix length.",
+           "ADDRESS/BITS", values.gateway),
+    Option("listen-addr", "ROUTER_LISTEN_ADDR", "", LATER,
+           "Address for metrics and health.", "ADDRESS:PORT"),
+    _bool("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
+    _bool("extended-validation", "EXTENDED_VALIDATION", "true", LATER,
+          "Check certificates and keys of Routes; false is not yet supported."),
+)
+
+OPTIONS: Mapping[str, Option] = {
+    option.name: option
+    for option in _BIGIP + _UPLOAD + _OBJECTS + _ROUTER + _CLUSTER + _TIMING + _LOGGING + _LATER
+}
+"""By name, in the order of help and documentation."""
+
+
+class Reader:
+    """Looks up settings and collects what is wrong with them.
+
+    Attributes:
+        problems, warnings: one sentence each, beginning with Option.label.
+    """
+
+    def __init__(self, flags: Mapping[str, str | None], environ: Mapping[str, str],
+                 read_file: Callable[[str], str]):
+        if unknown := flags.keys() - OPTIONS.keys():
+            raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
+        self._flags, self._environ, self._read_file = flags, environ, read_file
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+
+    def from_flag(self, name: str) -> bool:
+        """Whether the flag was given, empty or not."""
+        return self._flags.get(name) is not None
+
+    def text(self, name: str) -> str:
+        """The text that holds: of the flag, of the variable unless empty, or the default."""
+        if self.from_flag(name):
+            return self._flags[name]
+        option = OPTIONS[name]
+        return (self._environ.get(option.env) if option.env else "") or option.default
+
+    def value(self, name: str):
+        """The parsed value; "" for an option that is not set and has no default.
+
+        A text that does not parse is a problem, and the default stands in for it.
+        """
+        option, text = OPTIONS[name], self.text(name)
+        if not text and not option.default:
+            return ""
+        if option.boolean and not self.from_flag(name):
+            return values.lenient_boolean(text)
+        try:
+            return option.parse(text)
+        except ValueError as exc:
+            self.problem(str(exc), name)
+            return option.parse(option.default) if option.default else ""
+
+    def read(self, name: str, path: str = "", *, missing_ok: bool = False) -> str | None:
+        """The file that a setting names, or another for its sake; None after a problem.
+
+        Raises: FileNotFoundError: only where missing_ok.
+        """
+        path = path or self.text(name)
+        shown = "the file" if OPTIONS[name].secret else repr(path)
+        if "\n" in path or "-----BEGIN" in path:
+            self.problem("it must be the path of a file, not the content", name)
+            return None
+        try:
+            return self._read_file(path)
+        except FileNotFoundError as exc:
+            if missing_ok:
+                raise
+            self.problem(f"cannot read {shown}: {exc.strerror or 'it does not exist'}", name)
+        except OSError as exc:
+            self.problem(f"cannot read {shown}: {exc.strerror or type(exc).__name__}", name)
+        except ValueError:
+            self.problem(f"cannot read {shown}: it is not text in UTF-8", name)
+        return None
+
+    def problem(self, message: str, *names: str) -> None:
+        """Note that these settings cannot work."""
+        self.problems.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
+
+    def warn(self, message: str, *names: str) -> None:
+        """Note what the operator should know of these settings."""
+        self.warnings.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")

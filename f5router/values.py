@@ -1,0 +1,308 @@
+"""Texts of settings and what they mean: one parser per form.
+
+Every parser takes the text as the operator wrote it, returns the value, and raises ValueError with
+words that follow "--flag / VARIABLE: ". Sources: f5-router.md 1.1 and 1.2, haproxy-parity.md 0.
+"""
+
+import ipaddress
+import posixpath
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+TRUE_WORDS = ("1", "t", "T", "true", "TRUE", "True")
+FALSE_WORDS = ("0", "f", "F", "false", "FALSE", "False")
+
+LOG_LEVELS = {
+    "debug": "debug",
+    "info": "info", "notice": "info",
+    "warning": "warning", "warn": "warning",
+    "error": "error", "err": "error",
+    "critical": "critical", "crit": "critical", "alert": "critical", "emerg": "critical",
+    "panic": "critical",
+}
+"""Word, one of syslog's too, to the level of ours that shows at least as much."""
+
+_UNIT_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")
+_DURATION_PART = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_INTEGER = re.compile(r"\+?[0-9]{1,9}")
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_HOST_LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+_BIGIP_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_MONITOR = re.compile(r"(?:/[A-Za-z0-9_.-]+)+")
+_MIN_OF = re.compile(r"min\s+([0-9]+)\s+of\s+(?:\{\s*([^{}]*?)\s*\}|([^{}]*))")
+_SHA256 = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
+_MD5 = re.compile(r"(?:[0-9a-f]{2}:){15}[0-9a-f]{2}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Host(NamedTuple):
+    """Address of the BIG-IP's management interface."""
+
+    netloc: str
+    """As in a URL: "bigip.example.com", "192.0.2.1:8443", "[2001:db8::1]:8443"."""
+    bare: str
+    """Without port and brackets."""
+
+
+def boolean(text: str) -> bool:
+    """A word of Go's ParseBool, as flags take it."""
+    if text in TRUE_WORDS:
+        return True
+    if text in FALSE_WORDS:
+        return False
+    raise ValueError(f"{text!r} is neither true nor false")
+
+
+def lenient_boolean(text: str) -> bool:
+    """A boolean variable: a true word of ParseBool; anything else is false, without complaint."""
+    return text in TRUE_WORDS
+
+
+def duration(low_s: float) -> Callable[[str], float]:
+    """Parser of a Go duration ("1m30s", "250ms") of at least low_s; returns seconds."""
+
+    def parse(text: str) -> float:
+        if text == "0":
+            value_s = 0.0
+        elif _DURATION.fullmatch(text):
+            value_s = sum(float(count) * _UNIT_S[unit] for count, unit in _DURATION_PART.findall(text))
+        else:
+            raise ValueError(f"{text!r} is not a duration such as 5m, 1m30s or 100ms")
+        if value_s < low_s:
+            raise ValueError(f"{text!r} is less than {low_s:g}s")
+        return value_s
+
+    return parse
+
+
+def number(what: str, low: float, high: float) -> Callable[[str], float]:
+    """Parser of a decimal number within low..high; `what` names the unit in messages."""
+
+    def parse(text: str) -> float:
+        if not _NUMBER.fullmatch(text):
+            raise ValueError(f"{text!r} is not a number of {what}")
+        if not low <= float(text) <= high:
+            raise ValueError(f"{text!r} is not between {low:g} and {high:g} {what}")
+        return float(text)
+
+    return parse
+
+
+def integer(low: int, high: int) -> Callable[[str], int]:
+    """Parser of a whole number within low..high."""
+
+    def parse(text: str) -> int:
+        if not _INTEGER.fullmatch(text) or not low <= int(text) <= high:
+            raise ValueError(f"{text!r} is not a whole number between {low} and {high}")
+        return int(text)
+
+    return parse
+
+
+def choice(*words: str) -> Callable[[str], str]:
+    """Parser that takes one of these words."""
+
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
+        return text
+
+    return parse
+
+
+def log_level(text: str) -> str:
+    """debug, info, warning, error or critical; syslog's words, in any case, are mapped to these."""
+    level = LOG_LEVELS.get(text.lower())
+    if level is None:
+        raise ValueError(f"{text!r} is not one of {', '.join(LOG_LEVELS)}")
+    return level
+
+
+def username(text: str) -> str:
+    """A user name that HTTP basic authentication can carry."""
+    if ":" in text or _CONTROL.search(text):
+        raise ValueError("a user name may hold neither a colon nor control characters")
+    return text
+
+
+def password(text: str) -> str:
+    """Any text of one line."""
+    if _CONTROL.search(text):
+        raise ValueError("a password may not hold control characters")
+    return text
+
+
+def host(text: str) -> Host:
+    """Host name or IP address, optionally with https:// before it and a port behind it.
+
+    What could be a user name or password in it is never repeated in the message.
+    """
+    if "@" in text:
+        raise ValueError("user name and password do not belong here")
+    scheme, separator, rest = text.rpartition("://")
+    if separator and scheme.lower() != "https":
+        raise ValueError(f"{text!r} begins with {scheme}://; only https is spoken")
+    rest = rest.removesuffix("/")
+    bare, port = _split_port(rest, text)
+    if port is not None and not (port.isascii() and port.isdigit() and 1 <= int(port[:9]) <= 65535):
+        raise ValueError(f"{text!r} has a port that is not between 1 and 65535")
+    shown = f"[{bare}]" if ":" in bare else bare
+    return Host(shown if port is None else f"{shown}:{int(port)}", bare)
+
+
+def _split_port(rest: str, text: str) -> tuple[str, str | None]:
+    """Address without brackets, and port if there is one. Raises ValueError quoting `text`."""
+    if rest.startswith("["):
+        inside, bracket, after = rest[1:].partition("]")
+        if not bracket or (after and not after.startswith(":")) or not _is_ip(inside, 6):
+            raise ValueError(f"{text!r} is not an IPv6 address in brackets")
+        return inside, after[1:] if after else None
+    if rest.count(":") > 1:
+        if not _is_ip(rest, 6):
+            raise ValueError(f"{text!r} is neither a host name nor an IP address")
+        return rest, None
+    bare, colon, port = rest.partition(":")
+    if re.fullmatch(r"[0-9.]+", bare):
+        good = _is_ip(bare, 4)
+    else:
+        good = len(bare) <= 253 and all(_HOST_LABEL.fullmatch(label) for label in bare.split("."))
+    if not good:
+        raise ValueError(f"{text!r} is neither a host name nor an IP address")
+    return bare, port if colon else None
+
+
+def _is_ip(text: str, version: int | None = None) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text and version in (None, address.version)
+
+
+def address(text: str) -> str:
+    """An IP address."""
+    if not _is_ip(text):
+        raise ValueError(f"{text!r} is not an IP address")
+    return text
+
+
+def gateway(text: str) -> str:
+    """An IP address, "/" and the length of the network's prefix."""
+    found, slash, prefix = text.partition("/")
+    if slash and prefix.isascii() and prefix.isdigit() and _is_ip(found):
+        bits = ipaddress.ip_address(found).max_prefixlen
+        if len(prefix) <= 3 and int(prefix) <= bits:
+            return text
+    raise ValueError(f"{text!r} is not an address with a prefix length, such as 10.131.0.5/14")
+
+
+def partition_path(text: str) -> str:
+    """Folder, rooted and cleaned as Go's path.Join("/", text) does; "" stays "".
+
+    ".." is refused, not resolved: it would lead to a folder that nobody wrote down.
+    """
+    if not text:
+        return ""
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if not parts:
+        raise ValueError(f"{text!r} names no partition")
+    if ".." in parts:
+        raise ValueError(f"{text!r} may not contain ..")
+    for part in parts:
+        if not _BIGIP_NAME.fullmatch(part):
+            raise ValueError(f"{text!r} may hold letters, digits, '_', '.', '-' and '/' only")
+    return posixpath.join("/", *parts)
+
+
+def virtual_server(text: str) -> str:
+    """Name of a virtual server, without its folder; "" for none."""
+    if "/" in text:
+        raise ValueError(f"{text!r} must be a name only; its folder is that of --f5-partition-path")
+    if text and not _BIGIP_NAME.fullmatch(text):
+        raise ValueError(f"{text!r} may hold letters, digits, '_', '.' and '-' only")
+    return text
+
+
+def pool_monitor(text: str) -> str:
+    """Monitors of a pool, as the device reads them back (bigip-rest.md B3).
+
+    "/Common/a,/Common/b" and "/Common/a and /Common/b" become the latter; "min 1 of /Common/a
+    /Common/b", with or without braces, becomes "min 1 of { /Common/a /Common/b }"; "none" and ""
+    become "".
+    """
+    text = text.strip()
+    if text in ("", "none"):
+        return ""
+    if text.startswith("min "):
+        return _min_of(text)
+    return " and ".join(_monitors(re.split(r"\s*,\s*|\s+and\s+", text), text))
+
+
+def _min_of(text: str) -> str:
+    found = _MIN_OF.fullmatch(text)
+    if not found:
+        raise ValueError(f"{text!r} is not of the form: min 1 of /Common/http /Common/https")
+    names = _monitors(re.split(r"\s*,\s*|\s+", found[2] or found[3] or ""), text)
+    if not 1 <= int(found[1]) <= len(names):
+        raise ValueError(f"{text!r} asks for {int(found[1])} of {len(names)} monitors")
+    return f"min {int(found[1])} of {{ {' '.join(names)} }}"
+
+
+def _monitors(names: list[str], text: str) -> list[str]:
+    for name in names:
+        if not _MONITOR.fullmatch(name):
+            raise ValueError(f"{text!r}: {name!r} is not the full path of a monitor, such as /Common/tcp")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{text!r} names a monitor twice")
+    return names
+
+
+def host_key(text: str) -> str:
+    """Fingerprints of SSH host keys, separated by commas, each in its normal form.
+
+    Shape: "SHA256:" and base64, as `ssh-keygen -l` prints it, or MD5 in hexadecimal with colons, as
+    the ssh-keygen of old TMOS does.
+    """
+    return ",".join(_fingerprint(part.strip()) for part in text.split(","))
+
+
+def _fingerprint(text: str) -> str:
+    sha256, md5 = text.rstrip("="), text.removeprefix("MD5:").lower()
+    if _SHA256.fullmatch(sha256):
+        return sha256
+    if _MD5.fullmatch(md5):
+        return md5
+    raise ValueError(f"{text!r} is not the fingerprint of a host key, such as SHA256:<43 characters>")
+
+
+def namespace(text: str) -> str:
+    """Name of a namespace."""
+    if not _LABEL.fullmatch(text):
+        raise ValueError(f"{text!r} is not the name of a namespace")
+    return text
+
+
+def canonical_hostname(text: str) -> str:
+    """A DNS-1123 subdomain that is no IP address."""
+    if _is_ip(text):
+        raise ValueError(f"{text!r} is an IP address; it must be a DNS name")
+    if len(text) > 253 or not all(_LABEL.fullmatch(label) for label in text.split(".")):
+        raise ValueError(f"{text!r} is not a DNS name in lower case")
+    return text
+
+
+def url(text: str) -> str:
+    """URL of an API server, with https:// where no scheme stands; never repeated in the message."""
+    full = text if "://" in text else f"https://{text}"
+    try:
+        parts = urlsplit(full)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        good = False
+    if not good or "@" in full or re.search(r"\s", full):
+        raise ValueError("this is not the URL of an API server, such as https://master.example.com:8443")
+    return full

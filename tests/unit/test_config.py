@@ -1,0 +1,603 @@
+"""Settings: where a value comes from, what it becomes, and what is refused."""
+
+from dataclasses import FrozenInstanceError, fields
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+
+from f5router import values
+from f5router.config import Config, load
+from f5router.errors import ConfigError
+from f5router.settings import LATER, OPTIONS
+
+HOST = "ROUTER_EXTERNAL_HOST_"
+ENV = {HOST + "HOSTNAME": "bigip.example.com", HOST + "USERNAME": "admin", HOST + "PASSWORD": "s3cr3t-word"}
+CERT = """-----BEGIN CERTIFICATE-----
+MIIBdDCCARugAwIBAgIUR1kXFMVZ4J0q8w4wJ8lJ3m0mF3AwCgYIKoZIzj0EAwIw
+-----END CERTIFICATE-----
+"""
+
+
+def files(**texts):
+    """read_file over a dict; keys are given as keyword arguments with "_" for every "/"."""
+    by_path = {"/" + name.replace("_", "/"): text for name, text in texts.items()}
+
+    def read(path):
+        found = by_path.get(path)
+        if found is None:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return read
+
+
+def config(env=(), read_file=None, /, **flags) -> Config:
+    """Config of a good environment, changed by env (None removes), and flags with "_" for "-"."""
+    environ = {name: text for name, text in {**ENV, **dict(env)}.items() if text is not None}
+    given = {name.replace("_", "-"): text for name, text in flags.items()}
+    return load(given, environ, read_file or files())
+
+
+def problems(env=(), read_file=None, /, **flags) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        config(env, read_file, **flags)
+    return caught.value.problems
+
+
+def reach(found: Config, path: str):
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def pem(key, form=PrivateFormat.PKCS8, encryption=None) -> str:
+    return key.private_bytes(Encoding.PEM, form, encryption or NoEncryption()).decode()
+
+
+ED25519 = ed25519.Ed25519PrivateKey.generate()
+KEY = pem(ED25519, PrivateFormat.OpenSSH)
+
+
+@pytest.fixture(scope="module")
+def ca() -> str:
+    """A self-signed certificate, PEM."""
+    import datetime
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ca")])
+    now = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
+    cert = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
+        .sign(key, SHA256())
+    )
+    return cert.public_bytes(Encoding.PEM).decode()
+
+
+# Option; field of Config; value of the default; text of a variable, its value; text of a flag, its value.
+# The columns of f5-router.md 1.1 and 1.2, and our own settings.
+PRECEDENCE = [
+    ("f5-host", "bigip.host", None, "a:8443", "a:8443", "b", "b"),
+    ("f5-username", "bigip.username", None, "u1", "u1", "u2", "u2"),
+    ("f5-password", "bigip.password", None, "pw-one", "pw-one", "pw-two", "pw-two"),
+    ("f5-http-vserver", "http_virtual", "/Common/ose-vserver", "v1", "/Common/v1", "v2", "/Common/v2"),
+    ("f5-https-vserver", "https_virtual", "/Common/https-ose-vserver", "v1", "/Common/v1", "v2",
+     "/Common/v2"),
+    ("f5-insecure", "bigip.verify", True, "1", False, "false", True),
+    ("f5-partition-path", "folder", "/Common", "/a/b", "/a/b", "c", "/c"),
+    ("f5-auth", "bigip.auth", "token", "basic", "basic", "token", "token"),
+    ("f5-connect-timeout", "bigip.connect_timeout_s", 10, "5", 5, "2.5", 2.5),
+    ("f5-timeout", "bigip.timeout_s", 60, "5", 5, "90", 90),
+    ("f5-max-in-flight", "bigip.max_in_flight", 4, "1", 1, "32", 32),
+    ("f5-ssh-port", "ssh.port", 22, "2222", 2222, "65535", 65535),
+    ("f5-ssh-host-key", "ssh.host_key", None, "SHA256:" + "a" * 43, "SHA256:" + "a" * 43,
+     "SHA256:" + "b" * 43 + "=", "SHA256:" + "b" * 43),
+    ("f5-ssh-insecure", "ssh.insecure", False, "true", True, "false", False),
+    ("f5-policy-model", "policy_model", "auto", "plain", "plain", "draft", "draft"),
+    ("f5-pool-monitor", "pool_monitor", "/Common/tcp", "/Common/http", "/Common/http", "none", ""),
+    ("f5-save-config", "save_config", True, "false", False, "true", True),
+    ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
+    ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),
+    ("hold-off-limit", "hold_off_limit_s", 2, "3s", 3, "4s", 4),
+    ("name", "router_name", "public", "one", "one", "two", "two"),
+    ("router-canonical-hostname", "canonical_hostname", "", "a.example.com", "a.example.com", "b", "b"),
+    ("update-status", "update_status", True, "false", False, "true", True),
+    ("status-rate", "status_rate", 20, "5", 5, "0.5", 0.5),
+    ("disable-namespace-ownership-check", "ownership_check", True, "true", False, "false", True),
+    ("watch-endpoints", "watch_endpoints", False, "t", True, "F", False),
+    ("master", "kube.master", None, "https://m:8443", "https://m:8443", "http://n", "http://n"),
+    ("log-level", "log_level", "info", "debug", "debug", "err", "error"),
+    ("log-format", "log_format", "text", "json", "json", "text", "text"),
+    ("cert-upload", "cert_upload", "rest", "rest", "rest", "auto", "rest"),
+    # Without a variable:
+    ("resync-interval", "resync_s", 1800, None, None, "1h", 3600),
+    ("context", "kube.context", None, None, None, "c", "c"),
+    ("namespace", "namespace", None, None, None, "ns", "ns"),
+]
+FILES = {  # checked in tests of their own
+    "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
+    "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
+}
+
+
+def test_every_option_has_a_row():
+    """No option is left out of the tables here."""
+    later = {option.name for option in OPTIONS.values() if option.group == LATER}
+    assert {row[0] for row in PRECEDENCE} | FILES | later == OPTIONS.keys()
+
+
+@pytest.mark.parametrize("row", PRECEDENCE, ids=lambda row: row[0])
+def test_precedence(row):
+    """A flag goes before its variable, a variable before the default; an empty variable is none."""
+    name, field, default, variable, from_variable, flag, from_flag = row
+    env = OPTIONS[name].env
+    if default is not None:
+        assert reach(config({env: None} if env else {}), field) == default
+        if env:
+            assert reach(config({env: ""}), field) == default
+    elif name not in ("f5-host", "f5-username", "f5-password"):
+        assert reach(config({env: ""} if env else {}), field) is None
+    if env:
+        assert reach(config({env: variable}), field) == from_variable
+        assert reach(config({env: variable}, **{name: flag}), field) == from_flag
+    assert reach(config(**{name: flag}), field) == from_flag
+
+
+def test_unknown_flag():
+    """A misspelt name in the program is no setting of the operator."""
+    with pytest.raises(ValueError, match="f5-hots"):
+        load({"f5-hots": "a"}, ENV)
+
+
+# ---- Problems
+
+
+@pytest.mark.parametrize(("env", "problem"), [
+    ({HOST + "HOSTNAME": ""}, "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: F5 host must be specified"),
+    ({HOST + "USERNAME": None},
+     "--f5-username / ROUTER_EXTERNAL_HOST_USERNAME: F5 username must be specified"),
+    ({HOST + "PASSWORD": ""},
+     "--f5-password / ROUTER_EXTERNAL_HOST_PASSWORD: F5 password must be specified"),
+], ids=["host", "username", "password"])
+def test_required(env, problem):
+    """What must be there, in the words of the original."""
+    assert problems(env) == (problem,)
+
+
+@pytest.mark.parametrize("name", ["f5-host", "f5-username", "f5-password"])
+def test_required_blanked(name):
+    """An empty flag goes before the variable, and is nothing."""
+    assert problems(**{name: ""}) == (
+        f"{OPTIONS[name].label}: F5 {name.removeprefix('f5-')} must be specified",)
+
+
+def test_both_vservers_blank():
+    """At least one virtual server; blank ones come from flags only."""
+    assert problems(f5_http_vserver="", f5_https_vserver="") == (
+        "--f5-http-vserver / ROUTER_EXTERNAL_HOST_HTTP_VSERVER, "
+        "--f5-https-vserver / ROUTER_EXTERNAL_HOST_HTTPS_VSERVER: "
+        "F5 HTTP and HTTPS vservers cannot both be blank",)
+
+
+@pytest.mark.parametrize(("blank", "other"), [("http", "https"), ("https", "http")])
+def test_one_vserver_blank(blank, other):
+    """One blank virtual server is no path, and a warning."""
+    found = config(**{f"f5-{blank}-vserver": ""})
+    assert getattr(found, f"{blank}_virtual") is None
+    assert getattr(found, f"{other}_virtual") is not None
+    assert any(f"nothing is served over {blank.upper()}" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("flags", [
+    {"f5_internal_address": "192.0.2.1"}, {"f5_vxlan_gateway_cidr": "10.131.0.5/14"},
+], ids=["address only", "gateway only"])
+def test_vxlan_both_or_none(flags):
+    """The original's message, and that VxLAN is not supported yet."""
+    found = problems(**flags)
+    assert (
+        "--f5-internal-address / ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS, "
+        "--f5-vxlan-gateway-cidr / ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR: "
+        "For VxLAN setup, both internal-address and gateway-cidr must be specified"
+    ) in found
+    (name,) = flags
+    assert f"{OPTIONS[name.replace('_', '-')].label}: not yet supported" in found
+    assert len(found) == 2
+
+
+def test_all_problems_at_once():
+    """One start shows everything that is wrong, the original's checks in the original's order."""
+    found = problems(
+        {HOST + "HOSTNAME": "", HOST + "USERNAME": "", HOST + "PASSWORD": "",
+         HOST + "INTERNAL_ADDRESS": "x", "ROUTER_F5_TIMEOUT": "soon"},
+        f5_http_vserver="", f5_https_vserver="", f5_partition_path="/a/../b", namespace="A",
+    )
+    kept = [problem.rpartition(": ")[2] for problem in found]
+    assert [text for text in kept if "must" in text or "both" in text] == [
+        "F5 host must be specified", "F5 username must be specified", "F5 password must be specified",
+        "F5 HTTP and HTTPS vservers cannot both be blank",
+        "For VxLAN setup, both internal-address and gateway-cidr must be specified",
+    ]
+    assert len(found) == 10
+    for name in ("f5-internal-address", "f5-timeout", "f5-partition-path", "namespace"):
+        assert any(problem.startswith(OPTIONS[name].label + ": ") for problem in found), name
+
+
+BAD = {
+    "f5-host": "http://bigip", "f5-username": "a:b", "f5-password": "a\nb", "f5-auth": "Token",
+    "f5-partition-path": "/a/../b", "f5-http-vserver": "/Common/v", "f5-https-vserver": "a b",
+    "f5-connect-timeout": "10s", "f5-timeout": "0", "f5-max-in-flight": "33", "f5-ssh-port": "0",
+    "f5-ssh-host-key": "ssh-rsa AAAA", "f5-policy-model": "drafts", "cert-upload": "scp",
+    "f5-pool-monitor": "tcp", "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",
+    "hold-off-limit": "x", "status-rate": "0", "router-canonical-hostname": "10.0.0.1", "namespace": "A",
+    "master": "ftp://m", "log-level": "loud", "log-format": "JSON",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_text(name):
+    """A text that does not parse is one problem, by flag and by variable; test_values has the texts."""
+    option, text = OPTIONS[name], BAD[name]
+    for found in [problems(**{name: text})] + ([problems({option.env: text})] if option.env else []):
+        assert len(found) == 1
+        assert found[0].startswith(option.label + ": ")
+
+
+@pytest.mark.parametrize("name", [option.name for option in OPTIONS.values() if option.boolean])
+@pytest.mark.parametrize("text", ["yes", ""], ids=["yes", "empty"])
+def test_bad_boolean_flag(name, text):
+    """A bad word on the command line is an error."""
+    assert problems(**{name: text}) == (f"{OPTIONS[name].label}: {text!r} is neither true nor false",)
+
+
+def test_every_parser_has_a_bad_text():
+    """No checked option is left out."""
+    later = ("f5-internal-address", "f5-vxlan-gateway-cidr")  # test_vxlan_not_yet_supported
+    checked = {o.name for o in OPTIONS.values() if o.parse is not str and not o.boolean}
+    assert checked - set(later) == BAD.keys()
+
+
+@pytest.mark.parametrize("name", ["f5-host", "master"])
+def test_problem_shows_no_credentials(name):
+    """User name and password in a URL are refused, not printed."""
+    assert "geheim" not in "".join(problems(**{name: "https://admin:geheim@bigip"}))
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    *[(word, True) for word in ("1", "t", "T", "true", "TRUE", "True")],
+    *[(word, False) for word in ("0", "f", "F", "false", "FALSE", "False")],
+    *[(word, False) for word in ("yes", "on", " true", "tRUE", "garbage")],
+])
+def test_boolean_variable(text, value):
+    """Go's ParseBool; anything else is silently false, also where the default is true."""
+    assert config({"ROUTER_WATCH_ENDPOINTS": text}).watch_endpoints is value
+    assert config({"ROUTER_UPDATE_STATUS": text}).update_status is value
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    *[(word, True) for word in values.TRUE_WORDS], *[(word, False) for word in values.FALSE_WORDS],
+])
+def test_boolean_flag(text, value):
+    """The same words on the command line; others are in BAD."""
+    assert config(watch_endpoints=text).watch_endpoints is value
+
+
+def test_hold_off_above_limit():
+    """The limit may not be below the hold-off."""
+    (problem,) = problems(hold_off="3s")
+    assert problem.startswith(f"{OPTIONS['hold-off'].label}, {OPTIONS['hold-off-limit'].label}: ")
+    assert config(hold_off="2s").hold_off_s == 2
+
+
+def test_router_name():
+    """A name is needed as long as the status is written."""
+    (problem,) = problems(name="")
+    assert problem.startswith("--name / ROUTER_SERVICE_NAME: ")
+    assert config(name="", update_status="false").router_name == ""
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("labels", "a=b"), ("fields", "metadata.name=a"), ("project-labels", "*"), ("namespace-labels", "a"),
+    ("allowed-domains", "example.com"), ("denied-domains", "example.com"),
+    ("hostname-template", "${name}.example.com"), ("override-hostname", "true"),
+    ("override-domains", "example.com"), ("allow-wildcard-routes", "true"),
+    ("listen-addr", "0.0.0.0:1936"), ("include-udp-endpoints", "true"), ("extended-validation", "false"),
+])
+def test_not_yet_supported(name, text):
+    """Refused by flag and by variable; the default, an empty variable and an empty flag pass."""
+    option = OPTIONS[name]
+    assert problems(**{name: text}) == (f"{option.label}: not yet supported",)
+    if option.env:
+        assert problems({option.env: text}) == (f"{option.label}: not yet supported",)
+        config({option.env: ""})
+        config({option.env: text}, **{name: option.default})
+    config(**{name: option.default})
+
+
+def test_vxlan_not_yet_supported():
+    """Both VxLAN settings together are refused too, and their syntax is checked at the same time."""
+    assert problems(f5_internal_address="192.0.2.1", f5_vxlan_gateway_cidr="10.131.0.5/14") == (
+        "--f5-internal-address / ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS: not yet supported",
+        "--f5-vxlan-gateway-cidr / ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR: not yet supported",
+    )
+    for gateway in ("10.131.0.5", "10.131.0.5/33", "10.131.0.5/255.0.0.0", "x/8", "10.131.0.5/-1"):
+        found = problems(f5_internal_address="192.0.2", f5_vxlan_gateway_cidr=gateway)
+        assert len(found) == 4, gateway
+
+
+def test_enable_ingress():
+    """A no-op of the original: accepted with a warning."""
+    assert "--enable-ingress: deprecated; it has no effect" in config(enable_ingress="true").warnings
+    assert config(enable_ingress="false").warnings == ()
+
+
+def test_partition_path():
+    """It places the virtual servers; its first component is the partition."""
+    found = config(f5_partition_path="a//b/")
+    assert (found.folder, found.partition) == ("/a/b", "a")
+    assert (found.http_virtual, found.https_virtual) == ("/a/b/ose-vserver", "/a/b/https-ose-vserver")
+
+
+def test_partition_path_empty():
+    """An explicitly empty path: a warning, and /Common."""
+    found = config(f5_partition_path="")
+    assert found.folder == "/Common"
+    assert any(warning.startswith("--f5-partition-path / ") for warning in found.warnings)
+    assert config({HOST + "PARTITION_PATH": ""}).warnings == ()
+
+
+# ---- Files
+
+
+@pytest.mark.parametrize(("env", "flags", "texts", "expected"), [
+    pytest.param({"USERNAME_FILE": "/u"}, {}, {"u": "file"}, "file", id="file before text"),
+    pytest.param({"CREDENTIALS_DIR": "/d"}, {}, {"d_username": "dir\n"}, "dir", id="directory before text"),
+    pytest.param({"CREDENTIALS_DIR": "/d", "USERNAME_FILE": "/u"}, {}, {"u": "file\r\n", "d_username": "dir"},
+                 "file", id="file before directory"),
+    pytest.param({"CREDENTIALS_DIR": "/d"}, {}, {"d_url": "https://a"}, "admin", id="not in the directory"),
+    pytest.param({"USERNAME_FILE": "/u"}, {"f5_username": "flag"}, {"u": "file"}, "flag",
+                 id="flag before file of a variable"),
+    pytest.param({"USERNAME_FILE": "/u"}, {"f5_credentials_dir": "/d"}, {"u": "file", "d_username": "dir"},
+                 "dir", id="directory of a flag before file of a variable"),
+    pytest.param({}, {"f5_username": "flag", "f5_username_file": "/u"}, {"u": "file"}, "file",
+                 id="both flags"),
+])
+def test_username_source(env, flags, texts, expected):
+    """A flag before a variable; then file, directory, text."""
+    found = config({HOST + name: text for name, text in env.items()}, files(**texts), **flags)
+    assert found.bigip.username == expected
+
+
+def test_credentials_directory():
+    """A bigip-login Secret alone is enough."""
+    environ = {HOST + "CREDENTIALS_DIR": "/d"}
+    found = load({}, environ, files(d_username="u\n", d_password=" p w \n", d_url="https://b:8443\n"))
+    assert (found.bigip.username, found.bigip.password) == ("u", " p w ")
+    assert found.bigip.base_url == "https://b:8443"
+    assert found.warnings == ()
+
+
+def test_credentials_directory_incomplete():
+    """What neither the directory nor a setting has is missing, and both are named."""
+    with pytest.raises(ConfigError) as caught:
+        load({}, {HOST + "CREDENTIALS_DIR": "/d", HOST + "HOSTNAME": "a"}, files(d_username="u"))
+    assert caught.value.problems == (
+        f"{OPTIONS['f5-password'].label}, {OPTIONS['f5-credentials-dir'].label}: "
+        "F5 password must be specified",)
+
+
+def test_unused_source_warns():
+    """A host that the directory's url replaces is told."""
+    found = config({HOST + "CREDENTIALS_DIR": "/d"}, files(d_url="https://other"))
+    assert found.bigip.host == "other"
+    assert any(w.startswith("--f5-host / ") and "--f5-credentials-dir" in w for w in found.warnings)
+
+
+@pytest.mark.parametrize(("texts", "word"), [
+    pytest.param({}, "No such file", id="missing"),
+    pytest.param({"p": PermissionError(13, "Permission denied")}, "Permission denied", id="forbidden"),
+    pytest.param({"p": "\n"}, "empty", id="empty"),
+    pytest.param({"p": UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad")}, "UTF-8", id="binary"),
+    pytest.param({"p": "a\nb\n"}, "control characters", id="two lines"),
+])
+def test_bad_password_file(texts, word):
+    """One problem, that does not show the path: it may be the password, put into the wrong setting."""
+    (problem,) = problems({HOST + "PASSWORD_FILE": "/p"}, files(**texts))
+    assert problem.startswith("--f5-password-file / ROUTER_EXTERNAL_HOST_PASSWORD_FILE: ")
+    assert word in problem
+    assert "/p" not in problem.partition(": ")[2]
+
+
+@pytest.mark.parametrize("name", ["f5-ca-bundle", "default-destination-ca-path", "f5-ssh-known-hosts",
+                                  "config", "f5-username-file"])
+def test_unreadable_file(name):
+    """A file that is named must be readable."""
+    (problem,) = problems(**{name: "/nowhere"})
+    assert problem == f"{OPTIONS[name].label}: cannot read '/nowhere': No such file or directory"
+
+
+def test_content_instead_of_path():
+    """A key in place of its path is refused and not printed."""
+    (problem,) = problems({HOST + "PRIVKEY": KEY})
+    assert "path" in problem
+    assert KEY.splitlines()[1] not in problem
+
+
+def test_files_that_are_named():
+    """known_hosts and kubeconfig are passed on as paths."""
+    found = config({}, files(k="host key", c="apiVersion: v1"), f5_ssh_known_hosts="/k", config="/c")
+    assert (found.ssh.known_hosts, found.kube.kubeconfig) == ("/k", "/c")
+
+
+def test_read_text(tmp_path):
+    """Without read_file, files are those of the file system."""
+    (tmp_path / "password").write_text("from-a-file\n")
+    found = load({"f5-password-file": str(tmp_path / "password")}, {**ENV, HOST + "PASSWORD": ""})
+    assert found.bigip.password == "from-a-file"
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        load({"f5-password-file": str(tmp_path / "binary")}, ENV)
+    with pytest.raises(ConfigError, match="cannot read"):
+        load({"f5-password-file": str(tmp_path)}, ENV)
+
+
+# ---- TLS
+
+
+def test_verify(ca):
+    """True, a path, or False with a warning."""
+    assert config().bigip.verify is True
+    assert config({}, files(ca=ca), f5_ca_bundle="/ca").bigip.verify == "/ca"
+    found = config({}, files(ca=ca), f5_ca_bundle="/ca", f5_insecure="true")
+    assert found.bigip.verify is False
+    assert [w.split(" ")[0] for w in found.warnings] == ["--f5-insecure", "--f5-ca-bundle"]
+
+
+@pytest.mark.parametrize("name", ["f5-ca-bundle", "default-destination-ca-path"])
+@pytest.mark.parametrize("text", ["", "no PEM", CERT], ids=["empty", "no PEM", "broken"])
+def test_bad_certificates(name, text):
+    """A bundle without a good certificate is a problem."""
+    (problem,) = problems({}, files(ca=text), **{name: "/ca"})
+    assert problem.startswith(OPTIONS[name].label + ": ")
+
+
+def test_default_destination_ca(ca):
+    """The certificates alone: neither the text around them nor a key."""
+    key = pem(ED25519)
+    found = config({"DEFAULT_DESTINATION_CA_PATH": "/ca"}, files(ca=f"# note\n{ca}\n{key}{ca}"))
+    assert found.default_destination_ca == ca + ca
+    assert found.redacted()["default_destination_ca"] == "2 certificates"
+    assert config().default_destination_ca == ""
+
+
+# ---- Upload
+
+
+@pytest.mark.parametrize(("key", "upload", "expected"), [
+    ("none", None, "rest"), ("missing", None, "rest"), ("present", None, "ssh"),
+    ("present", "auto", "ssh"), ("present", "ssh", "ssh"), ("present", "rest", "rest"),
+    ("none", "rest", "rest"), ("missing", "rest", "rest"),
+])
+def test_cert_upload(key, upload, expected):
+    """auto is ssh where the key is configured and present."""
+    env = {} if key == "none" else {HOST + "PRIVKEY": "/etc/secret-volume/router.pem"}
+    read = files(**{"etc_secret-volume_router.pem": KEY}) if key == "present" else files()
+    found = config(env, read, cert_upload=upload)
+    assert found.cert_upload == expected
+    assert (found.ssh.private_key is not None) is (key == "present")
+
+
+def test_missing_key_warns():
+    """`oc adm router` names a key file always (f5-router.md 10.4)."""
+    found = config({HOST + "PRIVKEY": "/etc/secret-volume/router.pem"})
+    assert found.ssh.private_key is None
+    (warning,) = found.warnings
+    assert warning.startswith("--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY: ")
+
+
+@pytest.mark.parametrize("env", [{}, {HOST + "PRIVKEY": "/missing"}], ids=["none", "missing"])
+def test_ssh_needs_a_key(env):
+    """ssh by name cannot do without."""
+    (problem,) = problems(env, cert_upload="ssh")
+    assert problem.startswith("--cert-upload / ROUTER_CERT_UPLOAD, --f5-private-key / ")
+
+
+GOOD_KEYS = {
+    "rsa pem": pem(rsa.generate_private_key(65537, 2048), PrivateFormat.TraditionalOpenSSL),
+    "ec pkcs8": pem(ec.generate_private_key(ec.SECP256R1())),
+    "ed25519 openssh": KEY,
+    "ed25519 pkcs8": pem(ED25519),
+}
+BAD_KEYS = {
+    "empty": "", "text": "not a key",
+    "cut": KEY[:80],
+    "passphrase": pem(ED25519, encryption=BestAvailableEncryption(b"x")),
+    "openssh passphrase": pem(ED25519, PrivateFormat.OpenSSH, BestAvailableEncryption(b"x")),
+    "dsa": pem(dsa.generate_private_key(1024)),
+    "forbidden": PermissionError(13, "Permission denied"),
+}
+
+
+@pytest.mark.parametrize("text", GOOD_KEYS.values(), ids=GOOD_KEYS)
+def test_private_key(text):
+    """The kinds and forms that icontrol.ssh reads."""
+    assert config({}, files(key=text), f5_private_key="/key").ssh.private_key == "/key"
+
+
+@pytest.mark.parametrize("text", BAD_KEYS.values(), ids=BAD_KEYS)
+def test_bad_private_key(text):
+    """A key that is there and cannot be used is a problem that tells nothing of it."""
+    (problem,) = problems({}, files(key=text), f5_private_key="/key")
+    assert problem.startswith("--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY: ")
+    assert "\n" not in problem
+    assert "BEGIN" not in problem
+
+
+@pytest.mark.parametrize(("flags", "words"), [
+    pytest.param({}, "no SSH host key is accepted", id="nothing to check it against"),
+    pytest.param({"f5_ssh_insecure": "true"}, "host key is not verified", id="insecure"),
+    pytest.param({"f5_ssh_host_key": "SHA256:" + "a" * 43}, None, id="fingerprint"),
+    pytest.param({"f5_ssh_known_hosts": "/known"}, None, id="known_hosts"),
+    pytest.param({"cert_upload": "rest"}, None, id="no ssh"),
+])
+def test_host_key_warning(flags, words):
+    """Whether the SSH host key can be checked is said at start."""
+    warnings = config({}, files(key=KEY, known="b ssh-rsa A"), f5_private_key="/key", **flags).warnings
+    assert [words in warning for warning in warnings] == ([True] if words else [])
+
+
+# ---- Config itself
+
+
+def test_installed_by_oc_adm_router():
+    """The environment that `oc adm router --type=f5-router` makes, with its empty variables, starts."""
+    found = config({
+        HOST + "HTTP_VSERVER": "ose-vserver", HOST + "HTTPS_VSERVER": "https-ose-vserver",
+        HOST + "PRIVKEY": "/etc/secret-volume/router.pem", HOST + "INSECURE": "false",
+        HOST + "PARTITION_PATH": "", HOST + "INTERNAL_ADDRESS": "", HOST + "VXLAN_GW_CIDR": "",
+        "ROUTER_SERVICE_NAME": "router", "ROUTER_SERVICE_NAMESPACE": "default", "ROUTER_SUBDOMAIN": "",
+        "ROUTER_CIPHERS": "", "STATS_PORT": "1936", "STATS_USERNAME": "admin", "STATS_PASSWORD": "x",
+    })
+    assert (found.router_name, found.cert_upload, found.folder) == ("router", "rest", "/Common")
+
+
+def test_equal_settings_equal_config():
+    """Config is a value."""
+    assert config() == config()
+    assert config() != config(name="other")
+
+
+def test_frozen():
+    """Nothing changes a setting after the start."""
+    with pytest.raises(FrozenInstanceError):
+        config().folder = "/x"
+
+
+def test_no_secret_in_repr():
+    """repr and the dict for the log do not hold the password."""
+    found = config()
+    for shown in (repr(found), str(found.redacted()), repr(found.bigip)):
+        assert "s3cr3t-word" not in shown
+    assert found.redacted()["bigip"]["password"] == "***"
+
+
+def test_secrets():
+    """The password, and what an Authorization header makes of it."""
+    assert config().secrets == ("s3cr3t-word", "YWRtaW46czNjcjN0LXdvcmQ=")
+
+
+def test_redacted_shows_the_rest():
+    """Every field but the warnings is there."""
+    shown = config().redacted()
+    assert shown.keys() == {field.name for field in fields(Config)} - {"warnings"}
+    assert shown["bigip"]["host"] == "bigip.example.com"
