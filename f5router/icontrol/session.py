@@ -18,10 +18,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-import requests
-
 from f5router.errors import AuthFailed, BigIPError, NotReady, Refused, error_for
-from f5router.icontrol.transport import Auth, ClientSettings, Reply, Transport, hide_token
+from f5router.icontrol.transport import ClientSettings, Reply, Transport, hide_token
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +47,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Token:
-    """A login token; called by requests to add itself.
+    """A login token.
 
     Attributes:
         renew_at: second of the clock from which on it is replaced.
@@ -58,25 +56,22 @@ class Token:
     value: str = field(repr=False)
     renew_at: float
 
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["X-F5-Auth-Token"] = self.value
-        return request
+    @property
+    def headers(self) -> dict[str, str]:
+        """What authenticates a request."""
+        return {"X-F5-Auth-Token": self.value}
 
 
 @dataclass(frozen=True, slots=True)
 class Basic:
     """User name and password with every request."""
 
-    header: str = field(repr=False)
+    value: str = field(repr=False)
 
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = self.header
-        return request
-
-
-def anonymous(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """No credentials. Not None: requests would look for some in .netrc."""
-    return request
+    @property
+    def headers(self) -> dict[str, str]:
+        """What authenticates a request."""
+        return {"Authorization": f"Basic {self.value}"}
 
 
 class Session:
@@ -88,12 +83,13 @@ class Session:
     ):
         self._settings, self._transport, self._clock, self._sleep = settings, transport, clock, sleep
         pair = base64.b64encode(f"{settings.username}:{settings.password}".encode()).decode()
-        self._basic = Basic(f"Basic {pair}")
+        self._basic = Basic(pair)
         self._wants_token = settings.auth == "token"
         self._secrets = _spellings(settings.password, pair)
         self._lock = threading.Lock()  # of all that follows
         self._by_token = self._wants_token
         self._token: Token | None = None
+        self._dropped: Token | None = None
         self._attempts = 0  # finished ones
         self._failure: BigIPError | None = None  # of the last attempt to log in
         self._refused_until = float("-inf")
@@ -113,7 +109,7 @@ class Session:
         sporadic = renewed = 0
         while True:
             auth = self._auth()
-            reply = self._transport.send(method, path, auth=auth, **request)
+            reply = self._transport.send(method, path, credentials=auth.headers, **request)
             if reply.status != 401:
                 return reply
             text = reply.text()
@@ -162,7 +158,7 @@ class Session:
         if token:
             self._delete(token, token)
 
-    def _auth(self) -> Auth:
+    def _auth(self) -> Token | Basic:
         """The credentials for one request; logs in where there is no token or it ends soon."""
         token, attempts = self._token, self._attempts
         if token and self._clock() < token.renew_at:
@@ -182,12 +178,13 @@ class Session:
 
     def _login(self) -> None:
         """Replace the token, or turn to basic authentication. Needs the lock."""
-        old, self._token, self._failure = self._token, None, None
+        old, self._dropped = self._token or self._dropped, None
+        self._token = self._failure = None
         try:
             self._token = self._new_token()
         except BigIPError as exc:
             exc.doubtful = False  # for the caller: its own request was not sent
-            self._failure = _again(exc)
+            self._failure, self._dropped = _again(exc), old
             if isinstance(exc, AuthFailed):
                 self._refused_until = self._clock() + REFUSED_S
             raise
@@ -202,7 +199,7 @@ class Session:
         body = {"username": self._settings.username, "password": self._settings.password,
                 "loginProviderName": "tmos"}
         reply = self._transport.send(
-            "POST", LOGIN, auth=anonymous, headers=JSON, label="login",
+            "POST", LOGIN, credentials={}, headers=JSON, label="login",
             body=json.dumps(body, ensure_ascii=False).encode())
         found = reply.json() or {}
         if reply.status == 404 and _no_such_worker(found):
@@ -234,9 +231,10 @@ class Session:
         """Forget a token that the device refused, unless another thread has replaced it already."""
         with self._lock:
             if self._token is token:
-                self._token = None
+                # Deleted after the next login: it may be alive, and every login makes one more.
+                self._token, self._dropped = None, token
 
-    def _refuse(self, auth: Auth, error: BigIPError) -> None:
+    def _refuse(self, auth: Token | Basic, error: BigIPError) -> None:
         """Basic credentials, or a fresh token, were refused: be silent for a while.
 
         For a token it keeps the number of logins low. For basic authentication that we fell back
@@ -249,9 +247,9 @@ class Session:
             self._by_token = self._wants_token
             self._failure, self._refused_until = _again(error), self._clock() + REFUSED_S
 
-    def _delete(self, token: Token, auth: Auth) -> None:
+    def _delete(self, token: Token, auth: Token) -> None:
         try:
-            self._transport.send("DELETE", f"{TOKENS}/{token.value}", auth=auth,
+            self._transport.send("DELETE", f"{TOKENS}/{token.value}", credentials=auth.headers,
                                  timeout_s=LOGOUT_TIMEOUT_S, label="logout")
         except BigIPError as exc:  # it ends by itself
             log.debug("BIG-IP token not deleted: error=%s", exc)

@@ -17,12 +17,13 @@ import re
 import ssl
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
+import requests.auth
 import urllib3.exceptions as wire
 from urllib3.util.ssl_match_hostname import CertificateError
 
@@ -30,8 +31,6 @@ import f5router
 from f5router.errors import ConfigError, Unreachable, Untrusted
 
 log = logging.getLogger(__name__)
-
-Auth = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 
 # Raised before the first byte of the request was sent.
 _NOT_SENT = (wire.NewConnectionError, wire.ConnectTimeoutError, wire.ProxyError)
@@ -70,6 +69,8 @@ class ClientSettings:
             raise ValueError(f"{self.auth=} is neither token nor basic")
         if self.verify == "":  # the HTTP library would take it for False
             raise ValueError("verify is an empty path")
+        if any("\ud800" <= char <= "\udfff" for char in self.username + self.password):
+            raise ValueError("user name or password is no valid Unicode")
         if self.max_in_flight < 1:
             raise ValueError(f"{self.max_in_flight=} is below 1")
 
@@ -108,6 +109,17 @@ class Reply:
             return self.body.decode("latin-1")
 
 
+class _Headers(requests.auth.AuthBase):
+    """Credentials by headers, even by none: without such an object requests looks into .netrc."""
+
+    def __init__(self, headers: Mapping[str, str]):
+        self._headers = headers
+
+    def __call__(self, r: requests.PreparedRequest) -> requests.PreparedRequest:
+        r.headers.update(self._headers)
+        return r
+
+
 class _Session(requests.Session):
     def get_redirect_target(self, resp: requests.Response) -> None:
         """None: the library prepares the next request even of a redirect that it is not to follow."""
@@ -141,16 +153,16 @@ class Transport:
 
     def send(
         self, method: str, path: str, *,
-        auth: Auth, query: str = "", body: bytes | None = None, headers: Mapping[str, str] | None = None,
-        timeout_s: float | None = None, label: str = "",
+        credentials: Mapping[str, str], query: str = "", body: bytes | None = None,
+        headers: Mapping[str, str] | None = None, timeout_s: float | None = None, label: str = "",
     ) -> Reply:
         """One request, once.
 
         Args:
             path: absolute, encoded, without query.
             query: encoded, without "?".
-            auth: adds the credentials to the prepared request.
-            timeout_s: instead of both time-outs of the settings' connect and read.
+            credentials: headers that authenticate the request, perhaps none.
+            timeout_s: read time-out instead of the settings'; connecting takes no longer either.
             label: what the request counts as, instead of its method.
         Raises: Unreachable: no whole reply came; doubtful tells whether it was sent, for writes.
         """
@@ -161,7 +173,7 @@ class Transport:
             try:
                 answer = self._session.request(
                     method, f"{self._base}{path}{'?' if query else ''}{query}",
-                    data=body, headers=dict(headers or {}), auth=auth, allow_redirects=False,
+                    data=body, headers=dict(headers or {}), auth=_Headers(credentials), allow_redirects=False,
                     timeout=(connect_s, timeout_s or self._settings.timeout_s),
                     verify=self._settings.verify)  # here: from the session, REQUESTS_CA_BUNDLE would win
                 return Reply(answer.status_code, answer.content, _target(answer))

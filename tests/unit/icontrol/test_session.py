@@ -129,6 +129,19 @@ def test_refused_token(method, refusal):
         assert not clock.waits
 
 
+def test_refused_token_is_deleted():
+    """It may be alive for all we know, and a hundred of them are the limit."""
+    with connected() as (device, client, _):
+        for _ in range(3):
+            device.add(Answer(401, b""), path="ltm/pool")
+            client.get("ltm/pool")
+        assert [r.path[-1] for r in device.sent("DELETE", "/authz/tokens/")] == ["1", "2", "3"]
+        device.add(Answer(401, b""), path="ltm/pool")
+        device.add(Answer(fault="close"), path=LOGIN)
+        client.get("ltm/pool")
+        assert device.sent("DELETE", "/authz/tokens/")[-1].path[-1] == "4"
+
+
 def test_new_token_refused_too():
     """One new login per request; then silence for 30 s, or the list of 100 tokens fills up."""
     with connected() as (device, client, clock):

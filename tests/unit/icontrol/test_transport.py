@@ -16,7 +16,7 @@ from tests.unit.icontrol.scripted import PASSWORD, Answer, authority, closed_por
 @pytest.mark.parametrize("changes", [
     {"base_url": "http://big"}, {"base_url": "big"}, {"base_url": "https://"}, {"base_url": "https://u:p@big"},
     {"base_url": "https://big/mgmt"}, {"base_url": "https://big?x"}, {"auth": "none"}, {"max_in_flight": 0},
-    {"verify": ""},
+    {"verify": ""}, {"username": "\udcff"}, {"password": "secret\udcff"},
 ], ids=str)
 def test_impossible_settings(changes):
     """Found at once; the password is not shown."""
@@ -26,6 +26,7 @@ def test_impossible_settings(changes):
         ClientSettings(**values | changes)
     assert PASSWORD not in str(caught.value)
     assert "u:p" not in str(caught.value)
+    assert "secret" not in repr(caught.value.args)
 
 
 def failure(client, method: str = "get", *arguments) -> Unreachable:
