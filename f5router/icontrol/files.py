@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from f5router import names
 from f5router.bigip import CertFile, KeyFile
-from f5router.errors import BigIPError, Conflict, NotFound
+from f5router.errors import BigIPError, Conflict, NotFound, UploadError
 from f5router.icontrol import codec
 from f5router.icontrol.client import Client, item_path
 from f5router.icontrol.upload import SSHUploader
@@ -21,6 +21,7 @@ from f5router.plan import DELETE, Change
 log = logging.getLogger(__name__)
 
 _CRYPTO = {CertFile.KIND: "sys/crypto/cert", KeyFile.KIND: "sys/crypto/key"}
+UPLOADS_SINCE = (12, 0)
 INSTALL_TRIES = 15
 """Looks, 2 s apart, for an object that `install` makes late (bigip-rest.md A7)."""
 
@@ -77,6 +78,9 @@ class FileWriter:
                 return
 
     def _transfer(self, file: CertFile | KeyFile) -> None:
+        if self._client.version() < UPLOADS_SINCE:
+            raise UploadError("certificates go up over REST from TMOS 12.0 on only; give an SSH key with "
+                              "--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY")
         name = names.remote_file(file.path).rsplit("/", 1)[1]
         path = self._client.upload(name, file.pem.encode())
         try:

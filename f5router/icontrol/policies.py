@@ -63,18 +63,10 @@ class PolicyWriter:
     def _create(self, policy: Policy) -> None:
         body = codec.encode_policy(policy)
         model = self.model(policy.path)
+        if model == DRAFT and not self._drafted(policy, body):
+            # No draft can be made in this folder; such policies are edited in place.
+            model = LEGACY
         if model == DRAFT:
-            self._drop_drafts(policy.path)
-            sub_path = "/".join(part for part in (body.get("subPath"), "Drafts") if part)
-            try:
-                reply = self._client.post(Policy.KIND, {**body, "subPath": sub_path})
-            except (Conflict, Refused) as exc:
-                if not self._exists(policy.path):
-                    raise
-                log.info("policy exists already", extra={"policy": policy.path, "error": str(exc)})
-                self._repair(policy)
-                return
-            self._publish(codec.path_of(reply))
             return
         extra = {"legacy": True} if model == LEGACY else {}
         try:
@@ -83,6 +75,26 @@ class PolicyWriter:
             self._repair(policy)
         if model == LEGACY:
             self._legacy |= {policy.path}
+
+    def _drafted(self, policy: Policy, body: dict) -> bool:
+        """Create by draft and publish; False where the device has no folder for the draft.
+
+        Where drafts of nested folders lie is not recorded, see names.draft_paths.
+        """
+        self._drop_drafts(policy.path)
+        sub_path = "/".join(part for part in (body.get("subPath"), "Drafts") if part)
+        try:
+            reply = self._client.post(Policy.KIND, {**body, "subPath": sub_path})
+        except Refused as exc:
+            if self._exists(policy.path):
+                self._repair(policy)
+                return True
+            if "subPath" not in body or isinstance(exc, Conflict):
+                raise
+            log.info("no draft in this folder", extra={"policy": policy.path, "error": str(exc)})
+            return False
+        self._publish(codec.path_of(reply))
+        return True
 
     def _repair(self, policy: Policy) -> None:
         """Set the policy's properties, and put default_noop last before a strategy relies on it."""

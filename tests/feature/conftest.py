@@ -7,6 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import requests
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from f5router import config, controller
 from f5router.cluster import Key
@@ -50,6 +53,20 @@ class Lab:
             **{name.replace("_", "-"): value for name, value in flags.items()},
         }
         return config.load(given, {})
+
+    def ssh_flags(self) -> dict[str, str]:
+        """Flags for uploads over SSH with a key and a known host key."""
+        path = self._folder / "router.pem"
+        if not path.exists():
+            key = ed25519.Ed25519PrivateKey.generate()
+            path.write_bytes(key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()))
+            self.bigip.ssh_server.authorize(key.public_key().public_bytes(
+                serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode())
+        return {
+            "f5_private_key": str(path), "f5_ssh_port": str(self.bigip.ssh_port),
+            "f5_ssh_host_key": self.bigip.ssh_server.host_key_fingerprint,
+        }
 
     def router(self, **flags: str) -> controller.Controller:
         """A running router: watchers started, nothing written yet."""
@@ -111,6 +128,17 @@ class Lab:
     def writes(self) -> list[tuple[str, str]]:
         """Method and path of each configuration write since the last `clear`."""
         return [(entry.method, entry.path) for entry in self.bigip.writes()]
+
+    def change(self, method: str, path: str, body: dict | None = None) -> None:
+        """What an administrator does to the BIG-IP by hand, over REST."""
+        reply = requests.request(
+            method, f"{self.bigip.url}/mgmt/tm/{path}", json=body, timeout=10,
+            auth=(self.bigip.username, self.bigip.password), verify=str(self.bigip.ca_file))
+        assert reply.status_code == 200, reply.text
+
+    def paths(self, kind: str) -> set[str]:
+        """Full paths of the BIG-IP's objects of a kind."""
+        return {item.path for item in self.bigip.items(kind)}
 
     def clear(self) -> None:
         self.bigip.clear_log()

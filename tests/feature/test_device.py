@@ -1,0 +1,264 @@
+"""What of the BIG-IP is ours, what is not, and every version and quirk of it."""
+
+import re
+
+import pytest
+
+from tests import manifests
+from tests.builders import identity
+from tests.feature.conftest import HTTP, HTTPS
+
+ONE, TWO = identity(), identity(serial=2)
+CERT = {"certificate": ONE.certificate, "key": ONE.key, "caCertificate": ONE.issuer}
+ALL_KINDS = (
+    manifests.route("plain"), manifests.route("path", path="/a//b"),
+    manifests.route("edge", host="edge.example.com", kind="edge", insecure="Redirect", **CERT),
+    manifests.route("re", host="re.example.com", kind="reencrypt", insecure="Allow",
+                    destinationCACertificate=ONE.issuer),
+    manifests.route("pass", host="pass.example.com", kind="passthrough", insecure="Redirect"),
+)
+NAMES = ("plain", "path", "edge", "re", "pass")
+
+
+def serve(lab, **flags) -> list[str]:
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")), *ALL_KINDS)
+    return lab.converge(**flags)
+
+
+def everything(lab) -> dict[str, set[str]]:
+    kinds = ("ltm/pool", "ltm/policy", "ltm/data-group/internal", "ltm/rule", "ltm/profile/client-ssl",
+             "ltm/profile/server-ssl", "sys/file/ssl-cert", "sys/file/ssl-key")
+    return {kind: {path for path in lab.paths(kind) if re.search(r"/(openshift_|ssl_)[^/]*$", path)} for kind in kinds}
+
+
+@pytest.mark.parametrize("version", [
+    "11.5.4", "11.6.0", "12.0.0", "12.1.2", "13.0.0", "13.1.1", "14.1.2.1", "15.1.5", "16.1.0", "17.1.2.1"])
+def test_every_version(make_lab, version):
+    """All kinds of Route converge, and the second pass writes nothing."""
+    lab = make_lab(tmos_version=version, ssh=True)
+    lab.virtuals()
+    assert serve(lab, **lab.ssh_flags()) == []
+    assert [lab.admitted("shop", name).get("status") for name in NAMES] == ["True"] * len(NAMES)
+    lab.clear()
+    assert lab.converge(**lab.ssh_flags()) == []
+    assert lab.writes() == []
+
+
+@pytest.mark.parametrize("quirk", [
+    "sub-post-404", "profiles-post-404", "absent-sub-200", "nested-policies-reference", "draft-in-root",
+    "filter-excludes-subfolders", "condition-post-upsert", "install-async", "members-need-partition",
+    "top-skip-ignored",
+])
+@pytest.mark.parametrize("partition", ["/Common", "/OpenShift/zone1"])
+def test_every_quirk(make_lab, quirk, partition):
+    """Where real devices are known or feared to differ, the router is right either way."""
+    lab = make_lab(quirks=frozenset({quirk}), partition=partition, ssh=True)
+    lab.virtuals()
+    assert serve(lab, **lab.ssh_flags()) == []
+    lab.apply(manifests.route("edge", host="edge.example.com", path="/new", kind="edge", insecure="Allow",
+                              certificate=TWO.certificate, key=TWO.key))
+    assert lab.converge(**lab.ssh_flags()) == []
+    lab.clear()
+    assert lab.converge(**lab.ssh_flags()) == []
+    assert lab.writes() == []
+
+
+def test_what_is_no_longer_wanted_goes(lab):
+    """Also what went while no router was running; nothing of ours is left but what is always there."""
+    lab.converge()
+    empty = everything(lab)
+    serve(lab)
+    assert everything(lab) != empty
+    for name in NAMES:
+        lab.kube.delete("Route", "shop", name)
+    assert lab.converge() == []
+    assert everything(lab) == empty
+
+
+def test_others_objects_stay(lab):
+    """iRules, policies, profiles, pools and records that are not ours, in their order."""
+    for name in ("log_requests", "add_header"):
+        lab.bigip.put_object("ltm/rule", {
+            "name": name, "partition": "Common", "apiAnonymous": "when CLIENT_ACCEPTED { log local0. hello }"})
+    lab.bigip.put_object("ltm/pool", {"name": "web_pool", "partition": "Common"})
+    lab.bigip.put_object("ltm/pool", {"name": "openshift-admin", "partition": "Common"})
+    lab.change("PATCH", f"ltm/virtual/~Common~{HTTPS}", {
+        "rules": ["/Common/log_requests", "/Common/add_header"], "pool": "/Common/web_pool"})
+    before = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
+    serve(lab)
+    during = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
+    assert during["rules"][:2] == ["/Common/log_requests", "/Common/add_header"]
+    assert during["pool"] == "/Common/web_pool"
+    for name in NAMES:
+        lab.kube.delete("Route", "shop", name)
+    assert lab.converge() == []
+    after = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
+    assert after["rules"] == [*before["rules"], "/Common/openshift_passthrough_irule"]
+    assert _profiles(after) == _profiles(before)
+    assert lab.bigip.get("ltm/pool/~Common~web_pool")
+    assert lab.bigip.get("ltm/pool/~Common~openshift-admin")
+
+
+def _profiles(virtual: dict) -> list[str]:
+    return [item["fullPath"] for item in virtual["profilesReference"]["items"]]
+
+
+def test_a_rule_of_somebody_else_in_our_policy_stays(lab):
+    lab.apply(manifests.route("plain"))
+    lab.converge(f5_policy_model="legacy")
+    rules = "ltm/policy/~Common~openshift_insecure_routes/rules"
+    lab.bigip.put_object(rules, {"name": "maintenance", "ordinal": 1, "actions": [
+        {"name": "0", "forward": True, "reset": True, "request": True}]})
+    lab.apply(manifests.route("other", host="other.com"))
+    assert lab.converge(f5_policy_model="legacy") == []
+    names = [item["name"] for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
+             ["rulesReference"]["items"]]
+    assert set(names) == {"maintenance", "openshift_route_shop_plain", "openshift_route_shop_other", "default_noop"}
+
+
+@pytest.mark.parametrize("drift", [
+    pytest.param(("DELETE", "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_shop_plain"), id="rule"),
+    pytest.param(("PATCH", "ltm/pool/~Common~openshift_shop_web", {"members": []}), id="members"),
+    pytest.param(("PATCH", "ltm/pool/~Common~openshift_shop_web", {"monitor": "/Common/http"}), id="monitor"),
+    pytest.param(("PATCH", "ltm/data-group/internal/~Common~ssl_passthrough_servername_dg", {"records": []}), id="records"),
+    pytest.param(("PATCH", "ltm/rule/~Common~openshift_passthrough_irule",
+                  {"apiAnonymous": "when CLIENT_ACCEPTED { log local0. x }"}), id="iRule"),
+    pytest.param(("PATCH", f"ltm/virtual/~Common~{HTTPS}", {"rules": []}), id="iRules of the virtual server"),
+    pytest.param(("DELETE", f"ltm/virtual/~Common~{HTTP}/policies/~Common~openshift_insecure_routes"), id="policy detached"),
+    pytest.param(("PATCH", "ltm/profile/client-ssl/~Common~openshift_host_edge.example.com-client-ssl-profile",
+                  {"serverName": "evil.example.com"}), id="server name"),
+])
+def test_drift_is_repaired(lab, drift):
+    """What somebody changed by hand is found at the next reading and set right."""
+    flags = {"f5_policy_model": "legacy"}
+    serve(lab, **flags)
+    before = _state(lab)
+    lab.change(*drift)
+    assert _state(lab) != before
+    assert lab.converge(**flags) == []
+    assert _state(lab) == before
+    lab.clear()
+    lab.converge(**flags)
+    assert lab.writes() == []
+
+
+def _state(lab) -> dict:
+    """What is configured, without counters."""
+    found = {}
+    for kind in ("ltm/pool", "ltm/policy", "ltm/data-group/internal", "ltm/rule", "ltm/virtual", "ltm/profile/client-ssl"):
+        for path in lab.paths(kind):
+            found[kind, path] = _plain(lab.bigip.get(f"{kind}/{path.replace('/', '~')}"))
+    return found
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()
+                if k not in ("generation", "selfLink", "lastModified", "lastModifiedTime", "creationTime", "ordinal")}
+    if isinstance(value, list):
+        return sorted((_plain(v) for v in value), key=str) if value and isinstance(value[0], dict) else value
+    return value
+
+
+@pytest.mark.parametrize(("model", "version", "status"), [
+    ("auto", "14.1.2.1", "published"), ("legacy", "14.1.2.1", "legacy"), ("draft", "12.1.0", "published"),
+    ("auto", "12.0.0", None), ("plain", "11.6.0", None),
+])
+def test_policy_models(make_lab, model, version, status):
+    lab = make_lab(tmos_version=version, ssh=True)
+    lab.virtuals()
+    assert serve(lab, f5_policy_model=model, **lab.ssh_flags()) == []
+    assert lab.bigip.get("ltm/policy/~Common~openshift_secure_routes").get("status") == status
+    # Found as it is, it is edited in its own way.
+    lab.apply(manifests.route("more", host="more.example.com"))
+    assert lab.converge(**lab.ssh_flags()) == []
+    assert lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes").get("status") == status
+
+
+def test_several_rules_share_one_publish(lab):
+    router = lab.router()
+    lab.converge(router)
+    lab.clear()
+    lab.apply(*(manifests.route(f"r{n}", host=f"h{n}.example.com") for n in range(5)))
+    lab.settle(router)
+    bodies = [entry.body for entry in lab.bigip.writes() if isinstance(entry.body, dict)]
+    assert len([b for b in bodies if b.get("createDraft")]) <= 2
+    assert [b for b in bodies if b.get("command") == "publish"] != []
+    assert len([b for b in bodies if b.get("command") == "publish"]) == len([b for b in bodies if b.get("createDraft")])
+
+
+def test_a_draft_left_behind_is_dropped(lab):
+    lab.apply(manifests.route("plain"))
+    lab.converge()
+    lab.change("PATCH", "ltm/policy/~Common~openshift_insecure_routes", {"createDraft": True})
+    lab.bigip.put_object("ltm/policy/~Common~Drafts~openshift_insecure_routes/rules", {"name": "stale", "ordinal": 3})
+    lab.apply(manifests.route("other", host="other.com"))
+    assert lab.converge() == []
+    policy = lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
+    assert "stale" not in [item["name"] for item in policy["rulesReference"]["items"]]
+    assert lab.bigip.get("ltm/policy/~Common~Drafts~openshift_insecure_routes") is None
+
+
+def test_a_rule_that_cannot_be_published_costs_only_itself(lab):
+    """The device refuses the draft as a whole; the culprit is found by halves."""
+    lab.converge()
+
+    def refuse(request):
+        if request.method == "POST" and "'openshift_route_shop_r3'" in str(request.body):
+            lab.bigip.inject("refuse", times=1, method="POST", path="/ltm/policy$", status=400, message="010716e2:3: no")
+
+    lab.bigip.on_write = refuse
+    lab.apply(*(manifests.route(f"r{n}", host=f"h{n}.example.com") for n in range(6)))
+    reasons = lab.converge()
+    assert [reason.split(":")[0] for reason in reasons] == ["Route shop/r3"]
+    names = {item["name"] for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
+             ["rulesReference"]["items"]}
+    assert names == {"default_noop", *(f"openshift_route_shop_r{n}" for n in (0, 1, 2, 4, 5))}
+
+
+def test_orphaned_nodes_are_removed(lab):
+    """LTM nodes that our members made and nobody uses; a node of somebody else stays."""
+    lab.bigip.put_object("ltm/node", {"name": "10.9.9.9", "partition": "Common", "address": "10.9.9.9"})
+    lab.bigip.put_object("ltm/pool", {"name": "web_pool", "partition": "Common", "members": ["10.1.1.2:80"]})
+    lab.apply(manifests.route("plain"))
+    router = lab.router()
+    lab.converge(router)
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.3",)))
+    lab.settle(router)
+    lab.converge(router)
+    assert lab.paths("ltm/node") == {
+        "/Common/10.1.1.2", "/Common/10.1.1.3", "/Common/10.9.9.9"}
+
+
+def test_the_configuration_is_saved(lab):
+    """So that it is there after the device restarts, without a router."""
+    lab.apply(manifests.route("plain"))
+    lab.converge()
+    lab.bigip.restart(lose_unsaved=True)
+    assert lab.bigip.get("ltm/pool/~Common~openshift_shop_web")
+
+
+def test_the_configuration_is_not_saved_when_switched_off(lab):
+    lab.apply(manifests.route("plain"))
+    lab.converge(f5_save_config="false")
+    assert [e for e in lab.bigip.log if e.path.endswith("sys/config")] == []
+
+
+@pytest.mark.parametrize("at", range(0, 40, 3))
+def test_a_lost_reply_anywhere(make_lab, at):
+    """The connection breaks after any write, done or not: the next passes converge to the same."""
+    lab = make_lab()
+    lab.virtuals()
+    seen = []
+
+    def count(request):
+        seen.append(request)
+        if len(seen) == at:
+            lab.bigip.inject("drop-reply", times=1)
+
+    lab.bigip.on_write = count
+    assert serve(lab) == []
+    lab.bigip.on_write = None
+    lab.clear()
+    assert lab.converge() == []
+    assert lab.writes() == []
