@@ -131,13 +131,13 @@ class Members(Kind):
         return (*parent, names.full_path(name, f"/{names.partition_of(parent[0])}"))
 
     def shown(self, key: Key) -> str:
-        node, port = _node_and_port(key[-1])
+        node, port = node_and_port(key[-1])
         return f"{key[0]} {node} {port}"
 
     def references(self, item: Item) -> Iterable[Ref]:
         _, monitors = parse_monitor(item.fields.get("monitor"))
         return [
-            ("node", _node_and_port(item.name)[0]),
+            ("node", node_and_port(item.name)[0]),
             *(("monitor", path) for path in monitors if path != "default"),
         ]
 
@@ -152,7 +152,7 @@ class Members(Kind):
         super().check_new(store, key, body)
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
-        node, port = _node_and_port(key[-1])
+        node, port = node_and_port(key[-1])
         addresses.port_number(port)
         if old is not None:
             address = old.fields["address"]
@@ -211,7 +211,7 @@ def refuse_duplicate(store: Store, refusal: refusals.Refusal) -> None:
     raise refusal
 
 
-def _node_and_port(name: str) -> tuple[str, str]:
+def node_and_port(name: str) -> tuple[str, str]:
     """(full path of the node, port) of a member's full path."""
     folder, _, last = name.rpartition("/")
     try:

@@ -8,7 +8,18 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mocks.bigip import attachments, catalog, faults, names, quirks, refusals, rendering, replies, versions
+from mocks.bigip import (
+    attachments,
+    catalog,
+    faults,
+    files,
+    names,
+    quirks,
+    refusals,
+    rendering,
+    replies,
+    versions,
+)
 from mocks.bigip.certificate import ServerCertificate
 from mocks.bigip.endpoints import Endpoints
 from mocks.bigip.faults import Faults
@@ -87,7 +98,6 @@ class FakeBigIP:
             self._ssh_server = SSHServer(
                 self.store.disk, username=self.username, password=self.password, port=self._ssh_port
             )
-            self._ssh_server.start()
 
     def stop(self) -> None:
         """Stop listening: connections are refused until start."""
@@ -250,6 +260,13 @@ class FakeBigIP:
         }
         return self.put_object("ltm/virtual", body)
 
+    def install(self, path: str, data: bytes) -> None:
+        """Create or replace a certificate file (.crt) or key file (.key). Raises: Refusal: not parseable."""
+        kind = self.store.kinds[files.KEY if path.endswith(".key") else files.CERT]
+        with self.store.lock, self.store.atomic():
+            kind.check_folder(self.store, (path,))
+            kind.store_content(self.store, (path,), data, {})
+
     def add_user(self, name: str, password: str, role: str = "admin") -> None:
         """A user; role: admin, manager, operator, guest, ..."""
         with self.store.lock:
@@ -259,6 +276,11 @@ class FakeBigIP:
         """Every token that is alive has expired."""
         with self.store.lock:
             self.tokens.expire()
+
+    def set_ready(self, ready: bool) -> None:
+        """What sys/ready and sys/mcp-state tell from now on; requests are served all the same."""
+        with self.store.lock:
+            self.store.ready = ready
 
     def items(self, kind: str) -> list[Item]:
         """Every stored item of a kind."""

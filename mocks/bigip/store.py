@@ -75,6 +75,8 @@ class Store:
         self.disk: dict[str, DiskFile] = {}
         self.pending: list[list] = []
         """Installs that are not visible yet: [reads left, callable that makes them so]."""
+        self.ready = True
+        """What sys/ready and sys/mcp-state tell; nothing else depends on it."""
         self.generation = 1
         self.counters: dict[str, int] = {}
         self._tables: dict[str, dict[Key, Item]] = {}

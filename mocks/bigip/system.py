@@ -57,14 +57,21 @@ def version(store: Store, request: Request) -> Answer:
 def ready(store: Store, request: Request) -> Answer:
     if store.version < versions.SYS_READY:
         raise refusals.rest("Found unexpected URI tmapi_mapper/sys/ready.")
-    return _stats(store, "sys/ready", {"configReady": "yes", "licenseReady": "yes", "provisionReady": "yes"})
+    config_ready = "yes" if store.ready else "no"
+    return _stats(
+        store, "sys/ready", {"configReady": config_ready, "licenseReady": "yes", "provisionReady": "yes"}
+    )
 
 
 def mcp_state(store: Store, request: Request) -> Answer:
     return _stats(
         store,
         "sys/mcp-state",
-        {"endPlatformIdReceived": "true", "lastLoad": "full-config-load-succeed", "phase": "running"},
+        {
+            "endPlatformIdReceived": "true",
+            "lastLoad": "full-config-load-succeed",
+            "phase": "running" if store.ready else "platform",
+        },
     )
 
 
