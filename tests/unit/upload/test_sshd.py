@@ -39,11 +39,11 @@ def test_scp(server, run, tmp_path, data):
     source = tmp_path / "a"
     source.write_bytes(data)
     source.chmod(0o640)
-    for options, mode in (((), 0o640), (("-p",), 0o600), ((), 0o600)):
+    for options, mode, next_mode in (((), 0o640, 0o600), (("-p",), 0o600, 0o644), ((), 0o600, 0)):
         ended = run("scp", *options, source, "127.0.0.1:/var/tmp/b")
         assert (ended.returncode, ended.stderr) == (0, "")
         assert server.disk == {"/var/tmp/b": DiskFile(data, mode)}
-        source.chmod(0o600)
+        source.chmod(next_mode)
     assert server.log[0] == "scp -t /var/tmp/b"
 
 

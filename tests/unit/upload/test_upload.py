@@ -4,10 +4,12 @@ import dataclasses
 import hashlib
 import logging
 import socket
+import threading
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
+import paramiko
 import pytest
 
 from f5router.errors import HostKeyRefused, UploadAuthFailed, UploadError
@@ -333,6 +335,7 @@ def test_put_is_repeated_once_only(server, uploader):
     with pytest.raises(UploadError, match=rf"\[127\.0\.0\.1\]:{server.port} broke"):
         uploader().put(PATH, DATA)
     assert server.connections == 2
+    assert server.disk == {PATH: DiskFile(DATA[:len(DATA) // 2], 0o600)}
 
 
 def test_connection_lost_between_files(server, uploader):
@@ -392,6 +395,33 @@ def test_hung_server(server, uploader, fault, command):
     assert server.connections == 1
     ours.put(PATH, DATA)
     assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+
+
+@pytest.mark.parametrize(("fault", "changes"), [
+    pytest.param("refuse-auth", {}, id="login refused"),
+    pytest.param("rm-fails", {"host_key_fingerprint": None}, id="host key refused"),
+    pytest.param("banner-delay", {"connect_timeout_s": LIMIT_S}, id="no banner"),
+    pytest.param("hang", {"io_timeout_s": LIMIT_S}, id="hung command"),
+    pytest.param("disk-full", {}, id="file refused, then closed"),
+])
+def test_failure_leaves_no_connection(server, uploader, fault, changes):
+    """Every pass of the controller may fail; sockets and threads must not add up."""
+    server.inject(fault)
+    ours = uploader(**changes)
+    with pytest.raises(UploadError):
+        ours.put(PATH, DATA)
+    ours.close()
+    for thread in threading.enumerate():  # ours, and the server's other end
+        if isinstance(thread, paramiko.Transport):
+            thread.join(timeout=SOON_S)
+            assert not thread.is_alive()
+
+
+def test_small_packets_are_sent_at_once(uploader):
+    """With Nagle's algorithm a file takes 190 ms instead of 3 ms on a loopback."""
+    ours = uploader()
+    ours.put(PATH, DATA)
+    assert ours._transport.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_device_that_is_down(uploader):
