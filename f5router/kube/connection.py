@@ -60,7 +60,7 @@ class KubeSettings:
     master: str | None = None
     """URL that replaces the server of the configuration (KUBERNETES_MASTER)."""
     namespace: str | None = None
-    """Namespace to which the router is limited; None for all."""
+    """Namespace to which a Cluster is limited; None for all."""
     connect_timeout_s: float = 10
     read_timeout_s: float = 60
     """Longest silence in a reply; a watch sets its own."""
@@ -131,6 +131,11 @@ class Connection:
     def server(self) -> str:
         """URL of the API server, for log messages."""
         return self._base
+
+    @property
+    def namespace(self) -> str | None:
+        """Namespace of the settings."""
+        return self._settings.namespace
 
     def request(self, method: str, path: str, *, query: dict | None = None, body: object = None,
                 content_type: str = "application/json", stream: bool = False,

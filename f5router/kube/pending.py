@@ -96,9 +96,8 @@ class Pending:
     def _push(self, job: Job, delay_s: float) -> None:
         number = next(self._number)
         self._waiting[job.key] = (number, job)
-        if job.key not in self._taken:  # else done() will push it
-            heapq.heappush(self._heap, (self._clock() + delay_s, number, job.key))
-            self._changed.notify_all()
+        heapq.heappush(self._heap, (self._clock() + delay_s, number, job.key))
+        self._changed.notify_all()
 
     def _until_due(self) -> float | None:
         """Seconds until the first item is due; None without items."""
@@ -106,5 +105,5 @@ class Pending:
             due, number, key = self._heap[0]
             if key not in self._taken and self._waiting.get(key, (None,))[0] == number:
                 return max(due, self._not_before) - self._clock()
-            heapq.heappop(self._heap)  # replaced by a newer one
+            heapq.heappop(self._heap)  # replaced by a newer one, or pushed again by done()
         return None

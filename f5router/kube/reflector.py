@@ -22,7 +22,7 @@ from f5router.kube.store import Store, Value
 log = logging.getLogger(__name__)
 
 TRIES_WITH_VERSION = 3
-"""Failed watches in a row before the next list. A cluster restored from a backup knows nothing of
+"""Failures, since a watch was last accepted, before the next list. A cluster restored from a backup knows nothing of
 the resourceVersion and may say so only by a time-out."""
 
 HEALTHY_S = 5.0
@@ -98,6 +98,9 @@ class Reflector:
         self._version = ""
         self._list_at = 0.0
         self._failures = 0
+        """In a row; each makes the next wait longer."""
+        self._not_accepted = 0
+        """Since a watch was accepted."""
         self._source_is_chosen = source.fallback is None
 
     def run(self) -> None:
@@ -129,7 +132,8 @@ class Reflector:
         if self._stopped.is_set():
             return
         self._failures += 1
-        if not isinstance(exc, KubeUnreachable) or self._failures >= TRIES_WITH_VERSION:
+        self._not_accepted += 1
+        if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
             self._version = ""
         if isinstance(exc, (KubeForbidden, KindNotServed)):
             self._on_problem(self._explained(exc))
@@ -207,7 +211,7 @@ class Reflector:
             "GET", self._source.path(self._namespace), stream=True, timeout_s=whole_s + self._timing.grace_s,
             query={"watch": "true", "resourceVersion": self._version, "allowWatchBookmarks": "true",
                    "timeoutSeconds": str(whole_s)})
-        self._stream = stream
+        self._stream, self._not_accepted = stream, 0
         if self._stopped.is_set():  # stop() may have missed it
             stream.close()
         self._on_problem("")

@@ -32,7 +32,7 @@ class Cluster:
 
         on_change: called from the threads of the watchers once synced() and after each stored
             change from then on. It must be quick.
-        namespace: the only one that is watched; None for all. Nodes have none.
+        namespace: the only one that is watched, None for that of the connection, which may be all.
         use_endpoints: read Endpoints although EndpointSlices may be served.
         sleep: None for one that stop() cuts short.
         """
@@ -46,6 +46,7 @@ class Cluster:
             sources.append(NODES)
         self._waiting = set(sources)
         self._problems: dict[Source, str] = {}
+        namespace = namespace or connection.namespace
         timing = Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
         self._reflectors = [
             self._reflector(connection, source, namespace, timing, clock, sleep or self._stopped.wait)

@@ -1,6 +1,7 @@
 """connection.py and replies.py: settings, credentials, replies and streams over HTTPS."""
 
 import base64
+import io
 import json
 import logging
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from kubernetes.config import incluster_config
+from urllib3 import HTTPResponse
 
 from f5router.errors import (
     ConfigError,
@@ -22,7 +24,7 @@ from f5router.errors import (
     KubeRefused,
     KubeUnreachable,
 )
-from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.connection import KubeSettings, LineStream, connect
 from f5router.kube.replies import error_for, error_in_stream
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import LIMIT_S, watching
@@ -320,8 +322,10 @@ def test_wrong_token(connection, kube, caplog):
 
 def test_slow_reply(connection, kube):
     kube.inject("delay", seconds=5)
+    started = time.monotonic()
     with pytest.raises(KubeUnreachable, match="Read timed out"):
         connection.request("GET", ROUTES, timeout_s=0.1)
+    assert time.monotonic() - started < 1
 
 
 def test_write(connection, kube):
@@ -366,6 +370,22 @@ def test_broken_stream(connection, kube, fault, options):
     kube.apply(objects.route("a"))
     with pytest.raises(KubeUnreachable, match=f"GET {ROUTES}: "):
         list(found)
+
+
+@pytest.mark.parametrize(("body", "values"), [
+    pytest.param(b'{"a": 1}\n\n{"b": 2}', [{"a": 1}, {"b": 2}], id="no line break at the end"),
+    pytest.param(b"", [], id="empty"),
+])
+def test_end_of_stream(body, values):
+    """A proxy that speaks HTTP/1.0 ends a reply by closing the connection, not by a last chunk."""
+    assert list(LineStream(HTTPResponse(io.BytesIO(body), preload_content=False), "GET /")) == values
+
+
+def test_stream_cut_without_notice():
+    found = iter(LineStream(HTTPResponse(io.BytesIO(b'{"a": 1}\n{"b"'), preload_content=False), "GET /"))
+    assert next(found) == {"a": 1}
+    with pytest.raises(KubeUnreachable, match="JSONDecodeError"):
+        next(found)
 
 
 def test_refused_stream(connection, kube):

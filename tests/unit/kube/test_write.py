@@ -53,8 +53,8 @@ def write(kube, connection):
         writers.append(StatusWriter(connection, cluster, **options))
 
         def submit(name="a", verdict=YES, host=HOST, uid=None):
-            known = cluster.route(Key("shop", name))
-            writers[-1].submit(Key("shop", name), uid or known.uid, verdict, host)
+            key = Key("shop", name)
+            writers[-1].submit(key, uid or cluster.route(key).uid, verdict, host)
 
         return SimpleNamespace(writer=writers[-1], cluster=cluster, submit=submit,
                                flush=writers[-1].flush)
@@ -101,7 +101,7 @@ def test_refused(kube, write):
         "False", NO.reason, NO.message)
 
 
-def test_nothing_to_write(kube, write):
+def test_nothing_to_write(kube, write, caplog):
     """What is said already costs no request, and neither does a Route that is gone or another one."""
     kube.apply(objects.route("a"))
     status = write()
@@ -113,6 +113,7 @@ def test_nothing_to_write(kube, write):
     status.submit("unknown", uid="x")
     assert status.flush(LIMIT_S)
     assert kube.log == []
+    assert caplog.records == []
 
 
 def test_disabled(kube, write):
@@ -171,7 +172,7 @@ def test_conflict_until_the_watch_catches_up(kube, write):
     pytest.param(("404", {"message": "not here", "text": '{"details": {"name": "a"}}'}), id="404"),
     pytest.param(None, id="deleted"),
 ])
-def test_deleted_route(kube, write, gone):
+def test_deleted_route(kube, write, gone, caplog):
     """There is nothing to write, and nothing to say."""
     kube.apply(objects.route("a"))
     status = write()
@@ -182,6 +183,7 @@ def test_deleted_route(kube, write, gone):
     status.submit()
     assert status.flush(LIMIT_S)
     assert writes(kube) == [("PATCH", 404)]
+    assert caplog.records == []
 
 
 def test_recreated_route(kube, write):
