@@ -1,0 +1,51 @@
+"""iRules of the router: Tcl texts with the folder of their data-groups filled in.
+
+The texts run in TMM's Tcl 8.4, and as they are in a stock tclsh, where the tests run them: none of
+TMM's word operators, no procedures, ASCII only (TMOS refuses `\\u` escapes in a rule's text). TMOS
+strips white space around a text; so do we, so that the text read back equals the text wanted.
+Source: bigip-rest.md B5.
+
+Variables of an iRule belong to the client's connection and are shared by all iRules on the virtual
+server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
+"""
+
+import re
+from importlib import resources
+
+# Plain text to Tcl, also between quotes, and legal in the name of a folder.
+_FOLDER = re.compile(r"(/[A-Za-z0-9_.-]+)+")
+
+
+def passthrough_irule(folder: str) -> str:
+    """Text of openshift_passthrough_irule, for the HTTPS virtual server.
+
+    A connection whose SNI is a record's name in ssl_passthrough_servername_dg goes to the pool that
+    is the record's data, with TLS untouched. Every other connection stays exactly as it was found.
+
+    While it waits for a ClientHello the server side is not connected: not for virtual servers of
+    protocols in which the server speaks first. A silent client is left to the idle timeout.
+
+    Args: folder: full path of the folder that holds the data-group, such as /Common.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_passthrough_irule.tcl", folder)
+
+
+def reencrypt_irule(folder: str) -> str:
+    """Text of openshift_reencrypt_irule, for virtual servers that carry a server SSL profile.
+
+    Records of ssl_reencrypt_serverssl_dg: a pool's full path with the full path of its server SSL
+    profile; a virtual server's full path with "plain" when the server SSL profile it carries is
+    ours, only there to make TLS possible. Pools of ours without a record get clear text.
+
+    Args: folder: full path of the folder that holds the data-group and our pools.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_reencrypt_irule.tcl", folder)
+
+
+def _text(name: str, folder: str) -> str:
+    if not _FOLDER.fullmatch(folder):
+        raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
+    text = resources.files(__name__).joinpath(name).read_text(encoding="ascii")
+    return text.replace("@FOLDER@", folder).strip()
