@@ -37,7 +37,7 @@ def get(store: Store, call: Call) -> Record:
 def list_page(store: Store, call: Call) -> Page:
     """Raises: ApiError: 400 malformed, 410 snapshot forgotten, 504 resourceVersion not reached."""
     chosen = selection(call.kind, call.namespace, "", call.query)
-    limit = _number(call.query.get("limit"), "limit")
+    limit = parse_number(call.query.get("limit"), "limit")
     token = call.query.get("continue", "")
     if token:
         if call.query.get("resourceVersion") not in (None, "", "0"):
@@ -95,10 +95,11 @@ def parse_revision(text: str | None) -> int | None:
 
     Raises: ApiError: 400.
     """
-    return _number(text, "resourceVersion") if text else None
+    return parse_number(text, "resourceVersion") if text else None
 
 
-def _number(text: str | None, name: str) -> int:
+def parse_number(text: str | None, name: str) -> int:
+    """A number of the query, 0 if absent. Raises: ApiError: 400."""
     if not text:
         return 0
     if not text.isdecimal():

@@ -70,8 +70,7 @@ class Server:
         with self._store.lock:
             found = [watch for watch, path in self.watches.items() if fault.meets("GET", "watch", path)]
             for watch in found:
-                watch.faults.append(fault)
-                watch.tell()
+                watch.fail(fault)
         return len(found)
 
     async def _listen(self, host: str, port: int) -> int:
@@ -152,7 +151,7 @@ class Server:
             if fault.kind == "delay":
                 await asyncio.sleep(fault.options["seconds"])
                 continue
-            if fault.options.get("applied") and call:
+            if fault.options.get("applied") and call and call.verb != "watch":
                 self._answer(call)
             if fault.kind == "drop":
                 return DROPPED
@@ -167,24 +166,28 @@ class Server:
             await response.prepare(request)
             self._register(request, watch)
             await watch.send(response.write, self._bookmark_s)
+            self._forget(watch)  # before the client can know that it is over
             await response.write_eof()
         except Cut:
             request.transport.close()
         except ConnectionError:
             log.debug("watch client left: path=%s", request.path)
         finally:
-            with self._store.lock:
-                watch.end()
-                self.watches.pop(watch, None)
-                self._store.changed.notify_all()
+            self._forget(watch)
         return response
 
     def _register(self, request: web.Request, watch: Watch) -> None:
         with self._store.lock:
             self.watches[watch] = request.path
             if fault := self.faults.for_watch(request.method, request.path):
-                watch.faults.append(fault)
+                watch.fail(fault)
             self._note(request, 200)
+
+    def _forget(self, watch: Watch) -> None:
+        with self._store.lock:
+            watch.end()
+            self.watches.pop(watch, None)
+            self._store.changed.notify_all()
 
     def _note(self, request: web.Request, status: int) -> None:
         with self._store.lock:

@@ -18,8 +18,12 @@ Key = tuple[str, str]
 """(namespace, name); the namespace is empty for a cluster-scoped kind."""
 
 
+_encoder = json.JSONEncoder(separators=(",", ":"))
+
+
 def dumps(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    """Compact JSON."""
+    return _encoder.encode(value).encode()
 
 
 class Record:
@@ -95,7 +99,8 @@ class Subscription:
 
     def __init__(self, kind: Kind, wake: Callable[[], None]):
         self.kind = kind
-        self.pending: deque[Change] = deque()
+        self.pending: deque[object] = deque()
+        """Changes, oldest first; the watch may put faults between them."""
         self.wake = wake
 
 

@@ -6,13 +6,12 @@ back; an object that enters or leaves the selection is ADDED or DELETED.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 
 from . import errors
 from .calls import Call, is_true
 from .faults import Fault, error_line
-from .reading import parse_revision
+from .reading import parse_number, parse_revision
 from .selectors import Selection, selection
 from .store import Change, Record, Store, dumps
 from .views import View
@@ -41,7 +40,6 @@ class Watch:
 
     def __init__(self, store: Store, call: Call, view: View, loop: asyncio.AbstractEventLoop):
         self.call = call
-        self.faults: deque[Fault] = deque()
         self._store = store
         self._view = view
         self._loop = loop
@@ -49,8 +47,8 @@ class Watch:
         self._told = False
         self._silent = False
         self._initial: list[bytes] = []
-        self._revision = 0
-        """Changes up to this one are sent."""
+        self._since = self._revision = 0
+        """The change it starts behind, and the last one it has sent or passed over."""
         self._open()
 
     def _open(self) -> None:
@@ -58,7 +56,7 @@ class Watch:
         query, store = self.call.query, self._store
         self._chosen: Selection = selection(self.call.kind, self.call.namespace, self.call.name, query)
         since = parse_revision(query.get("resourceVersion"))
-        self._timeout_s = int(query.get("timeoutSeconds") or DEFAULT_TIMEOUT_S)
+        self._timeout_s = parse_number(query.get("timeoutSeconds"), "timeoutSeconds") or DEFAULT_TIMEOUT_S
         self._bookmarks = "allowWatchBookmarks" in query and is_true(query["allowWatchBookmarks"])
         initial = not since
         if "sendInitialEvents" in query:
@@ -67,7 +65,7 @@ class Watch:
                 raise errors.ApiError(422, "Invalid", _SEND_INITIAL_EVENTS)
         elif since and since < store.compacted:
             raise errors.too_old(since, store.compacted)
-        self._revision = store.revision if initial or not since else since
+        self._since = self._revision = store.revision if initial or not since else since
         if initial:
             taken = (record for record in store.records(self.call.kind) if self._chosen.takes(record))
             self._initial = [self._line("ADDED", record) for record in taken]
@@ -80,6 +78,11 @@ class Watch:
         if not self._told:
             self._told = True
             self._loop.call_soon_threadsafe(self._news.set)
+
+    def fail(self, fault: Fault) -> None:
+        """Act out a stream fault behind the changes so far and before any later one."""
+        self._subscription.pending.append(fault)
+        self.tell()
 
     def end(self) -> None:
         self._store.unsubscribe(self._subscription)
@@ -114,19 +117,25 @@ class Watch:
             pass
 
     def _take(self) -> tuple[list[bytes], Fault | None]:
+        """Lines to send, up to the next fault."""
+        lines, fault, pending = [], None, self._subscription.pending
         with self._store.lock:
-            self._news.clear()
-            self._told = False
-            pending = self._subscription.pending
-            lines = [line for change in pending if (line := self._change(change))]
-            pending.clear()
-            self._revision = max(self._revision, self._store.revision)
-            return lines, self.faults.popleft() if self.faults else None
+            while pending and not fault:
+                item = pending.popleft()
+                if isinstance(item, Fault):
+                    fault = item
+                elif line := self._change(item):
+                    lines.append(line)
+            if not pending:
+                self._news.clear()
+                self._told = False
+                self._revision = max(self._revision, self._store.revision)
+        return lines, fault
 
     def _change(self, change: Change) -> bytes | None:
         before, after = self._chosen.takes(change.before), self._chosen.takes(change.after)
-        if not before and not after:
-            return None
+        if change.revision <= self._since or (not before and not after):
+            return None  # since may be ahead of the store
         name = ("MODIFIED" if before else "ADDED") if after else "DELETED"
         line = change.lines.get((name, self._view.key))
         if line is None:

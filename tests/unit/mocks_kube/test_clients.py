@@ -194,19 +194,9 @@ class TestKubectl:
             finally:
                 process.kill()
 
-    def test_server_dry_run(self, cluster, kubectl):
-        text = yaml.safe_dump(route("dry"))
-        kubectl("apply", "--dry-run=server", "-f", "-", input=text, check=True)
-        assert cluster.get("Route", "shop", "dry") is None
-
     def test_server_side_apply(self, cluster, kubectl):
         kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump(route("ssa")), check=True)
         assert cluster.get("Route", "shop", "ssa")
-
-    def test_can_i(self, cluster, kubectl):
-        cluster.forbid("routes", verbs=("delete",))
-        assert kubectl("auth", "can-i", "list", "routes").stdout.strip() == "yes"
-        assert kubectl("auth", "can-i", "delete", "routes").stdout.strip() == "no"
 
 
 def read_line(process: subprocess.Popen, timeout_s: float = 30) -> str:

@@ -86,6 +86,15 @@ def test_history_is_bounded():
         assert [event["type"] for event in http.watch(ROUTES, resourceVersion=before)] == ["ERROR"]
 
 
+def test_start_ahead(kube, http):
+    """A watch from a resourceVersion the server has not reached skips what is not behind it."""
+    newest = int(http.get(ROUTES).json()["metadata"]["resourceVersion"])
+    kube.apply(route("a"))  # with its namespace: 2 changes
+    stream = http.watch(ROUTES, resourceVersion=newest + 3)
+    kube.apply([route("b"), route("c")])
+    assert stream.next() == ("ADDED", "c")
+
+
 def test_selection_is_entered_and_left(kube, http):
     """An object that begins to match is ADDED, one that no longer does is DELETED as it was before."""
     stream = http.watch(ROUTES, labelSelector="tier=front")
@@ -160,8 +169,9 @@ def test_send_initial_events(kube, http):
     assert http.get(ROUTES, watch="1", sendInitialEvents="true").status_code == 422
 
 
-def test_bad_revision(http):
-    assert http.get(ROUTES, watch="1", resourceVersion="abc").status_code == 400
+@pytest.mark.parametrize("query", [{"resourceVersion": "abc"}, {"timeoutSeconds": "-1"}])
+def test_bad_number(http, query):
+    assert http.get(ROUTES, watch="1", **query).status_code == 400
 
 
 def test_ends_when_client_leaves(kube, http):
