@@ -1,0 +1,171 @@
+"""The running router: events in, writes out, until told to stop."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from f5router import controller
+from tests import manifests
+from tests.builders import identity
+
+ONE = identity()
+
+
+class Running:
+    """A router in a thread of its own."""
+
+    def __init__(self, lab, **flags):
+        self.lab = lab
+        self._stop = threading.Event()
+        self._written = threading.Condition()
+        lab.bigip.on_write = self._wake
+        self.router = lab.router(**flags)
+        self.thread = threading.Thread(target=self.router.run, args=(self._stop,))
+        self.thread.start()
+
+    def _wake(self, _request) -> None:
+        with self._written:
+            self._written.notify_all()
+
+    def wait(self, condition, timeout_s: float = 15.0) -> None:
+        """Wait until something holds; looks after every write and now and then."""
+        deadline = time.monotonic() + timeout_s
+        with self._written:
+            while not condition():
+                assert time.monotonic() < deadline, "not in time"
+                self._written.wait(0.05)
+
+    def stop(self) -> None:
+        self._stop.set()
+        self.router._events.wake()
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+        self.lab.bigip.on_write = None
+
+
+@pytest.fixture
+def running(lab):
+    made: list[Running] = []
+
+    def start(**flags):
+        made.append(Running(lab, **flags))
+        return made[0]
+
+    yield start
+    for one in made:
+        one.stop()
+
+
+def pool(lab) -> set[str]:
+    found = lab.bigip.get("ltm/pool/~Common~openshift_shop_web")
+    return {item["name"] for item in found["membersReference"].get("items", [])} if found else set()
+
+
+def admitted(lab, name: str) -> str:
+    return lab.admitted("shop", name).get("status", "")
+
+
+def test_events_become_writes(lab, running):
+    router = running()
+    lab.apply(manifests.route("a"))
+    router.wait(lambda: admitted(lab, "a") == "True")
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
+    lab.kube.delete("Route", "shop", "a")
+    router.wait(lambda: not pool(lab))
+    # Nothing is left to do: the next router finds everything in step.
+    router.stop()
+    lab.clear()
+    assert lab.converge() == []
+    assert lab.writes() == []
+
+
+def test_nothing_is_deleted_before_every_list_is_complete(lab, running):
+    """A partial view would take every Route off the BIG-IP."""
+    lab.apply(manifests.route("a"))
+    lab.converge()
+    lab.clear()
+    lab.kube.inject("503", times=6, path="endpointslices")
+    router = running()
+    lab.apply(manifests.route("b", host="b.com"))
+    router.wait(lambda: admitted(lab, "b") == "True")
+    assert not [path for method, path in lab.writes() if method == "DELETE"]
+    assert pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"}
+
+
+def test_the_device_restarts_half_way(lab, running):
+    """Replies lost, then a starting device: the router recovers by itself, and statuses follow."""
+    router = running(f5_timeout="1")
+    lab.bigip.inject("drop-reply", times=2, method="POST")
+    lab.bigip.inject("503-html", times=3)
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="edge",
+                                                    certificate=ONE.certificate, key=ONE.key))
+    router.wait(lambda: admitted(lab, "a") == admitted(lab, "b") == "True", timeout_s=30)
+
+
+def test_the_cluster_goes_away_and_comes_back(lab, running):
+    """What is programmed stays; what was deleted meanwhile is found."""
+    router = running()
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com"))
+    router.wait(lambda: admitted(lab, "b") == "True")
+    lab.kube.stop()
+    lab.clear()
+    lab.kube.delete("Route", "shop", "a")
+    lab.kube.compact()
+    lab.kube.start()
+    rules = "ltm/policy/~Common~openshift_insecure_routes"
+    router.wait(lambda: "openshift_route_shop_a" not in json.dumps(lab.bigip.get(rules)), timeout_s=30)
+    assert "openshift_route_shop_b" in json.dumps(lab.bigip.get(rules))
+
+
+def test_a_token_that_expires_is_no_event(lab, running):
+    router = running()
+    lab.apply(manifests.route("a"))
+    router.wait(lambda: admitted(lab, "a") == "True")
+    lab.bigip.expire_tokens()
+    lab.apply(manifests.route("b", host="b.com"))
+    router.wait(lambda: admitted(lab, "b") == "True")
+
+
+def test_drift_is_found_on_the_period(lab, running):
+    router = running(f5_resync_interval="1s")
+    lab.apply(manifests.route("a"))
+    router.wait(lambda: admitted(lab, "a") == "True")
+    lab.change("PATCH", "ltm/pool/~Common~openshift_shop_web", {"members": []})
+    router.wait(lambda: pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"})
+
+
+@pytest.mark.parametrize(("first", "last", "expected"), [(0.0, 0.0, 0.1), (0.0, 1.95, 2.0), (1.0, 1.05, 1.15)])
+def test_wake_at(first, last, expected):
+    assert controller.wake_at(first, last, hold_off_s=0.1, limit_s=2.0) == pytest.approx(expected)
+
+
+def test_wake_at_refuses_a_limit_below_the_hold_off():
+    with pytest.raises(ValueError, match="limit_s"):
+        controller.wake_at(0.0, 0.0, hold_off_s=2.0, limit_s=1.0)
+
+
+def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="edge",
+                                                    certificate=ONE.certificate, key=ONE.key))
+    assert controller.plan(lab.config(), output="json") == 0
+    text = capsys.readouterr().out
+    changes = json.loads(text)
+    assert {change["change"] for change in changes} == {"create"}
+    assert "PRIVATE KEY" not in text
+    assert lab.writes() == []
+    lab.converge()
+    made = {path for kind in ("ltm/pool", "sys/file/ssl-key", "ltm/rule") for path in lab.paths(kind)}
+    assert {c["path"] for c in changes if c["kind"] in ("ltm/pool", "sys/file/ssl-key")} <= made
+    assert controller.plan(lab.config(), output="table") == 0
+    assert "Nothing to do" in capsys.readouterr().out
+
+
+def test_plan_of_a_partition_that_does_not_exist(make_lab, capsys):
+    lab = make_lab(partition="/New/zone")
+    lab.apply(manifests.route("a"))
+    assert controller.plan(lab.config(), output="table") == 0
+    assert "/New/zone/openshift_shop_web" in capsys.readouterr().out
+    assert lab.writes() == []

@@ -1,0 +1,257 @@
+"""Where requests go, at the end and after every single write in between."""
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from f5router import controller, desired
+from f5router.cluster import Delta, EndpointSlice, Key, Route
+from f5router.incremental import Engine
+from f5router.reconcile import Reconciler
+from mocks.bigip.traffic import Request, decide
+from tests import strategies
+from tests.builders import endpoints, identity, route
+
+VIRTUALS = {False: "/Common/ose-vserver", True: "/Common/https-ose-vserver"}
+ONE, TWO, CA = identity(serial=1), identity(serial=2), identity().issuer
+PODS = endpoints("10.1.1.1"), endpoints("10.1.9.1", service="api", name="api-1")
+
+
+@dataclass
+class Direct:
+    """Engine and device without a Kubernetes API: events are Deltas."""
+
+    lab: object
+    reconciler: Reconciler
+    seen: list = field(default_factory=list)
+
+    def change(self, *objects, gone=()) -> None:
+        """Events, then one pass as the running router makes it."""
+        kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}}
+        for obj in objects:
+            kinds[type(obj)][obj.key] = obj
+        for obj in gone:
+            kinds[type(obj)][obj.key] = None
+        self.reconciler.apply(Delta(routes=kinds[Route], slices=kinds[EndpointSlice]))
+        full = self.reconciler.needs_observation()
+        if full:
+            self.reconciler.device.observe()
+        self.reconciler.run(full=full)
+
+    def ask(self, host: str, path: str = "/", *, tls: bool = False, sni: str | None = None):
+        """What the BIG-IP would do with a request now."""
+        request = Request(host, path, sni=(sni or host) if tls else None, tls=tls)
+        return decide(self.lab.bigip.store, VIRTUALS[tls], request)
+
+    def watch(self, *probes) -> list:
+        """From now on, the decision on each probe after every write."""
+        self.seen.clear()
+        self.lab.bigip.on_write = lambda _: self.seen.append([self.ask(**probe) for probe in probes])
+        return self.seen
+
+
+@pytest.fixture
+def direct(lab):
+    with ExitStack() as stack:
+        config = lab.config()
+        device = controller.build_device(config, stack)
+        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
+        made = Direct(lab, reconciler)
+        made.change(*PODS)
+        yield made
+        lab.bigip.on_write = None
+
+
+FORMS = ("www.example.com", "WWW.Example.COM", "www.example.com.", "www.example.com:80", "www.example.com.:8080")
+
+
+@pytest.mark.parametrize("host", FORMS)
+def test_host_in_every_form(direct, host):
+    direct.change(route("a"))
+    assert direct.ask(host).pool == "/Common/openshift_shop_web"
+
+
+@pytest.mark.parametrize("host", FORMS[:4])
+def test_host_where_the_device_keeps_the_port(make_lab, host):
+    """bigip-rest.md B12.5: right under either behaviour, for the port of the virtual server."""
+    lab = make_lab(quirks=frozenset({"host-keeps-port"}))
+    lab.virtuals()
+    with ExitStack() as stack:
+        config = lab.config()
+        device = controller.build_device(config, stack)
+        one = Direct(lab, Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic))
+        one.change(route("a"), *PODS)
+        assert one.ask(host).pool == "/Common/openshift_shop_web"
+
+
+@pytest.mark.parametrize(("path", "service"), [
+    ("/", "root"), ("/x", "root"), ("/a", "a"), ("/a/", "slash"), ("/a/c", "slash"), ("/ab", "root"), ("/A", "root"),
+    ("/a/b", "b"), ("/a/b/c", "b"), ("/a/bc", "slash"), ("/odd//x", "odd"), ("/odd//x/y", "odd"), ("/odd//xy", "root"),
+    ("/%61", "root"), ("/q\"{$x}", "quote"), ("/q\"{$x}/y", "quote"),
+])
+def test_longest_path_wins(direct, path, service):
+    """Whatever the age of the Routes."""
+    paths = {"a": "/a", "root": "", "slash": "/a/", "b": "/a/b", "odd": "/odd//x", "quote": '/q"{$x}'}
+    for age, (name, spec) in enumerate(paths.items()):
+        direct.change(route(name, path=spec, service=name, age=age),
+                      endpoints("10.1.1.1", service=name, name=name))
+    assert direct.ask("www.example.com", path).pool == f"/Common/openshift_shop_{service}"
+
+
+@pytest.mark.parametrize(("kind", "insecure", "plain", "secure"), [
+    ("", "", "pool", "none"),
+    ("edge", "", "none", "pool"), ("edge", "Allow", "pool", "pool"), ("edge", "Redirect", "redirect", "pool"),
+    ("reencrypt", "", "none", "pool"), ("reencrypt", "Allow", "pool", "pool"),
+    ("reencrypt", "Redirect", "redirect", "pool"),
+    ("passthrough", "", "none", "passthrough"), ("passthrough", "Redirect", "redirect", "passthrough"),
+])
+@pytest.mark.parametrize("foreign", [False, True], ids=["", "with the administrator's server SSL profile"])
+def test_kinds(direct, kind, insecure, plain, secure, foreign):
+    """Both ports, and TLS towards pods for re-encrypt Routes only."""
+    if foreign:
+        direct.lab.change("POST", f"ltm/virtual/~Common~https-ose-vserver/profiles", {
+            "name": "/Common/serverssl", "context": "serverside"})
+        direct.reconciler.device.stale = True
+    direct.change(route("a", kind=kind, insecure=insecure), *PODS)
+    for tls, expected in ((False, plain), (True, secure)):
+        found = direct.ask("www.example.com", "/p", tls=tls)
+        assert found.kind == expected
+        if expected == "redirect":
+            assert found.location == "https://www.example.com/p"
+        if expected == "pool":
+            assert found.members == ("10.1.1.1:8080",)
+            assert bool(found.server_ssl_profile) == (kind == "reencrypt")
+
+
+CHANGES = {
+    "path": ({"kind": "edge", "path": "/a"}, {"kind": "edge", "path": "/a/b"}),
+    "to an odd path": ({"kind": "edge", "path": "/a"}, {"kind": "edge", "path": "/a//b"}),
+    "shorter path": ({"kind": "edge", "path": "/a/b"}, {"kind": "edge"}),
+    "service": ({"kind": "edge"}, {"kind": "edge", "service": "api"}),
+    "certificate": ({"kind": "edge", **ONE.tls}, {"kind": "edge", **TWO.tls}),
+    "certificate gained": ({"kind": "edge"}, {"kind": "edge", **ONE.tls}),
+    "certificate lost": ({"kind": "edge", **ONE.tls}, {"kind": "edge"}),
+    "chain": ({"kind": "edge", **ONE.tls}, {"kind": "edge", **ONE.tls, "ca_certificate": CA}),
+    "edge to reencrypt": ({"kind": "edge", **ONE.tls}, {"kind": "reencrypt", **ONE.tls}),
+    "reencrypt to edge": ({"kind": "reencrypt"}, {"kind": "edge"}),
+    "destination CA": ({"kind": "reencrypt"}, {"kind": "reencrypt", "destination_ca_certificate": CA}),
+    "edge to passthrough": ({"kind": "edge", **ONE.tls}, {"kind": "passthrough"}),
+    "passthrough to edge": ({"kind": "passthrough"}, {"kind": "edge", **ONE.tls}),
+    "passthrough to reencrypt": ({"kind": "passthrough", "insecure": "Redirect"}, {"kind": "reencrypt", "insecure": "Redirect"}),
+    "Allow to Redirect": ({"kind": "edge", "insecure": "Allow"}, {"kind": "edge", "insecure": "Redirect"}),
+    "host": ({"kind": "edge", "host": "old.example.com"}, {"kind": "edge", "host": "www.example.com"}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_has_no_gap(direct, name):
+    """Between two versions of a Route no write leaves it unserved, wrongly served or half encrypted."""
+    before, after = CHANGES[name]
+    direct.change(route("a", **before))
+    host = before.get("host", "www.example.com") if name == "host" else "www.example.com"
+    path = "/a/b" if before.get("path") != "/a" or "odd" not in name else "/a"
+    probe = {"host": host, "path": path, "tls": True}
+    if name in ("host", "to an odd path"):
+        # Served under its old name before, under the new one after; one write between.
+        probes = [probe, {"host": "www.example.com", "path": "/a//b" if "odd" in name else "/", "tls": True}]
+    else:
+        probes = [probe]
+    first = direct.ask(**probe)
+    seen = direct.watch(*probes)
+    direct.change(route("a", **after))
+    assert seen
+    shown = {first.certificate_file}
+    for decisions in seen:
+        assert any(d.kind in ("pool", "passthrough") and d.members for d in decisions), (name, decisions)
+        for d in decisions:
+            if d.kind == "pool":
+                assert bool(d.server_ssl_profile) == ("__" in d.pool), d
+            if d.kind in ("pool", "passthrough"):
+                assert "_shop_" in d.pool
+                shown.add(d.certificate_file)
+    if "certificate" in name or name == "chain":
+        assert len(shown) <= 2
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ({"kind": ""}, {"kind": "edge", "insecure": "Redirect"}),
+    ({"kind": "edge", "insecure": "Redirect"}, {"kind": ""}),
+    ({"kind": ""}, {"kind": "passthrough", "insecure": "Redirect"}),
+    ({"kind": "edge", "insecure": "Allow"}, {"kind": "edge", "insecure": "Redirect"}),
+])
+def test_port_80_never_redirects_to_nothing(direct, before, after):
+    direct.change(route("a", **before))
+    seen = direct.watch({"host": "www.example.com"}, {"host": "www.example.com", "tls": True})
+    direct.change(route("a", **after))
+    for plain, secure in seen:
+        assert plain.kind in ("pool", "redirect")
+        assert plain.kind != "redirect" or secure.kind in ("pool", "passthrough")
+
+
+def test_members_join_before_others_leave(direct):
+    direct.change(route("a"))
+    seen = direct.watch({"host": "www.example.com"})
+    direct.change(endpoints("10.1.1.7", "10.1.1.8"))
+    assert [decision.members for [decision] in seen] == [("10.1.1.7:8080", "10.1.1.8:8080")]
+
+
+def test_a_host_is_handed_over_in_one_write(direct):
+    """The oldest Route goes, the next one takes over host and certificate."""
+    direct.change(route("old", kind="edge", **ONE.tls), route("new", kind="edge", service="api", age=1, **TWO.tls))
+    seen = direct.watch({"host": "www.example.com", "tls": True})
+    direct.change(gone=[route("old")])
+    pools = [decision.pool for [decision] in seen]
+    assert set(pools) == {"/Common/openshift_shop_web", "/Common/openshift_shop_api"}
+    assert pools == sorted(pools, reverse=True)
+    files = [decision.certificate_file for [decision] in seen]
+    assert None not in files
+    assert len(set(files)) == 2
+
+
+HOSTS = ("www.example.com", "api.example.com", "a.b")
+EVENTS = st.lists(st.tuples(st.one_of(strategies.routes(), strategies.slices()), st.booleans()), min_size=1, max_size=4)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(EVENTS, min_size=1, max_size=5))
+def test_no_request_reaches_another_namespace(direct, batches):
+    """After every write: a Host's requests go to the namespace that owns it, before or after the event."""
+    direct.lab.bigip.on_write = None
+    engine = direct.reconciler.engine
+    direct.change(gone=[checked.route for checked in engine.routes().values()])
+    probes = [{"host": host, "path": path, "tls": tls}
+              for host in HOSTS for path in ("/", "/a/b", "/ab", "/%61") for tls in (False, True)]
+    for batch in batches:
+        owners = _owners(engine)
+        latest = {(type(obj), obj.key): (obj, present) for obj, present in batch}.values()
+        steps = direct.watch(*probes)
+        direct.change(*(o for o, present in latest if present), gone=[o for o, present in latest if not present])
+        direct.lab.bigip.on_write = None
+        allowed = {host: owners.get(host, set()) | _owners(engine).get(host, set()) for host in HOSTS}
+        for decisions in [*steps, [direct.ask(**probe) for probe in probes]]:
+            for probe, decision in zip(probes, decisions, strict=True):
+                if decision.pool:
+                    assert decision.pool.split("_")[1] in allowed[probe["host"]], (probe, decision)
+                    wants_tls = decision.kind == "pool" and "__" in decision.pool or decision.pool.count("_") > 3
+                    assert bool(decision.server_ssl_profile) == (wants_tls and decision.kind == "pool")
+        assert direct.reconciler.device.observed == engine.objects
+        assert not direct.reconciler.failures
+
+
+def _owners(engine) -> dict[str, set[str]]:
+    """Namespaces whose Routes are admitted, by Host."""
+    found: dict[str, set[str]] = {}
+    for key, checked in engine.routes().items():
+        if engine.rejection(key) is None:
+            found.setdefault(checked.route.host, set()).add(key.namespace)
+    return found
+
+
+def test_pool_names_tell_their_namespace():
+    """What the test above relies on."""
+    built = desired.pool(desired.PoolKey(Key("bank", "web"), "", ""), [], type("C", (), {"folder": "/Common", "pool_monitor": ""}))
+    assert built.path.split("_")[1] == "bank"
