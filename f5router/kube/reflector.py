@@ -22,8 +22,8 @@ from f5router.kube.store import Store, Value
 log = logging.getLogger(__name__)
 
 TRIES_WITH_VERSION = 3
-"""Failures, since a watch was last accepted, before the next list. A cluster restored from a backup knows nothing of
-the resourceVersion and may say so only by a time-out."""
+"""Failures, since a watch was last accepted, before the next list. A cluster that was restored from a
+backup knows nothing of the resourceVersion and may say so only by a time-out."""
 
 HEALTHY_S = 5.0
 """A watch that lasted so long, or gave an event, was no failure."""
