@@ -87,7 +87,7 @@ def test_nothing_is_deleted_before_every_list_is_complete(lab, running):
     lab.apply(manifests.route("a"))
     lab.converge()
     lab.clear()
-    lab.kube.inject("503", times=6, path="endpointslices")
+    lab.kube.inject("503", times=3, path="endpointslices")
     router = running()
     lab.apply(manifests.route("b", host="b.com"))
     router.wait(lambda: admitted(lab, "b") == "True")
