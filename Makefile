@@ -1,0 +1,52 @@
+# What each target does: make help
+# PYTHON=python3.12 make ...  chooses the interpreter of the environment; 3.11 is the oldest that will do.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+.PHONY: help demo test lint bench clean environment
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make demo         a fake cluster, a fake BIG-IP, and the router between them, until Ctrl-C'
+	@echo 'make demo ONCE=1  the same, ends by itself; exit status 0 when all is as it should be'
+	@echo 'make test         linter and all tests; installs missing Debian packages where it can'
+	@echo 'make lint         the linter alone'
+	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
+	@echo 'make clean        remove the environment and what tools leave behind'
+
+demo: environment
+	@$(BIN)/python -m mocks.demo $(if $(filter-out 0 no false,$(ONCE)),--once)
+
+test: environment
+	@tests/system-packages
+	@$(BIN)/ruff check .
+	@$(BIN)/pytest
+
+lint: environment
+	@$(BIN)/ruff check .
+
+bench: environment
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+environment: $(READY)
+
+# Made again when the requirements change. An interrupted or failed installation leaves no $(READY).
+$(READY): setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "f5router needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1 || true)." \
+	       "Choose another one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
+	@echo 'Making the environment in $(VENV) (once)'
+	@rm -f $@
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@

@@ -1,0 +1,149 @@
+"""Command line: the demo from start to end.
+
+Exit status: 0 when all was as expected, 1 when not, 130 when interrupted before that was known.
+"""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+import click
+import requests
+
+from mocks.demo import changes, expected, tables
+from mocks.demo.calls import Log, Traffic
+from mocks.demo.processes import DemoError, Interrupted, interruptible, wait_until
+from mocks.demo.servers import Lab
+from mocks.demo.serving import Row, Serving, read_rows
+
+CONVERGE_LIMIT_S = 30.0
+QUIET_S = 0.3
+"""Writes that come later than this after the last one belong to nothing."""
+LOOK_S = 0.5
+"""Between looks whether everything still runs."""
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="End when everything has been shown.")
+def main(once: bool) -> None:
+    """Run a router between a fake cluster and a fake BIG-IP, and show what it does."""
+    status = 0
+    with interruptible(), Lab() as lab:
+        try:
+            show(lab)
+            if not once:
+                look_around(lab)
+            lab.stop_router()
+        except Interrupted:
+            status = 130
+        except (DemoError, requests.RequestException) as exc:
+            status = 1
+            fail(lab, exc)
+    sys.exit(status)
+
+
+def show(lab: Lab) -> None:
+    """Start, converge, change. Raises: DemoError: something is not as expected."""
+    say("Starting a fake OpenShift cluster and a fake BIG-IP")
+    lab.start_servers()
+    click.echo(f"  cluster  {lab.cluster.url}, two namespaces with Routes, Services and pods")
+    click.echo(f"  BIG-IP   {lab.device.url}, TMOS {lab.bigip.tmos_version}, with the virtual servers "
+               "ose-vserver and https-ose-vserver")
+    say("Starting the router")
+    log = Log(lab.bigip, lab.device)
+    lab.start_router()
+    click.echo(f"  f5router run, log in {lab.router.log}")
+    traffic, rows = converge(lab, log, expected.AT_START)
+    say(f"The BIG-IP is in step with the cluster: {traffic}")
+    click.echo(tables.routes(rows))
+    click.echo(f"\n{tables.LEGEND}\n\n{tables.rejections(rows)}\n\n{tables.counts(traffic)}")
+    change(lab, log, "Two more pods of Service shop/web", changes.scale, expected.SCALED)
+    change(lab, log, "A new Route, shop/sale", changes.add, expected.ADDED)
+    change(lab, log, "Route shop/newsletter gets the right key", changes.mend, expected.MENDED)
+    say("Is anything left to do? f5router plan:")
+    answer = lab.plan()
+    click.echo(answer)
+    if "Nothing to do" not in answer:
+        raise DemoError("The plan is not empty.")
+    lab.check()
+
+
+def change(lab: Lab, log: Log, title: str, act: Callable, expectation: Mapping[str, Serving]) -> None:
+    """Do something in the cluster and show what the router did. Raises: DemoError."""
+    log.begin()
+    act(lab.cluster)
+    traffic, _ = converge(lab, log, expectation)
+    say(f"{title}: {traffic}")
+    click.echo(tables.calls(traffic.writes))
+
+
+def converge(lab: Lab, log: Log, expectation: Mapping[str, Serving]) -> tuple[Traffic, list[Row]]:
+    """Wait until every Route is served as expected. Raises: DemoError: it is not, in time."""
+    problems: list[str] = []
+
+    def look() -> list[Row]:
+        lab.check()
+        try:
+            rows = read_rows(lab.cluster, lab.device)
+        except requests.HTTPError as exc:  # what is looked for is not there yet
+            problems[:] = [str(exc)]
+            return []
+        problems[:] = expected.differences(rows, expectation)
+        return [] if problems else rows
+
+    try:
+        rows = wait_until(look, CONVERGE_LIMIT_S, "The BIG-IP is not in step with the cluster")
+    except DemoError as exc:
+        raise DemoError(f"{exc}:\n{tables.indent(problems)}") from exc
+    wait_until(lambda: log.quiet_s > QUIET_S, CONVERGE_LIMIT_S, "The router goes on writing")
+    traffic = log.take()
+    if traffic.refused:
+        raise DemoError(f"The BIG-IP refused calls:\n{tables.calls(traffic.refused)}")
+    return traffic, rows
+
+
+def look_around(lab: Lab) -> None:
+    """Say how to see more, and wait to be interrupted. Raises: DemoError: a program has ended."""
+    login = f"{lab.bigip.username}:{lab.bigip.password}"
+    curl = f"curl -s --cacert {lab.folder}/bigip-ca.crt -u {login} {lab.device.url}/mgmt/tm"
+    say("Everything goes on running until Ctrl-C. In another terminal, in this directory:")
+    click.echo(f"""
+  # the cluster: look, edit, add, delete
+  export KUBECONFIG={lab.kubeconfig}
+  kubectl get routes,endpointslices -A
+  kubectl -n shop edit route web
+
+  # the BIG-IP
+  {curl}/ltm/pool/~Common~openshift_shop_web/members | python3 -m json.tool
+  {curl}/ltm/policy/~Common~openshift_secure_routes/rules | python3 -m json.tool
+
+  # the router: what it does, and what it would do
+  tail -f {lab.router.log}
+  (. {lab.environment_file} && {sys.executable} -m f5router plan --log-level=warning)
+""")
+    with contextlib.suppress(Interrupted):
+        while True:
+            lab.check()
+            time.sleep(LOOK_S)
+    say("Stopping")
+
+
+def fail(lab: Lab, problem: Exception) -> None:
+    """Say what is wrong, and leave the files."""
+    lab.keep = True
+    click.echo(f"\n{click.style('The demo failed.', bold=True, fg='red')} {problem}", err=True)
+    for error in lab.faults():
+        click.echo(f"Fault of the fake BIG-IP: {error!r}", err=True)
+    if lab.router:
+        click.echo(f"\nThe end of {lab.router.log}:\n{lab.router.tail()}", err=True)
+    click.echo(f"\nAll files are left in {lab.folder}", err=True)
+
+
+def say(text: str) -> None:
+    """A heading."""
+    click.echo(f"\n{click.style(text, bold=True)}")
+
+
+if __name__ == "__main__":
+    main()

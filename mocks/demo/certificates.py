@@ -1,0 +1,84 @@
+"""Certificates, keys and authorities of the example cluster, made new at every start."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509.oid import NameOID
+
+GENERATED = "generated"
+"""In a field of spec.tls: to be replaced by what belongs there."""
+
+MISMATCHED = "generated for another certificate"
+"""In spec.tls.key: a key that does not match."""
+
+LIFETIME = timedelta(days=30)
+
+
+class Authority:
+    """A certificate authority; its own certificate is `pem`."""
+
+    def __init__(self, name: str):
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        builder = _builder(self._name, self._name, self._key.public_key())
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        self.pem = _pem(builder.sign(self._key, hashes.SHA256()))
+
+    def issue(self, host: str) -> tuple[str, str]:
+        """A certificate for a host and its key, both PEM."""
+        key = rsa.generate_private_key(65537, 2048)
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+        builder = _builder(subject, self._name, key.public_key())
+        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        return _pem(builder.sign(self._key, hashes.SHA256())), _key_pem(key)
+
+
+def fill(routes: Iterable[dict]) -> None:
+    """Replace GENERATED and MISMATCHED in Routes, in place."""
+    public, pods = Authority("demo authority"), Authority("demo authority of the pods")
+    for route in routes:
+        tls = route["spec"].get("tls", {})
+        if "certificate" not in tls and "destinationCACertificate" not in tls:
+            continue
+        certificate, key = public.issue(route["spec"]["host"])
+        made = {
+            "certificate": certificate, "key": key, "caCertificate": public.pem,
+            "destinationCACertificate": pods.pem,
+        }
+        tls.update({field: made[field] for field, value in tls.items() if value == GENERATED})
+        if tls.get("key") == MISMATCHED:
+            tls["key"] = public.issue("another.example.com")[1]
+
+
+def ssh_key_pair() -> tuple[str, str]:
+    """Private key in OpenSSH form, and its line for authorized_keys."""
+    key = ed25519.Ed25519PrivateKey.generate()
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(
+        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+    )
+    return private.decode(), public.decode()
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, public_key) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(public_key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1)).not_valid_after(now + LIFETIME)
+    )
+
+
+def _pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _key_pem(key: rsa.RSAPrivateKey) -> str:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()

@@ -1,0 +1,222 @@
+"""The two fakes and the router, started in a directory of their own and stopped together."""
+
+import base64
+import json
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import requests
+import yaml
+
+from mocks.bigip import FakeBigIP
+from mocks.demo.certificates import fill, ssh_key_pair
+from mocks.demo.processes import DemoError, Program, clean_environment
+from mocks.kube.manifests import read_manifests
+
+MANIFESTS = Path(__file__).parent / "cluster"
+EXAMPLES = ("docs.yaml", "shop.yaml")
+ADDED = "added.yaml"
+"""The Route that is added later."""
+
+TMOS = "14.1.2.1"
+HTTP_VIRTUAL, HTTPS_VIRTUAL = "/Common/ose-vserver", "/Common/https-ose-vserver"
+DEFAULT_PROFILE = "/Common/demo-default"
+API_TIMEOUT_S = 10.0
+
+
+class Api:
+    """A REST server as curl sees it.
+
+    Args: auth: name and password. token: of the bearer.
+    Attributes: calls: how many were made.
+    """
+
+    def __init__(self, url: str, ca_file: str, *, auth: tuple[str, str] | None = None, token: str = ""):
+        self.url, self.calls = url, 0
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.verify, self._session.auth = ca_file, auth
+        if token:
+            self._session.headers["Authorization"] = f"Bearer {token}"
+
+    def get(self, path: str) -> dict:
+        """Raises: requests.RequestException."""
+        return self.call("GET", path)
+
+    def call(self, method: str, path: str, body: object = None, *, content_type: str = "application/json"):
+        """Raises: requests.RequestException."""
+        self.calls += 1
+        reply = self._session.request(
+            method, f"{self.url}{path}", timeout=API_TIMEOUT_S, headers={"Content-Type": content_type},
+            data=None if body is None else json.dumps(body),
+        )
+        if reply.status_code >= 400:
+            raise requests.HTTPError(f"{method} {path}: {reply.status_code} {reply.text[:300]}")
+        return reply.json()
+
+
+class Lab:
+    """Everything that the demo starts; use as a context manager.
+
+    Attributes: folder: holds all files, removed at the end unless `keep` is set. cluster, device: the
+    two servers as a client sees them. bigip: the fake itself, for its log.
+    """
+
+    folder: Path
+    cluster: Api
+    device: Api
+    bigip: FakeBigIP
+
+    def __init__(self) -> None:
+        self.keep = False
+        self.router: Program | None = None
+        self._stack = ExitStack()
+        self._programs: list[Program] = []
+
+    def __enter__(self) -> "Lab":
+        self._temporary = tempfile.TemporaryDirectory(prefix="f5router-demo-")
+        self.folder = Path(self._temporary.name)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._stack.close()
+        if self.keep:
+            self._temporary._finalizer.detach()
+        else:
+            self._temporary.cleanup()
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.folder / "kubeconfig"
+
+    @property
+    def environment_file(self) -> Path:
+        """Settings of the router, for a shell."""
+        return self.folder / "router.env"
+
+    def start_servers(self) -> None:
+        """Both fakes, with what they hold at the start. Raises: DemoError."""
+        program = self._start_cluster()
+        self._start_bigip()
+        program.wait_for_line("ready")
+        config = yaml.safe_load(self.kubeconfig.read_text())
+        server = config["clusters"][0]["cluster"]
+        authority = self.folder / "cluster-ca.crt"
+        authority.write_bytes(base64.b64decode(server["certificate-authority-data"]))
+        token = config["users"][0]["user"]["token"]
+        self.cluster = Api(server["server"], str(authority), token=token)
+
+    def _start_cluster(self) -> Program:
+        """Make the example objects and serve them: `python -m mocks.kube --load ...`."""
+        objects = [obj for name in EXAMPLES for _, obj in read_manifests(MANIFESTS / name)]
+        fill(obj for obj in objects if obj["kind"] == "Route")
+        manifest = self.folder / "cluster.yaml"
+        manifest.touch(mode=0o600)
+        manifest.write_text(yaml.safe_dump_all(objects, sort_keys=False))
+        return self._run("fake cluster", [
+            sys.executable, "-m", "mocks.kube", "--load", str(manifest),
+            "--write-kubeconfig", str(self.kubeconfig),
+        ], environment=clean_environment())
+
+    def _start_bigip(self) -> None:
+        """Serve a BIG-IP in this process, so that its log of calls is at hand, and set it up."""
+        self.bigip = self._stack.enter_context(FakeBigIP(tmos_version=TMOS, ssh=True))
+        self.device = Api(self.bigip.url, self.bigip.ca_file,
+                          auth=(self.bigip.username, self.bigip.password))
+        for path, body in administrators_objects():
+            self.device.call("POST", f"/mgmt/tm/{path}", body)
+
+    def start_router(self) -> None:
+        """`f5router run`, configured by variables and files as in a pod."""
+        settings = self._settings()
+        lines = [f"export {name}='{value}'\n" for name, value in settings.items()]
+        self.environment_file.write_text("".join(lines))
+        self.router = self._run(
+            "f5router run", [sys.executable, "-m", "f5router", "run"],
+            environment=clean_environment() | settings,
+        )
+
+    def stop_router(self) -> None:
+        """SIGTERM; what is on the BIG-IP stays. Raises: DemoError: it did not end well."""
+        status = self.router.stop()
+        if status:
+            raise DemoError(f"{self.router.name} ended with exit status {status} after SIGTERM.")
+        if " ERROR " in self.router.log.read_text():
+            raise DemoError(f"{self.router.name} logged errors.")
+
+    def plan(self) -> str:
+        """What `f5router plan` prints. Raises: DemoError."""
+        program = self._program(
+            "f5router plan", [sys.executable, "-m", "f5router", "plan", "--log-level=warning"],
+            environment=clean_environment() | self._settings(),
+        )
+        program.wait_for_end()
+        return program.tail()
+
+    def faults(self) -> list[BaseException]:
+        """Of the fake BIG-IP itself; there should be none."""
+        return self.bigip.errors if hasattr(self, "bigip") else []
+
+    def check(self) -> None:
+        """Raises: DemoError: a program has ended, or a fake has a fault."""
+        for program in self._programs:
+            program.check()
+        if self.faults():
+            raise DemoError("The fake BIG-IP has a fault.")
+
+    def _run(self, name: str, command: list[str], *, environment: dict[str, str]) -> Program:
+        """Start what is to run until the end."""
+        program = self._program(name, command, environment=environment)
+        self._programs.append(program)
+        return program
+
+    def _program(self, name: str, command: list[str], *, environment: dict[str, str]) -> Program:
+        log = self.folder / f"{name.replace(' ', '-')}.log"
+        return self._stack.enter_context(Program(name, command, log=log, environment=environment))
+
+
+    def _settings(self) -> dict[str, str]:
+        """Variables of the router; see docs/configuration.md."""
+        login = self.folder / "bigip-login"
+        key, hosts = self.folder / "ssh-privatekey", self.folder / "known_hosts"
+        if not login.exists():
+            private, public = ssh_key_pair()
+            self.bigip.ssh_server.authorize(public)
+            login.mkdir(mode=0o700)
+            texts = {
+                login / "url": self.bigip.url, login / "username": self.bigip.username,
+                login / "password": self.bigip.password, key: private,
+                hosts: f"{self.bigip.ssh_server.host_key_line}\n",
+                self.folder / "bigip-ca.crt": Path(self.bigip.ca_file).read_text(),
+            }
+            for path, text in texts.items():
+                path.touch(mode=0o600)
+                path.write_text(text)
+        return {
+            "KUBECONFIG": str(self.kubeconfig),
+            "ROUTER_EXTERNAL_HOST_CREDENTIALS_DIR": str(login),
+            "ROUTER_EXTERNAL_HOST_CA_BUNDLE": str(self.folder / "bigip-ca.crt"),
+            "ROUTER_EXTERNAL_HOST_PRIVKEY": str(key),
+            "ROUTER_EXTERNAL_HOST_SSH_PORT": str(self.bigip.ssh_port),
+            "ROUTER_EXTERNAL_HOST_SSH_KNOWN_HOSTS": str(hosts),
+            "ROUTER_CANONICAL_HOSTNAME": "router.example.com",
+        }
+
+
+def administrators_objects() -> list[tuple[str, dict]]:
+    """What an administrator makes before the router comes: collection and body of each object.
+
+    A client SSL profile that serves hosts without a certificate, and two virtual servers.
+    """
+    common = ["/Common/tcp", "/Common/http"]
+    default = {"name": DEFAULT_PROFILE, "context": "clientside"}
+    return [
+        ("ltm/profile/client-ssl", {"name": DEFAULT_PROFILE, "defaultsFrom": "/Common/clientssl",
+                                    "sniDefault": "true"}),
+        ("ltm/virtual", {"name": HTTP_VIRTUAL, "destination": "192.0.2.80:80", "ipProtocol": "tcp",
+                         "profiles": common, "sourceAddressTranslation": {"type": "automap"}}),
+        ("ltm/virtual", {"name": HTTPS_VIRTUAL, "destination": "192.0.2.80:443", "ipProtocol": "tcp",
+                         "profiles": [*common, default], "sourceAddressTranslation": {"type": "automap"}}),
+    ]

@@ -1,0 +1,207 @@
+"""How a Route is served: read from the two servers, by nothing but their REST interfaces.
+
+Nothing of the router is used here: the demo checks it as an outsider would.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mocks.demo.servers import HTTPS_VIRTUAL, Api
+
+POLICIES = {80: "openshift_insecure_routes", 443: "openshift_secure_routes"}
+PASSTHROUGH, REENCRYPT = "ssl_passthrough_servername_dg", "ssl_reencrypt_serverssl_dg"
+ADMITTED = "Admitted"
+ROUTER = "public"
+"""Name of the router in the status of Routes."""
+
+RULE, REDIRECT, RECORD = "rule", "rule: redirect", "record"
+OWN, DEFAULT = "own certificate", "default certificate"
+CHECKED, UNCHECKED = "verified TLS", "unverified TLS"
+KINDS = {"": "unsecured", "edge": "edge", "reencrypt": "re-encrypt", "passthrough": "passthrough"}
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How a Route is served, or why not."""
+
+    status: str
+    """Admitted, or the reason why not; "" when there is no status."""
+    port_80: str = ""
+    """RULE, REDIRECT or "" for nothing."""
+    port_443: str = ""
+    """RULE, RECORD or "" for nothing."""
+    pool: str = ""
+    """Its name; a digest at its end is written as "*"."""
+    members: tuple[str, ...] = ()
+    certificate: str = ""
+    """What clients see: OWN, DEFAULT, or "" where the BIG-IP does not decide it."""
+    pods: str = ""
+    """CHECKED, UNCHECKED, or "" for no TLS towards the pods by the BIG-IP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A Route as the table shows it."""
+
+    name: str
+    """namespace/name."""
+    address: str
+    """Host and path."""
+    kind: str
+    serving: Serving
+    pool: str
+    """Its whole name."""
+    message: str
+    """Of the status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What the BIG-IP says, by name."""
+
+    rules: dict[int, list[dict]]
+    """By port."""
+    passthrough: dict[str, str]
+    """Host to pool."""
+    pod_tls: dict[str, str]
+    """Pool to server SSL profile."""
+    pools: dict[str, tuple[str, ...]]
+    client_ssl: dict[str, str]
+    """Client SSL profiles on the HTTPS virtual server, with their certificate files."""
+    verified: frozenset[str]
+    """Server SSL profiles that verify the pods."""
+
+
+def read_device(api: Api) -> Device:
+    """Raises: requests.RequestException."""
+    attached = api.get(f"/mgmt/tm/ltm/virtual/{_id(HTTPS_VIRTUAL)}/profiles").get("items", [])
+    profiles = {item["fullPath"] for item in attached}
+    pools = api.get("/mgmt/tm/ltm/pool?expandSubcollections=true").get("items", [])
+    return Device(
+        rules={port: _rules(api, policy) for port, policy in POLICIES.items()},
+        passthrough=_records(api, PASSTHROUGH),
+        pod_tls=_records(api, REENCRYPT),
+        pools={pool["fullPath"]: _members(pool) for pool in pools},
+        client_ssl={
+            profile["fullPath"]: profile.get("cert", "")
+            for profile in api.get("/mgmt/tm/ltm/profile/client-ssl").get("items", [])
+            if profile["fullPath"] in profiles
+        },
+        verified=frozenset(
+            profile["fullPath"] for profile in api.get("/mgmt/tm/ltm/profile/server-ssl").get("items", [])
+            if profile.get("peerCertMode") == "require"
+        ),
+    )
+
+
+def read_rows(cluster: Api, device: Api) -> list[Row]:
+    """A row for each Route, by name. Raises: requests.RequestException."""
+    found = read_device(device)
+    routes = cluster.get("/apis/route.openshift.io/v1/routes")["items"]
+    return [_row(route, found) for route in sorted(routes, key=_name)]
+
+
+def _row(route: dict, device: Device) -> Row:
+    spec = route["spec"]
+    tls = spec.get("tls", {})
+    status, message = _status(route)
+    port_80, forwards = _on_port(route, device.rules[80])
+    port_443, more = _on_port(route, device.rules[443])
+    if spec.get("host") in device.passthrough:
+        port_443, more = RECORD, {device.passthrough[spec["host"]]}
+    pools = sorted(forwards | more)
+    pool = ", ".join(path.removeprefix("/Common/") for path in pools)
+    members = tuple(sorted({member for path in pools for member in device.pools.get(path, ())}))
+    policy = tls.get("insecureEdgeTerminationPolicy", "")
+    kind = KINDS.get(tls.get("termination", ""), "?")
+    return Row(
+        name=_name(route), address=f"{spec.get('host', '(no host)')}{spec.get('path', '')}",
+        kind=f"{kind}, {policy}" if policy else kind,
+        serving=Serving(
+            status, port_80, port_443, re.sub(r"[0-9a-f]{16}$", "*", pool), members,
+            _certificate(route, device) if port_443 == RULE else "", _pods(pools, device),
+        ),
+        pool=pool, message=message,
+    )
+
+
+def _status(route: dict) -> tuple[str, str]:
+    """What the router says of a Route, and its message."""
+    for entry in route.get("status", {}).get("ingress", []):
+        for condition in entry.get("conditions", []):
+            if entry.get("routerName") == ROUTER and condition["type"] == ADMITTED:
+                admitted = condition["status"] == "True"
+                return (ADMITTED if admitted else condition["reason"]), condition.get("message", "")
+    return "", ""
+
+
+def _on_port(route: dict, rules: list[dict]) -> tuple[str, set[str]]:
+    """What the rules of a policy do for a Route, and the pools that they forward to."""
+    actions: set[str] = set()
+    pools: set[str] = set()
+    for rule in rules:
+        stem = f"openshift_route_{route['metadata']['namespace']}_{route['metadata']['name']}"
+        if rule["name"].split("__")[0] != stem or not _matches(rule, route["spec"]):
+            continue
+        for action in _items(rule, "actions"):
+            actions.add(REDIRECT if action.get("redirect") else RULE)
+            pools |= {action["pool"]} if action.get("pool") else set()
+    return ", ".join(sorted(actions)), pools
+
+
+def _matches(rule: dict, spec: dict) -> bool:
+    """Whether the conditions of a rule name the Route's host and path."""
+    hosts: set[str] = set()
+    paths: set[str] = set()
+    for condition in _items(rule, "conditions"):
+        values = set(condition.get("values", []))
+        if condition.get("httpHost"):
+            hosts |= values
+        elif condition.get("path"):
+            paths |= values
+    path = spec.get("path", "")
+    return spec.get("host") in hosts and (bool(paths & {path, f"{path}/"}) if path else not paths)
+
+
+def _certificate(route: dict, device: Device) -> str:
+    host = route["spec"].get("host", "")
+    for path, file in device.client_ssl.items():
+        if path.endswith(f"/openshift_host_{host}-client-ssl-profile"):
+            owner = file.removeprefix("/Common/openshift_route_").split("-https-cert-")[0].replace("_", "/")
+            return OWN if owner == _name(route) else f"that of {owner.split('/')[-1]}"
+    return DEFAULT
+
+
+def _pods(pools: list[str], device: Device) -> str:
+    profiles = {device.pod_tls[pool] for pool in pools if pool in device.pod_tls}
+    if not profiles:
+        return ""
+    return CHECKED if profiles <= device.verified else UNCHECKED
+
+
+def _rules(api: Api, policy: str) -> list[dict]:
+    path = f"/mgmt/tm/ltm/policy/{_id(f'/Common/{policy}')}/rules"
+    return api.get(f"{path}?expandSubcollections=true").get("items", [])
+
+
+def _records(api: Api, group: str) -> dict[str, str]:
+    found = api.get(f"/mgmt/tm/ltm/data-group/internal/{_id(f'/Common/{group}')}")
+    return {record["name"]: record.get("data", "") for record in found.get("records", [])}
+
+
+def _members(pool: dict) -> tuple[str, ...]:
+    return tuple(sorted(member["name"] for member in _items(pool, "members")))
+
+
+def _items(parent: dict, name: str) -> Iterator[dict]:
+    """Items of an expanded sub-collection."""
+    yield from parent.get(f"{name}Reference", {}).get("items", [])
+
+
+def _id(path: str) -> str:
+    return path.replace("/", "~")
+
+
+def _name(route: dict) -> str:
+    return f"{route['metadata']['namespace']}/{route['metadata']['name']}"

@@ -1,0 +1,224 @@
+"""The demo, as `make demo` runs it: real processes, what they print, how they end."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 120
+STOP_LIMIT_S = 20
+
+HELLO = ("openshift_docs_service-name", "10.128.0.11:8080, 10.129.0.12:8080")
+WEB = ("openshift_shop_web", "10.128.0.31:8080, 10.129.0.32:8080")
+SHOWN = {
+    "docs/host-route": ("host.example.com", "unsecured", "80   rule", *HELLO, "Admitted"),
+    "docs/no-route-hostname": ("(no host)", "unsecured", "rejected"),
+    "docs/route-alternate-service": ("alternate.example.com", "rejected"),
+    "docs/route-edge-secured": ("edge.example.com", "own certificate", "443  rule", *HELLO, "Admitted"),
+    "docs/route-edge-secured-allow-insecure": (
+        "edge-allow.example.com", "edge, Allow", "default certificate", "80   rule", "443  rule", *HELLO,
+        "Admitted"),
+    "docs/route-edge-secured-redirect-insecure": (
+        "edge-redirect.example.com", "edge, Redirect", "80   rule: redirect", "443  rule", *HELLO,
+        "Admitted"),
+    "docs/route-passthrough-secured": (
+        "passthrough.example.com", "passthrough", "443  record", "openshift_docs_service-tls ",
+        "10.128.0.21:8443, 10.129.0.22:8443", "Admitted"),
+    "docs/route-pt-secured": (
+        "reencrypt.example.com", "re-encrypt", "own certificate", "443  rule, verified TLS",
+        "openshift_docs_service-tls__", "10.128.0.21:8443, 10.129.0.22:8443", "Admitted"),
+    "docs/route-unsecured": ("www.example.com", "unsecured", "80   rule", *HELLO, "Admitted"),
+    "docs/route-unsecured-path": ("www.example.com/test", "unsecured", "80   rule", *HELLO, "Admitted"),
+    "docs/route-wildcard": ("wildcard.example.com", "rejected"),
+    "shop/api": (
+        "shop.example.com/api", "edge, None", "that of web", "443  rule", "openshift_shop_api_http",
+        "10.128.0.41:9000", "Admitted"),
+    "shop/images": ("shop.example.com/static/images", "unsecured", "80   rule", *WEB, "Admitted"),
+    "shop/ledger": (
+        "ledger.example.com", "passthrough, Redirect", "80   rule: redirect", "443  record",
+        "openshift_shop_ledger", "10.128.0.61:8443", "Admitted"),
+    "shop/newsletter": ("newsletter.example.com", "edge", "rejected"),
+    "shop/payments": (
+        "payments.example.com", "re-encrypt, Redirect", "own certificate", "80   rule: redirect",
+        "443  rule, verified TLS", "openshift_shop_payments__", "Admitted"),
+    "shop/payments-test": (
+        "payments-test.example.com", "re-encrypt, Allow", "default certificate",
+        "80   rule, unverified TLS", "443  rule, unverified TLS", "openshift_shop_payments__", "Admitted"),
+    "shop/web": (
+        "shop.example.com", "edge, Redirect", "own certificate", "80   rule: redirect", "443  rule", *WEB,
+        "Admitted"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Where the demo makes its temporary files."""
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def once(folder) -> subprocess.CompletedProcess:
+    """The demo from start to end; its output is text."""
+    return subprocess.run(
+        _command("--once"), cwd=ROOT, env=_environment(folder), capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, timeout=LIMIT_S,
+    )
+
+
+@pytest.fixture
+def start(tmp_path) -> Iterator:
+    """start(): the demo, staying up, with its output in a file; killed at the end of the test."""
+    running = []
+
+    def start() -> tuple[subprocess.Popen, Path]:
+        output = tmp_path / "output"
+        with output.open("wb") as file:
+            running.append(subprocess.Popen(
+                _command(), cwd=ROOT, env=_environment(tmp_path), stdout=file, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, start_new_session=True,
+            ))
+        return running[-1], output
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def test_it_ends_by_itself_with_success(once):
+    """Exit status 0, and nothing on standard error."""
+    assert (once.returncode, once.stderr) == (0, ""), once.stdout
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_route_is_in_the_table(once, name):
+    """Host and path, kind, place on the BIG-IP, pool, members and status stand in the Route's lines."""
+    lines = _lines_of(once.stdout, name)
+    for text in SHOWN[name]:
+        assert text in lines
+
+
+def test_the_table_has_every_route(once):
+    """No Route is shown that is not listed here."""
+    table = once.stdout.split("\nrule ")[0]
+    assert set(re.findall(r"^((?:docs|shop)/[a-z-]+) ", table, re.MULTILINE)) == SHOWN.keys()
+
+
+@pytest.mark.parametrize(("name", "reason", "message"), [
+    ("docs/no-route-hostname", "NoHostValue", "spec.host: no host value"),
+    ("docs/route-alternate-service", "ExtendedValidationFailed", "spec.alternateBackends: not yet supported"),
+    ("docs/route-wildcard", "RouteNotAdmitted", "spec.wildcardPolicy"),
+    ("shop/newsletter", "ExtendedValidationFailed", "spec.tls.key: the key does not match the certificate"),
+])
+def test_rejections_have_reasons(once, name, reason, message):
+    """What a Route's status says is shown."""
+    rejections = once.stdout.split("rejected Route")[1]
+    assert re.search(rf"^{name} +{reason} +{re.escape(message)}", rejections, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("title", "calls"), [
+    ("Two more pods of Service shop/web: 1 write, 0 reads, in ",
+     [("PATCH", "ltm/pool/~Common~openshift_shop_web", "4 members")]),
+    ("A new Route, shop/sale: 3 writes, 0 reads, in ",
+     [("PATCH", "ltm/policy/~Common~openshift_insecure_routes", "createDraft"),
+      ("POST", "ltm/policy/~Common~Drafts~openshift_insecure_routes/rules", "openshift_route_shop_sale"),
+      ("POST", "ltm/policy", "publish openshift_insecure_routes")]),
+])
+def test_the_calls_of_a_change_are_shown(once, title, calls):
+    """How many writes, and each with method, path, body and status."""
+    assert title in once.stdout
+    lines = once.stdout.split(title)[1].splitlines()[3 : 3 + len(calls)]
+    for line, (method, path, body) in zip(lines, calls, strict=True):
+        assert re.fullmatch(rf"{method} +{re.escape(path)} +.*{body}.* +200", line.rstrip())
+
+
+def test_the_mended_route_gets_its_certificate_by_scp(once):
+    """Certificate and key are two files."""
+    assert re.search(r"^Route shop/newsletter gets the right key: .*, 2 files by scp", once.stdout, re.M)
+
+
+def test_a_second_plan_is_empty(once):
+    """`f5router plan` at the end finds nothing to do."""
+    assert "Nothing to do: the BIG-IP is in step with the cluster." in once.stdout
+
+
+def test_nothing_is_left_behind(once, folder):
+    """The temporary files are gone."""
+    assert re.search(rf"log in {folder}/", once.stdout)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_stays_up_until_interrupted(start, tmp_path, number):
+    """Then it ends with success, its servers stop, and its files are gone."""
+    process, output = start()
+    _wait_for("f5router plan --log", process, output)
+    ports = [int(port) for port in re.findall(r"https://127\.0\.0\.1:(\d+),", output.read_text())]
+    assert [_answers(port) for port in ports] == [True, True]
+    assert list(tmp_path.glob("f5router-demo-*/kubeconfig"))
+    process.send_signal(number)
+    assert process.wait(STOP_LIMIT_S) == 0, output.read_text()
+    assert [_answers(port) for port in ports] == [False, False]
+    assert list(tmp_path.glob("f5router-demo-*")) == []
+
+
+def test_interrupted_early_it_cleans_up(start, tmp_path):
+    """Exit status 130: whether all is well is not known."""
+    process, output = start()
+    _wait_for("f5router run, log in", process, output)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(STOP_LIMIT_S) == 130, output.read_text()
+    assert list(tmp_path.glob("f5router-demo-*")) == []
+
+
+@pytest.mark.parametrize(("arguments", "once"), [
+    ((), False), (("ONCE=1",), True), (("ONCE=0",), False), (("ONCE=",), False),
+])
+def test_make_demo_runs_it(arguments, once):
+    """ONCE=1 makes it end by itself."""
+    found = subprocess.run(["make", "-n", "demo", *arguments], cwd=ROOT, capture_output=True, text=True)
+    line = next(line for line in found.stdout.splitlines() if "-m mocks.demo" in line)
+    assert ("--once" in line) is once
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-u", "-m", "mocks.demo", *arguments]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """A user's environment with a wide terminal, and settings that must not disturb the demo."""
+    return os.environ | {
+        "TMPDIR": str(folder), "COLUMNS": "200", "ROUTER_EXTERNAL_HOST_HOSTNAME": "192.0.2.1",
+        "ROUTER_ALLOWED_DOMAINS": "nothing.test", "KUBECONFIG": "/nonexistent",
+        "https_proxy": "http://192.0.2.1:3128", "HTTPS_PROXY": "http://192.0.2.1:3128",
+    }
+
+
+def _lines_of(output: str, name: str) -> str:
+    """The two lines of a Route in the table."""
+    lines = output.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(f"{name} "))
+    return "\n".join(f"{line} " for line in lines[at : at + 2])
+
+
+def _wait_for(text: str, process: subprocess.Popen, output: Path) -> None:
+    """Until it is printed. Fails when the process ends before."""
+    deadline = time.monotonic() + LIMIT_S
+    while text not in output.read_text():
+        assert process.poll() is None, output.read_text()
+        assert time.monotonic() < deadline, output.read_text()
+        time.sleep(0.05)
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as client:
+        client.settimeout(5)
+        return client.connect_ex(("127.0.0.1", port)) == 0
