@@ -60,7 +60,7 @@ class Device:
         policy_model: str = "auto",
         max_in_flight: int = 4,
     ):
-        self._client = client
+        self.client = client
         self._files = files
         self._folder = folder
         self._virtuals = (http_virtual, https_virtual)
@@ -92,9 +92,9 @@ class Device:
             BigIPError: nothing that was known is changed.
         """
         if not self._ensure_folder(create=create_folder):
-            self.observed, self.facts, self.stale = {}, DeviceFacts(self._client.version()), False
+            self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
             return
-        seen: Observation = observe(self._client, self._folder, self._virtuals)
+        seen: Observation = observe(self.client, self._folder, self._virtuals)
         self.observed, self.facts = seen.objects, seen.facts
         self._policies.learn(seen.facts.version, seen.legacy, seen.drafts)
         self._attachments.learn(seen.facts)
@@ -105,11 +105,11 @@ class Device:
         for part in self._folder.strip("/").split("/"):
             path += f"/{part}"
             try:
-                self._client.get(item_path("sys/folder", path))
+                self.client.get(item_path("sys/folder", path))
             except NotFound:
                 if not create:
                     return False
-                if not self._client.ready():
+                if not self.client.ready():
                     raise NotReady("GET", "/mgmt/tm/sys/ready", "the device is starting") from None
                 self._objects.create_folder(path)
                 log.info("folder created", extra={"path": path})
@@ -262,7 +262,7 @@ class Device:
 
     def save(self) -> None:
         """Save the running configuration to disk. Raises: BigIPError."""
-        self._client.save()
+        self.client.save()
 
     def remove_orphans(self) -> int:
         """Delete LTM nodes that our members left behind; returns how many.

@@ -1,0 +1,52 @@
+"""The fake BIG-IP in a process of its own, so that its CPU is not the router's."""
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fake:
+    """Where it is and what it has used."""
+
+    pid: int
+    address: str
+    username: str
+    password: str
+    ca_file: str
+
+    def cpu_s(self) -> float:
+        """CPU seconds since its start, user and system."""
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def bigip_process() -> Iterator[Fake]:
+    """A fake with the two virtual servers of the documentation."""
+    here, there = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there,))
+    process.start()
+    try:
+        yield Fake(process.pid, *here.recv())
+    finally:
+        here.send("stop")
+        process.join(10)
+
+
+def _serve(pipe) -> None:
+    from mocks.bigip import FakeBigIP
+
+    with FakeBigIP() as big:
+        big.put_object("ltm/profile/client-ssl", {
+            "name": "default", "partition": "Common", "defaultsFrom": "/Common/clientssl",
+            "sniDefault": "true",
+        })
+        big.add_virtual("/Common/ose-vserver", "10.0.0.1:80")
+        big.add_virtual("/Common/https-ose-vserver", "10.0.0.1:443",
+                        profiles=("/Common/tcp", "/Common/http", "/Common/default"))
+        pipe.send((big.address, big.username, big.password, str(big.ca_file)))
+        pipe.recv()
