@@ -136,6 +136,12 @@ class Lab:
             auth=(self.bigip.username, self.bigip.password), verify=str(self.bigip.ca_file))
         assert reply.status_code == 200, reply.text
 
+    def content(self, path: str) -> str:
+        """What is in an installed certificate or key file."""
+        kind = "sys/file/ssl-key" if path.endswith(".key") else "sys/file/ssl-cert"
+        item = next(item for item in self.bigip.items(kind) if item.path == path)
+        return item.hidden["data"].decode()
+
     def paths(self, kind: str) -> set[str]:
         """Full paths of the BIG-IP's objects of a kind."""
         return {item.path for item in self.bigip.items(kind)}

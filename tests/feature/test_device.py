@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
@@ -262,3 +263,27 @@ def test_a_lost_reply_anywhere(make_lab, at):
     lab.clear()
     assert lab.converge() == []
     assert lab.writes() == []
+
+
+def test_policies_of_the_original_router_are_taken_over(lab):
+    """Its legacy best-match policies become ours in place, without a moment in which a Route is unserved."""
+    lab.bigip.put_object("ltm/pool", {"name": "openshift_shop_web", "partition": "Common", "members": ["10.1.1.1:8080"]})
+    lab.bigip.put_object("ltm/policy", {
+        "name": "openshift_insecure_routes", "partition": "Common", "legacy": True, "controls": ["forwarding"],
+        "requires": ["http"], "strategy": "/Common/best-match", "rules": [{"name": "default_noop"}]})
+    rules = "ltm/policy/~Common~openshift_insecure_routes/rules"
+    lab.bigip.put_object(rules, {
+        "name": "openshift_route_shop_plain",
+        "conditions": [{"name": "0", "caseInsensitive": True, "httpHost": True, "host": True, "equals": True,
+                        "request": True, "values": ["www.example.com"]}],
+        "actions": [{"name": "0", "forward": True, "select": True, "request": True,
+                     "pool": "/Common/openshift_shop_web"}]})
+    lab.bigip.put_object(f"ltm/virtual/~Common~{HTTP}/policies", {"name": "/Common/openshift_insecure_routes"})
+    lab.apply(manifests.route("plain"))
+    request = Request("www.example.com", "/")
+    seen = [decide(lab.bigip.store, f"/Common/{HTTP}", request)]
+    lab.bigip.on_write = lambda _: seen.append(decide(lab.bigip.store, f"/Common/{HTTP}", request))
+    assert lab.converge() == []
+    assert {decision.pool for decision in seen} == {"/Common/openshift_shop_web"}
+    policy = lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
+    assert (policy["strategy"], policy["status"]) == ("/Common/first-match", "legacy")
