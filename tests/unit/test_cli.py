@@ -250,7 +250,7 @@ def test_no_handlers_left_after_failure(f5router):
 @COMMANDS
 def test_help(f5router, command):
     """Every option with its variable and default, in its group, in lines of at most 100 characters."""
-    result = f5router(command, "--help")
+    result = f5router(command, "--help", env={"COLUMNS": "300"})
     assert result.exit_code == 0
     flat = " ".join(result.output.split())
     for option in OPTIONS.values():
@@ -258,6 +258,8 @@ def test_help(f5router, command):
         assert " ".join(option.help.split()) in flat, option.name
         notes = "; ".join(filter(None, [option.env, option.default and f"default: {option.default}"]))
         assert not notes or f"[{notes}]" in flat, option.name
+    first_lines = [line for line in result.output.splitlines() if line.lstrip().startswith("-")]
+    assert len(first_lines) == len(OPTIONS) + 2  # and --once or --output, --help
     starts = [result.output.index(f"\n{group}:\n") for group in GROUPS]
     assert starts == sorted(starts)
     assert all(len(line) <= 100 for line in result.output.splitlines())

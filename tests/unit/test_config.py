@@ -400,7 +400,16 @@ def test_unused_source_warns():
     """A host that the directory's url replaces is told."""
     found = config({HOST + "CREDENTIALS_DIR": "/d"}, files(d_url="https://other"))
     assert found.bigip.host == "other"
-    assert any(w.startswith("--f5-host / ") and "--f5-credentials-dir" in w for w in found.warnings)
+    (warning,) = found.warnings  # none about the directory's password, which is not there
+    assert warning.startswith("--f5-host / ")
+    assert "--f5-credentials-dir" in warning
+
+
+def test_directory_is_not_unused():
+    """A directory that another setting goes before is no warning: it may serve for its other files."""
+    environ = {HOST + "CREDENTIALS_DIR": "/d", HOST + "USERNAME_FILE": "/u"}
+    found = load({}, environ, files(u="u", d_username="x", d_password="p w", d_url="b"))
+    assert (found.bigip.username, found.warnings) == ("u", ())
 
 
 @pytest.mark.parametrize(("texts", "word"), [

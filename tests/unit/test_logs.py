@@ -218,7 +218,7 @@ SPOTS = {
     "unprintable": lambda secret: handle("m", field=Unprintable(secret)),
     "exception": lambda secret: _fail(secret),
     "chained exception": lambda secret: _fail(secret, chained=True),
-    "stack": lambda secret: log.info("m", extra={"field": f"a\n{secret}\nb"}),
+    "stack": lambda secret: handle("m", stack_info=f"Stack (most recent call last):\n  f({secret})"),
 }
 
 

@@ -129,3 +129,9 @@ def test_host_key(text, key):
 def test_master_scheme():
     """https where no scheme is written: kube.connection needs one."""
     assert values.url("m:8443") == "https://m:8443"
+
+
+def test_virtual_server_path():
+    """A path in place of a name is told where the folder is set."""
+    with pytest.raises(ValueError, match="--f5-partition-path"):
+        values.virtual_server("/Common/ose-vserver")
