@@ -249,8 +249,8 @@ def test_no_handlers_left_after_failure(f5router):
 
 @COMMANDS
 def test_help(f5router, command):
-    """Every option with its variable and default, in its group, in lines of at most 100 characters."""
-    result = f5router(command, "--help", env={"COLUMNS": "300"})
+    """Every option with its variable and default, in its group."""
+    result = f5router(command, "--help")
     assert result.exit_code == 0
     flat = " ".join(result.output.split())
     for option in OPTIONS.values():
@@ -262,7 +262,6 @@ def test_help(f5router, command):
     assert len(first_lines) == len(OPTIONS) + 2  # and --once or --output, --help
     starts = [result.output.index(f"\n{group}:\n") for group in GROUPS]
     assert starts == sorted(starts)
-    assert all(len(line) <= 100 for line in result.output.splitlines())
     assert "-n, --namespace NAME" in result.output
     assert "--f5-insecure[=true|false]" in result.output
     assert ("--once" in result.output) is (command == "run")
@@ -297,6 +296,12 @@ def test_module():
     """python -m f5router is the same program."""
     assert process("--version", env={}).stdout == f"f5router, version {__version__}\n"
     assert "Usage: f5router run" in process("run", "--help", env={}).stdout
+
+
+def test_help_width():
+    """Lines of at most 100 characters on a wide terminal, and more than 80 (CliRunner's own limit)."""
+    longest = max(map(len, process("run", "--help", env={"COLUMNS": "300"}).stdout.splitlines()))
+    assert 80 < longest <= 100
 
 
 def test_module_problems():
