@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ class Address:
         return f"{self.text}%{default if self.route_domain is None else self.route_domain}"
 
 
+@functools.lru_cache(maxsize=65536)
 def parse(text: str) -> Address:
     """Raises: ValueError: no address. `any` and `any6` are the wildcards."""
     address, percent, domain = text.partition("%")

@@ -65,6 +65,7 @@ def kinds() -> Mapping[str, Kind]:
         network.SelfIP(),
         network.Route(),
         network.Vlan(),
+        network.VlanInterfaces(),
         network.RouteDomain(),
         network.Arp(),
     ]
@@ -83,6 +84,8 @@ def furnish(store: Store, partitions: Iterable[str]) -> None:
     folder.make(store, "/Common")
     if store.version >= versions.DRAFTS:
         folder.make(store, "/Common/Drafts")
+    text = "Repository for system objects and shared objects."
+    store.put("auth/partition", ("Common",), {"defaultRouteDomain": 0, "description": text})
     for partition in partitions:
         folder.make(store, "/" + partition.strip("/"))
     _furnish_monitors(store)
@@ -97,6 +100,7 @@ def furnish(store: Store, partitions: Iterable[str]) -> None:
     for kind, factory in profiles.FACTORY.items():
         for index, name in enumerate(factory):
             fields = {} if index == 0 else {"defaultsFrom": f"/Common/{factory[0]}"}
+            fields |= profiles.FACTORY_FIELDS.get(name, {})
             store.put(f"ltm/profile/{kind}", (f"/Common/{name}",), fields)
     store.put("ltm/persistence/cookie", ("/Common/cookie",), {})
     store.put("ltm/persistence/source-addr", ("/Common/source_addr",), {})

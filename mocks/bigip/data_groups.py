@@ -145,7 +145,14 @@ def _order(kind: str):
         return lambda record: _network_order(record[0])
     if kind == "integer":
         return lambda record: int(record[0])
-    return lambda record: record[0]
+    return lambda record: _natural(record[0])
+
+
+def _natural(text: str) -> list:
+    """useragent9 before useragent10, as recorded on 14.1.2.1; numbers compare before letters."""
+    return [
+        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", text) if part
+    ]
 
 
 def _network_order(text: str) -> tuple:

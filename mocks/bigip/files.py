@@ -34,6 +34,18 @@ _OIDS = (
 )
 
 
+_LONG = {
+    "CN": "commonName",
+    "O": "organization",
+    "OU": "ou",
+    "L": "city",
+    "ST": "state",
+    "C": "country",
+    "emailAddress": "emailAddress",
+}
+"""Parts of a subject as sys/crypto/cert calls them."""
+
+
 class SSLFile(Kind):
     """A file object: its content is copied from the disk when it is written."""
 
@@ -241,7 +253,9 @@ class Crypto(Kind):
                 }
             }
             words = dict(part.split("=", 1) for part in fields["subject"].split(",") if "=" in part)
-            for short, long in (("CN", "commonName"), ("O", "organization"), ("OU", "ou"), ("C", "country")):
+            if "fingerprint" in fields:
+                shown["fingerprint"] = fields["fingerprint"]
+            for short, long in _LONG.items():
                 if short in words:
                     shown[long] = words[short]
         return Item(self.url, file.key, shown, file.generation)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar
 
-from mocks.bigip import addresses, names, refusals
+from mocks.bigip import addresses, names, refusals, versions
 from mocks.bigip.attachments import resolve
 from mocks.bigip.kinds import GROUPS, Body, Kind, find_in_group
 from mocks.bigip.quirks import Quirk
@@ -254,7 +254,7 @@ class Route(Kind):
         return found + ([("pool", item.fields["pool"])] if "pool" in item.fields else [])
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
-        fields = {name: value for name, value in fields.items() if value not in (False, "none")}
+        fields = {name: value for name, value in fields.items() if value is not False and value != "none"}
         targets = [name for name in self._targets if name in fields]
         if len(targets) > 1:
             raise refusals.may_not(*map(refusals.dashed, targets[:2]))
@@ -272,13 +272,38 @@ class Route(Kind):
 class Vlan(Kind):
     url = "net/vlan"
     word = "VLAN"
-    ignored = frozenset(("ifIndex", "interfaces"))
+    ignored = frozenset(("ifIndex",))
+    subs = ("net/vlan/interfaces",)
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         return {**fields, "tag": int(fields.get("tag") or 4094 - store.count(self.url))}
 
+    def written(self, store: Store, item: Item, body: Body, old: Item | None) -> None:
+        if old is None:
+            hidden = {**item.hidden, "index": store.next_number("ifIndex", 144, 16)}
+            store.put(self.url, item.key, item.fields, hidden)
+        for one in body.get("interfaces") or ():
+            store.kinds["net/vlan/interfaces"].create(store, item.key, one)
+
+    def read(self, store: Store, item: Item) -> Body:
+        return {**item.fields, "ifIndex": item.hidden.get("index", 96)}
+
     def check_unused(self, store: Store, item: Item) -> None:
         check_vlan_unused(store, self.word, item)
+
+
+class VlanInterfaces(Kind):
+    url = "net/vlan/interfaces"
+    word = "VLAN interface"
+    parent = "net/vlan"
+    partitioned = False
+    counts_in_folder = False
+
+    def read(self, store: Store, item: Item) -> Body:
+        if store.version < versions.REFERENCES:
+            return item.fields
+        link = f"https://localhost/mgmt/tm/net/interface/{item.name}?ver={versions.text(store.version)}"
+        return {**item.fields, "nameReference": {"link": link}}
 
 
 class RouteDomain(Kind):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar
 
 from mocks.bigip import addresses, names, refusals
 from mocks.bigip.kinds import GROUPS, Body, Kind, find_in_group
@@ -168,7 +167,7 @@ class Members(Kind):
         }
 
     def check_references(self, store: Store, item: Item) -> None:
-        if item.fields.get("monitor") != "default":
+        if item.fields.get("monitor", "default") != "default":
             check_monitors(store, item, "pool member")
 
     def set_all(self, store: Store, parent: Key, members: list) -> None:
@@ -194,9 +193,8 @@ class Members(Kind):
     def read(self, store: Store, item: Item) -> Body:
         """`session` and `state` as monitors leave them; the fake's monitors find every member up."""
         fields = dict(item.fields)
-        monitored = fields["monitor"] not in ("none",) and (
-            fields["monitor"] != "default" or "monitor" in store.get("ltm/pool", item.path).fields
-        )
+        own = fields.get("monitor")
+        monitored = bool(own) and (own != "default" or "monitor" in store.get("ltm/pool", item.path).fields)
         if fields["session"] == "user-enabled" and monitored:
             fields["session"] = "monitor-enabled"
         if fields["state"] == "user-up":
@@ -224,23 +222,34 @@ def node_and_port(name: str) -> tuple[str, str]:
 class Node(Monitored):
     url = "ltm/node"
     word = "node"
-    ignored = frozenset(("ephemeral", "fqdn"))
+    ignored = frozenset(("ephemeral",))
 
     def uniques(self, item: Item) -> Iterable[Ref]:
-        return [("node address", item.hidden["address"])]
+        return [("node address", item.hidden["address"])] if item.hidden["address"] else []
 
     def create(self, store: Store, parent: Key, body: Body) -> Item:
         key = self.key_of(store, parent, body)
         names.check(key[0])
         self.check_folder(store, key)
         self.check_new(store, key, body)
+        fields = {**self.initial(store, key), **self.accept(store, body, key)}
+        if (body.get("fqdn") or {}).get("tmName"):
+            return self._put_fqdn(store, key, fields)
         if "address" not in body:
             raise refusals.missing("address")
         partition = names.partition_of(key[0])
         clash = store.holder("node address", self._index(store, partition, str(body["address"])))
         if clash:
             raise refusals.mcpd("0107176c", f"Invalid Node, the IP address {body['address']} already exists.")
-        return self._put(store, key, {**self.initial(store, key), **self.accept(store, body, key)})
+        return self._put(store, key, fields)
+
+    def _put_fqdn(self, store: Store, key: Key, fields: Body) -> Item:
+        """A node by name has no address of its own; the fake resolves nothing (B3)."""
+        fqdn = {**self.schema(store).defaults.get("fqdn", {}), **fields["fqdn"]}
+        fields = {"session": "user-enabled", **fields, "fqdn": fqdn, "address": "any6", "state": "fqdn-up"}
+        item = store.put(self.url, key, self.normalise(store, key, fields, fields, None), {"address": ""})
+        self.check_references(store, item)
+        return item
 
     def for_member(self, store: Store, path: str, address: str | None) -> str:
         """The address of a member's node; the node is made if its name or the body tells an address."""
@@ -280,7 +289,7 @@ class Node(Monitored):
         return addresses.parse(address).in_domain(addresses.default_domain(store, partition))
 
     def check_references(self, store: Store, item: Item) -> None:
-        if item.fields.get("monitor") != "default":
+        if item.fields.get("monitor", "default") != "default":
             check_monitors(store, item, "node")
 
     def check_unused(self, store: Store, item: Item) -> None:
@@ -291,7 +300,7 @@ class Node(Monitored):
 
     def read(self, store: Store, item: Item) -> Body:
         fields = dict(super().read(store, item))
-        monitored = fields["monitor"] not in ("default", "none")
+        monitored = fields.get("monitor", "default") != "default" and "tmName" not in fields.get("fqdn", {})
         if monitored and fields["session"] == "user-enabled":
             fields["session"] = "monitor-enabled"
         if fields["state"] == "user-up":
@@ -304,7 +313,6 @@ class Monitor(Kind):
 
     word = "monitor"
     first_generation = 0
-    links: ClassVar[dict[str, str]] = {"defaultsFrom": "monitor"}
 
     def __init__(self, kind: str) -> None:
         self.url = f"ltm/monitor/{kind}"

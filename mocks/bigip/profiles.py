@@ -23,7 +23,7 @@ WORDS = {
 FACTORY = {
     "client-ssl": ("clientssl", "clientssl-insecure-compatible"),
     "server-ssl": ("serverssl", "serverssl-insecure-compatible"),
-    "http": ("http", "http-explicit", "http-transparent"),
+    "http": ("http",),
     "tcp": ("tcp", "tcp-legacy", "tcp-lan-optimized", "tcp-wan-optimized", "f5-tcp-progressive"),
     "udp": ("udp",),
     "fastl4": ("fastL4",),
@@ -32,6 +32,18 @@ FACTORY = {
     "web-security": ("websecurity",),
 }
 """Profiles of a new device by type; the first is the parent of all others."""
+
+FACTORY_FIELDS = {
+    "clientssl-insecure-compatible": {
+        "ciphers": "ALL:!DH:!ADH:!EDH:@SPEED",
+        "secureRenegotiation": "request",
+    },
+    "serverssl-insecure-compatible": {
+        "ciphers": "!EXPORT:!DH:RSA+RC4:RSA+AES:RSA+DES:RSA+3DES:ECDHE+AES:ECDHE+3DES:@SPEED",
+        "secureRenegotiation": "request",
+    },
+}
+"""What some of them do not have from their parent."""
 
 CERTS = ("cert", "chain", "caFile", "clientCertCa")
 """Properties that refer to certificate files."""
@@ -122,6 +134,7 @@ class SSLProfile(Profile):
         "caFile": "sys/file/ssl-cert",
         "clientCertCa": "sys/file/ssl-cert",
         "key": "sys/file/ssl-key",
+        "cipherGroup": "ltm/cipher/group",
     }
 
     def references(self, item: Item) -> Iterable[Ref]:
@@ -139,8 +152,10 @@ class SSLProfile(Profile):
                 fields[name] = names.full_path(fields[name], folder)
         if "tmOptions" in fields:
             fields["tmOptions"] = _options(store, fields["tmOptions"])
-        if fields.get("ciphers", "none") != "none" and "ciphers" in body and "cipherGroup" not in body:
-            fields["cipherGroup"] = "none"
+        for one, other in (("ciphers", "cipherGroup"), ("cipherGroup", "ciphers")):
+            # exclusive: the other one is "none" (B8)
+            if body.get(one, "none") != "none" and "cipherGroup" in self.schema(store).defaults:
+                fields[other] = "none"
         return fields
 
     def check_references(self, store: Store, item: Item) -> None:

@@ -78,6 +78,7 @@ TIMED_OUT = """<html>
 </html>
 """
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
 _operations = itertools.count(1_000_000)
 
 
@@ -98,7 +99,7 @@ def success(content: Any = None, *, headers: dict[str, str] | None = None) -> Re
 
 
 def encode(content: Any) -> bytes:
-    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+    return _ENCODER.encode(content).encode()
 
 
 def html(

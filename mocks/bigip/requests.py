@@ -23,6 +23,7 @@ class Request:
     raw: bytes = b""
     sender: str = "127.0.0.1"
     user: User | None = None
+    _decoded: Any = None
 
     def json(self) -> Any:
         """The body. Raises: Refusal: 415 for another content type, 400 for no JSON (A2.3)."""
@@ -33,10 +34,18 @@ class Request:
                 f"The received content-type is {kind}",
                 status=415,
             )
+        if not self.raw:
+            return {}
         try:
-            return json.loads(self.raw) if self.raw else {}
+            return self.decoded()
         except ValueError:
             raise refusals.rest("Found invalid JSON body in the request.") from None
+
+    def decoded(self) -> Any:
+        """The body of whatever type, decoded once. Raises: ValueError: no JSON."""
+        if self._decoded is None:
+            self._decoded = json.loads(self.raw)
+        return self._decoded
 
     def body(self) -> dict[str, Any]:
         """The body as an object. Raises: Refusal: not JSON, or no object."""
@@ -70,7 +79,7 @@ class LoggedRequest:
 
 def logged(request: Request, status: int) -> LoggedRequest:
     try:
-        body = json.loads(request.raw) if request.raw else None
+        body = request.decoded() if request.raw else None
     except ValueError:
         body = request.raw
     return LoggedRequest(request.method, request.path, request.query, body, status)

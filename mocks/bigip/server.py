@@ -21,7 +21,7 @@ from mocks.bigip import (
     versions,
 )
 from mocks.bigip.certificate import ServerCertificate
-from mocks.bigip.endpoints import Endpoints
+from mocks.bigip.endpoints import Endpoints, Lie
 from mocks.bigip.faults import Faults
 from mocks.bigip.listener import Listener, Outcome
 from mocks.bigip.refusals import Refusal
@@ -238,7 +238,10 @@ class FakeBigIP:
         raw = b"" if body is None else json.dumps(body, ensure_ascii=False).encode()
         request = Request(method, f"/mgmt/tm/{path.strip('/')}", query, {}, raw)
         with self.store.lock, self.store.atomic():
-            return json.loads(replies.encode(self._endpoints.perform(request)))
+            try:
+                return json.loads(replies.encode(self._endpoints.perform(request)))
+            except Lie:
+                return None
 
     def add_virtual(
         self,

@@ -79,6 +79,9 @@ class Virtual(Kind):
         fields["destination"] = _destination(store, partition, str(fields["destination"]))
         if "source" not in body and old is None:
             fields["source"] = _default_source(fields["destination"])
+        if _is_wildcard(fields["destination"]) and old is None:
+            # recorded: 12.1.2, a virtual server on 0.0.0.0:0
+            fields |= {name: body.get(name, "disabled") for name in ("translateAddress", "translatePort")}
         self._check_source(key[0], fields)
         for name, folder_of in (("pool", folder), ("fallbackPersistence", "/Common")):
             if name in fields and fields[name] not in ("", "none"):
@@ -217,6 +220,14 @@ def _destination(store: Store, partition: str, text: str) -> str:
     number = addresses.port_number(port)
     shown = "any" if not number and separator == "." else number
     return f"{folder or f'/{partition}'}/{host}{separator}{shown}"
+
+
+def _is_wildcard(destination: str) -> bool:
+    return addresses.split_port(destination.rsplit("/", 1)[1])[0].partition("%")[0] in (
+        "0.0.0.0",
+        "::",
+        "any6",
+    )
 
 
 def _default_source(destination: str) -> str:
