@@ -19,13 +19,14 @@ POLICIES = "ltm/virtual/policies"
 _SINGLE = frozenset(("http", "tcp", "udp", "fastl4", "one-connect", "websocket", "web-security"))
 """Types of which a virtual server has at most one for each side."""
 _REQUIRED = {
-    "http": ({"http"}, "http or http-connect"),
-    "client-ssl": ({"client-ssl"}, "client-ssl"),
-    "tcp": ({"tcp"}, "tcp"),
-    "udp": ({"udp"}, "udp"),
-    "server-ssl": ({"server-ssl"}, "server-ssl"),
+    "http": ("http", "http or http-connect"),
+    "client-ssl": ("client-ssl", "client-ssl"),
+    "server-ssl": ("server-ssl", "server-ssl"),
+    "tcp": ("tcp", "tcp"),
+    "udp": ("udp", "udp"),
+    "asm": ("web-security", "websecurity"),
 }
-"""Aspect of a policy's `requires` -> (types that satisfy it, words of the message)."""
+"""Aspect of a policy's `requires`, or its control asm -> (type that satisfies it, words of the message)."""
 
 
 def resolve(store: Store, name: str, folder: str, kinds: Iterable[str]) -> str:
@@ -81,9 +82,11 @@ def _check_policies(store: Store, item: Item, types: set[str]) -> None:
                 f"Policy {name} has no rules and cannot be attached to {item.path}"
             )
         needs = {*policy.fields.get("requires", ()), *policies.needs(store, name)}
-        for aspect in sorted(needs):
-            enough, words = _REQUIRED.get(aspect, (set(), aspect))
-            if enough and not types & enough:
+        if "asm" in policy.fields.get("controls", ()):
+            needs.add("asm")
+        for aspect in sorted(needs & _REQUIRED.keys()):
+            enough, words = _REQUIRED[aspect]
+            if enough not in types:
                 raise refusals.mcpd(
                     "010716d9",
                     f"Virtual server {item.path} requires a profile of type {words} for ltm policy {name}.",
