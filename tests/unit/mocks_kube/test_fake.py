@@ -1,6 +1,8 @@
 """The Python interface: objects, files, log, stop and start."""
 
 import json
+import threading
+import time
 
 import pytest
 import requests
@@ -38,6 +40,7 @@ class TestApply:
         assert second["status"] == {"ingress": []}
         assert "labels" not in second["metadata"]
         assert int(second["metadata"]["resourceVersion"]) > int(first["metadata"]["resourceVersion"])
+        assert kube.apply(route(uid="u-2"))["metadata"]["uid"] == "u-2"
 
     def test_always_an_event(self, kube, http):
         """Even an equal object gets a new resourceVersion, so a test can provoke an event."""
@@ -165,6 +168,22 @@ def test_log(kube, http):
     assert kube.log[2].query["watch"] == "true"
     kube.clear_log()
     assert kube.log == []
+
+
+def test_wait_for(kube):
+    """Woken by a change of another thread; gives up after its time."""
+    other = threading.Thread(target=kube.apply, args=(route(),))
+
+    def applied():
+        if not other.ident:
+            other.start()  # waits for the lock that wait_for gives up while it waits
+        return kube.list("Route")
+
+    start = time.monotonic()
+    assert kube.wait_for(applied, timeout_s=60)
+    assert time.monotonic() - start < 50
+    other.join()
+    assert not kube.wait_for(lambda: False, timeout_s=0.01)
 
 
 class TestStop:

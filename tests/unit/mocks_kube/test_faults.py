@@ -39,7 +39,8 @@ def test_retry_after(kube, http):
 def test_options(kube, http):
     """Reason and message are the test's to choose; text gives a body that is no Status."""
     kube.inject("409", reason="AlreadyExists", message="there is one")
-    assert http.get(ROUTES).json()["message"] == "there is one"
+    status = http.get(ROUTES).json()
+    assert (status["reason"], status["message"]) == ("AlreadyExists", "there is one")
     kube.inject("503", text="service unavailable")
     reply = http.get(ROUTES)
     assert (reply.status_code, reply.text, reply.headers["Content-Type"]) == (
@@ -159,8 +160,8 @@ def test_silent_drop(kube, http):
     assert http.watch(ROUTES).next() == ("ADDED", "web")
     # A watch as long, begun later, has ended: so would the silent one have.
     assert [event["type"] for event in http.watch(SHOP, timeoutSeconds=3)] == ["ADDED"]
-    assert ROUTES in kube.watches
-    kube.inject("drop-watch", path=ROUTES)
+    kube.apply(route())
+    assert kube.inject("drop-watch", path=ROUTES) == 1
     assert list(stream) == []
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from mocks.kube import FakeKube
 
-from .conftest import Http
+from .conftest import Http, Stream
 from .objects import ROUTES, SHOP, admitted, route
 
 
@@ -130,17 +130,15 @@ def test_status_write_is_an_event(kube, http):
     assert event["object"]["status"]["ingress"][0]["host"] == "web.example.com"
 
 
-def test_timeout_with_bookmark(kube, http):
+def test_timeout_with_bookmark():
     """A watch ends by itself after timeoutSeconds; the last line is a bookmark of the newest revision."""
-    kube.apply(route())
-    kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "shop"}})
-    events = list(
-        http.watch(ROUTES, resourceVersion=revision(kube), timeoutSeconds=1, allowWatchBookmarks="true")
-    )
-    assert {event["type"] for event in events} == {"BOOKMARK"}
-    assert events[-1]["object"]["kind"] == "Route"
-    newest = kube.get("Secret", "shop", "s")["metadata"]["resourceVersion"]
-    assert events[-1]["object"]["metadata"]["resourceVersion"] == newest
+    with FakeKube(bookmark_s=60) as kube:
+        kube.apply(route())
+        newest = kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}})
+        query = {"resourceVersion": revision(kube), "timeoutSeconds": 1, "allowWatchBookmarks": "true"}
+        (event,) = list(Http(kube).watch(ROUTES, **query))
+    assert (event["type"], event["object"]["kind"]) == ("BOOKMARK", "Route")
+    assert event["object"]["metadata"]["resourceVersion"] == newest["metadata"]["resourceVersion"]
 
 
 def test_periodic_bookmarks():
@@ -189,3 +187,15 @@ def test_many_watches_share_a_line(kube, http):
     kube.delete("Route", "shop", "a")
     wanted = [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a")]
     assert all([stream.next() for _ in range(3)] == wanted for stream in streams)
+
+
+def test_tables_beside_objects(kube, http):
+    """kubectl's watch gets Tables of one row; other watches of the same changes get the objects."""
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+    tables = Stream(http("GET", ROUTES, params={"watch": "1"}, headers={"Accept": accept}, stream=True))
+    plain = [http.watch(ROUTES) for _ in range(3)]
+    for host in ("a.example.com", "b.example.com"):
+        kube.apply(route(host=host))
+        assert all(next(stream)["object"]["spec"]["host"] == host for stream in plain)
+        table = next(tables)["object"]
+        assert (table["kind"], [row["cells"][1] for row in table["rows"]]) == ("Table", [host])
