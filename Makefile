@@ -48,5 +48,5 @@ $(READY): setup.cfg pyproject.toml
 	@rm -f $@
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test]'
 	@touch $@
