@@ -40,20 +40,36 @@ FACTS = DeviceFacts(
     (14, 1, 2),
     http=VirtualFacts("/Common/ose-vserver", port=80),
     https=VirtualFacts(
-        "/Common/https-ose-vserver", port=443, client_ssl=("/Common/clientssl",),
+        "/Common/https-ose-vserver",
+        port=443,
+        client_ssl=("/Common/clientssl",),
         sni_defaults=("/Common/clientssl",),
     ),
 )
 
 
 def route(
-    name: str, *, host: str = "www.example.com", namespace: str = "shop", path: str = "",
-    service: str = "web", port: str = "", kind: str = "", insecure: str = "", age: int = 0, **tls,
+    name: str,
+    *,
+    host: str = "www.example.com",
+    namespace: str = "shop",
+    path: str = "",
+    service: str = "web",
+    port: str = "",
+    kind: str = "",
+    insecure: str = "",
+    age: int = 0,
+    **tls,
 ) -> Route:
     """A Route; kind is its termination, age the second of its creation, tls more of spec.tls."""
     return Route(
-        Key(namespace, name), uid=f"uid-{namespace}-{name}", created=f"2026-01-01T00:{age // 60:02}:{age % 60:02}Z",
-        host=host, path=path, service=service, target_port=port,
+        Key(namespace, name),
+        uid=f"uid-{namespace}-{name}",
+        created=f"2026-01-01T00:{age // 60:02}:{age % 60:02}Z",
+        host=host,
+        path=path,
+        service=service,
+        target_port=port,
         tls=RouteTLS(kind, insecure, **tls) if kind else None,
     )
 
@@ -64,12 +80,18 @@ def service(name: str = "web", *, namespace: str = "shop", ports: tuple = (("htt
 
 
 def endpoints(
-    *addresses: str, service: str = "web", namespace: str = "shop", name: str = "", ports: tuple = (("http", 8080),),
+    *addresses: str,
+    service: str = "web",
+    namespace: str = "shop",
+    name: str = "",
+    ports: tuple = (("http", 8080),),
     protocol: str = "TCP",
 ) -> EndpointSlice:
     """An EndpointSlice of ready addresses."""
     return EndpointSlice(
-        Key(namespace, name or f"{service}-1"), service, frozenset(addresses),
+        Key(namespace, name or f"{service}-1"),
+        service,
+        frozenset(addresses),
         tuple(EndpointPort(n, p, protocol) for n, p in ports),
     )
 
@@ -111,17 +133,28 @@ def authority(name: str = "Example CA") -> tuple[x509.Certificate, ec.EllipticCu
 
 @functools.cache
 def identity(
-    host: str = "www.example.com", *, ca: str = "Example CA", serial: int = 0, algorithm: str = "rsa",
+    host: str = "www.example.com",
+    *,
+    ca: str = "Example CA",
+    serial: int = 0,
+    algorithm: str = "rsa",
     expired: bool = False,
 ) -> Identity:
     """A certificate for a host, issued by a CA; another serial gives another key and certificate."""
     issuer, issuer_key = authority(ca)
-    key = (rsa.generate_private_key(65537, 2048) if algorithm == "rsa"
-           else ec.generate_private_key(ec.SECP256R1()))
+    key = (
+        rsa.generate_private_key(65537, 2048)
+        if algorithm == "rsa"
+        else ec.generate_private_key(ec.SECP256R1())
+    )
     cert = _certificate(host, key.public_key(), ca, issuer_key, expired=expired)
-    return Identity(_pem(cert), key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode(), _pem(issuer))
+    return Identity(
+        _pem(cert),
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ).decode(),
+        _pem(issuer),
+    )
 
 
 def _pem(cert: x509.Certificate) -> str:

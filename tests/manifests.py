@@ -2,11 +2,24 @@
 
 
 def route(
-    name: str, *, namespace: str = "shop", host: str = "www.example.com", path: str = "", service: str = "web",
-    port: str | int = "", kind: str = "", insecure: str = "", created: str = "2026-01-01T00:00:00Z", **tls: str,
+    name: str,
+    *,
+    namespace: str = "shop",
+    host: str = "www.example.com",
+    path: str = "",
+    service: str = "web",
+    port: str | int = "",
+    kind: str = "",
+    insecure: str = "",
+    created: str = "2026-01-01T00:00:00Z",
+    **tls: str,
 ) -> dict:
     """A Route; tls: certificate, key, caCertificate, destinationCACertificate."""
-    spec: dict = {"host": host, "to": {"kind": "Service", "name": service, "weight": 100}, "wildcardPolicy": "None"}
+    spec: dict = {
+        "host": host,
+        "to": {"kind": "Service", "name": service, "weight": 100},
+        "wildcardPolicy": "None",
+    }
     if path:
         spec["path"] = path
     if port:
@@ -16,28 +29,40 @@ def route(
         if insecure:
             spec["tls"]["insecureEdgeTerminationPolicy"] = insecure
     return {
-        "apiVersion": "route.openshift.io/v1", "kind": "Route",
+        "apiVersion": "route.openshift.io/v1",
+        "kind": "Route",
         "metadata": {"namespace": namespace, "name": name, "creationTimestamp": created},
         "spec": spec,
     }
 
 
 def service(
-    namespace: str, name: str, *, pods: tuple[str, ...] = (), ports: tuple = (("http", 8080),),
+    namespace: str,
+    name: str,
+    *,
+    pods: tuple[str, ...] = (),
+    ports: tuple = (("http", 8080),),
 ) -> tuple[dict, dict]:
     """A Service and its EndpointSlice."""
     return {
-        "apiVersion": "v1", "kind": "Service", "metadata": {"namespace": namespace, "name": name},
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"namespace": namespace, "name": name},
         "spec": {"ports": [{"name": n, "port": p, "targetPort": p, "protocol": "TCP"} for n, p in ports]},
     }, endpoints(namespace, name, pods, ports=ports)
 
 
-def endpoints(namespace: str, service: str, pods: tuple[str, ...], *, ports: tuple = (("http", 8080),)) -> dict:
+def endpoints(
+    namespace: str, service: str, pods: tuple[str, ...], *, ports: tuple = (("http", 8080),)
+) -> dict:
     """An EndpointSlice of ready pods."""
     return {
-        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "addressType": "IPv4",
         "metadata": {
-            "namespace": namespace, "name": f"{service}-1",
+            "namespace": namespace,
+            "name": f"{service}-1",
             "labels": {"kubernetes.io/service-name": service},
         },
         "endpoints": [{"addresses": [pod], "conditions": {"ready": True}} for pod in pods],

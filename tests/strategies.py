@@ -15,9 +15,7 @@ POD_ADDRESSES = st.sampled_from(["10.1.1.1", "10.1.1.2", "10.1.2.1", "2001:db8::
 def _tls(kind: str) -> st.SearchStrategy[dict]:
     if kind not in ("edge", "reencrypt"):
         return st.just({})
-    own = st.sampled_from([1, 2, 3]).map(
-        lambda serial: builders.identity(serial=serial, algorithm="ec").tls
-    )
+    own = st.sampled_from([1, 2, 3]).map(lambda serial: builders.identity(serial=serial, algorithm="ec").tls)
     wrong = st.just({"certificate": "no PEM", "key": ""})
     return st.one_of(st.just({}), own, own, wrong)
 
@@ -29,11 +27,15 @@ def routes(draw):
     policies = ["", "None", "Redirect"] + (["Allow"] if kind in ("edge", "reencrypt") else [])
     return builders.route(
         draw(st.sampled_from(["r1", "r2", "r3"])),
-        namespace=draw(NAMESPACES), host=draw(HOSTS), kind=kind,
+        namespace=draw(NAMESPACES),
+        host=draw(HOSTS),
+        kind=kind,
         path="" if kind == "passthrough" else draw(PATHS),
         insecure=draw(st.sampled_from(policies)) if kind else "",
-        service=draw(st.sampled_from(["web", "api"])), port=draw(st.sampled_from(["", "http", "8080"])),
-        age=draw(st.integers(0, 4)), **draw(_tls(kind)),
+        service=draw(st.sampled_from(["web", "api"])),
+        port=draw(st.sampled_from(["", "http", "8080"])),
+        age=draw(st.integers(0, 4)),
+        **draw(_tls(kind)),
     )
 
 
@@ -41,8 +43,10 @@ def routes(draw):
 def slices(draw):
     """An EndpointSlice of one of few names."""
     return builders.endpoints(
-        *draw(st.frozensets(POD_ADDRESSES, max_size=3)), namespace=draw(NAMESPACES),
-        service=draw(st.sampled_from(["web", "api"])), name=draw(st.sampled_from(["s1", "s2"])),
+        *draw(st.frozensets(POD_ADDRESSES, max_size=3)),
+        namespace=draw(NAMESPACES),
+        service=draw(st.sampled_from(["web", "api"])),
+        name=draw(st.sampled_from(["s1", "s2"])),
         ports=draw(st.sampled_from([(("http", 8080),), (("http", 8080), ("admin", 9090))])),
     )
 

@@ -37,19 +37,32 @@ class Lab:
         if http:
             self.bigip.add_virtual(f"{self.partition}/{HTTP}", "10.0.0.1:80")
         if https:
-            profiles = https_fields.pop("profiles", ("/Common/tcp", "/Common/http", "/Common/clientssl-default"))
-            self.bigip.put_object("ltm/profile/client-ssl", {
-                "name": "clientssl-default", "partition": "Common", "defaultsFrom": "/Common/clientssl",
-                "sniDefault": "true",
-            })
-            self.bigip.add_virtual(f"{self.partition}/{HTTPS}", "10.0.0.1:443", profiles=profiles, **https_fields)
+            profiles = https_fields.pop(
+                "profiles", ("/Common/tcp", "/Common/http", "/Common/clientssl-default")
+            )
+            self.bigip.put_object(
+                "ltm/profile/client-ssl",
+                {
+                    "name": "clientssl-default",
+                    "partition": "Common",
+                    "defaultsFrom": "/Common/clientssl",
+                    "sniDefault": "true",
+                },
+            )
+            self.bigip.add_virtual(
+                f"{self.partition}/{HTTPS}", "10.0.0.1:443", profiles=profiles, **https_fields
+            )
 
     def config(self, **flags: str) -> config.Config:
         """A Config for these fakes; flags by their names, with _ for -."""
         given = {
-            "f5-host": self.bigip.address, "f5-username": self.bigip.username,
-            "f5-password": self.bigip.password, "f5-ca-bundle": str(self.bigip.ca_file),
-            "f5-partition-path": self.partition, "config": str(self.kubeconfig), "hold-off": "10ms",
+            "f5-host": self.bigip.address,
+            "f5-username": self.bigip.username,
+            "f5-password": self.bigip.password,
+            "f5-ca-bundle": str(self.bigip.ca_file),
+            "f5-partition-path": self.partition,
+            "config": str(self.kubeconfig),
+            "hold-off": "10ms",
             **{name.replace("_", "-"): value for name, value in flags.items()},
         }
         return config.load(given, {})
@@ -59,12 +72,21 @@ class Lab:
         path = self._folder / "router.pem"
         if not path.exists():
             key = ed25519.Ed25519PrivateKey.generate()
-            path.write_bytes(key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()))
-            self.bigip.ssh_server.authorize(key.public_key().public_bytes(
-                serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH).decode())
+            path.write_bytes(
+                key.private_bytes(
+                    serialization.Encoding.PEM,
+                    serialization.PrivateFormat.OpenSSH,
+                    serialization.NoEncryption(),
+                )
+            )
+            self.bigip.ssh_server.authorize(
+                key.public_key()
+                .public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+                .decode()
+            )
         return {
-            "f5_private_key": str(path), "f5_ssh_port": str(self.bigip.ssh_port),
+            "f5_private_key": str(path),
+            "f5_ssh_port": str(self.bigip.ssh_port),
             "f5_ssh_host_key": self.bigip.ssh_server.host_key_fingerprint,
         }
 
@@ -90,16 +112,18 @@ class Lab:
         for kind in ("Service", "EndpointSlice"):
             mark = manifests.service("marks", f"mark-{self._marks}", pods=("10.255.0.1",))
             self.apply(next(obj for obj in mark if obj["kind"] == kind))
-        cluster = router._cluster
         deadline = time.monotonic() + 10
         key, slice_key = Key("marks", "marker"), Key("marks", f"mark-{self._marks}-1")
         while time.monotonic() < deadline:
             router.reconcile_once()
             route = router._reconciler.engine.route(key)
             seen = router._reconciler.engine.snapshot()
-            if (route and route.host == f"Mark-{self._marks}"
-                    and Key("marks", f"mark-{self._marks}") in seen.services
-                    and slice_key in seen.slices.get(Key("marks", f"mark-{self._marks}"), {})):
+            if (
+                route
+                and route.host == f"Mark-{self._marks}"
+                and Key("marks", f"mark-{self._marks}") in seen.services
+                and slice_key in seen.slices.get(Key("marks", f"mark-{self._marks}"), {})
+            ):
                 router.reconcile_once()
                 assert router._statuses.flush(5.0)
                 return
@@ -132,8 +156,13 @@ class Lab:
     def change(self, method: str, path: str, body: dict | None = None) -> None:
         """What an administrator does to the BIG-IP by hand, over REST."""
         reply = requests.request(
-            method, f"{self.bigip.url}/mgmt/tm/{path}", json=body, timeout=10,
-            auth=(self.bigip.username, self.bigip.password), verify=str(self.bigip.ca_file))
+            method,
+            f"{self.bigip.url}/mgmt/tm/{path}",
+            json=body,
+            timeout=10,
+            auth=(self.bigip.username, self.bigip.password),
+            verify=str(self.bigip.ca_file),
+        )
         assert reply.status_code == 200, reply.text
 
     def content(self, path: str) -> str:

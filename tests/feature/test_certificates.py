@@ -83,7 +83,9 @@ def test_an_unknown_host_key_is_refused_with_its_fingerprint(make_lab):
 def test_no_secret_is_logged(flags, caplog):
     lab, options = flags
     caplog.set_level("DEBUG")
-    lab.bigip.inject("refuse", times=1, method="POST", path="ssl-key|crypto/key", status=400, message=f"no: {ONE.key}")
+    lab.bigip.inject(
+        "refuse", times=1, method="POST", path="ssl-key|crypto/key", status=400, message=f"no: {ONE.key}"
+    )
     lab.apply(edge("b", ONE))
     lab.converge(**options)
     lab.converge(**options)
@@ -96,8 +98,10 @@ def test_no_secret_is_logged(flags, caplog):
 
 def test_the_certificate_of_a_host_is_handed_over(flags):
     lab, options = flags
-    lab.apply(edge("old", ONE, path="/a", created="2026-01-01T00:00:00Z"),
-              edge("new", TWO, path="/b", created="2026-02-01T00:00:00Z"))
+    lab.apply(
+        edge("old", ONE, path="/a", created="2026-01-01T00:00:00Z"),
+        edge("new", TWO, path="/b", created="2026-02-01T00:00:00Z"),
+    )
     lab.converge(**options)
     name = "ltm/profile/client-ssl/~Common~openshift_host_b.com-client-ssl-profile"
     assert "shop_old" in lab.bigip.get(name)["cert"]

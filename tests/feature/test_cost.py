@@ -7,17 +7,27 @@ from tests.builders import identity
 
 ONE = identity()
 KINDS = {
-    "plain": {}, "edge": {"kind": "edge"}, "edge with certificate": {
-        "kind": "edge", "certificate": ONE.certificate, "key": ONE.key, "caCertificate": ONE.issuer},
-    "reencrypt": {"kind": "reencrypt"}, "passthrough": {"kind": "passthrough"},
+    "plain": {},
+    "edge": {"kind": "edge"},
+    "edge with certificate": {
+        "kind": "edge",
+        "certificate": ONE.certificate,
+        "key": ONE.key,
+        "caCertificate": ONE.issuer,
+    },
+    "reencrypt": {"kind": "reencrypt"},
+    "passthrough": {"kind": "passthrough"},
 }
 # createDraft, rule, publish; a certificate: three files of three steps, the profile, its attachment.
 ADDED = {"plain": 3, "edge": 3, "edge with certificate": 14, "reencrypt": 3, "passthrough": 1}
 
 
 def others(count: int) -> list[dict]:
-    return [manifests.route(f"r{n}", host=f"h{n}.example.com", **kind)
-            for n in range(count) for kind in [list(KINDS.values())[n % 5]]]
+    return [
+        manifests.route(f"r{n}", host=f"h{n}.example.com", **kind)
+        for n in range(count)
+        for kind in [list(KINDS.values())[n % 5]]
+    ]
 
 
 @pytest.mark.parametrize("count", [5, 40])

@@ -12,10 +12,12 @@ from tests.feature.conftest import HTTP, HTTPS
 ONE, TWO = identity(), identity(serial=2)
 CERT = {"certificate": ONE.certificate, "key": ONE.key, "caCertificate": ONE.issuer}
 ALL_KINDS = (
-    manifests.route("plain"), manifests.route("path", path="/a//b"),
+    manifests.route("plain"),
+    manifests.route("path", path="/a//b"),
     manifests.route("edge", host="edge.example.com", kind="edge", insecure="Redirect", **CERT),
-    manifests.route("re", host="re.example.com", kind="reencrypt", insecure="Allow",
-                    destinationCACertificate=ONE.issuer),
+    manifests.route(
+        "re", host="re.example.com", kind="reencrypt", insecure="Allow", destinationCACertificate=ONE.issuer
+    ),
     manifests.route("pass", host="pass.example.com", kind="passthrough", insecure="Redirect"),
 )
 NAMES = ("plain", "path", "edge", "re", "pass")
@@ -27,13 +29,26 @@ def serve(lab, **flags) -> list[str]:
 
 
 def everything(lab) -> dict[str, set[str]]:
-    kinds = ("ltm/pool", "ltm/policy", "ltm/data-group/internal", "ltm/rule", "ltm/profile/client-ssl",
-             "ltm/profile/server-ssl", "sys/file/ssl-cert", "sys/file/ssl-key")
-    return {kind: {path for path in lab.paths(kind) if re.search(r"/(openshift_|ssl_)[^/]*$", path)} for kind in kinds}
+    kinds = (
+        "ltm/pool",
+        "ltm/policy",
+        "ltm/data-group/internal",
+        "ltm/rule",
+        "ltm/profile/client-ssl",
+        "ltm/profile/server-ssl",
+        "sys/file/ssl-cert",
+        "sys/file/ssl-key",
+    )
+    return {
+        kind: {path for path in lab.paths(kind) if re.search(r"/(openshift_|ssl_)[^/]*$", path)}
+        for kind in kinds
+    }
 
 
-@pytest.mark.parametrize("version", [
-    "11.5.4", "11.6.0", "12.0.0", "12.1.2", "13.0.0", "13.1.1", "14.1.2.1", "15.1.5", "16.1.0", "17.1.2.1"])
+@pytest.mark.parametrize(
+    "version",
+    ["11.5.4", "11.6.0", "12.0.0", "12.1.2", "13.0.0", "13.1.1", "14.1.2.1", "15.1.5", "16.1.0", "17.1.2.1"],
+)
 def test_every_version(make_lab, version):
     """All kinds of Route converge, and the second pass writes nothing."""
     lab = make_lab(tmos_version=version, ssh=True)
@@ -45,19 +60,38 @@ def test_every_version(make_lab, version):
     assert lab.writes() == []
 
 
-@pytest.mark.parametrize("quirk", [
-    "sub-post-404", "profiles-post-404", "absent-sub-200", "nested-policies-reference", "draft-in-root",
-    "filter-excludes-subfolders", "condition-post-upsert", "install-async", "members-need-partition",
-    "top-skip-ignored",
-])
+@pytest.mark.parametrize(
+    "quirk",
+    [
+        "sub-post-404",
+        "profiles-post-404",
+        "absent-sub-200",
+        "nested-policies-reference",
+        "draft-in-root",
+        "filter-excludes-subfolders",
+        "condition-post-upsert",
+        "install-async",
+        "members-need-partition",
+        "top-skip-ignored",
+    ],
+)
 @pytest.mark.parametrize("partition", ["/Common", "/OpenShift/zone1"])
 def test_every_quirk(make_lab, quirk, partition):
     """Where real devices are known or feared to differ, the router is right either way."""
     lab = make_lab(quirks=frozenset({quirk}), partition=partition, ssh=True)
     lab.virtuals()
     assert serve(lab, **lab.ssh_flags()) == []
-    lab.apply(manifests.route("edge", host="edge.example.com", path="/new", kind="edge", insecure="Allow",
-                              certificate=TWO.certificate, key=TWO.key))
+    lab.apply(
+        manifests.route(
+            "edge",
+            host="edge.example.com",
+            path="/new",
+            kind="edge",
+            insecure="Allow",
+            certificate=TWO.certificate,
+            key=TWO.key,
+        )
+    )
     assert lab.converge(**lab.ssh_flags()) == []
     lab.clear()
     assert lab.converge(**lab.ssh_flags()) == []
@@ -79,12 +113,21 @@ def test_what_is_no_longer_wanted_goes(lab):
 def test_others_objects_stay(lab):
     """iRules, policies, profiles, pools and records that are not ours, in their order."""
     for name in ("log_requests", "add_header"):
-        lab.bigip.put_object("ltm/rule", {
-            "name": name, "partition": "Common", "apiAnonymous": "when CLIENT_ACCEPTED { log local0. hello }"})
+        lab.bigip.put_object(
+            "ltm/rule",
+            {
+                "name": name,
+                "partition": "Common",
+                "apiAnonymous": "when CLIENT_ACCEPTED { log local0. hello }",
+            },
+        )
     lab.bigip.put_object("ltm/pool", {"name": "web_pool", "partition": "Common"})
     lab.bigip.put_object("ltm/pool", {"name": "openshift-admin", "partition": "Common"})
-    lab.change("PATCH", f"ltm/virtual/~Common~{HTTPS}", {
-        "rules": ["/Common/log_requests", "/Common/add_header"], "pool": "/Common/web_pool"})
+    lab.change(
+        "PATCH",
+        f"ltm/virtual/~Common~{HTTPS}",
+        {"rules": ["/Common/log_requests", "/Common/add_header"], "pool": "/Common/web_pool"},
+    )
     before = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
     serve(lab)
     during = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
@@ -108,27 +151,68 @@ def test_a_rule_of_somebody_else_in_our_policy_stays(lab):
     lab.apply(manifests.route("plain"))
     lab.converge(f5_policy_model="legacy")
     rules = "ltm/policy/~Common~openshift_insecure_routes/rules"
-    lab.bigip.put_object(rules, {"name": "maintenance", "ordinal": 1, "actions": [
-        {"name": "0", "forward": True, "reset": True, "request": True}]})
+    lab.bigip.put_object(
+        rules,
+        {
+            "name": "maintenance",
+            "ordinal": 1,
+            "actions": [{"name": "0", "forward": True, "reset": True, "request": True}],
+        },
+    )
     lab.apply(manifests.route("other", host="other.com"))
     assert lab.converge(f5_policy_model="legacy") == []
-    names = [item["name"] for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
-             ["rulesReference"]["items"]]
-    assert set(names) == {"maintenance", "openshift_route_shop_plain", "openshift_route_shop_other", "default_noop"}
+    names = [
+        item["name"]
+        for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")["rulesReference"]["items"]
+    ]
+    assert set(names) == {
+        "maintenance",
+        "openshift_route_shop_plain",
+        "openshift_route_shop_other",
+        "default_noop",
+    }
 
 
-@pytest.mark.parametrize("drift", [
-    pytest.param(("DELETE", "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_shop_plain"), id="rule"),
-    pytest.param(("PATCH", "ltm/pool/~Common~openshift_shop_web", {"members": []}), id="members"),
-    pytest.param(("PATCH", "ltm/pool/~Common~openshift_shop_web", {"monitor": "/Common/http"}), id="monitor"),
-    pytest.param(("PATCH", "ltm/data-group/internal/~Common~ssl_passthrough_servername_dg", {"records": []}), id="records"),
-    pytest.param(("PATCH", "ltm/rule/~Common~openshift_passthrough_irule",
-                  {"apiAnonymous": "when CLIENT_ACCEPTED { log local0. x }"}), id="iRule"),
-    pytest.param(("PATCH", f"ltm/virtual/~Common~{HTTPS}", {"rules": []}), id="iRules of the virtual server"),
-    pytest.param(("DELETE", f"ltm/virtual/~Common~{HTTP}/policies/~Common~openshift_insecure_routes"), id="policy detached"),
-    pytest.param(("PATCH", "ltm/profile/client-ssl/~Common~openshift_host_edge.example.com-client-ssl-profile",
-                  {"serverName": "evil.example.com"}), id="server name"),
-])
+@pytest.mark.parametrize(
+    "drift",
+    [
+        pytest.param(
+            ("DELETE", "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_shop_plain"),
+            id="rule",
+        ),
+        pytest.param(("PATCH", "ltm/pool/~Common~openshift_shop_web", {"members": []}), id="members"),
+        pytest.param(
+            ("PATCH", "ltm/pool/~Common~openshift_shop_web", {"monitor": "/Common/http"}), id="monitor"
+        ),
+        pytest.param(
+            ("PATCH", "ltm/data-group/internal/~Common~ssl_passthrough_servername_dg", {"records": []}),
+            id="records",
+        ),
+        pytest.param(
+            (
+                "PATCH",
+                "ltm/rule/~Common~openshift_passthrough_irule",
+                {"apiAnonymous": "when CLIENT_ACCEPTED { log local0. x }"},
+            ),
+            id="iRule",
+        ),
+        pytest.param(
+            ("PATCH", f"ltm/virtual/~Common~{HTTPS}", {"rules": []}), id="iRules of the virtual server"
+        ),
+        pytest.param(
+            ("DELETE", f"ltm/virtual/~Common~{HTTP}/policies/~Common~openshift_insecure_routes"),
+            id="policy detached",
+        ),
+        pytest.param(
+            (
+                "PATCH",
+                "ltm/profile/client-ssl/~Common~openshift_host_edge.example.com-client-ssl-profile",
+                {"serverName": "evil.example.com"},
+            ),
+            id="server name",
+        ),
+    ],
+)
 def test_drift_is_repaired(lab, drift):
     """What somebody changed by hand is found at the next reading and set right."""
     flags = {"f5_policy_model": "legacy"}
@@ -146,7 +230,14 @@ def test_drift_is_repaired(lab, drift):
 def _state(lab) -> dict:
     """What is configured, without counters."""
     found = {}
-    for kind in ("ltm/pool", "ltm/policy", "ltm/data-group/internal", "ltm/rule", "ltm/virtual", "ltm/profile/client-ssl"):
+    for kind in (
+        "ltm/pool",
+        "ltm/policy",
+        "ltm/data-group/internal",
+        "ltm/rule",
+        "ltm/virtual",
+        "ltm/profile/client-ssl",
+    ):
         for path in lab.paths(kind):
             found[kind, path] = _plain(lab.bigip.get(f"{kind}/{path.replace('/', '~')}"))
     return found
@@ -154,17 +245,27 @@ def _state(lab) -> dict:
 
 def _plain(value):
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()
-                if k not in ("generation", "selfLink", "lastModified", "lastModifiedTime", "creationTime", "ordinal")}
+        return {
+            k: _plain(v)
+            for k, v in value.items()
+            if k
+            not in ("generation", "selfLink", "lastModified", "lastModifiedTime", "creationTime", "ordinal")
+        }
     if isinstance(value, list):
         return sorted((_plain(v) for v in value), key=str) if value and isinstance(value[0], dict) else value
     return value
 
 
-@pytest.mark.parametrize(("model", "version", "status"), [
-    ("auto", "14.1.2.1", "published"), ("legacy", "14.1.2.1", "legacy"), ("draft", "12.1.0", "published"),
-    ("auto", "12.0.0", None), ("plain", "11.6.0", None),
-])
+@pytest.mark.parametrize(
+    ("model", "version", "status"),
+    [
+        ("auto", "14.1.2.1", "published"),
+        ("legacy", "14.1.2.1", "legacy"),
+        ("draft", "12.1.0", "published"),
+        ("auto", "12.0.0", None),
+        ("plain", "11.6.0", None),
+    ],
+)
 def test_policy_models(make_lab, model, version, status):
     lab = make_lab(tmos_version=version, ssh=True)
     lab.virtuals()
@@ -185,14 +286,18 @@ def test_several_rules_share_one_publish(lab):
     bodies = [entry.body for entry in lab.bigip.writes() if isinstance(entry.body, dict)]
     assert len([b for b in bodies if b.get("createDraft")]) <= 2
     assert [b for b in bodies if b.get("command") == "publish"] != []
-    assert len([b for b in bodies if b.get("command") == "publish"]) == len([b for b in bodies if b.get("createDraft")])
+    assert len([b for b in bodies if b.get("command") == "publish"]) == len(
+        [b for b in bodies if b.get("createDraft")]
+    )
 
 
 def test_a_draft_left_behind_is_dropped(lab):
     lab.apply(manifests.route("plain"))
     lab.converge()
     lab.change("PATCH", "ltm/policy/~Common~openshift_insecure_routes", {"createDraft": True})
-    lab.bigip.put_object("ltm/policy/~Common~Drafts~openshift_insecure_routes/rules", {"name": "stale", "ordinal": 3})
+    lab.bigip.put_object(
+        "ltm/policy/~Common~Drafts~openshift_insecure_routes/rules", {"name": "stale", "ordinal": 3}
+    )
     lab.apply(manifests.route("other", host="other.com"))
     assert lab.converge() == []
     policy = lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
@@ -206,14 +311,18 @@ def test_a_rule_that_cannot_be_published_costs_only_itself(lab):
 
     def refuse(request):
         if request.method == "POST" and "'openshift_route_shop_r3'" in str(request.body):
-            lab.bigip.inject("refuse", times=1, method="POST", path="/ltm/policy$", status=400, message="010716e2:3: no")
+            lab.bigip.inject(
+                "refuse", times=1, method="POST", path="/ltm/policy$", status=400, message="010716e2:3: no"
+            )
 
     lab.bigip.on_write = refuse
     lab.apply(*(manifests.route(f"r{n}", host=f"h{n}.example.com") for n in range(6)))
     reasons = lab.converge()
     assert [reason.split(":")[0] for reason in reasons] == ["Route shop/r3"]
-    names = {item["name"] for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
-             ["rulesReference"]["items"]}
+    names = {
+        item["name"]
+        for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")["rulesReference"]["items"]
+    }
     assert names == {"default_noop", *(f"openshift_route_shop_r{n}" for n in (0, 1, 2, 4, 5))}
 
 
@@ -227,8 +336,7 @@ def test_orphaned_nodes_are_removed(lab):
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.3",)))
     lab.settle(router)
     lab.converge(router)
-    assert lab.paths("ltm/node") == {
-        "/Common/10.1.1.2", "/Common/10.1.1.3", "/Common/10.9.9.9"}
+    assert lab.paths("ltm/node") == {"/Common/10.1.1.2", "/Common/10.1.1.3", "/Common/10.9.9.9"}
 
 
 def test_the_configuration_is_saved(lab):
@@ -267,18 +375,51 @@ def test_a_lost_reply_anywhere(make_lab, at):
 
 def test_policies_of_the_original_router_are_taken_over(lab):
     """Its legacy best-match policies become ours in place, without a moment in which a Route is unserved."""
-    lab.bigip.put_object("ltm/pool", {"name": "openshift_shop_web", "partition": "Common", "members": ["10.1.1.1:8080"]})
-    lab.bigip.put_object("ltm/policy", {
-        "name": "openshift_insecure_routes", "partition": "Common", "legacy": True, "controls": ["forwarding"],
-        "requires": ["http"], "strategy": "/Common/best-match", "rules": [{"name": "default_noop"}]})
+    lab.bigip.put_object(
+        "ltm/pool", {"name": "openshift_shop_web", "partition": "Common", "members": ["10.1.1.1:8080"]}
+    )
+    lab.bigip.put_object(
+        "ltm/policy",
+        {
+            "name": "openshift_insecure_routes",
+            "partition": "Common",
+            "legacy": True,
+            "controls": ["forwarding"],
+            "requires": ["http"],
+            "strategy": "/Common/best-match",
+            "rules": [{"name": "default_noop"}],
+        },
+    )
     rules = "ltm/policy/~Common~openshift_insecure_routes/rules"
-    lab.bigip.put_object(rules, {
-        "name": "openshift_route_shop_plain",
-        "conditions": [{"name": "0", "caseInsensitive": True, "httpHost": True, "host": True, "equals": True,
-                        "request": True, "values": ["www.example.com"]}],
-        "actions": [{"name": "0", "forward": True, "select": True, "request": True,
-                     "pool": "/Common/openshift_shop_web"}]})
-    lab.bigip.put_object(f"ltm/virtual/~Common~{HTTP}/policies", {"name": "/Common/openshift_insecure_routes"})
+    lab.bigip.put_object(
+        rules,
+        {
+            "name": "openshift_route_shop_plain",
+            "conditions": [
+                {
+                    "name": "0",
+                    "caseInsensitive": True,
+                    "httpHost": True,
+                    "host": True,
+                    "equals": True,
+                    "request": True,
+                    "values": ["www.example.com"],
+                }
+            ],
+            "actions": [
+                {
+                    "name": "0",
+                    "forward": True,
+                    "select": True,
+                    "request": True,
+                    "pool": "/Common/openshift_shop_web",
+                }
+            ],
+        },
+    )
+    lab.bigip.put_object(
+        f"ltm/virtual/~Common~{HTTP}/policies", {"name": "/Common/openshift_insecure_routes"}
+    )
     lab.apply(manifests.route("plain"))
     request = Request("www.example.com", "/")
     seen = [decide(lab.bigip.store, f"/Common/{HTTP}", request)]

@@ -100,8 +100,10 @@ def test_the_device_restarts_half_way(lab, running):
     router = running(f5_timeout="1")
     lab.bigip.inject("drop-reply", times=2, method="POST")
     lab.bigip.inject("503-html", times=3)
-    lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="edge",
-                                                    certificate=ONE.certificate, key=ONE.key))
+    lab.apply(
+        manifests.route("a"),
+        manifests.route("b", host="b.com", kind="edge", certificate=ONE.certificate, key=ONE.key),
+    )
     router.wait(lambda: admitted(lab, "a") == admitted(lab, "b") == "True", timeout_s=30)
 
 
@@ -137,7 +139,9 @@ def test_drift_is_found_on_the_period(lab, running):
     router.wait(lambda: pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"})
 
 
-@pytest.mark.parametrize(("first", "last", "expected"), [(0.0, 0.0, 0.1), (0.0, 1.95, 2.0), (1.0, 1.05, 1.15)])
+@pytest.mark.parametrize(
+    ("first", "last", "expected"), [(0.0, 0.0, 0.1), (0.0, 1.95, 2.0), (1.0, 1.05, 1.15)]
+)
 def test_wake_at(first, last, expected):
     assert controller.wake_at(first, last, hold_off_s=0.1, limit_s=2.0) == pytest.approx(expected)
 
@@ -148,8 +152,10 @@ def test_wake_at_refuses_a_limit_below_the_hold_off():
 
 
 def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
-    lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="edge",
-                                                    certificate=ONE.certificate, key=ONE.key))
+    lab.apply(
+        manifests.route("a"),
+        manifests.route("b", host="b.com", kind="edge", certificate=ONE.certificate, key=ONE.key),
+    )
     assert controller.plan(lab.config(), output="json") == 0
     text = capsys.readouterr().out
     changes = json.loads(text)

@@ -13,10 +13,17 @@ CERT = {"certificate": ONE.certificate, "key": ONE.key}
 
 def test_a_refused_route_stops_no_other(lab):
     """The device's own words are in the status; the rest is programmed; it is tried again."""
-    lab.bigip.inject("refuse", times=1, method="POST", path="file/ssl-cert", status=400,
-                     message="01070712:3: the device does not like it")
+    lab.bigip.inject(
+        "refuse",
+        times=1,
+        method="POST",
+        path="file/ssl-cert",
+        status=400,
+        message="01070712:3: the device does not like it",
+    )
     lab.apply(
-        manifests.route("a"), manifests.route("b", host="b.com", kind="edge", **CERT),
+        manifests.route("a"),
+        manifests.route("b", host="b.com", kind="edge", **CERT),
         manifests.route("c", host="c.com", kind="passthrough"),
     )
     router = lab.router()
@@ -66,23 +73,39 @@ def test_a_kind_change_that_is_refused_keeps_the_old_kind(lab):
     assert "openshift_route_shop_b" not in str(lab.bigip.get("ltm/policy/~Common~openshift_secure_routes"))
 
 
-@pytest.mark.parametrize(("virtuals", "words", "served"), [
-    pytest.param({"https": False}, [HTTPS, "does not exist"], "a", id="no https virtual server"),
-    pytest.param({"http": False}, [f"/{HTTP} ", "does not exist"], "bcd", id="no http virtual server"),
-    pytest.param({"profiles": ("/Common/tcp", "/Common/clientssl-default")}, ["http profile"], "a",
-                 id="https without http profile"),
-    pytest.param({"profiles": ("/Common/tcp", "/Common/http")}, ["client SSL profile is missing"], "a",
-                 id="https without client SSL"),
-    pytest.param({"profiles": ("/Common/tcp", "/Common/http", "/Common/clientssl")}, ["sni-default"], "abd",
-                 id="no SNI default"),
-])
+@pytest.mark.parametrize(
+    ("virtuals", "words", "served"),
+    [
+        pytest.param({"https": False}, [HTTPS, "does not exist"], "a", id="no https virtual server"),
+        pytest.param({"http": False}, [f"/{HTTP} ", "does not exist"], "bcd", id="no http virtual server"),
+        pytest.param(
+            {"profiles": ("/Common/tcp", "/Common/clientssl-default")},
+            ["http profile"],
+            "a",
+            id="https without http profile",
+        ),
+        pytest.param(
+            {"profiles": ("/Common/tcp", "/Common/http")},
+            ["client SSL profile is missing"],
+            "a",
+            id="https without client SSL",
+        ),
+        pytest.param(
+            {"profiles": ("/Common/tcp", "/Common/http", "/Common/clientssl")},
+            ["sni-default"],
+            "abd",
+            id="no SNI default",
+        ),
+    ],
+)
 def test_virtual_servers_that_lack_something(make_lab, virtuals, words, served):
     """Named with what to do; Routes that do not need it are served."""
     lab = make_lab()
     lab.virtuals(**virtuals)
     lab.apply(
         *manifests.service("shop", "web", pods=("10.1.1.1",)),
-        manifests.route("a"), manifests.route("b", host="b.com", kind="edge"),
+        manifests.route("a"),
+        manifests.route("b", host="b.com", kind="edge"),
         manifests.route("c", host="c.com", kind="edge", **CERT),
         manifests.route("d", host="d.com", kind="passthrough"),
     )
@@ -98,8 +121,9 @@ def test_virtual_servers_that_lack_something(make_lab, virtuals, words, served):
 def test_recovers_when_the_virtual_server_comes(make_lab):
     lab = make_lab()
     lab.virtuals(https=False)
-    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)),
-              manifests.route("b", host="b.com", kind="edge"))
+    lab.apply(
+        *manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("b", host="b.com", kind="edge")
+    )
     router = lab.router()
     assert lab.converge(router)
     lab.virtuals(http=False)
@@ -111,9 +135,12 @@ def test_recovers_when_the_virtual_server_comes(make_lab):
 def test_the_partition_is_created(make_lab):
     lab = make_lab(partition="/OpenShift/zone1")
     lab.virtuals()
-    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"),
-              manifests.route("b", host="b.com", kind="edge", **CERT),
-              manifests.route("c", host="c.com", kind="passthrough"))
+    lab.apply(
+        *manifests.service("shop", "web", pods=("10.1.1.1",)),
+        manifests.route("a"),
+        manifests.route("b", host="b.com", kind="edge", **CERT),
+        manifests.route("c", host="c.com", kind="passthrough"),
+    )
     assert lab.converge() == []
     assert lab.bigip.get("ltm/pool/~OpenShift~zone1~openshift_shop_web")
     assert lab.bigip.get("ltm/pool/~Common~openshift_shop_web") is None
@@ -124,10 +151,18 @@ def test_the_partition_is_created(make_lab):
 
 def test_a_foreign_forwarding_policy(lab):
     """The device refuses two policies that both forward; our message carries its words."""
-    lab.bigip.put_object("ltm/policy", {
-        "name": "maintenance", "partition": "Common", "subPath": "Drafts", "controls": ["forwarding"],
-        "requires": ["http"], "strategy": "/Common/first-match", "rules": [{"name": "x", "ordinal": 1}],
-    })
+    lab.bigip.put_object(
+        "ltm/policy",
+        {
+            "name": "maintenance",
+            "partition": "Common",
+            "subPath": "Drafts",
+            "controls": ["forwarding"],
+            "requires": ["http"],
+            "strategy": "/Common/first-match",
+            "rules": [{"name": "x", "ordinal": 1}],
+        },
+    )
     lab.bigip.put_object("ltm/policy", {"command": "publish", "name": "/Common/Drafts/maintenance"})
     lab.bigip.put_object(f"ltm/virtual/~Common~{HTTP}/policies", {"name": "/Common/maintenance"})
     lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="edge"))
@@ -186,7 +221,9 @@ def test_statuses_stay_while_the_device_is_away(lab):
     assert lab.admitted("shop", "b")["status"] == "True"
 
 
-@pytest.mark.parametrize("fault", ["503-html", "html-200", "404-not-registered", "500-mcpd", "truncated-json", "503-async"])
+@pytest.mark.parametrize(
+    "fault", ["503-html", "html-200", "404-not-registered", "500-mcpd", "truncated-json", "503-async"]
+)
 def test_a_device_that_is_starting_loses_nothing(lab, fault):
     """Whatever a starting device answers, nothing is deleted or created anew on its strength."""
     lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="passthrough"))

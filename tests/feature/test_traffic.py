@@ -66,7 +66,13 @@ def direct(lab):
         lab.bigip.on_write = None
 
 
-FORMS = ("www.example.com", "WWW.Example.COM", "www.example.com.", "www.example.com:80", "www.example.com.:8080")
+FORMS = (
+    "www.example.com",
+    "WWW.Example.COM",
+    "www.example.com.",
+    "www.example.com:80",
+    "www.example.com.:8080",
+)
 
 
 @pytest.mark.parametrize("host", FORMS)
@@ -88,33 +94,60 @@ def test_host_where_the_device_keeps_the_port(make_lab, host):
         assert one.ask(host).pool == "/Common/openshift_shop_web"
 
 
-@pytest.mark.parametrize(("path", "service"), [
-    ("/", "root"), ("/x", "root"), ("/a", "a"), ("/a/", "slash"), ("/a/c", "slash"), ("/ab", "root"), ("/A", "root"),
-    ("/a/b", "b"), ("/a/b/c", "b"), ("/a/bc", "slash"), ("/odd//x", "odd"), ("/odd//x/y", "odd"), ("/odd//xy", "root"),
-    ("/%61", "root"), ("/q\"{$x}", "quote"), ("/q\"{$x}/y", "quote"),
-])
+@pytest.mark.parametrize(
+    ("path", "service"),
+    [
+        ("/", "root"),
+        ("/x", "root"),
+        ("/a", "a"),
+        ("/a/", "slash"),
+        ("/a/c", "slash"),
+        ("/ab", "root"),
+        ("/A", "root"),
+        ("/a/b", "b"),
+        ("/a/b/c", "b"),
+        ("/a/bc", "slash"),
+        ("/odd//x", "odd"),
+        ("/odd//x/y", "odd"),
+        ("/odd//xy", "root"),
+        ("/%61", "root"),
+        ('/q"{$x}', "quote"),
+        ('/q"{$x}/y', "quote"),
+    ],
+)
 def test_longest_path_wins(direct, path, service):
     """Whatever the age of the Routes."""
     paths = {"a": "/a", "root": "", "slash": "/a/", "b": "/a/b", "odd": "/odd//x", "quote": '/q"{$x}'}
     for age, (name, spec) in enumerate(paths.items()):
-        direct.change(route(name, path=spec, service=name, age=age),
-                      endpoints("10.1.1.1", service=name, name=name))
+        direct.change(
+            route(name, path=spec, service=name, age=age), endpoints("10.1.1.1", service=name, name=name)
+        )
     assert direct.ask("www.example.com", path).pool == f"/Common/openshift_shop_{service}"
 
 
-@pytest.mark.parametrize(("kind", "insecure", "plain", "secure"), [
-    ("", "", "pool", "none"),
-    ("edge", "", "none", "pool"), ("edge", "Allow", "pool", "pool"), ("edge", "Redirect", "redirect", "pool"),
-    ("reencrypt", "", "none", "pool"), ("reencrypt", "Allow", "pool", "pool"),
-    ("reencrypt", "Redirect", "redirect", "pool"),
-    ("passthrough", "", "none", "passthrough"), ("passthrough", "Redirect", "redirect", "passthrough"),
-])
+@pytest.mark.parametrize(
+    ("kind", "insecure", "plain", "secure"),
+    [
+        ("", "", "pool", "none"),
+        ("edge", "", "none", "pool"),
+        ("edge", "Allow", "pool", "pool"),
+        ("edge", "Redirect", "redirect", "pool"),
+        ("reencrypt", "", "none", "pool"),
+        ("reencrypt", "Allow", "pool", "pool"),
+        ("reencrypt", "Redirect", "redirect", "pool"),
+        ("passthrough", "", "none", "passthrough"),
+        ("passthrough", "Redirect", "redirect", "passthrough"),
+    ],
+)
 @pytest.mark.parametrize("foreign", [False, True], ids=["", "with the administrator's server SSL profile"])
 def test_kinds(direct, kind, insecure, plain, secure, foreign):
     """Both ports, and TLS towards pods for re-encrypt Routes only."""
     if foreign:
-        direct.lab.change("POST", f"ltm/virtual/~Common~https-ose-vserver/profiles", {
-            "name": "/Common/serverssl", "context": "serverside"})
+        direct.lab.change(
+            "POST",
+            "ltm/virtual/~Common~https-ose-vserver/profiles",
+            {"name": "/Common/serverssl", "context": "serverside"},
+        )
         direct.reconciler.device.stale = True
     direct.change(route("a", kind=kind, insecure=insecure), *PODS)
     for tls, expected in ((False, plain), (True, secure)):
@@ -141,7 +174,10 @@ CHANGES = {
     "destination CA": ({"kind": "reencrypt"}, {"kind": "reencrypt", "destination_ca_certificate": CA}),
     "edge to passthrough": ({"kind": "edge", **ONE.tls}, {"kind": "passthrough"}),
     "passthrough to edge": ({"kind": "passthrough"}, {"kind": "edge", **ONE.tls}),
-    "passthrough to reencrypt": ({"kind": "passthrough", "insecure": "Redirect"}, {"kind": "reencrypt", "insecure": "Redirect"}),
+    "passthrough to reencrypt": (
+        {"kind": "passthrough", "insecure": "Redirect"},
+        {"kind": "reencrypt", "insecure": "Redirect"},
+    ),
     "Allow to Redirect": ({"kind": "edge", "insecure": "Allow"}, {"kind": "edge", "insecure": "Redirect"}),
     "host": ({"kind": "edge", "host": "old.example.com"}, {"kind": "edge", "host": "www.example.com"}),
 }
@@ -177,12 +213,15 @@ def test_a_change_has_no_gap(direct, name):
         assert len(shown) <= 2
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ({"kind": ""}, {"kind": "edge", "insecure": "Redirect"}),
-    ({"kind": "edge", "insecure": "Redirect"}, {"kind": ""}),
-    ({"kind": ""}, {"kind": "passthrough", "insecure": "Redirect"}),
-    ({"kind": "edge", "insecure": "Allow"}, {"kind": "edge", "insecure": "Redirect"}),
-])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"kind": ""}, {"kind": "edge", "insecure": "Redirect"}),
+        ({"kind": "edge", "insecure": "Redirect"}, {"kind": ""}),
+        ({"kind": ""}, {"kind": "passthrough", "insecure": "Redirect"}),
+        ({"kind": "edge", "insecure": "Allow"}, {"kind": "edge", "insecure": "Redirect"}),
+    ],
+)
 def test_port_80_never_redirects_to_nothing(direct, before, after):
     direct.change(route("a", **before))
     seen = direct.watch({"host": "www.example.com"}, {"host": "www.example.com", "tls": True})
@@ -201,7 +240,9 @@ def test_members_join_before_others_leave(direct):
 
 def test_a_host_is_handed_over_in_one_write(direct):
     """The oldest Route goes, the next one takes over host and certificate."""
-    direct.change(route("old", kind="edge", **ONE.tls), route("new", kind="edge", service="api", age=1, **TWO.tls))
+    direct.change(
+        route("old", kind="edge", **ONE.tls), route("new", kind="edge", service="api", age=1, **TWO.tls)
+    )
     seen = direct.watch({"host": "www.example.com", "tls": True})
     direct.change(gone=[route("old")])
     pools = [decision.pool for [decision] in seen]
@@ -213,7 +254,9 @@ def test_a_host_is_handed_over_in_one_write(direct):
 
 
 HOSTS = ("www.example.com", "api.example.com", "a.b")
-EVENTS = st.lists(st.tuples(st.one_of(strategies.routes(), strategies.slices()), st.booleans()), min_size=1, max_size=4)
+EVENTS = st.lists(
+    st.tuples(st.one_of(strategies.routes(), strategies.slices()), st.booleans()), min_size=1, max_size=4
+)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -223,20 +266,28 @@ def test_no_request_reaches_another_namespace(direct, batches):
     direct.lab.bigip.on_write = None
     engine = direct.reconciler.engine
     direct.change(gone=[checked.route for checked in engine.routes().values()])
-    probes = [{"host": host, "path": path, "tls": tls}
-              for host in HOSTS for path in ("/", "/a/b", "/ab", "/%61") for tls in (False, True)]
+    probes = [
+        {"host": host, "path": path, "tls": tls}
+        for host in HOSTS
+        for path in ("/", "/a/b", "/ab", "/%61")
+        for tls in (False, True)
+    ]
     for batch in batches:
         owners = _owners(engine)
         latest = {(type(obj), obj.key): (obj, present) for obj, present in batch}.values()
         steps = direct.watch(*probes)
-        direct.change(*(o for o, present in latest if present), gone=[o for o, present in latest if not present])
+        direct.change(
+            *(o for o, present in latest if present), gone=[o for o, present in latest if not present]
+        )
         direct.lab.bigip.on_write = None
         allowed = {host: owners.get(host, set()) | _owners(engine).get(host, set()) for host in HOSTS}
         for decisions in [*steps, [direct.ask(**probe) for probe in probes]]:
             for probe, decision in zip(probes, decisions, strict=True):
                 if decision.pool:
                     assert decision.pool.split("_")[1] in allowed[probe["host"]], (probe, decision)
-                    wants_tls = decision.kind == "pool" and "__" in decision.pool or decision.pool.count("_") > 3
+                    wants_tls = (decision.kind == "pool" and "__" in decision.pool) or decision.pool.count(
+                        "_"
+                    ) > 3
                     assert bool(decision.server_ssl_profile) == (wants_tls and decision.kind == "pool")
         assert direct.reconciler.device.observed == engine.objects
         assert not direct.reconciler.failures
@@ -253,5 +304,9 @@ def _owners(engine) -> dict[str, set[str]]:
 
 def test_pool_names_tell_their_namespace():
     """What the test above relies on."""
-    built = desired.pool(desired.PoolKey(Key("bank", "web"), "", ""), [], type("C", (), {"folder": "/Common", "pool_monitor": ""}))
+    built = desired.pool(
+        desired.PoolKey(Key("bank", "web"), "", ""),
+        [],
+        type("C", (), {"folder": "/Common", "pool_monitor": ""}),
+    )
     assert built.path.split("_")[1] == "bank"

@@ -21,25 +21,47 @@ def verdicts(*routes, ownership=True):
     return {f"{key.namespace}/{key.name}": r.reason if r else "" for key, r in found.items()}
 
 
-@pytest.mark.parametrize(("routes", "admitted"), [
-    pytest.param([route("a", age=1), route("b", age=2)], "a", id="oldest claims the host"),
-    pytest.param([route("a", age=2), route("b", age=1)], "b", id="whatever the order"),
-    pytest.param([route("b", age=1), route("a", age=1)], "a", id="equal age: smaller uid"),
-    pytest.param([route("a", path="/x"), route("b", path="/y", age=1)], "ab", id="paths differ"),
-    pytest.param([route("a", path=""), route("b", path="/", age=1)], "ab", id="no path and / are two paths"),
-    pytest.param([route("a", path="/x"), route("b", path="/x/", age=1)], "ab", id="a slash makes another path"),
-    pytest.param([route("a", path="/x"), route("b", path="/X", age=1)], "ab", id="paths have case"),
-    pytest.param([route("a", namespace="shop"), route("b", namespace="bank", path="/y", age=1)], "a",
-                 id="the namespace of the oldest owns the host"),
-    pytest.param([route("a", kind="passthrough"), route("b", kind="edge", path="/y", age=1)], "a",
-                 id="passthrough excludes other TLS routes"),
-    pytest.param([route("a", kind="edge", path="/y"), route("b", kind="passthrough", age=1)], "a",
-                 id="and is excluded by them"),
-    pytest.param([route("a", kind="passthrough"), route("b", path="/y", age=1)], "ab",
-                 id="passthrough and plain path routes share a host"),
-    pytest.param([route("a", kind="edge"), route("b", kind="reencrypt", path="/y", age=1)], "ab",
-                 id="edge and reencrypt paths share a host"),
-])
+@pytest.mark.parametrize(
+    ("routes", "admitted"),
+    [
+        pytest.param([route("a", age=1), route("b", age=2)], "a", id="oldest claims the host"),
+        pytest.param([route("a", age=2), route("b", age=1)], "b", id="whatever the order"),
+        pytest.param([route("b", age=1), route("a", age=1)], "a", id="equal age: smaller uid"),
+        pytest.param([route("a", path="/x"), route("b", path="/y", age=1)], "ab", id="paths differ"),
+        pytest.param(
+            [route("a", path=""), route("b", path="/", age=1)], "ab", id="no path and / are two paths"
+        ),
+        pytest.param(
+            [route("a", path="/x"), route("b", path="/x/", age=1)], "ab", id="a slash makes another path"
+        ),
+        pytest.param([route("a", path="/x"), route("b", path="/X", age=1)], "ab", id="paths have case"),
+        pytest.param(
+            [route("a", namespace="shop"), route("b", namespace="bank", path="/y", age=1)],
+            "a",
+            id="the namespace of the oldest owns the host",
+        ),
+        pytest.param(
+            [route("a", kind="passthrough"), route("b", kind="edge", path="/y", age=1)],
+            "a",
+            id="passthrough excludes other TLS routes",
+        ),
+        pytest.param(
+            [route("a", kind="edge", path="/y"), route("b", kind="passthrough", age=1)],
+            "a",
+            id="and is excluded by them",
+        ),
+        pytest.param(
+            [route("a", kind="passthrough"), route("b", path="/y", age=1)],
+            "ab",
+            id="passthrough and plain path routes share a host",
+        ),
+        pytest.param(
+            [route("a", kind="edge"), route("b", kind="reencrypt", path="/y", age=1)],
+            "ab",
+            id="edge and reencrypt paths share a host",
+        ),
+    ],
+)
 def test_claims(routes, admitted):
     found = verdicts(*routes)
     assert "".join(sorted(k[-1] for k, reason in found.items() if not reason)) == admitted
@@ -76,48 +98,88 @@ def test_no_host_and_path_twice(routes, ownership):
         assert not ownership or len({r.key.namespace for r in held}) <= 1
 
 
-@pytest.mark.parametrize(("wrong", "reason", "field"), [
-    pytest.param({"host": ""}, NO_HOST, "spec.host", id="no host"),
-    pytest.param({"host": "Www.example.com"}, INVALID_HOST, "spec.host", id="upper case"),
-    pytest.param({"host": "*"}, INVALID_HOST, "spec.host", id="star"),
-    pytest.param({"host": "*.example.com"}, INVALID_HOST, "spec.host", id="wildcard"),
-    pytest.param({"host": "a..b"}, INVALID_HOST, "spec.host", id="empty label"),
-    pytest.param({"host": "example.com."}, INVALID_HOST, "spec.host", id="trailing dot"),
-    pytest.param({"host": "-a.com"}, INVALID_HOST, "spec.host", id="leading hyphen"),
-    pytest.param({"host": "x" * 64 + ".com"}, INVALID_HOST, "spec.host", id="long label"),
-    pytest.param({"host": ".".join(["x" * 50] * 5)}, INVALID_HOST, "spec.host", id="254 characters"),
-    pytest.param({"host": "a b.com"}, INVALID_HOST, "spec.host", id="space"),
-    pytest.param({"host": "a;drop.com"}, INVALID_HOST, "spec.host", id="semicolon"),
-    pytest.param({"host": "a.com}\n"}, INVALID_HOST, "spec.host", id="newline"),
-    pytest.param({"path": "foo"}, INVALID, "spec.path", id="path without slash"),
-    pytest.param({"path": "/a\nb"}, INVALID, "spec.path", id="newline in path"),
-    pytest.param({"path": "/é"}, INVALID, "spec.path", id="path not ASCII"),
-    pytest.param({"path": "/a?b"}, INVALID, "spec.path", id="query in path"),
-    pytest.param({"path": "/" + "x" * 2000}, INVALID, "spec.path", id="2,001 characters"),
-    pytest.param({"path": "/a", "kind": "passthrough"}, INVALID, "spec.path", id="passthrough with a path"),
-    pytest.param({"kind": "Edge"}, INVALID, "spec.tls.termination", id="unknown termination"),
-    pytest.param({"kind": "passthrough", "insecure": "Allow"}, INVALID,
-                 "spec.tls.insecureEdgeTerminationPolicy", id="passthrough allows nothing insecure"),
-    pytest.param({"kind": "edge", "insecure": "redirect"}, INVALID,
-                 "spec.tls.insecureEdgeTerminationPolicy", id="policy in lower case"),
-    pytest.param({"kind": "edge", "certificate": "no", "key": "no"}, INVALID, "spec.tls.certificate", id="not PEM"),
-    pytest.param({"kind": "edge", "certificate": ID.certificate}, INVALID, "spec.tls.key", id="no key"),
-    pytest.param({"kind": "edge", "key": ID.key}, INVALID, "spec.tls.certificate", id="no certificate"),
-    pytest.param({"kind": "edge", "certificate": ID.certificate, "key": OTHER.key}, INVALID, "spec.tls.key",
-                 id="key of another certificate"),
-    pytest.param({"kind": "edge", **ID.tls, "ca_certificate": identity(ca="Elsewhere").issuer}, INVALID,
-                 "spec.tls.caCertificate", id="CA of another"),
-    pytest.param({"kind": "passthrough", **ID.tls}, INVALID, "spec.tls.certificate", id="passthrough with certificate"),
-    pytest.param({"kind": "edge", "destination_ca_certificate": ID.issuer}, INVALID,
-                 "spec.tls.destinationCACertificate", id="edge with destination CA"),
-    pytest.param({"kind": "reencrypt", "destination_ca_certificate": "no"}, INVALID,
-                 "spec.tls.destinationCACertificate", id="destination CA is not PEM"),
-    pytest.param({"kind": "edge", "external_certificate": "s"}, INVALID,
-                 "spec.tls.externalCertificate", id="external certificate"),
-    pytest.param({"service": "Web/.."}, INVALID, "spec.to.name", id="no Service name"),
-    pytest.param({"port": "a b"}, INVALID, "spec.port.targetPort", id="no port name"),
-    pytest.param({"port": "70000"}, INVALID, "spec.port.targetPort", id="no port number"),
-])
+@pytest.mark.parametrize(
+    ("wrong", "reason", "field"),
+    [
+        pytest.param({"host": ""}, NO_HOST, "spec.host", id="no host"),
+        pytest.param({"host": "Www.example.com"}, INVALID_HOST, "spec.host", id="upper case"),
+        pytest.param({"host": "*"}, INVALID_HOST, "spec.host", id="star"),
+        pytest.param({"host": "*.example.com"}, INVALID_HOST, "spec.host", id="wildcard"),
+        pytest.param({"host": "a..b"}, INVALID_HOST, "spec.host", id="empty label"),
+        pytest.param({"host": "example.com."}, INVALID_HOST, "spec.host", id="trailing dot"),
+        pytest.param({"host": "-a.com"}, INVALID_HOST, "spec.host", id="leading hyphen"),
+        pytest.param({"host": "x" * 64 + ".com"}, INVALID_HOST, "spec.host", id="long label"),
+        pytest.param({"host": ".".join(["x" * 50] * 5)}, INVALID_HOST, "spec.host", id="254 characters"),
+        pytest.param({"host": "a b.com"}, INVALID_HOST, "spec.host", id="space"),
+        pytest.param({"host": "a;drop.com"}, INVALID_HOST, "spec.host", id="semicolon"),
+        pytest.param({"host": "a.com}\n"}, INVALID_HOST, "spec.host", id="newline"),
+        pytest.param({"path": "foo"}, INVALID, "spec.path", id="path without slash"),
+        pytest.param({"path": "/a\nb"}, INVALID, "spec.path", id="newline in path"),
+        pytest.param({"path": "/é"}, INVALID, "spec.path", id="path not ASCII"),
+        pytest.param({"path": "/a?b"}, INVALID, "spec.path", id="query in path"),
+        pytest.param({"path": "/" + "x" * 2000}, INVALID, "spec.path", id="2,001 characters"),
+        pytest.param(
+            {"path": "/a", "kind": "passthrough"}, INVALID, "spec.path", id="passthrough with a path"
+        ),
+        pytest.param({"kind": "Edge"}, INVALID, "spec.tls.termination", id="unknown termination"),
+        pytest.param(
+            {"kind": "passthrough", "insecure": "Allow"},
+            INVALID,
+            "spec.tls.insecureEdgeTerminationPolicy",
+            id="passthrough allows nothing insecure",
+        ),
+        pytest.param(
+            {"kind": "edge", "insecure": "redirect"},
+            INVALID,
+            "spec.tls.insecureEdgeTerminationPolicy",
+            id="policy in lower case",
+        ),
+        pytest.param(
+            {"kind": "edge", "certificate": "no", "key": "no"}, INVALID, "spec.tls.certificate", id="not PEM"
+        ),
+        pytest.param({"kind": "edge", "certificate": ID.certificate}, INVALID, "spec.tls.key", id="no key"),
+        pytest.param({"kind": "edge", "key": ID.key}, INVALID, "spec.tls.certificate", id="no certificate"),
+        pytest.param(
+            {"kind": "edge", "certificate": ID.certificate, "key": OTHER.key},
+            INVALID,
+            "spec.tls.key",
+            id="key of another certificate",
+        ),
+        pytest.param(
+            {"kind": "edge", **ID.tls, "ca_certificate": identity(ca="Elsewhere").issuer},
+            INVALID,
+            "spec.tls.caCertificate",
+            id="CA of another",
+        ),
+        pytest.param(
+            {"kind": "passthrough", **ID.tls},
+            INVALID,
+            "spec.tls.certificate",
+            id="passthrough with certificate",
+        ),
+        pytest.param(
+            {"kind": "edge", "destination_ca_certificate": ID.issuer},
+            INVALID,
+            "spec.tls.destinationCACertificate",
+            id="edge with destination CA",
+        ),
+        pytest.param(
+            {"kind": "reencrypt", "destination_ca_certificate": "no"},
+            INVALID,
+            "spec.tls.destinationCACertificate",
+            id="destination CA is not PEM",
+        ),
+        pytest.param(
+            {"kind": "edge", "external_certificate": "s"},
+            INVALID,
+            "spec.tls.externalCertificate",
+            id="external certificate",
+        ),
+        pytest.param({"service": "Web/.."}, INVALID, "spec.to.name", id="no Service name"),
+        pytest.param({"port": "a b"}, INVALID, "spec.port.targetPort", id="no port name"),
+        pytest.param({"port": "70000"}, INVALID, "spec.port.targetPort", id="no port number"),
+    ],
+)
 def test_refusals_name_the_field(wrong, reason, field):
     rejection = admission.check(route("a", **wrong)).rejection
     assert rejection.reason == reason
@@ -126,41 +188,58 @@ def test_refusals_name_the_field(wrong, reason, field):
     assert "PRIVATE" not in rejection.message
 
 
-@pytest.mark.parametrize(("change", "reason", "field"), [
-    pytest.param({"wildcard_policy": "Subdomain"}, NOT_ADMITTED, "spec.wildcardPolicy", id="wildcard"),
-    pytest.param({"wildcard_policy": "All"}, NOT_ADMITTED, "spec.wildcardPolicy", id="unknown wildcard policy"),
-    pytest.param({"alternate_services": ("b",)}, INVALID, "spec.alternateBackends", id="alternate backends"),
-    pytest.param({"weight": 0}, INVALID, "spec.to.weight", id="weight 0"),
-    pytest.param({"service_kind": "Pod"}, INVALID, "spec.to.kind", id="not a Service"),
-])
+@pytest.mark.parametrize(
+    ("change", "reason", "field"),
+    [
+        pytest.param({"wildcard_policy": "Subdomain"}, NOT_ADMITTED, "spec.wildcardPolicy", id="wildcard"),
+        pytest.param(
+            {"wildcard_policy": "All"}, NOT_ADMITTED, "spec.wildcardPolicy", id="unknown wildcard policy"
+        ),
+        pytest.param(
+            {"alternate_services": ("b",)}, INVALID, "spec.alternateBackends", id="alternate backends"
+        ),
+        pytest.param({"weight": 0}, INVALID, "spec.to.weight", id="weight 0"),
+        pytest.param({"service_kind": "Pod"}, INVALID, "spec.to.kind", id="not a Service"),
+    ],
+)
 def test_what_is_not_yet_supported_is_refused(change, reason, field):
     rejection = admission.check(replace(route("a"), **change)).rejection
     assert (rejection.reason, rejection.message.startswith(field)) == (reason, True)
 
 
-@pytest.mark.parametrize("change", [
-    pytest.param({"kind": "edge", **identity(expired=True).tls}, id="expired certificate"),
-    pytest.param({"kind": "edge", **ID.tls, "ca_certificate": ID.issuer}, id="with its CA"),
-    pytest.param({"kind": "edge", "certificate": ID.certificate + ID.key}, id="key in the certificate field"),
-    pytest.param({"kind": "edge", **identity(algorithm="ec").tls}, id="elliptic curve"),
-    pytest.param({"kind": "edge", **identity("elsewhere.com").tls}, id="certificate of another host"),
-    pytest.param({"kind": "edge"}, id="without certificate"),
-    pytest.param({"path": "/a/../b"}, id="dots"),
-    pytest.param({"path": "/%2e%2e"}, id="escapes"),
-    pytest.param({"path": "/\"'{}$[]\\;"}, id="odd characters"),
-    pytest.param({"path": "/" + "x" * 1999}, id="2,000 characters"),
-    pytest.param({"host": "localhost"}, id="one label"),
-    pytest.param({"host": "1.example.com"}, id="leading digit"),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"kind": "edge", **identity(expired=True).tls}, id="expired certificate"),
+        pytest.param({"kind": "edge", **ID.tls, "ca_certificate": ID.issuer}, id="with its CA"),
+        pytest.param(
+            {"kind": "edge", "certificate": ID.certificate + ID.key}, id="key in the certificate field"
+        ),
+        pytest.param({"kind": "edge", **identity(algorithm="ec").tls}, id="elliptic curve"),
+        pytest.param({"kind": "edge", **identity("elsewhere.com").tls}, id="certificate of another host"),
+        pytest.param({"kind": "edge"}, id="without certificate"),
+        pytest.param({"path": "/a/../b"}, id="dots"),
+        pytest.param({"path": "/%2e%2e"}, id="escapes"),
+        pytest.param({"path": "/\"'{}$[]\\;"}, id="odd characters"),
+        pytest.param({"path": "/" + "x" * 1999}, id="2,000 characters"),
+        pytest.param({"host": "localhost"}, id="one label"),
+        pytest.param({"host": "1.example.com"}, id="leading digit"),
+    ],
+)
 def test_what_upstream_serves_is_served(change):
     assert admission.check(route("a", **change)).rejection is None
 
 
 def test_material_is_written_anew():
     """Only what was parsed goes on: text around the blocks disappears, the leaf stands alone."""
-    found = admission.check(route(
-        "a", kind="edge", certificate=f"# note\n{ID.certificate}{ID.issuer}", key=f"x\n{ID.key}\ny",
-    )).material
+    found = admission.check(
+        route(
+            "a",
+            kind="edge",
+            certificate=f"# note\n{ID.certificate}{ID.issuer}",
+            key=f"x\n{ID.key}\ny",
+        )
+    ).material
     assert found.certificate == ID.certificate
     assert found.chain == ID.issuer
     assert "note" not in found.certificate + found.chain

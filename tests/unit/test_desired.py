@@ -48,22 +48,25 @@ def entrances(built) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "insecure", "expected"), [
-    ("", "", {"insecure forward"}),
-    ("edge", "", {"secure forward"}),
-    ("edge", "None", {"secure forward"}),
-    ("edge", "Allow", {"secure forward", "insecure forward"}),
-    ("edge", "Redirect", {"secure forward", "insecure redirect"}),
-    ("reencrypt", "", {"secure forward"}),
-    ("reencrypt", "Allow", {"secure forward", "insecure forward"}),
-    ("reencrypt", "Redirect", {"secure forward", "insecure redirect"}),
-    ("passthrough", "", {"passthrough"}),
-    ("passthrough", "Redirect", {"passthrough", "insecure redirect"}),
-])
+@pytest.mark.parametrize(
+    ("kind", "insecure", "expected"),
+    [
+        ("", "", {"insecure forward"}),
+        ("edge", "", {"secure forward"}),
+        ("edge", "None", {"secure forward"}),
+        ("edge", "Allow", {"secure forward", "insecure forward"}),
+        ("edge", "Redirect", {"secure forward", "insecure redirect"}),
+        ("reencrypt", "", {"secure forward"}),
+        ("reencrypt", "Allow", {"secure forward", "insecure forward"}),
+        ("reencrypt", "Redirect", {"secure forward", "insecure redirect"}),
+        ("passthrough", "", {"passthrough"}),
+        ("passthrough", "Redirect", {"passthrough", "insecure redirect"}),
+    ],
+)
 def test_kinds(kind, insecure, expected):
     built = build(route("a", kind=kind, insecure=insecure), endpoints("10.1.1.1"))
     assert entrances(built) == expected
-    pool, = of(built, Pool)
+    (pool,) = of(built, Pool)
     assert pool.members == {PoolMember("10.1.1.1", 8080)}
     assert (pool.path == POOL) == (kind != "reencrypt")
     for rule in of(built, Rule):
@@ -75,14 +78,21 @@ def test_nothing_of_a_route_is_in_a_redirect():
     assert rule.action == Redirect(desired.REDIRECT)
 
 
-@pytest.mark.parametrize(("port", "wanted"), [
-    ("", {8080, 9090}), ("8080", {8080}), ("admin", {9090}), ("7070", set()), ("dns", set()),
-])
+@pytest.mark.parametrize(
+    ("port", "wanted"),
+    [
+        ("", {8080, 9090}),
+        ("8080", {8080}),
+        ("admin", {9090}),
+        ("7070", set()),
+        ("dns", set()),
+    ],
+)
 def test_members_by_port(port, wanted):
     """TCP only; every port without targetPort, else by number or name."""
     ports = endpoints("10.1.1.1", "2001:db8::1", ports=(("http", 8080), ("admin", 9090)))
     udp = endpoints("10.1.1.1", name="udp", ports=(("dns", 53),), protocol="UDP")
-    pool, = of(build(route("a", port=port), ports, udp), Pool)
+    (pool,) = of(build(route("a", port=port), ports, udp), Pool)
     assert {m.port for m in pool.members} == wanted
     assert {m.address for m in pool.members} == ({"10.1.1.1", "2001:db8::1"} if wanted else set())
 
@@ -98,6 +108,7 @@ def test_a_service_in_another_namespace_is_never_used():
 
 def matches(path: str, request: str) -> bool:
     """What BIG-IP does with our conditions, after bigip-rest.md B4."""
+
     def holds(c):
         if c.selector == "path":
             text = request
@@ -105,12 +116,15 @@ def matches(path: str, request: str) -> bool:
             segments = request.split("/")
             text = segments[c.index] if c.index < len(segments) else ""
         return any(text == v if c.operator == "equals" else text.startswith(v) for v in c.values)
+
     return any(all(map(holds, rule)) for rule in desired.path_conditions(path))
 
 
 def upstream(path: str, request: str) -> bool:
     """The reference: prefix up to a segment boundary (haproxy-parity.md 5.1)."""
-    return bool(re.match(re.escape(path) + r"($|/.*)" if not path.endswith("/") else re.escape(path), request))
+    return bool(
+        re.match(re.escape(path) + r"($|/.*)" if not path.endswith("/") else re.escape(path), request)
+    )
 
 
 PATHS = st.one_of(strategies.PATHS, st.from_regex(r"/[abA.%;/\"{ -]{0,6}", fullmatch=True))
@@ -128,8 +142,15 @@ def test_paths_match_as_upstream(path, base, suffix):
 
 
 def test_plain_paths_take_one_rule():
-    assert [len(desired.path_conditions(p)) for p in ("", "/", "/a", "/a/b", "/a/", "/a//b", "/%61")] \
-        == [1, 1, 1, 1, 1, 2, 2]
+    assert [len(desired.path_conditions(p)) for p in ("", "/", "/a", "/a/b", "/a/", "/a//b", "/%61")] == [
+        1,
+        1,
+        1,
+        1,
+        1,
+        2,
+        2,
+    ]
 
 
 def test_host_in_every_form():
@@ -141,13 +162,13 @@ def test_host_in_every_form():
 def test_own_certificate():
     one = identity()
     built = build(route("a", kind="edge", **one.tls, ca_certificate=one.issuer))
-    profile, = of(built, ClientSSL)
+    (profile,) = of(built, ClientSSL)
     files = {f.path: f.pem for f in of(built, CertFile) + of(built, KeyFile)}
     assert profile.server_name == "www.example.com"
     assert files[profile.cert] == one.certificate
     assert files[profile.chain] == one.issuer
     assert profile.key in files
-    rule, = of(built, Rule)
+    (rule,) = of(built, Rule)
     attached = Attachment("/Common/https-ose-vserver", "profiles", profile.path, ClientSSL.KIND, "clientside")
     assert attached in of(built, Attachment)
     assert attached.ref in rule.needs
@@ -166,30 +187,36 @@ def test_the_oldest_certificate_of_a_host_decides():
     old = route("old", kind="edge", path="/a", age=1, **identity(serial=1).tls)
     new = route("new", kind="edge", path="/b", age=2, **identity(serial=2).tls)
     plain = route("none", kind="edge", path="/c", age=0)
-    profile, = of(build(new, old, plain), ClientSSL)
+    (profile,) = of(build(new, old, plain), ClientSSL)
     assert "shop_old" in profile.cert
     # When it goes, the next one takes over in the same profile.
-    after, = of(build(new, plain), ClientSSL)
+    (after,) = of(build(new, plain), ClientSSL)
     assert (after.path, "shop_new" in after.cert) == (profile.path, True)
 
 
-@pytest.mark.parametrize(("tls", "default", "expected"), [
-    pytest.param({"destination_ca_certificate": identity().issuer}, "", ("ca", ""), id="own CA: chain only"),
-    pytest.param({}, identity().issuer, ("ca", "web.shop.svc"), id="default CA: name too"),
-    pytest.param({}, "", ("", ""), id="neither: not verified"),
-])
+@pytest.mark.parametrize(
+    ("tls", "default", "expected"),
+    [
+        pytest.param(
+            {"destination_ca_certificate": identity().issuer}, "", ("ca", ""), id="own CA: chain only"
+        ),
+        pytest.param({}, identity().issuer, ("ca", "web.shop.svc"), id="default CA: name too"),
+        pytest.param({}, "", ("", ""), id="neither: not verified"),
+    ],
+)
 def test_tls_towards_pods(tls, default, expected):
     built = build(route("a", kind="reencrypt", **tls), config=Settings(default_destination_ca=default))
-    profile, = (p for p in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in p.path)
+    (profile,) = (p for p in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in p.path)
     assert (bool(profile.ca_file), profile.authenticate_name) == (bool(expected[0]), expected[1])
-    pool, = of(built, Pool)
+    (pool,) = of(built, Pool)
     assert Record("/Common/ssl_reencrypt_serverssl_dg", pool.path, profile.path) in of(built, Record)
     assert bool(built.warnings) == (not expected[0])
 
 
 def test_pools_are_shared_only_with_equal_pod_tls():
     routes = [
-        route("plain", host="a.com"), route("edge", host="b.com", kind="edge"),
+        route("plain", host="a.com"),
+        route("edge", host="b.com", kind="edge"),
         route("pass", host="c.com", kind="passthrough"),
         route("one", host="d.com", kind="reencrypt", destination_ca_certificate=identity().issuer),
         route("same", host="e.com", kind="reencrypt", destination_ca_certificate=identity().issuer),
@@ -221,12 +248,17 @@ def test_allow_speaks_tls_to_the_pod_from_port_80_too():
     assert ("/Common/ose-vserver", "/Common/openshift_reencrypt_irule") in attached
 
 
-@pytest.mark.parametrize(("config", "wanted", "served"), [
-    pytest.param({"https_virtual": None}, {"kind": "edge"}, False, id="edge without https"),
-    pytest.param({"https_virtual": None}, {}, True, id="plain without https"),
-    pytest.param({"http_virtual": None}, {}, False, id="plain without http"),
-    pytest.param({"http_virtual": None}, {"kind": "edge", "insecure": "Redirect"}, True, id="redirect without http"),
-])
+@pytest.mark.parametrize(
+    ("config", "wanted", "served"),
+    [
+        pytest.param({"https_virtual": None}, {"kind": "edge"}, False, id="edge without https"),
+        pytest.param({"https_virtual": None}, {}, True, id="plain without https"),
+        pytest.param({"http_virtual": None}, {}, False, id="plain without http"),
+        pytest.param(
+            {"http_virtual": None}, {"kind": "edge", "insecure": "Redirect"}, True, id="redirect without http"
+        ),
+    ],
+)
 def test_one_virtual_server_only(config, wanted, served):
     built = build(route("a", **wanted), config=replace(Settings(), **config))
     assert (Key("shop", "a") not in built.faults) == served
@@ -236,8 +268,10 @@ def test_one_virtual_server_only(config, wanted, served):
 def test_everything_lies_in_the_folder():
     config = Settings(folder="/P/zone", http_virtual="/P/zone/v", https_virtual="/P/zone/s")
     built = build(
-        route("a", kind="reencrypt", insecure="Allow", **identity().tls), route("b", host="b.com", kind="passthrough"),
-        config=config, facts=replace(FACTS, http=VirtualFacts("/P/zone/v"), https=VirtualFacts("/P/zone/s")),
+        route("a", kind="reencrypt", insecure="Allow", **identity().tls),
+        route("b", host="b.com", kind="passthrough"),
+        config=config,
+        facts=replace(FACTS, http=VirtualFacts("/P/zone/v"), https=VirtualFacts("/P/zone/s")),
     )
     assert [o for o in built.objects.values() if not names.owns("/P/zone", o)] == []
     assert "/Common/ssl_" not in "".join(o.text for o in built.objects.values() if hasattr(o, "text"))

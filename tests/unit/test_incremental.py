@@ -13,7 +13,8 @@ from tests.builders import FACTS, Settings, endpoints, route, service
 OBJECTS = st.one_of(strategies.routes(), strategies.slices(), strategies.services())
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(
-    (16, 1), http=VirtualFacts("/Common/ose-vserver", port=8080, server_ssl=("/Common/serverssl",)),
+    (16, 1),
+    http=VirtualFacts("/Common/ose-vserver", port=8080, server_ssl=("/Common/serverssl",)),
     https=VirtualFacts("/Common/https-ose-vserver", server_ssl=("/Common/serverssl",)),
 )
 

@@ -7,12 +7,34 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "f5router"
 PURE = (
-    "admission", "bigip", "cluster", "desired", "errors", "incremental", "names", "pem", "plan", "status",
-    "irules/__init__", "icontrol/codec",
+    "admission",
+    "bigip",
+    "cluster",
+    "desired",
+    "errors",
+    "incremental",
+    "names",
+    "pem",
+    "plan",
+    "status",
+    "irules/__init__",
+    "icontrol/codec",
 )
 STANDARD = {
-    "collections", "copy", "dataclasses", "datetime", "hashlib", "html", "importlib", "ipaddress", "itertools", "json", "logging", "re",
-    "types", "typing",
+    "collections",
+    "copy",
+    "dataclasses",
+    "datetime",
+    "hashlib",
+    "html",
+    "importlib",
+    "ipaddress",
+    "itertools",
+    "json",
+    "logging",
+    "re",
+    "types",
+    "typing",
 }
 HOMES = {"requests": "icontrol", "paramiko": "icontrol", "scp": "icontrol", "kubernetes": "kube"}
 
@@ -30,7 +52,10 @@ def imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("name", PURE)
 def test_pure_modules_do_no_io(name):
-    allowed = {f"f5router.{p.replace('/__init__', '').replace('/', '.')}" for p in PURE} | {"f5router", "f5router.icontrol"}
+    allowed = {f"f5router.{p.replace('/__init__', '').replace('/', '.')}" for p in PURE} | {
+        "f5router",
+        "f5router.icontrol",
+    }
     for module in imported(ROOT / f"{name}.py"):
         if module.startswith("f5router"):
             assert module in allowed, module

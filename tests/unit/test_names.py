@@ -89,20 +89,24 @@ def test_owns_what_it_names(key, port, tls, host, folder):
     assert [obj for obj in ours if names.owns(f"{folder}/below", obj)] == []
 
 
-@pytest.mark.parametrize("obj", [
-    Pool("/Common/web_pool"),
-    Pool("/Common/openshift"),
-    Pool("/Common/sub/openshift_foo_bar"),
-    Policy("/Common/openshift_routes"),
-    Policy("/Common/Drafts/openshift_secure_routes"),
-    Rule("/Common/openshift_secure_routes", "maintenance", 0, frozenset(), Forward("/x")),
-    Rule("/Common/mine", "openshift_route_a_b", 0, frozenset(), Forward("/x")),
-    ClientSSL("/Common/clientssl", "", "", ""),
-    ClientSSL("/Common/openshift_route_a_b-client-ssl-profile", "", "", ""),
-    CertFile("/Common/default.crt"),
-    CertFile("/Common/openshift_route_a_b-https-cert.crt"),
-    Attachment("/Common/vs", "profiles", "/Common/clientssl", ClientSSL.KIND),
-], ids=lambda obj: str(obj.ref))
+@pytest.mark.parametrize(
+    "obj",
+    [
+        Pool("/Common/web_pool"),
+        Pool("/Common/openshift"),
+        Pool("/Common/sub/openshift_foo_bar"),
+        Policy("/Common/openshift_routes"),
+        Policy("/Common/Drafts/openshift_secure_routes"),
+        Rule("/Common/openshift_secure_routes", "maintenance", 0, frozenset(), Forward("/x")),
+        Rule("/Common/mine", "openshift_route_a_b", 0, frozenset(), Forward("/x")),
+        ClientSSL("/Common/clientssl", "", "", ""),
+        ClientSSL("/Common/openshift_route_a_b-client-ssl-profile", "", "", ""),
+        CertFile("/Common/default.crt"),
+        CertFile("/Common/openshift_route_a_b-https-cert.crt"),
+        Attachment("/Common/vs", "profiles", "/Common/clientssl", ClientSSL.KIND),
+    ],
+    ids=lambda obj: str(obj.ref),
+)
 def test_does_not_own_others_objects(obj):
     assert not names.owns("/Common", obj)
 

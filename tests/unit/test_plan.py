@@ -35,7 +35,9 @@ def applied(state: dict, changes: plan.Plan) -> dict:
     return after
 
 
-CLUSTERS = st.lists(st.one_of(strategies.routes(), strategies.slices()), max_size=10, unique_by=lambda o: (type(o), o.key))
+CLUSTERS = st.lists(
+    st.one_of(strategies.routes(), strategies.slices()), max_size=10, unique_by=lambda o: (type(o), o.key)
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -66,8 +68,13 @@ def test_ordinals_are_unique_and_in_their_band(before, after):
 
 
 def test_adding_a_route_writes_its_own_objects_only():
-    state = applied({}, diff(built(*(route(f"r{n}", path=f"/p{n}") for n in range(20)), endpoints("10.1.1.1")), {}, owns))
-    more = [route(f"r{n}", path=f"/p{n}") for n in range(20)] + [route("new", path="/new"), endpoints("10.1.1.1")]
+    state = applied(
+        {}, diff(built(*(route(f"r{n}", path=f"/p{n}") for n in range(20)), endpoints("10.1.1.1")), {}, owns)
+    )
+    more = [route(f"r{n}", path=f"/p{n}") for n in range(20)] + [
+        route("new", path="/new"),
+        endpoints("10.1.1.1"),
+    ]
     changes = diff(built(*more), state, owns)
     assert [(c.verb, c.obj.name) for c in changes] == [(CREATE, "openshift_route_shop_new")]
 
@@ -87,10 +94,10 @@ def test_equal_bands_get_distinct_ordinals():
 def test_a_rule_that_stays_in_its_band_keeps_its_ordinal():
     old = Rule(POLICY, "openshift_route_a_b", 7, frozenset(), Forward("/p"), ordinal=7 * names.BAND_WIDTH + 5)
     new = replace(old, action=Forward("/q"), ordinal=-1)
-    change, = diff({new.ref: new}, {old.ref: old}, owns)
+    (change,) = diff({new.ref: new}, {old.ref: old}, owns)
     assert (change.verb, change.new.ordinal) == (UPDATE, old.ordinal)
     moved = replace(new, band=8)
-    change, = diff({moved.ref: moved}, {old.ref: old}, owns)
+    (change,) = diff({moved.ref: moved}, {old.ref: old}, owns)
     assert names.band_of(change.new.ordinal) == 8
 
 
@@ -117,34 +124,62 @@ def test_members_come_before_everything_else():
     assert (changes[0].verb, changes[0].ref) == (UPDATE, pool.ref)
 
 
-@pytest.mark.parametrize(("before", "after", "order"), [
-    pytest.param(
-        {"kind": "edge"}, {"kind": ""},
-        [(CREATE, "insecure"), (DELETE, "secure")], id="edge to unsecured: port 80 first"),
-    pytest.param(
-        {"kind": ""}, {"kind": "edge"},
-        [(CREATE, "secure"), (DELETE, "insecure")], id="unsecured to edge: port 443 first"),
-    pytest.param(
-        {"kind": ""}, {"kind": "edge", "insecure": "Redirect"},
-        [(CREATE, "secure"), (UPDATE, "insecure")], id="redirect only to what is served"),
-    pytest.param(
-        {"kind": "edge", "insecure": "Redirect"}, {"kind": ""},
-        [(UPDATE, "insecure"), (DELETE, "secure")], id="redirect goes before its target"),
-    pytest.param(
-        {"kind": "edge"}, {"kind": "passthrough"},
-        [(CREATE, "passthrough"), (DELETE, "secure")], id="edge to passthrough"),
-    pytest.param(
-        {"kind": "passthrough", "insecure": "Redirect"}, {"kind": "edge", "insecure": "Redirect"},
-        [(CREATE, "secure"), (DELETE, "passthrough")], id="passthrough to edge"),
-    pytest.param(
-        {"kind": "edge"}, {"kind": "edge", "path": "/a"}, [(UPDATE, "secure")], id="path in one write"),
-    pytest.param(
-        {"kind": "edge"}, {"kind": "edge", "host": "other.example.com"}, [(UPDATE, "secure")],
-        id="host in one write"),
-    pytest.param(
-        {"kind": "edge", "path": "/a"}, {"kind": "edge", "path": "/a//b"},
-        [(UPDATE, "secure"), (CREATE, "secure")], id="one rule to two"),
-])
+@pytest.mark.parametrize(
+    ("before", "after", "order"),
+    [
+        pytest.param(
+            {"kind": "edge"},
+            {"kind": ""},
+            [(CREATE, "insecure"), (DELETE, "secure")],
+            id="edge to unsecured: port 80 first",
+        ),
+        pytest.param(
+            {"kind": ""},
+            {"kind": "edge"},
+            [(CREATE, "secure"), (DELETE, "insecure")],
+            id="unsecured to edge: port 443 first",
+        ),
+        pytest.param(
+            {"kind": ""},
+            {"kind": "edge", "insecure": "Redirect"},
+            [(CREATE, "secure"), (UPDATE, "insecure")],
+            id="redirect only to what is served",
+        ),
+        pytest.param(
+            {"kind": "edge", "insecure": "Redirect"},
+            {"kind": ""},
+            [(UPDATE, "insecure"), (DELETE, "secure")],
+            id="redirect goes before its target",
+        ),
+        pytest.param(
+            {"kind": "edge"},
+            {"kind": "passthrough"},
+            [(CREATE, "passthrough"), (DELETE, "secure")],
+            id="edge to passthrough",
+        ),
+        pytest.param(
+            {"kind": "passthrough", "insecure": "Redirect"},
+            {"kind": "edge", "insecure": "Redirect"},
+            [(CREATE, "secure"), (DELETE, "passthrough")],
+            id="passthrough to edge",
+        ),
+        pytest.param(
+            {"kind": "edge"}, {"kind": "edge", "path": "/a"}, [(UPDATE, "secure")], id="path in one write"
+        ),
+        pytest.param(
+            {"kind": "edge"},
+            {"kind": "edge", "host": "other.example.com"},
+            [(UPDATE, "secure")],
+            id="host in one write",
+        ),
+        pytest.param(
+            {"kind": "edge", "path": "/a"},
+            {"kind": "edge", "path": "/a//b"},
+            [(UPDATE, "secure"), (CREATE, "secure")],
+            id="one rule to two",
+        ),
+    ],
+)
 def test_a_changed_route_is_always_served(before, after, order):
     """What requests come through, in the order of its writes."""
     pods = endpoints("10.1.1.1")
@@ -159,7 +194,11 @@ def test_a_changed_route_is_always_served(before, after, order):
 def _entrance(change) -> str:
     if isinstance(change.obj, Rule):
         return "secure" if change.obj.policy == POLICY else "insecure"
-    return "passthrough" if "passthrough_servername" in change.ref.path and "/records/" in change.ref.path else ""
+    return (
+        "passthrough"
+        if "passthrough_servername" in change.ref.path and "/records/" in change.ref.path
+        else ""
+    )
 
 
 def test_a_policy_changes_strategy_after_its_rules():

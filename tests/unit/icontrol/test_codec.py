@@ -42,18 +42,43 @@ def as_read(body: dict, *, version: int = 14) -> dict:
 ADDRESSES = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).map(str)
 MEMBERS = st.frozensets(st.builds(PoolMember, ADDRESSES, st.integers(1, 65535)), max_size=5)
 MONITORS = st.sampled_from(["", "/Common/tcp", "/Common/a and /Common/b", "min 1 of { /Common/a /Common/b }"])
-CONDITIONS = st.frozensets(st.one_of(
-    st.builds(Condition, st.just("httpHost"), st.just("host"), st.just("equals"),
-              st.frozensets(st.sampled_from(["a.com", "a.com:80"]), min_size=1)),
-    st.builds(Condition, st.just("httpUri"), st.just("path"), st.sampled_from(["equals", "startsWith"]),
-              st.frozensets(st.text(min_size=1), min_size=1, max_size=2), case_sensitive=st.booleans()),
-    st.builds(Condition, st.just("httpUri"), st.just("pathSegment"), st.just("equals"),
-              st.frozensets(st.text(min_size=1), min_size=1, max_size=1), st.integers(1, 9)),
-), max_size=3)
+CONDITIONS = st.frozensets(
+    st.one_of(
+        st.builds(
+            Condition,
+            st.just("httpHost"),
+            st.just("host"),
+            st.just("equals"),
+            st.frozensets(st.sampled_from(["a.com", "a.com:80"]), min_size=1),
+        ),
+        st.builds(
+            Condition,
+            st.just("httpUri"),
+            st.just("path"),
+            st.sampled_from(["equals", "startsWith"]),
+            st.frozensets(st.text(min_size=1), min_size=1, max_size=2),
+            case_sensitive=st.booleans(),
+        ),
+        st.builds(
+            Condition,
+            st.just("httpUri"),
+            st.just("pathSegment"),
+            st.just("equals"),
+            st.frozensets(st.text(min_size=1), min_size=1, max_size=1),
+            st.integers(1, 9),
+        ),
+    ),
+    max_size=3,
+)
 ACTIONS = st.one_of(st.just(Forward("/P/openshift_a_b")), st.just(Redirect("tcl:https://x")))
 
 
-@given(MEMBERS, MONITORS, st.sampled_from(["/Common/openshift_a_b", "/P/zone/x/openshift_a_b"]), st.sampled_from([11, 14]))
+@given(
+    MEMBERS,
+    MONITORS,
+    st.sampled_from(["/Common/openshift_a_b", "/P/zone/x/openshift_a_b"]),
+    st.sampled_from([11, 14]),
+)
 def test_pools(members, monitor, path, version):
     pool = Pool(path, monitor, members)
     assert codec.decode_pool(as_read(codec.encode_pool(pool), version=version)) == pool
@@ -80,45 +105,86 @@ def test_rules(conditions, action, ordinal):
 
 def test_server_filled_fields_are_no_difference():
     """What TMOS returns with every condition and action (bigip-rest.md B4)."""
-    rule = Rule("/P/p", "r", 0, frozenset({Condition("httpHost", "host", "equals", frozenset({"a"}))}), Forward("/P/x"), 3)
+    rule = Rule(
+        "/P/p",
+        "r",
+        0,
+        frozenset({Condition("httpHost", "host", "equals", frozenset({"a"}))}),
+        Forward("/P/x"),
+        3,
+    )
     body = as_read(codec.encode_rule(rule))
     body["conditionsReference"]["items"][0] |= {"external": True, "present": True, "remote": True, "index": 0}
     body["actionsReference"]["items"][0] |= {
-        "code": 0, "expirySecs": 0, "length": 0, "offset": 0, "port": 0, "status": 0, "timeout": 0, "vlanId": 0,
-        "poolReference": {"link": "https://localhost/x"}}
+        "code": 0,
+        "expirySecs": 0,
+        "length": 0,
+        "offset": 0,
+        "port": 0,
+        "status": 0,
+        "timeout": 0,
+        "vlanId": 0,
+        "poolReference": {"link": "https://localhost/x"},
+    }
     assert codec.decode_rule("/P/p", body) == rule
 
 
-@pytest.mark.parametrize("change", [
-    pytest.param({"not": True}, id="negated"), pytest.param({"httpMethod": True}, id="another operand"),
-    pytest.param({"datagroup": "/Common/x"}, id="data-group"), pytest.param({"request": False}, id="another event"),
-    pytest.param({"all": True}, id="another selector"),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"not": True}, id="negated"),
+        pytest.param({"httpMethod": True}, id="another operand"),
+        pytest.param({"datagroup": "/Common/x"}, id="data-group"),
+        pytest.param({"request": False}, id="another event"),
+        pytest.param({"all": True}, id="another selector"),
+    ],
+)
 def test_conditions_that_we_never_write_differ_from_all_that_is_wanted(change):
-    rule = Rule("/P/p", "r", 0, frozenset({Condition("httpHost", "host", "equals", frozenset({"a"}))}), Forward("/P/x"), 3)
+    rule = Rule(
+        "/P/p",
+        "r",
+        0,
+        frozenset({Condition("httpHost", "host", "equals", frozenset({"a"}))}),
+        Forward("/P/x"),
+        3,
+    )
     body = as_read(codec.encode_rule(rule))
     body["conditionsReference"]["items"][0] |= change
     assert isinstance(codec.decode_rule("/P/p", body).conditions, Foreign)
 
 
-@pytest.mark.parametrize("actions", [[], [{"name": "0", "forward": True, "reset": True, "request": True}],
-                                     [{"name": "0", "forward": True, "select": True, "pool": "/P/x", "request": True},
-                                      {"name": "1", "log": True}]])
+@pytest.mark.parametrize(
+    "actions",
+    [
+        [],
+        [{"name": "0", "forward": True, "reset": True, "request": True}],
+        [
+            {"name": "0", "forward": True, "select": True, "pool": "/P/x", "request": True},
+            {"name": "1", "log": True},
+        ],
+    ],
+)
 def test_actions_that_we_never_write_too(actions):
-    assert isinstance(codec.decode_rule("/P/p", {"name": "r", "actionsReference": {"items": actions}}).action, Foreign)
+    assert isinstance(
+        codec.decode_rule("/P/p", {"name": "r", "actionsReference": {"items": actions}}).action, Foreign
+    )
 
 
 @given(st.booleans(), st.booleans())
 def test_profiles(chain, sni):
-    profile = ClientSSL("/P/zone/x", "a.com", "/P/c.crt", "/P/k.key", "/P/ch.crt" if chain else "", sni_default=sni)
+    profile = ClientSSL(
+        "/P/zone/x", "a.com", "/P/c.crt", "/P/k.key", "/P/ch.crt" if chain else "", sni_default=sni
+    )
     assert codec.decode_client_ssl(as_read(codec.encode_client_ssl(profile))) == profile
     nested = as_read(codec.encode_client_ssl(profile))
     nested["certKeyChain"] = [{n: nested.pop(n) for n in ("cert", "key", "chain")}]
     assert codec.decode_client_ssl(nested) == profile
 
 
-@pytest.mark.parametrize("profile", [
-    ServerSSL("/P/x"), ServerSSL("/P/x", "/P/ca.crt"), ServerSSL("/P/x", "/P/ca.crt", "web.shop.svc")])
+@pytest.mark.parametrize(
+    "profile",
+    [ServerSSL("/P/x"), ServerSSL("/P/x", "/P/ca.crt"), ServerSSL("/P/x", "/P/ca.crt", "web.shop.svc")],
+)
 def test_server_profiles(profile):
     body = as_read(codec.encode_server_ssl(profile))
     assert codec.decode_server_ssl(body) == profile
@@ -129,14 +195,24 @@ def test_server_profiles(profile):
 
 def test_an_irule_is_read_stripped():
     irule = IRule("/Common/x", "when CLIENT_ACCEPTED { }")
-    assert codec.decode_irule({"fullPath": "/Common/x", "apiAnonymous": "\n  when CLIENT_ACCEPTED { }\n"}) == irule
+    assert (
+        codec.decode_irule({"fullPath": "/Common/x", "apiAnonymous": "\n  when CLIENT_ACCEPTED { }\n"})
+        == irule
+    )
 
 
 def test_the_noop_rule_must_be_last_and_empty():
     def policy(*rules):
-        return codec.decode_policy({"fullPath": "/P/p", "strategy": "/Common/first-match",
-                                    "controls": ["forwarding"], "requires": ["http"],
-                                    "rulesReference": {"items": list(rules)}})[0]
+        return codec.decode_policy(
+            {
+                "fullPath": "/P/p",
+                "strategy": "/Common/first-match",
+                "controls": ["forwarding"],
+                "requires": ["http"],
+                "rulesReference": {"items": list(rules)},
+            }
+        )[0]
+
     noop, rule = {"name": "default_noop", "ordinal": 9}, {"name": "r", "ordinal": 3}
     assert policy(rule, noop) == Policy("/P/p")
     assert not policy(rule, {**noop, "ordinal": 1}).noop
@@ -144,25 +220,52 @@ def test_the_noop_rule_must_be_last_and_empty():
     assert not policy({**noop, "conditionsReference": {"items": [{"name": "0", "httpHost": True}]}}).noop
 
 
-@pytest.mark.parametrize(("destination", "port"), [
-    ("/Common/10.1.1.1:80", 80), ("/P/10.1.1.1%6:443", 443), ("/P/2001:db8::1.443", 443), ("/P/2001:db8::1%2.any", 0),
-    ("/Common/0.0.0.0:0", 0), ("", 0)])
+@pytest.mark.parametrize(
+    ("destination", "port"),
+    [
+        ("/Common/10.1.1.1:80", 80),
+        ("/P/10.1.1.1%6:443", 443),
+        ("/P/2001:db8::1.443", 443),
+        ("/P/2001:db8::1%2.any", 0),
+        ("/Common/0.0.0.0:0", 0),
+        ("", 0),
+    ],
+)
 def test_destination_ports(destination, port):
     assert codec.destination_port({"destination": destination}) == port
 
 
-@pytest.mark.parametrize(("shape", "count"), [
-    ({"rulesReference": {"items": [1, 2]}}, 2), ({"rulesReference": {"isSubcollection": True}}, 0), ({}, 0),
-    ({"items": [1]}, 1), ({"rulesReference": {"rulesReference": {"items": [1]}}}, 1), ({"items": None}, 0),
-])
+@pytest.mark.parametrize(
+    ("shape", "count"),
+    [
+        ({"rulesReference": {"items": [1, 2]}}, 2),
+        ({"rulesReference": {"isSubcollection": True}}, 0),
+        ({}, 0),
+        ({"items": [1]}, 1),
+        ({"rulesReference": {"rulesReference": {"items": [1]}}}, 1),
+        ({"items": None}, 0),
+    ],
+)
 def test_sub_collections_in_every_shape(shape, count):
     assert len(codec.items(shape, "rules")) == count
 
 
-KINDS = {"ltm/pool": Pool.KIND, "ltm/policy": Policy.KIND, "ltm/data-group/internal": "ltm/data-group/internal",
-         "ltm/rule": IRule.KIND, "ltm/profile/client-ssl": ClientSSL.KIND, "ltm/profile/server-ssl": ServerSSL.KIND,
-         "sys/file/ssl-cert": "sys/file/ssl-cert", "sys/file/ssl-key": "sys/file/ssl-key"}
-FILES = [path for folder in KINDS for path in sorted((RECORDINGS / folder).glob("*.json")) if "stats" not in path.name]
+KINDS = {
+    "ltm/pool": Pool.KIND,
+    "ltm/policy": Policy.KIND,
+    "ltm/data-group/internal": "ltm/data-group/internal",
+    "ltm/rule": IRule.KIND,
+    "ltm/profile/client-ssl": ClientSSL.KIND,
+    "ltm/profile/server-ssl": ServerSSL.KIND,
+    "sys/file/ssl-cert": "sys/file/ssl-cert",
+    "sys/file/ssl-key": "sys/file/ssl-key",
+}
+FILES = [
+    path
+    for folder in KINDS
+    for path in sorted((RECORDINGS / folder).glob("*.json"))
+    if "stats" not in path.name
+]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -170,7 +273,7 @@ def test_recorded_replies_are_read(path):
     """Every recorded reply of a kind that we use decodes, to objects with full paths."""
     kind = KINDS[str(path.parent.relative_to(RECORDINGS))]
     body = json.loads(path.read_text())
-    for item in body["items"] if "items" in body else [body]:
+    for item in body.get("items", [body]):
         objects = codec.decode_plain(kind, item)
         assert objects[0].path == codec.path_of(item)
         for obj in objects:
