@@ -41,6 +41,8 @@ environment: $(READY)
 
 # Made again when the requirements change. An interrupted or failed installation leaves no $(READY).
 $(READY): setup.cfg pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "$(PYTHON) is not there. Choose another one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "f5router needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1 || true)." \
 	       "Choose another one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
