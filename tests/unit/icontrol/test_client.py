@@ -173,6 +173,7 @@ def test_write_is_not_repeated(method, arguments, answer, kind, doubtful):
         assert caught.value.doubtful is doubtful
         assert caught.value.method, caught.value.path == (method.upper(), "/mgmt/tm/ltm/pool/x")
         assert len(device.sent(method.upper(), "ltm/pool")) == 1
+        assert not device.sent("GET")
         assert not clock.waits
 
 
@@ -289,6 +290,7 @@ def test_broken_upload(answer):
             client.upload("a", data)
         assert "MIGH" not in "".join(everything(caught.value))
         assert len(device.sent("POST", "/uploads/")) == 12
+        assert not device.sent("GET")
 
 
 def test_refused_upload():
@@ -404,6 +406,16 @@ def test_counts():
         client.get("ltm/pool")
         client.close()
         assert client.counts == {"GET": 3, "POST": 1, "PATCH": 1, "DELETE": 1, "login": 2, "logout": 2}
+
+
+def test_log_of_a_write_that_was_not_sent(caplog):
+    """The status of the login before it is not its own."""
+    caplog.set_level(logging.DEBUG, logger="f5router")
+    with connected(retry_s=0) as (device, client, _):
+        device.add(RESTARTING, path="/authn/login")
+        with pytest.raises(NotReady):
+            client.post("ltm/pool", {})
+    assert "method=POST path=/mgmt/tm/ltm/pool status=0 " in caplog.text
 
 
 def test_log_of_writes(caplog):

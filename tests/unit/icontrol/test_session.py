@@ -42,9 +42,10 @@ def test_token():
         client.post("ltm/pool", {"name": "x"})
         sent = device.sent(path="ltm/pool")
         assert tokens(sent) == ["1", "1"]
-        body = json.loads(device.sent(path=LOGIN)[0].body)
+        body = device.sent(path=LOGIN)[0].body
     assert device.logins == 1
-    assert body == {"username": USER, "password": PASSWORD, "loginProviderName": "tmos"}
+    assert "ö".encode() in body
+    assert json.loads(body) == {"username": USER, "password": PASSWORD, "loginProviderName": "tmos"}
     assert not [r for r in device.requests if "Authorization" in r.headers or "Cookie" in r.headers]
 
 
@@ -238,6 +239,23 @@ def test_no_login_end_point(caplog):
     assert used == [True] * 4
     said = [r for r in caplog.records if "basic authentication" in r.message and r.levelno >= logging.INFO]
     assert len(said) == 1
+
+
+@pytest.mark.parametrize(("auth", "warnings"), [("token", 1), ("basic", 0)])
+def test_version_without_token_writes(auth, warnings, caplog):
+    """11.6 has a login end point, but basic authentication it stays, also after a refusal."""
+    version = {"entries": {"u": {"nestedStats": {"entries": {"Version": {"description": "11.6.0"}}}}}}
+    with connected(auth=auth) as (device, client, clock):
+        device.add(Answer(body=version), path="sys/version")
+        client.version()
+        device.add(WRONG_BASIC, path="ltm/pool")
+        with pytest.raises(AuthFailed):
+            client.get("ltm/pool")
+        clock.now += 31
+        client.get("ltm/pool")
+        assert device.logins == warnings
+        assert all("Authorization" in r.headers for r in device.sent(path="ltm/pool"))
+    assert len([r for r in caplog.records if r.levelno == logging.WARNING]) == warnings
 
 
 @pytest.mark.parametrize(("answer", "kind"), [

@@ -7,6 +7,7 @@ import threading
 import warnings
 
 import pytest
+import urllib3.exceptions
 
 from f5router.errors import ConfigError, Unreachable, Unsupported, Untrusted
 from f5router.icontrol.client import Client, ClientSettings
@@ -161,13 +162,12 @@ def test_no_tls():
 
 
 def test_older_failure_is_not_mixed_in():
-    """A lost reply stays doubtful while an older "connection refused" is being handled."""
+    """A lost reply stays doubtful while an older failure to connect is being handled."""
     with connected(retry_s=0) as (device, client, _):
         device.add(Answer(fault="close"), path="ltm/pool")
         try:
-            with Client(ClientSettings(f"https://127.0.0.1:{closed_port()}", "u", "p", retry_s=0)) as gone:
-                gone.get("ltm/pool")
-        except Unreachable:
+            raise urllib3.exceptions.NewConnectionError(None, "older")
+        except urllib3.exceptions.NewConnectionError:
             assert failure(client, "post", {}).doubtful
 
 
@@ -183,6 +183,27 @@ def test_proxy(monkeypatch):
         assert not device.requests
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         client.get("ltm/pool")
+
+
+def test_proxy_refuses(monkeypatch):
+    """It answers, but makes no connection: nothing was sent to the device."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer():
+            connection, _ = server.accept()
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+            connection.close()
+        thread = threading.Thread(target=answer)
+        thread.start()
+        for name in ("HTTPS_PROXY", "https_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{server.getsockname()[1]}")
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        with Client(ClientSettings("https://big-ip.invalid", "u", "p", auth="basic", retry_s=0)) as client:
+            error = failure(client, "post", {})
+        thread.join()
+    assert error.text == "the proxy of the environment gave no connection"
+    assert not error.doubtful
 
 
 def test_no_netrc(monkeypatch, tmp_path):
