@@ -115,6 +115,9 @@ def main(count: int, in_flight: int) -> None:
         for name, delta in events(count):
             with bench.step(name):
                 bench.run(delta)
+        with bench.step("settling: LTM nodes removed, configuration saved"):
+            bench.reconciler.device.remove_orphans()
+            bench.reconciler.device.save()
         plain = min(first_write(bench, delta) for delta in endpoint_events(count))
         with bench.step("reading the device, nothing changed"):
             bench.reconciler.device.stale = True
