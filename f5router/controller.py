@@ -60,6 +60,7 @@ class Events:
         self._condition = threading.Condition()
         self._first: float | None = None
         self._last = 0.0
+        self._woken = False
 
     def notify(self) -> None:
         """Something changed."""
@@ -70,8 +71,9 @@ class Events:
             self._condition.notify_all()
 
     def wake(self) -> None:
-        """End a wait without an event."""
+        """End this wait, or the next one, without an event."""
         with self._condition:
+            self._woken = True
             self._condition.notify_all()
 
     def take(self) -> None:
@@ -86,12 +88,17 @@ class Events:
                 return None
             return wake_at(self._first, self._last, hold_off_s=hold_off_s, limit_s=limit_s)
 
-    def wait(self, until: float | None) -> None:
-        """Wait for the next event, at most until a monotonic time."""
+    def wait(self, until: Callable[[], float | None]) -> None:
+        """Wait for the next event, at most until a monotonic time.
+
+        Args: until: asked while no event can come in, so that none is missed between asking and waiting.
+        """
         with self._condition:
-            timeout = None if until is None else max(0.0, until - self._clock())
-            if timeout != 0.0:
+            at = until()
+            timeout = None if at is None else max(0.0, at - self._clock())
+            if timeout != 0.0 and not self._woken:
                 self._condition.wait(timeout)
+            self._woken = False
 
 
 class Controller:
@@ -173,12 +180,13 @@ class Controller:
 
     def run(self, stop: threading.Event) -> None:
         """Reconcile until told to stop; what is on the BIG-IP stays and goes on serving."""
+        threading.Thread(target=self._wake_at, args=(stop,), daemon=True, name="stop").start()
         while not stop.is_set():
             if not self._cluster.synced():
                 self._report_problems()
-                self._events.wait(self._clock() + 1.0)
+                self._events.wait(lambda: self._clock() + 1.0)
                 continue
-            self._events.wait(self._next())
+            self._events.wait(self._next)
             if stop.is_set():
                 break
             now = self._clock()
@@ -189,6 +197,10 @@ class Controller:
             if self._pass_due(now):
                 self._try_pass()
         self._settle_at_exit()
+
+    def _wake_at(self, stop: threading.Event) -> None:
+        stop.wait()
+        self._events.wake()
 
     def _pass_due(self, now: float) -> bool:
         event = self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s)
@@ -236,7 +248,7 @@ class Controller:
         deadline = self._clock() + sync_timeout_s
         while not self._cluster.synced() and self._clock() < deadline and not stop.is_set():
             self._report_problems()
-            self._events.wait(min(deadline, self._clock() + 1.0))
+            self._events.wait(lambda: min(deadline, self._clock() + 1.0))
         if not self._cluster.synced():
             return [*self._cluster.problems()] or ["the cluster's objects could not be listed in time"]
         for attempt in range(ONCE_TRIES):

@@ -158,9 +158,10 @@ def test_nothing_is_left_behind(once, folder):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_stays_up_until_interrupted(start, tmp_path, number):
-    """Then it ends with success, its servers stop, and its files are gone."""
+    """Then it ends with success, its servers stop, and its files are gone; also when nothing is to do."""
     process, output = start()
     _wait_for("f5router plan --log", process, output)
+    _wait_for("configuration saved", process, next(tmp_path.glob("f5router-demo-*/f5router-run.log")))
     ports = [int(port) for port in re.findall(r"https://127\.0\.0\.1:(\d+),", output.read_text())]
     assert [_answers(port) for port in ports] == [True, True]
     assert list(tmp_path.glob("f5router-demo-*/kubeconfig"))

@@ -39,7 +39,6 @@ class Running:
 
     def stop(self) -> None:
         self._stop.set()
-        self.router._events.wake()
         self.thread.join(10)
         assert not self.thread.is_alive()
         self.lab.bigip.on_write = None
@@ -144,6 +143,17 @@ def test_drift_is_found_on_the_period(lab, running):
 )
 def test_wake_at(first, last, expected):
     assert controller.wake_at(first, last, hold_off_s=0.1, limit_s=2.0) == pytest.approx(expected)
+
+
+def test_it_ends_promptly_when_nothing_is_to_do(lab, running):
+    """A pod is killed when it does not."""
+    router = running()
+    lab.apply(manifests.route("a"))
+    router.wait(lambda: admitted(lab, "a") == "True")
+    router.wait(lambda: any(entry.path.endswith("sys/config") for entry in list(lab.bigip.log)))
+    begin = time.monotonic()
+    router.stop()
+    assert time.monotonic() - begin < 3
 
 
 def test_wake_at_refuses_a_limit_below_the_hold_off():
