@@ -90,7 +90,9 @@ class Policy(Kind):
             raise self._direct(store, path)
 
     def modify(self, store: Store, item: Item, body: Body) -> Item:
-        if body.get("createDraft") and has_drafts(store):
+        if "createDraft" in body and not has_drafts(store):
+            raise refusals.unknown_property("createDraft")
+        if body.get("createDraft"):
             return self._create_draft(store, item)
         self.check_editable(store, item.path)
         return super().modify(store, item, body)
