@@ -1,0 +1,66 @@
+"""`python -m mocks.bigip` as a process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import requests
+
+ROOT = Path(__file__).parents[3]
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "mocks.bigip", *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serves_until_a_signal(tmp_path, number):
+    ca = tmp_path / "ca.pem"
+    process = started(
+        "--tmos-version",
+        "13.1.1",
+        "--partition",
+        "P",
+        "--fault",
+        "503-async:1:GET:ltm/pool",
+        "--quirk",
+        "sub-post-404",
+        "--virtual",
+        "/P/vs=10.0.0.1:80",
+        "--ca-out",
+        str(ca),
+    )
+    try:
+        facts = dict(word.split("=", 1) for word in process.stdout.readline().split())
+        assert facts["ca"] == str(ca)
+        with requests.Session() as session:
+            session.trust_env = False
+            session.verify, session.auth = str(ca), (facts["user"], facts["password"])
+            url = f"{facts['url']}/mgmt/tm"
+            assert session.get(f"{url}/ltm/pool", timeout=20).status_code == 503
+            assert session.get(f"{url}/ltm/pool", timeout=20).json()["selfLink"].endswith("ver=13.1.1")
+            assert session.get(f"{url}/ltm/virtual/~P~vs", timeout=20).status_code == 200
+    finally:
+        process.send_signal(number)
+        rest = process.stdout.read()
+        assert process.wait(timeout=20) == 0
+    assert rest == ""
+
+
+@pytest.mark.parametrize("arguments", [("--quirk", "guess"), ("--fault", "guess"), ("--tmos-version", "x")])
+def test_bad_arguments(arguments):
+    process = subprocess.run(
+        [sys.executable, "-m", "mocks.bigip", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=30,
+    )
+    assert process.returncode == 2
+    assert "Usage" in process.stderr
