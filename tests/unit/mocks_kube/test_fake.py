@@ -60,12 +60,13 @@ class TestApply:
         assert kube.apply(ingress | {"spec": {"rules": []}})["metadata"]["generation"] == 2
         assert kube.apply(ingress | {"status": {}, "spec": {"rules": []}})["metadata"]["generation"] == 2
 
-    def test_is_a_copy(self, kube):
+    def test_is_a_copy(self, kube, http):
         """What the caller does to the object afterwards does not reach the store."""
         obj = route()
         kube.apply(obj)["spec"]["host"] = "no"
         obj["spec"]["host"] = "no"
         kube.get("Route", "shop", "web")["spec"]["host"] = "no"
+        http.patch(f"{SHOP}/web", {"metadata": {"labels": {"a": "b"}}})
         assert kube.get("Route", "shop", "web")["spec"]["host"] == "web.example.com"
 
     def test_namespace_is_made(self, kube):

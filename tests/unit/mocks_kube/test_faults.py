@@ -131,8 +131,9 @@ def test_drop_watch(kube, http):
     assert kube.inject("drop-watch") == 1
     assert list(stream) == []
     assert kube.inject("drop-watch") == 0
+    stream = running(kube, http)
     kube.apply(route())
-    assert http.watch(ROUTES).next() == ("ADDED", "web")
+    assert stream.next() == ("ADDED", "web")
 
 
 def test_drop_watch_abruptly(kube, http):
