@@ -108,8 +108,7 @@ class Engine:
             else:
                 self._services[key] = service
             for pool_key in self._pools_of.get(key, ()):
-                for host in self._pool_users[pool_key]:
-                    self.touched |= self._hosts[host].keys()
+                self._touch_users(pool_key)
 
     def _put_route(self, key: Key, route: Route | None) -> set[str]:
         hosts = set()
@@ -197,9 +196,16 @@ class Engine:
 
     def _remake_pool(self, key: PoolKey) -> None:
         made = desired.pool(key, self._slices.get(key.service, {}).values(), self._config)
-        if self.objects.get(made.ref) != made:
+        old = self.objects.get(made.ref)
+        if not (old and old.members and made.members):
+            self._touch_users(key)  # their warnings may differ
+        if old != made:
             self.objects[made.ref] = made
             self._dirty.add(made.ref)
+
+    def _touch_users(self, key: PoolKey) -> None:
+        for host in self._pool_users.get(key, ()):
+            self.touched |= self._hosts[host].keys()
 
     def _fragment(self, key: Key) -> Fragment:
         checked = self._checked.get(key)
@@ -209,13 +215,25 @@ class Engine:
         route = self.route(key)
         if route is None:
             return
-        service = self._services.get(Key(key.namespace, route.service))
+        wanted, owner = route.target_port, Key(key.namespace, route.service)
+        service = self._services.get(owner)
         if service is None:
             yield f"spec.to.name: there is no Service {route.service}"
-        elif route.target_port and not self._has_port(service, route.target_port):
-            yield f"spec.port.targetPort: Service {route.service} has no port {route.target_port}"
+        elif self._has_members(owner, wanted):
+            return
+        elif wanted and not self._has_port(service, wanted):
+            yield f"spec.port.targetPort: Service {route.service} has no port {wanted}"
+        elif key in self._fragment(key).uses:
+            yield f"spec.to.name: Service {route.service} has no ready endpoints"
+
+    def _has_members(self, service: Key, port: str) -> bool:
+        pools = (names.pool(self._config.folder, *key)
+                 for key in self._pools_of.get(service, ()) if key.port == port)
+        return any(self.objects[Ref("ltm/pool", path)].members for path in pools)
 
     def _has_port(self, service: Service, wanted: str) -> bool:
+        """By the endpoints, which decide; by the Service, where there are none yet."""
         slices = self._slices.get(service.key, {}).values()
-        named = any(wanted in (port.name, port.target_port, str(port.port)) for port in service.ports)
-        return named or any(wanted in (port.name, str(port.port)) for part in slices for port in part.ports)
+        if found := [port for part in slices for port in part.ports]:
+            return any(wanted in (port.name, str(port.port)) for port in found)
+        return any(wanted in (port.name, port.target_port) for port in service.ports)

@@ -1,11 +1,13 @@
 """The running router's Desired equals the full pass, whatever happened before."""
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router import desired
 from f5router.bigip import DeviceFacts, VirtualFacts
-from f5router.cluster import Delta, EndpointSlice, Route
+from f5router.cluster import Delta, EndpointSlice, Route, ServicePort
 from f5router.incremental import Engine
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, route, service
@@ -81,13 +83,39 @@ def test_an_endpoint_event_touches_one_object():
 
 
 def test_warns_of_a_missing_service_and_port():
+    """Each event that changes the answer has the Route judged anew."""
     engine = Engine(Settings())
     wanted = route("a", service="web", port="admin")
-    engine.apply(delta((wanted, True)))
-    assert engine.warnings(wanted.key) == ("spec.to.name: there is no Service web",)
-    engine.take()
-    engine.apply(delta((service("web"), True)))
-    assert engine.take()[1] == {wanted.key}
-    assert engine.warnings(wanted.key) == ("spec.port.targetPort: Service web has no port admin",)
-    engine.apply(delta((service("web", ports=(("admin", 9090),)), True)))
+    admin = (("admin", 9090),)
+    no_port = ("spec.port.targetPort: Service web has no port admin",)
+    no_endpoints = ("spec.to.name: Service web has no ready endpoints",)
+    for change, warnings in (
+        ((wanted, True), ("spec.to.name: there is no Service web",)),
+        ((service("web"), True), no_port),
+        ((service("web", ports=admin), True), no_endpoints),
+        ((endpoints("10.1.1.1"), True), no_port),
+        ((endpoints("10.1.1.1", ports=admin), True), ()),
+        ((endpoints(ports=admin), True), no_endpoints),
+        ((endpoints("10.1.1.1", ports=admin), False), no_endpoints),
+    ):
+        engine.take()
+        engine.apply(delta(change))
+        assert engine.warnings(wanted.key) == warnings
+        assert engine.take()[1] == {wanted.key}
+
+
+def test_the_number_of_a_service_port_is_no_port_of_the_pods():
+    """HAProxy's router compares with the endpoints too: such a Route has an empty pool, and is told."""
+    engine = Engine(Settings())
+    wanted = route("a", port="80")
+    web = replace(service("web"), ports=(ServicePort("http", 80, target_port="8080"),))
+    engine.apply(delta((wanted, True), (web, True), (endpoints("10.1.1.1"), True)))
+    assert engine.warnings(wanted.key) == ("spec.port.targetPort: Service web has no port 80",)
+
+
+def test_a_refused_route_hears_nothing_of_endpoints():
+    """It has a reason in its status already."""
+    engine = Engine(Settings())
+    wanted = route("a", path="no-slash")
+    engine.apply(delta((wanted, True), (service("web"), True)))
     assert engine.warnings(wanted.key) == ()
