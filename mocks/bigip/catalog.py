@@ -30,7 +30,11 @@ MODULES = {
 @functools.cache
 def kinds() -> Mapping[str, Kind]:
     """Kind by its URL. Kinds keep no state, so all devices of a process share them."""
-    every: list[Kind] = [
+    return {kind.url: kind for kind in (*_ltm(), *_sys(), *_net())}
+
+
+def _ltm() -> list[Kind]:
+    return [
         pools.Pool(),
         pools.Members(),
         pools.Node(),
@@ -52,12 +56,22 @@ def kinds() -> Mapping[str, Kind]:
         virtuals.VirtualAddress(),
         snat.SnatPool(),
         snat.SnatTranslation(),
+    ]
+
+
+def _sys() -> list[Kind]:
+    return [
         files.SSLFile(files.CERT, "Certificate File", "cert"),
         files.SSLFile(files.KEY, "Certificate Key File", "key"),
         files.Crypto("sys/crypto/cert", files.CERT, ".crt", "Certificate File"),
         files.Crypto("sys/crypto/key", files.KEY, ".key", "Certificate Key File"),
         Folder(),
         Partition(),
+    ]
+
+
+def _net() -> list[Kind]:
+    return [
         network.Vxlan(),
         network.Tunnel(),
         network.FDBTunnel(),
@@ -69,7 +83,6 @@ def kinds() -> Mapping[str, Kind]:
         network.RouteDomain(),
         network.Arp(),
     ]
-    return {kind.url: kind for kind in every}
 
 
 def furnish(store: Store, partitions: Iterable[str]) -> None:

@@ -67,18 +67,7 @@ def _signed(
         )
     )
     if issuer is None:
-        usage = x509.KeyUsage(
-            digital_signature=True,
-            content_commitment=False,
-            key_encipherment=False,
-            data_encipherment=False,
-            key_agreement=False,
-            key_cert_sign=True,
-            crl_sign=True,
-            encipher_only=False,
-            decipher_only=False,
-        )
-        return builder.add_extension(usage, critical=True).sign(signer, hashes.SHA256())
+        return builder.add_extension(_ca_usage(), critical=True).sign(signer, hashes.SHA256())
     hosts = [
         x509.DNSName("localhost"),
         x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
@@ -89,3 +78,16 @@ def _signed(
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .sign(signer, hashes.SHA256())
     )
+
+
+def _ca_usage() -> x509.KeyUsage:
+    wanted = {"digital_signature", "key_cert_sign", "crl_sign"}
+    every = wanted | {
+        "content_commitment",
+        "key_encipherment",
+        "data_encipherment",
+        "key_agreement",
+        "encipher_only",
+        "decipher_only",
+    }
+    return x509.KeyUsage(**{name: name in wanted for name in every})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
 
@@ -148,6 +149,7 @@ def _order(kind: str):
     return lambda record: _natural(record[0])
 
 
+@functools.lru_cache(maxsize=131072)
 def _natural(text: str) -> list:
     """useragent9 before useragent10, as recorded on 14.1.2.1; numbers compare before letters."""
     return [

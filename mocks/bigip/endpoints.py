@@ -28,7 +28,6 @@ from mocks.bigip.transactions import Transactions
 from mocks.bigip.uploads import Uploads
 
 _TAG = re.compile(rb"<[A-Za-z][A-Za-z0-9_-]*>")
-_OLDEST_VER = {(16,): (11, 6)}
 _FREE_TEXT = ("ltm/rule", "util/bash", "ltm/monitor")
 """Kinds whose bodies hold text in which `<word>` is common."""
 
@@ -132,7 +131,14 @@ class Endpoints:
 
     def _check_query(self, request: Request) -> None:
         ver = request.query.get("ver")
-        if ver and self.store.version >= (16,) and versions.parse(ver) < (12,):
+        if not ver:
+            return
+        try:
+            wanted = versions.parse(ver)
+        except ValueError:
+            raise refusals.java(400, f"Version {ver} is not supported.") from None
+        # 16.0 refuses 11.5.0 (E:400--version-not-supported); which it still takes is not known
+        if wanted > self.store.version or (self.store.version >= (16,) and wanted < (12,)):
             raise refusals.java(400, f"Version {ver} is not supported.")
 
     def _check_tags(self, url: str, request: Request) -> None:
