@@ -38,6 +38,8 @@ REFUSED_LOGIN_S = 60.0
 """Pause after a refused login: accounts are locked after a few."""
 
 ONCE_TRIES = 5
+EVENTS_S = 10.0
+"""How long the one pass of `--once` waits for its Events, which go at a bounded rate."""
 
 
 def wake_at(first: float, last: float, *, hold_off_s: float, limit_s: float) -> float:
@@ -121,7 +123,6 @@ class Controller:
         self._first_write: float | None = None
         self._last_write = 0.0
         self._warned: dict = {}
-        self._problems: tuple[str, ...] = ()
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
 
@@ -183,7 +184,6 @@ class Controller:
         threading.Thread(target=self._wake_at, args=(stop,), daemon=True, name="stop").start()
         while not stop.is_set():
             if not self._cluster.synced():
-                self._report_problems()
                 self._events.wait(lambda: self._clock() + 1.0)
                 continue
             self._events.wait(self._next)
@@ -234,20 +234,14 @@ class Controller:
                 log.info("BIG-IP is programmed again")
             self._failures, self._blocked_until = 0, 0.0
 
-    def _report_problems(self) -> None:
-        problems = self._cluster.problems()
-        if problems != self._problems:
-            for problem in problems:
-                log.error("cluster", extra={"problem": problem})
-            self._problems = problems
-
     # --- once ----------------------------------------------------------------------------
 
-    def once(self, stop: threading.Event, *, sync_timeout_s: float = 60.0) -> list[str]:
+    def once(
+        self, stop: threading.Event, *, sync_timeout_s: float = 60.0, flush_s: float = 30.0,
+    ) -> list[str]:
         """Converge, tell the statuses, and return why anything is not in step."""
         deadline = self._clock() + sync_timeout_s
         while not self._cluster.synced() and self._clock() < deadline and not stop.is_set():
-            self._report_problems()
             self._events.wait(lambda: min(deadline, self._clock() + 1.0))
         if not self._cluster.synced():
             return [*self._cluster.problems()] or ["the cluster's objects could not be listed in time"]
@@ -266,8 +260,9 @@ class Controller:
                 break
         self._settle()
         reasons = [f"Route {key}: {why}" for key, why in sorted(self._reconciler.unserved().items())]
-        if not self._statuses.flush(30.0):
+        if not self._statuses.flush(flush_s):
             reasons.append("not every Route status could be written")
+        self._warnings.flush(EVENTS_S)
         return reasons
 
     # --- settling ------------------------------------------------------------------------
