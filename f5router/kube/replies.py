@@ -95,8 +95,8 @@ def _grant(path: str, status: int, text: str) -> str:
         group = path.split("/")[2] if path.startswith("/apis/") else ""
         kind = f"{resource}.{group}" if group else resource
         role = f"f5router-{resource}"
-        command = (f"oc create clusterrole {role} --verb=get,list,watch,create,patch --resource={kind}"
-                   f" and {command}")
+        verbs = "create,patch" if resource == "events" else "get,list,watch"
+        command = f"oc create clusterrole {role} --verb={verbs} --resource={kind} and {command}"
     if account := _ACCOUNT.search(text):
         namespace, name = account.groups()
         to = (f"-z {name} -n {namespace}" if role == "system:router"
