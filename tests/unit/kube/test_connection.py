@@ -283,7 +283,8 @@ ACCOUNT = "system:serviceaccount:infra:f5"
     pytest.param("/api/v1/nodes", ACCOUNT,
                  f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="nodes"),
     pytest.param(ROUTES, "alice", "add-cluster-role-to-user system:router alice", id="a person"),
-    pytest.param("/api/v1/namespaces/shop/events", ACCOUNT, "--verb=create,patch --resource=events ", id="events"),
+    pytest.param("/api/v1/namespaces/shop/events", ACCOUNT, "--verb=create,patch --resource=events ",
+                 id="events"),
     pytest.param("/apis/discovery.k8s.io/v1/endpointslices", ACCOUNT,
                  "--verb=get,list,watch --resource=endpointslices.discovery.k8s.io ", id="slices"),
 ])
