@@ -228,7 +228,8 @@ class Controller:
             if isinstance(exc, AuthFailed | Unsupported):
                 delay = REFUSED_LOGIN_S
             self._blocked_until = self._clock() + delay
-            log.error("BIG-IP not programmed", extra={"error": str(exc), "retry_in_s": delay})
+            host = self._config.bigip.host
+            log.error("BIG-IP not programmed", extra={"bigip": host, "error": str(exc), "retry_in_s": delay})
         else:
             if self._failures:
                 log.info("BIG-IP is programmed again")
@@ -248,12 +249,11 @@ class Controller:
         for attempt in range(ONCE_TRIES):
             try:
                 report = self.reconcile_once()
-            except (AuthFailed, Unsupported) as exc:
-                return [str(exc)]
             except BigIPError as exc:
-                log.error("BIG-IP not programmed", extra={"error": str(exc)})
-                if attempt == ONCE_TRIES - 1:
-                    return [str(exc)]
+                reason = f"BIG-IP {self._config.bigip.host}: {exc}"
+                if isinstance(exc, AuthFailed | Unsupported) or attempt == ONCE_TRIES - 1:
+                    return [reason]
+                log.error("BIG-IP not programmed", extra={"error": reason})
                 stop.wait(BACK_OFF_FIRST_S * 2**attempt)
                 continue
             if not report.outcome.done or report.outcome.failed:
@@ -386,7 +386,7 @@ def plan(config: Config, *, output: str) -> int:
         try:
             device.observe(create_folder=False)
         except BigIPError as exc:
-            log.error("BIG-IP not readable", extra={"error": str(exc)})
+            log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
             return 1
         found = reconciler.plan(full=True)
     print(_as_json(found) if output == "json" else _as_table(found))

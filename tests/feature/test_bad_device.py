@@ -1,0 +1,232 @@
+"""A BIG-IP that is wrong in some way: what is said, what goes on, and that it mends without a restart."""
+
+import logging
+
+import pytest
+
+from tests import manifests
+from tests.builders import identity
+from tests.feature.conftest import HTTP, HTTPS
+from tests.feature.test_loop import Running, admitted, pool
+
+ONE = identity()
+CERT = {"certificate": ONE.certificate, "key": ONE.key}
+PODS = {"10.1.1.1:8080", "10.1.1.2:8080"}
+
+
+@pytest.fixture
+def loop(lab):
+    """Start the running router; stopped at the end."""
+    made: list[Running] = []
+
+    def start(**flags) -> Running:
+        made.append(Running(lab, **flags))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.stop()
+
+
+def errors(caplog) -> list[str]:
+    return [str(vars(r)) for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+def forget_pauses(router: Running) -> None:
+    """Let the pauses after a refused login end now; they are 30 and 60 seconds."""
+    router.router._reconciler.device.client._session._refused_until = float("-inf")
+    router.router._blocked_until = 0.0
+    router.router._events.wake()
+
+
+def test_a_password_that_is_refused_and_then_accepted(lab, loop, caplog):
+    """One login in a while, one message, no word in the statuses; then all is served."""
+    lab.apply(manifests.route("a"))
+    router = loop(f5_password="the-new-password")
+    router.wait(lambda: errors(caplog))
+    lab.apply(manifests.route("b", host="b.com"))
+    lab.converge_events(router.router, seen=("shop", "b"))
+    (told,) = errors(caplog)
+    assert "401" in told
+    assert "the-new-password" not in told
+    assert sum(entry.path.endswith("/login") for entry in lab.bigip.log) == 1
+    assert lab.admitted("shop", "a") == {}
+    lab.bigip.add_user(lab.bigip.username, "the-new-password")
+    forget_pauses(router)
+    router.wait(lambda: admitted(lab, "a") == admitted(lab, "b") == "True")
+
+
+def test_a_device_that_comes_after_the_router(lab, loop, caplog):
+    lab.apply(manifests.route("a"))
+    lab.bigip.stop()
+    router = loop(f5_connect_timeout="1", f5_timeout="1")
+    router.wait(lambda: errors(caplog))
+    assert lab.bigip.address in errors(caplog)[0]
+    lab.bigip.start()
+    router.wait(lambda: admitted(lab, "a") == "True", timeout_s=30)
+
+
+def test_a_device_that_answers_html(lab, loop, caplog):
+    """As a proxy or a starting Apache does: nothing is believed, nothing written, statuses stay."""
+    lab.apply(manifests.route("a"))
+    lab.converge()
+    lab.clear()
+    lab.bigip.inject("html-200", times=None)
+    lab.apply(manifests.route("b", host="b.com"))
+    router = loop(f5_timeout="1")
+    router.wait(lambda: errors(caplog))
+    assert "the reply to the login holds no token" in errors(caplog)[0]
+    assert lab.writes() == []
+    assert (admitted(lab, "a"), admitted(lab, "b")) == ("True", "")
+    lab.bigip.clear_faults()
+    router.wait(lambda: admitted(lab, "b") == "True", timeout_s=30)
+
+
+def test_a_device_that_restarts_and_forgets(lab, loop):
+    """What was not saved is gone; the next reading finds out."""
+    lab.apply(manifests.route("a"))
+    router = loop(f5_resync_interval="1s", f5_save_config="false")
+    router.wait(lambda: admitted(lab, "a") == "True")
+    lab.bigip.restart(lose_unsaved=True)
+    router.wait(lambda: pool(lab) == PODS, timeout_s=30)
+
+
+@pytest.mark.parametrize("version", ["11.3.0", "10.2.4"])
+def test_a_version_that_is_too_old(make_lab, version, caplog):
+    """Named, with what is needed; it is asked again only after a minute."""
+    lab = make_lab(tmos_version=version)
+    lab.apply(manifests.route("a"))
+    router = Running(lab)
+    try:
+        router.wait(lambda: errors(caplog))
+    finally:
+        router.stop()
+    (told,) = errors(caplog)
+    assert "11.4" in told
+    assert "'retry_in_s': 60.0" in told
+    assert lab.admitted("shop", "a") == {}
+
+
+def test_a_role_that_does_not_suffice_and_then_does(lab):
+    """The message names what could not be written; the status has it; then all is served."""
+    lab.bigip.add_user("guest", "guest-password", "guest")
+    lab.apply(manifests.route("a"))
+    router = lab.router(f5_username="guest", f5_password="guest-password")
+    (reason,) = lab.converge(router)
+    assert "ltm/pool" in reason
+    assert "guest-password" not in reason
+    assert pool(lab) == set()
+    lab.bigip.add_user("guest", "guest-password", "admin")
+    for failure in router._reconciler.failures.values():
+        failure.due = 0.0
+    assert lab.converge(router) == []
+    assert admitted(lab, "a") == "True"
+
+
+def test_a_virtual_server_that_comes_later(make_lab):
+    """Found by the running router without an event."""
+    lab = make_lab()
+    lab.virtuals(https=False)
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"),
+              manifests.route("b", host="b.com", kind="edge"))
+    router = Running(lab)
+    try:
+        router.wait(lambda: admitted(lab, "a") == "True" and admitted(lab, "b") == "False")
+        condition = lab.admitted("shop", "b")
+        assert condition["reason"] == "DeviceRejected"
+        assert f"virtual server /Common/{HTTPS} does not exist" in condition["message"]
+        lab.virtuals(http=False)
+        router.wait(lambda: admitted(lab, "b") == "True", timeout_s=30)
+    finally:
+        router.stop()
+
+
+@pytest.mark.parametrize(
+    ("blank", "served", "words"),
+    [
+        pytest.param("f5_https_vserver", {"a"}, "--f5-https-vserver is blank", id="http only"),
+        pytest.param("f5_http_vserver", {"b", "c", "d"}, "--f5-http-vserver is blank", id="https only"),
+    ],
+)
+def test_only_one_of_the_virtual_servers(lab, blank, served, words):
+    """Routes that need the other are told so, and nothing is written to it."""
+    lab.apply(
+        manifests.route("a"),
+        manifests.route("b", host="b.com", kind="edge", insecure="Allow", **CERT),
+        manifests.route("c", host="c.com", kind="passthrough"),
+        manifests.route("d", host="d.com", kind="reencrypt"),
+    )
+    reasons = lab.converge(**{blank: ""})
+    states = {name: lab.admitted("shop", name) for name in "abcd"}
+    assert {name for name in states if states[name]["status"] == "True"} == served
+    for name in set("abcd") - served:
+        assert states[name]["reason"] == "DeviceRejected"
+        assert words in states[name]["message"]
+    assert len(reasons) == 4 - len(served)
+    other = HTTPS if blank == "f5_https_vserver" else HTTP
+    assert not [path for _, path in lab.writes() if path.endswith(f"~{other}")]
+
+
+def test_a_foreign_forwarding_policy_that_goes(lab):
+    """Other people's policy stays as long as they want; once it is off, ours goes on."""
+    lab.bigip.put_object("ltm/policy", {
+        "name": "maintenance", "partition": "Common", "subPath": "Drafts", "controls": ["forwarding"],
+        "requires": ["http"], "strategy": "/Common/first-match", "rules": [{"name": "x", "ordinal": 1}]})
+    lab.bigip.put_object("ltm/policy", {"command": "publish", "name": "/Common/Drafts/maintenance"})
+    lab.bigip.put_object(f"ltm/virtual/~Common~{HTTP}/policies", {"name": "/Common/maintenance"})
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com", kind="edge"))
+    router = lab.router()
+    (reason,) = lab.converge(router)
+    assert HTTP in reason
+    assert "openshift_insecure_routes" in reason
+    lab.change("DELETE", f"ltm/virtual/~Common~{HTTP}/policies/~Common~maintenance")
+    for failure in router._reconciler.failures.values():
+        failure.due = 0.0
+    assert lab.converge(router) == []
+    assert admitted(lab, "a") == "True"
+    assert lab.bigip.get("ltm/policy/~Common~maintenance")
+
+
+def test_two_defaults_for_sni(make_lab):
+    """BIG-IP refuses a second one, so an administrator who makes one finds the first in the message."""
+    lab = make_lab()
+    lab.virtuals(profiles=("/Common/tcp", "/Common/http", "/Common/clientssl"))
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)),
+              manifests.route("a", kind="edge", **CERT), manifests.route("b", host="b.com", kind="edge"))
+    router = lab.router()
+    (reason,) = lab.converge(router)
+    assert f"virtual server /Common/{HTTPS}, profiles: exactly one client SSL profile" in reason
+    assert "0 have (/Common/clientssl)" in reason
+    assert (admitted(lab, "a"), admitted(lab, "b")) == ("False", "True")
+    lab.change("POST", f"ltm/virtual/~Common~{HTTPS}/profiles",
+               {"name": "/Common/clientssl-default", "context": "clientside"})
+    for failure in router._reconciler.failures.values():
+        failure.due = 0.0
+    assert lab.converge(router) == []
+    assert admitted(lab, "a") == "True"
+
+
+def test_back_off_of_a_refused_object(lab):
+    """5 s, then twice as long each time, 5 minutes at most; at once when the Route changes."""
+    now = [1000.0]
+    lab.bigip.inject("refuse", times=None, method="POST", path="file/ssl-cert", status=400, message="no")
+    lab.apply(manifests.route("b", host="b.com", kind="edge", **CERT))
+    router = lab.router()
+    router._reconciler._clock = lambda: now[0]
+    lab.converge(router)
+    waits = []
+    for _ in range(8):
+        due = router._reconciler.next_retry()
+        waits.append(due - now[0])
+        now[0] = due - 0.1
+        lab.clear()
+        router.reconcile_once()
+        assert lab.writes() == []
+        now[0] = due
+        router.reconcile_once()
+    assert waits == [5, 10, 20, 40, 80, 160, 300, 300]
+    lab.bigip.clear_faults()
+    two = identity(serial=2)
+    lab.apply(manifests.route("b", host="b.com", kind="edge", certificate=two.certificate, key=two.key))
+    lab.settle(router)
+    assert admitted(lab, "b") == "True"
