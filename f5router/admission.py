@@ -18,6 +18,7 @@ NOT_ADMITTED = "RouteNotAdmitted"
 INVALID = "ExtendedValidationFailed"
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_PORT_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SERVICE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _SECURE = ("edge", "reencrypt", "passthrough")
@@ -63,7 +64,18 @@ class Checked:
 
 
 def check(route: Route) -> Checked:
-    """Judge one Route by itself; costs a parse of its certificates."""
+    """Judge one Route by itself; costs a parse of its certificates.
+
+    Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
+    stop judging the others.
+    """
+    try:
+        return _check(route)
+    except Exception as exc:
+        return Checked(route, Rejection(INVALID, f"spec: it cannot be judged ({type(exc).__name__})"))
+
+
+def _check(route: Route) -> Checked:
     if route.wildcard_policy == "Subdomain":
         return _refused(route, NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not yet supported")
     if route.wildcard_policy != "None":
@@ -151,9 +163,9 @@ def _service_problems(route: Route) -> Iterable[str]:
     if route.alternate_services:
         yield "spec.alternateBackends: not yet supported"
     port = route.target_port
-    if port.isdigit():
-        if not 0 < int(port) < 65536:
-            yield f"spec.port.targetPort: {port} is not a port number"
+    if port.isascii() and port.isdigit():
+        if not _PORT_NUMBER.fullmatch(port) or int(port) > 65535:
+            yield f"spec.port.targetPort: {_quote(port)} is not a port number"
     elif port and not _PORT_NAME.fullmatch(port):
         yield f"spec.port.targetPort: {_quote(port)} is neither a number nor the name of a port"
 

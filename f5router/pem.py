@@ -5,17 +5,14 @@ Source of the rules: haproxy-parity.md 3.4.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
-_BLOCK = re.compile(
-    r"-----BEGIN (?P<label>[A-Z0-9 ]+)-----\s*(?P<body>.*?)-----END (?P=label)-----", re.DOTALL
-)
+_MARKER = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----")
 _KEYS = {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"}
 _CERTS = {"CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"}
 _DROPPED = {"EC PARAMETERS"}
@@ -56,7 +53,8 @@ def material(certificate: str, key: str, ca_certificate: str) -> Material:
     else:
         private = _private_key(blocks, "spec.tls.key", only=False)
     leaf = certs[0]
-    if _spki(private.public_key()) != _spki(_public_key(leaf)):
+    public = _spki(leaf, "spec.tls.certificate")
+    if _spki(private, "spec.tls.key") != public:
         raise PEMError("spec.tls.key: the key does not match the certificate")
     authorities: list[x509.Certificate] = []
     if ca_certificate.strip():
@@ -65,8 +63,7 @@ def material(certificate: str, key: str, ca_certificate: str) -> Material:
             raise PEMError("spec.tls.caCertificate: the certificate was not issued by it")
     chain = _distinct([*certs[1:], *authorities], leaf)
     return Material(
-        certificate=encode([leaf]), chain=encode(chain), key=_encode_key(private),
-        public=_spki(_public_key(leaf)),
+        certificate=encode([leaf]), chain=encode(chain), key=_encode_key(private), public=public,
     )
 
 
@@ -91,9 +88,19 @@ def encode(certs: Iterable[x509.Certificate]) -> str:
 
 
 def _blocks(text: str, where: str) -> list[tuple[str, str]]:
-    found = [(match["label"], match[0]) for match in _BLOCK.finditer(text)]
-    if not found:
-        raise PEMError(f"{where}: it is not PEM")
+    """Label and text of each block: from a BEGIN to the first END of its label.
+
+    One look at each marker: a text of nothing but BEGINs must not hold up every other Route.
+    """
+    found, begin = [], None
+    for marker in _MARKER.finditer(text):
+        if begin is None and marker[1] == "BEGIN":
+            begin = marker
+        elif begin is not None and marker[1] == "END" and marker[2] == begin[2]:
+            found.append((begin[2], text[begin.start() : marker.end()]))
+            begin = None
+    if not found or begin is not None:
+        raise PEMError(f"{where}: it is not PEM" if begin is None else f"{where}: a block has no end")
     for label, _ in found:
         if label not in _KEYS | _CERTS | _DROPPED:
             raise PEMError(f"{where}: a block of type {label} is not allowed")
@@ -105,10 +112,9 @@ def _certificates(blocks: list[tuple[str, str]], where: str) -> list[x509.Certif
     for label, block in blocks:
         if label not in _CERTS:
             continue
-        try:
-            found.append(x509.load_pem_x509_certificate(block.replace(label, "CERTIFICATE").encode()))
-        except (ValueError, TypeError) as exc:
-            raise PEMError(f"{where}: certificate {len(found) + 1} does not parse") from exc
+        plain = block.replace(label, "CERTIFICATE").encode()
+        found.append(_parsed(f"{where}: certificate {len(found) + 1} does not parse",
+                             x509.load_pem_x509_certificate, plain))
     return found
 
 
@@ -118,35 +124,26 @@ def _private_key(blocks: list[tuple[str, str]], where: str, *, only: bool) -> Pr
         raise PEMError(f"{where}: it may hold a private key only")
     if not keys:
         raise PEMError(f"{where}: there is no private key")
-    try:
-        # The check of an RSA key's numbers takes 100 times as long as reading it, and is left to the
-        # device; that the key belongs to the certificate is checked here.
-        return serialization.load_pem_private_key(
-            keys[0].encode(), password=None, unsafe_skip_rsa_key_validation=True
-        )
-    except (ValueError, TypeError, ArithmeticError):
-        # The cause could quote key material.
-        raise PEMError(f"{where}: the private key does not parse or is encrypted") from None
+    # The check of an RSA key's numbers takes 100 times as long as reading it, and is left to the
+    # device; that the key belongs to the certificate is checked here.
+    return _parsed(f"{where}: the private key does not parse or is encrypted",
+                   serialization.load_pem_private_key, keys[0].encode(),
+                   password=None, unsafe_skip_rsa_key_validation=True)
 
 
 def _encode_key(key: PrivateKeyTypes) -> str:
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL
-        if hasattr(key, "curve") or hasattr(key, "key_size")
-        else serialization.PrivateFormat.PKCS8,
+    traditional = hasattr(key, "curve") or hasattr(key, "key_size")
+    form = serialization.PrivateFormat
+    return _parsed(
+        "spec.tls.key: the private key is of an unknown kind", key.private_bytes,
+        serialization.Encoding.PEM, form.TraditionalOpenSSL if traditional else form.PKCS8,
         serialization.NoEncryption(),
     ).decode()
 
 
-def _public_key(cert: x509.Certificate):
-    try:
-        return cert.public_key()
-    except (ValueError, TypeError) as exc:
-        raise PEMError("spec.tls.certificate: its public key is of an unknown kind") from exc
-
-
-def _spki(public) -> str:
+def _spki(holder: x509.Certificate | PrivateKeyTypes, where: str) -> str:
+    """Public key of a certificate or of a private key."""
+    public = _parsed(f"{where}: its public key is of an unknown kind", holder.public_key)
     return public.public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     ).decode()
@@ -170,15 +167,23 @@ def _issued(
 
 def _signed(child: x509.Certificate, parent: x509.Certificate) -> bool:
     try:
-        child.verify_directly_issued_by(parent)
-    except (ValueError, TypeError, InvalidSignature):
+        _parsed("", child.verify_directly_issued_by, parent)
+    except PEMError:
         return False
     return True
 
 
 def _distinct(certs: list[x509.Certificate], leaf: x509.Certificate) -> list[x509.Certificate]:
-    kept: list[x509.Certificate] = []
-    for cert in certs:
-        if cert != leaf and cert not in kept:
-            kept.append(cert)
-    return kept
+    return [cert for cert in dict.fromkeys(certs) if cert != leaf]
+
+
+def _parsed(message: str, call: Callable, *args, **options):
+    """What the library makes of a text that anybody can write.
+
+    Whatever it raises costs its Route only: beside ValueError these are UnsupportedAlgorithm,
+    InvalidVersion and others that are no ValueError. Its words, which may quote a key, are dropped.
+    """
+    try:
+        return call(*args, **options)
+    except Exception:
+        raise PEMError(message) from None

@@ -1,5 +1,7 @@
 """Who holds a host and path, and what is wrong with a Route. Sources: haproxy-parity.md 3.2-3.4."""
 
+import base64
+import time
 from dataclasses import replace
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from f5router import admission
 from f5router.admission import CLAIMED, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
+from f5router.cluster import Key, Route, RouteTLS
 from tests import strategies
 from tests.builders import identity, route
 
@@ -245,3 +248,90 @@ def test_material_is_written_anew():
     assert "note" not in found.certificate + found.chain
     assert found.key.count("-----BEGIN") == 1
     assert "PRIVATE" not in repr(found)
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "080", "²", "٣", "9" * 5000])
+def test_what_looks_like_a_port_number(port):
+    """The API server takes any text; int() does not, and not every digit is one of ours."""
+    problem = admission._check(route("a", port=port)).rejection
+    assert problem.reason == INVALID
+    assert "spec.port.targetPort" in problem.message
+    assert len(problem.message) < 200
+
+
+TEXT = st.one_of(st.text(), st.sampled_from([ID.certificate, ID.key, ID.issuer, "/a", "a.b", "edge"]))
+
+
+@given(
+    st.builds(
+        Route,
+        key=st.builds(Key, TEXT, TEXT),
+        host=TEXT,
+        path=TEXT,
+        service=TEXT,
+        target_port=TEXT,
+        wildcard_policy=st.one_of(st.just("None"), TEXT),
+        tls=st.builds(
+            RouteTLS,
+            termination=st.sampled_from(["", "edge", "reencrypt", "passthrough"]),
+            insecure_policy=st.sampled_from(["", "Allow"]),
+            certificate=TEXT,
+            key=TEXT,
+            ca_certificate=TEXT,
+            destination_ca_certificate=TEXT,
+        ),
+    )
+)
+def test_no_route_stops_the_router(anything):
+    """A check that raised would take the whole router down, again and again."""
+    admission._check(anything)
+
+
+P256, OTHER_CURVE = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030104")
+VERSION_3, VERSION_9 = bytes.fromhex("a003020102"), bytes.fromhex("a003020108")
+EC = identity(algorithm="ec")
+
+
+def changed(pem_text: str, old: bytes, new: bytes) -> str:
+    """PEM of a changed DER."""
+    first, *body, last = pem_text.strip().split("\n")
+    der = base64.b64decode("".join(body))
+    assert old in der
+    return "\n".join([first, base64.encodebytes(der.replace(old, new)).decode().strip(), last, ""])
+
+
+@pytest.mark.parametrize(
+    ("tls", "field"),
+    [
+        ({"certificate": changed(EC.certificate, P256, OTHER_CURVE), "key": EC.key}, "certificate"),
+        ({"certificate": EC.certificate, "key": changed(EC.key, P256, OTHER_CURVE)}, "key"),
+        ({"certificate": changed(EC.certificate, VERSION_3, VERSION_9), "key": EC.key}, "certificate"),
+        ({**EC.tls, "ca_certificate": changed(EC.issuer, P256, OTHER_CURVE)}, "caCertificate"),
+    ],
+    ids=["curve of the certificate", "curve of the key", "version of the certificate", "curve of the CA"],
+)
+def test_what_the_library_does_not_know(tls, field):
+    """It raises kinds that are no ValueError."""
+    problem = admission._check(route("a", kind="edge", **tls)).rejection
+    assert problem.reason == INVALID
+    assert f"spec.tls.{field}" in problem.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-----BEGIN A-----\n" * 50_000, "-----BEGIN A-----\n-----END B-----\n" * 25_000, ID.issuer * 700],
+    ids=["blocks without end", "blocks with another end", "many certificates"],
+)
+def test_a_big_certificate_holds_up_nobody(text):
+    """A megabyte, as much as the API server takes; it took minutes, in which no Route was served."""
+    start = time.process_time()
+    admission.check(route("a", kind="edge", certificate=text, key=ID.key))
+    admission.check(route("a", kind="edge", **ID.tls, ca_certificate=text))
+    assert time.process_time() - start < 2
+
+
+def test_a_block_without_end():
+    problem = admission.check(
+        route("a", kind="edge", certificate=ID.certificate + ID.issuer[:300], key=ID.key)
+    )
+    assert "no end" in problem.rejection.message
