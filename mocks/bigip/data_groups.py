@@ -27,10 +27,6 @@ class InternalDataGroup(Kind):
     required = ("type",)
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
-        if old is not None and "type" not in fields:
-            raise refusals.missing("type")
-        if fields["type"] not in ("string", "ip", "integer"):
-            raise refusals.invalid_value("type", fields["type"])
         records = fields.get("records") or {}
         if "records" in body or isinstance(records, list):
             records = _records(store, key[0], fields["type"], body.get("records") or [])
@@ -39,8 +35,6 @@ class InternalDataGroup(Kind):
                 "0107074b",
                 f"Unable to change data group ({key[0]}) type.  Must remove existing entries first.",
             )
-        if old is not None and "records" not in body and body.get("type") and "_put" in body:
-            records = {}
         return {**fields, "records": records}
 
     def replace(self, store: Store, item: Item, body: Body) -> Item:
