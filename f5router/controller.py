@@ -14,6 +14,7 @@ from contextlib import ExitStack
 import tabulate
 
 from f5router.bigip import Object
+from f5router.cluster import Key
 from f5router.config import Config
 from f5router.errors import AuthFailed, BigIPError, Unsupported
 from f5router.icontrol.client import Client, ClientSettings
@@ -159,21 +160,21 @@ class Controller:
         for key, verdict in report.verdicts.items():
             route = self._reconciler.engine.route(key)
             self._statuses.submit(key, route.uid, verdict, route.host)
-            if not verdict.admitted:
-                self._warn(key, verdict.reason, (verdict.message,))
+            refusals = () if verdict.admitted else ((verdict.reason, verdict.message),)
+            self._warn(key, "Admitted", refusals)
         for key, texts in report.warnings.items():
-            self._warn(key, "Warning", texts)
+            self._warn(key, "Warning", tuple(("Warning", text) for text in texts))
         for key in list(self._warned):
             if key[0] not in self._reconciler.engine.routes():
                 del self._warned[key]
 
-    def _warn(self, key, reason: str, texts: tuple[str, ...]) -> None:
-        """Once per text and Route, in the log and as an Event."""
-        if self._warned.get((key, reason), ()) == texts:
+    def _warn(self, key: Key, subject: str, found: tuple[tuple[str, str], ...]) -> None:
+        """Tell reasons and texts, in the log and as Events: once, until they are others or none."""
+        if self._warned.get((key, subject), ()) == found:
             return
-        self._warned[(key, reason)] = texts
+        self._warned[(key, subject)] = found
         route = self._reconciler.engine.route(key)
-        for text in texts:
+        for reason, text in found:
             log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
             self._warnings.warn(route, reason, text)
 

@@ -178,6 +178,17 @@ def test_all_recover_by_themselves(lab):
         assert _ask(lab, f"{name}.example.com").kind == "pool"
 
 
+def test_a_mistake_that_comes_back_is_told_again(lab):
+    """The Event of the first time counts up."""
+    router = lab.router()
+    for path in ("no-slash", "/good", "no-slash"):
+        lab.apply(manifests.route("a", path=path))
+        lab.settle(router)
+        assert router._warnings.flush(30.0)
+    (event,) = (event for event in lab.kube.list("Event", "shop") if event["involvedObject"]["name"] == "a")
+    assert event["count"] == 2
+
+
 def _events(lab, route: str) -> set[tuple[str, str]]:
     """Reason and message of the Events about a Route."""
     return {(event["reason"], event["message"]) for event in lab.kube.list("Event", "shop")
