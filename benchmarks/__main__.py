@@ -119,6 +119,7 @@ def main(count: int, in_flight: int) -> None:
             bench.reconciler.device.remove_orphans()
             bench.reconciler.device.save()
         plain = min(first_write(bench, delta) for delta in endpoint_events(count))
+        bench.run(Delta(slices=slices(1)))  # as at the load again
         with bench.step("reading the device, nothing changed"):
             bench.reconciler.device.stale = True
             bench.run(Delta())
