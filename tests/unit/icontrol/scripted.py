@@ -3,11 +3,13 @@
 mocks.bigip behaves like a device; this does what no device is known to do.
 """
 
+import atexit
 import contextlib
 import datetime
 import functools
 import ipaddress
 import json
+import shutil
 import socket
 import ssl
 import tempfile
@@ -161,7 +163,9 @@ def connected(*names: str, **changes):
 @functools.cache
 def authority(name: str = "ca") -> "Authority":
     """The CA of this name, made once."""
-    return Authority(Path(tempfile.mkdtemp(prefix="f5router-ca-")), name).issue()
+    folder = Path(tempfile.mkdtemp(prefix="f5router-ca-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Authority(folder, name).issue()
 
 
 def login(token: str, life_s: float = 1200) -> dict:
