@@ -182,7 +182,7 @@ class Controller:
 
     def run(self, stop: threading.Event) -> None:
         """Reconcile until told to stop; what is on the BIG-IP stays and goes on serving."""
-        threading.Thread(target=self._wake_at, args=(stop,), daemon=True, name="stop").start()
+        self.heed(stop)
         while not stop.is_set():
             if not self._cluster.synced():
                 self._events.wait(lambda: self._clock() + 1.0)
@@ -199,9 +199,14 @@ class Controller:
                 self._try_pass()
         self._settle_at_exit()
 
-    def _wake_at(self, stop: threading.Event) -> None:
-        stop.wait()
-        self._events.wake()
+    def heed(self, stop: threading.Event) -> None:
+        """Let a stop end every wait: for events, and for a BIG-IP that does not answer."""
+        def wake() -> None:
+            stop.wait()
+            self._reconciler.device.client.give_up()
+            self._events.wake()
+
+        threading.Thread(target=wake, daemon=True, name="stop").start()
 
     def _pass_due(self, now: float) -> bool:
         event = self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s)
@@ -252,10 +257,10 @@ class Controller:
                 report = self.reconcile_once()
             except BigIPError as exc:
                 reason = f"BIG-IP {self._config.bigip.host}: {exc}"
-                if isinstance(exc, AuthFailed | Unsupported) or attempt == ONCE_TRIES - 1:
+                last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported)
+                if last or stop.wait(BACK_OFF_FIRST_S * 2**attempt):
                     return [reason]
                 log.error("BIG-IP not programmed", extra={"error": reason})
-                stop.wait(BACK_OFF_FIRST_S * 2**attempt)
                 continue
             if not report.outcome.done or report.outcome.failed:
                 break
@@ -358,6 +363,7 @@ def run(config: Config, *, once: bool, stop: threading.Event) -> int:
         if not once:
             controller.run(stop)
             return 0
+        controller.heed(stop)
         reasons = controller.once(stop)
         for reason in reasons:
             log.error("not in step", extra={"reason": reason})

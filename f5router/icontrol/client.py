@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
@@ -75,16 +76,17 @@ class Client:
     Unsupported about the device; NotFound, Conflict, InUse, Refused about the object.
 
     Args:
-        clock, sleep: monotonic seconds, and waiting for some.
+        clock, sleep: monotonic seconds, and waiting for some; None for a wait that give_up cuts short.
     """
 
     def __init__(
         self, settings: ClientSettings, *,
-        clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
     ):
-        self._settings, self._clock, self._sleep = settings, clock, sleep
+        self._given_up = threading.Event()
+        self._settings, self._clock, self._sleep = settings, clock, sleep or self._given_up.wait
         self._transport = Transport(settings)
-        self._session = Session(settings, self._transport, clock=clock, sleep=sleep)
+        self._session = Session(settings, self._transport, clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
 
     def __enter__(self) -> "Client":
@@ -183,6 +185,10 @@ class Client:
         except DeviceTimeout:
             log.warning("BIG-IP takes over 60 s to save its configuration and goes on")
 
+    def give_up(self) -> None:
+        """From now on nothing is repeated: each call ends with what it gets at once. From any thread."""
+        self._given_up.set()
+
     def close(self) -> None:
         """Delete the token (5 s at most) and close the connections."""
         self._session.close()
@@ -245,7 +251,7 @@ class Client:
             retry=tenacity.retry_if_exception(wanted),
             wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
             # Not tenacity's stop_after_delay: that has a clock of its own.
-            stop=lambda _: self._clock() >= end,
+            stop=lambda _: self._given_up.is_set() or self._clock() >= end,
             before_sleep=_log_repeat,
             sleep=self._sleep, reraise=True,
         )(call)

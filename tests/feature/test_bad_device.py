@@ -1,6 +1,7 @@
 """A BIG-IP that is wrong in some way: what is said, what goes on, and that it mends without a restart."""
 
 import logging
+import threading
 
 import pytest
 
@@ -230,3 +231,21 @@ def test_back_off_of_a_refused_object(lab):
     lab.apply(manifests.route("b", host="b.com", kind="edge", certificate=two.certificate, key=two.key))
     lab.settle(router)
     assert admitted(lab, "b") == "True"
+
+
+@pytest.mark.parametrize("once", [False, True], ids=["run", "once"])
+def test_a_stop_does_not_wait_for_a_device_that_is_away(lab, once):
+    """Repeated requests would hold it up for half a minute, longer than a pod has to end."""
+    lab.apply(manifests.route("a"))
+    lab.bigip.stop()
+    router = lab.router()
+    lab.converge_events(router, seen=("shop", "a"))
+    stop = threading.Event()
+    router.heed(stop)
+    thread = threading.Thread(target=router.once if once else router.run, args=(stop,))
+    thread.start()
+    thread.join(1)
+    assert thread.is_alive()
+    stop.set()
+    thread.join(6)
+    assert not thread.is_alive()
