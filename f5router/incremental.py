@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from f5router import admission, desired, names
 from f5router.admission import Checked, Rejection
-from f5router.bigip import DeviceFacts, Object, Ref
+from f5router.bigip import DeviceFacts, Object, Pool, Ref
 from f5router.cluster import ClusterSnapshot, Delta, EndpointSlice, Key, Route, Service
 from f5router.desired import Fragment, PoolKey
 
@@ -67,9 +67,33 @@ class Engine:
         """Objects through which requests come to an admitted Route."""
         return self._fragment(key).uses.get(key, frozenset())
 
-    def host_objects(self, host: str) -> Mapping[Ref, Object]:
-        """What the Routes of a Host ask for, besides pools."""
-        return self._fragments.get(host, _EMPTY).objects
+    def host_routes(self, host: str) -> Mapping[Key, frozenset[Ref]]:
+        """Admitted Routes of a Host, with what `uses` says of each."""
+        return self._fragments.get(host, _EMPTY).uses
+
+    def closure(self, refs: Iterable[Ref]) -> set[Ref]:
+        """Objects, and all that they need in turn."""
+        seen: set[Ref] = set()
+        stack = list(refs)
+        while stack:
+            ref = stack.pop()
+            if ref in seen:
+                continue
+            seen.add(ref)
+            obj = self.objects.get(ref)
+            if obj is not None:
+                stack.extend(obj.needs)
+        return seen
+
+    def pool(self, path: str) -> Pool:
+        """A pool with its present members, whether or not it is still wanted.
+
+        One that cannot be told from its name has none.
+        """
+        key = names.pool_key(self._config.folder, path)
+        if key is None:
+            return Pool(path, self._config.pool_monitor)
+        return desired.pool(PoolKey(*key), self._slices.get(key[0], {}).values(), self._config)
 
     def warnings(self, key: Key) -> tuple[str, ...]:
         """What the team should know of a Route that is served; see also `service_warning`."""

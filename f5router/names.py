@@ -90,6 +90,25 @@ def pool(folder: str, service: Key, port: str = "", tls: str = "") -> str:
     return full_path(folder, shorten(stem))
 
 
+def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
+    """Service, port and tls from the full path that `pool` gave; None when it was shortened."""
+    parts = path.removeprefix(f"{folder}/openshift_").split("_")
+    if "._" in path or not 2 <= len(parts) <= 4:
+        return None
+    namespace, service, port, tls = (*parts, "", "")[:4]
+    return Key(namespace, service), port, tls
+
+
+def pool_namespace(path: str) -> str:
+    """Namespace of a pool's Service; every name that `pool` gives tells it."""
+    return path.rsplit("/", 1)[-1].removeprefix("openshift_").split("_", 1)[0]
+
+
+def rule_namespace(name: str) -> str:
+    """Namespace of a Rule's Route; every name that `rule` gives tells it."""
+    return name.removeprefix("openshift_route_").split("_", 1)[0]
+
+
 def client_ssl(folder: str, host: str) -> str:
     """Full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
     return full_path(folder, f"{shorten(f'openshift_host_{host}')}-client-ssl-profile")
@@ -190,6 +209,12 @@ def owns(folder: str, obj: Object) -> bool:
 def rule_stem(name: str) -> str:
     """The Route's stem of a Rule's name, "" when no Route gives such a name."""
     return name.split("__", 1)[0] if _RULE.fullmatch(name) else ""
+
+
+def route_key(stem: str) -> Key | None:
+    """The Route of a stem; None when it was shortened."""
+    parts = stem.removeprefix("openshift_route_").split("_")
+    return Key(*parts) if len(parts) == 2 and "._" not in stem else None
 
 
 def draft_paths(policy: str) -> tuple[str, ...]:

@@ -5,11 +5,12 @@ and after anything that leaves doubt. Between them a pass looks only at what an 
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from f5router import names
-from f5router.bigip import Object, Ref, Rule
+from f5router import names, oldforms
+from f5router.bigip import Object, Ref
 from f5router.cluster import Delta, Key
 from f5router.errors import BigIPError
 from f5router.icontrol.device import Device, Outcome
@@ -30,7 +31,9 @@ class Failure:
     error: BigIPError
     attempts: int
     due: float
-    """Monotonic seconds of the next attempt."""
+    """Monotonic seconds of the next attempt; infinite while it waits for another's."""
+    blocked: bool = False
+    """Not sent, because it needs an object that was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class Reconciler:
 
     def next_retry(self) -> float | None:
         """Monotonic time of the next attempt at what was refused or withheld."""
-        times = [failure.due for failure in self.failures.values()]
+        times = [failure.due for failure in self.failures.values() if failure.due != math.inf]
         if self._withheld:
             times.append(self._withheld_due)
         return min(times, default=None)
@@ -88,7 +91,7 @@ class Reconciler:
         self._forgive(dirty, touched)
         refs: Iterable[Ref] | None = None if full else self._dirty | self._withheld_now()
         found = diff(self.engine.objects, self.device.observed, self._owns, refs)
-        return Plan(tuple(change for change in found if not self._waits(change)))
+        return Plan(tuple(change for change in found if not self._waits(change.ref)))
 
     def run(self, *, full: bool, on_change: Callable[[Change], None] = lambda change: None) -> Report:
         """Plan and write.
@@ -100,11 +103,18 @@ class Reconciler:
         """
         plan = self.plan(full=full)
         planned = {change.ref for change in plan}
-        known = {ref: failure.error for ref, failure in self.failures.items() if ref not in planned}
-        outcome = self.device.apply(plan, known=known, withhold=self._threatened, on_change=on_change)
+        waiting = {ref: failure.error for ref, failure in self.failures.items() if ref not in planned}
+        outcome = self.device.apply(
+            plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
+            withheld={*self._withheld, *waiting}, on_change=on_change,
+            withhold=lambda outcome: oldforms.keeper(self.engine, {*outcome.failed, *waiting}),
+        )
         self._dirty.clear()
         changed = self._note(outcome, full=full)
-        keys = set(self.engine.routes()) if full or changed else self._touched & self.engine.routes().keys()
+        amends = oldforms.amends(self.engine, self.device.observed, {*self.failures, *self._withheld})
+        outcome.done += self.device.apply(amends, on_change=on_change).done
+        routes = self.engine.routes().keys()
+        keys = set(routes) if full else (self._touched | self._routes_needing(changed)) & routes
         self._touched = set()
         verdicts = {key: verdict for key in keys if (verdict := self.verdict(key)) is not None}
         return Report(outcome, full, verdicts, {key: self.engine.warnings(key) for key in keys})
@@ -117,7 +127,7 @@ class Reconciler:
             return Verdict(False, rejection.reason, rejection.message)
         if fault := self.engine.fault(key):
             return Verdict(False, DEVICE_REJECTED, fault)
-        needed = self._closure(self.engine.uses(key))
+        needed = self.engine.closure(self.engine.uses(key))
         if failed := needed & self.failures.keys():
             # What was refused itself, not what needs it.
             ref = min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref))
@@ -135,34 +145,32 @@ class Reconciler:
                 found[key] = verdict.message
         return found
 
-    def _closure(self, refs: Iterable[Ref]) -> set[Ref]:
-        seen: set[Ref] = set()
-        stack = list(refs)
-        while stack:
-            ref = stack.pop()
-            if ref in seen:
-                continue
-            seen.add(ref)
-            obj = self.engine.objects.get(ref)
-            if obj is not None:
-                stack.extend(obj.needs)
-        return seen
+    def _routes_needing(self, refs: set[Ref]) -> set[Key]:
+        """Routes whose verdict these objects have a part in."""
+        if not refs:
+            return set()
+        return {key for key in self.engine.routes()
+                if not refs.isdisjoint(self.engine.closure(self.engine.uses(key)))}
 
     # --- refusals ------------------------------------------------------------------------
 
     def _owns(self, obj: Object) -> bool:
         return names.owns(self._folder, obj)
 
-    def _waits(self, change: Change) -> bool:
-        failure = self.failures.get(change.ref)
-        return failure is not None and failure.due > self._clock()
+    def _waits(self, ref: Ref) -> bool:
+        """Whether it is too early to try an object again, or what it waits for."""
+        failure, now = self.failures.get(ref), self._clock()
+        if failure is None or not failure.blocked:
+            return failure is not None and failure.due > now
+        others = (self.failures.get(need) for need in self.engine.closure({ref}))
+        return any(other is not None and not other.blocked and other.due > now for other in others)
 
     def _forgive(self, dirty: set[Ref], touched: set[Key]) -> None:
         """What a team changed is tried at once, not when its back-off ends."""
         if not self.failures:
             return
         for key in touched:
-            dirty = dirty | self._closure(self.engine.uses(key))
+            dirty = dirty | self.engine.closure(self.engine.uses(key))
         for ref in dirty & self.failures.keys():
             self.failures[ref].due = 0.0
             self._dirty.add(ref)
@@ -170,45 +178,42 @@ class Reconciler:
     def _withheld_now(self) -> set[Ref]:
         return self._withheld if self._withheld_due <= self._clock() else set()
 
-    def _threatened(self, outcome: Outcome) -> set[str]:
-        """Hosts whose old objects must stay, because the new ones are not all there."""
-        failed = {*outcome.failed, *self.failures}
-        if not failed:
-            return set()
-        stems, hosts = set(), set()
-        for key, checked in self.engine.routes().items():
-            if failed & self._closure(self.engine.uses(key)):
-                hosts.add(checked.route.host)
-                stems.add(names.route(key))
-        for obj in self.device.observed.values():
-            if isinstance(obj, Rule) and names.rule_stem(obj.name) in stems:
-                hosts |= obj.hosts
-        return hosts
-
-    def _note(self, outcome: Outcome, *, full: bool) -> bool:
-        """Keep the books of refusals; tells whether verdicts of untouched Routes may differ."""
-        before = {ref: str(failure.error) for ref, failure in self.failures.items()}
+    def _note(self, outcome: Outcome, *, full: bool) -> set[Ref]:
+        """Keep the books of refusals; returns the objects of which they say something else now."""
         now = self._clock()
-        for ref in {change.ref for change in outcome.done}:
-            self.failures.pop(ref, None)
+        before = {ref: (failure.blocked, str(failure.error)) for ref, failure in self.failures.items()}
         for ref, error in outcome.failed.items():
             attempts = self.failures[ref].attempts + 1 if ref in self.failures else 1
             delay = min(RETRY_MOST_S, RETRY_FIRST_S * 2 ** (attempts - 1))
-            self.failures[ref] = Failure(error, attempts, now + delay)
-        for ref in list(self.failures):
-            settled = self.engine.objects.get(ref) == self.device.observed.get(ref)
-            if ref not in outcome.failed and (settled or ref not in self.engine.objects):
+            blocked = ref in outcome.blocked
+            self.failures[ref] = Failure(error, attempts, math.inf if blocked else now + delay, blocked)
+        for ref in self.failures.keys() - outcome.failed.keys():
+            if self.engine.objects.get(ref) == self.device.observed.get(ref):
                 del self.failures[ref]
-        self._note_withheld(outcome, now, full=full)
-        return before != {ref: str(failure.error) for ref, failure in self.failures.items()}
+        recovered = any(not before[ref][0] for ref in before.keys() - self.failures.keys())
+        self._release(now, recovered=recovered)
+        self._note_withheld(outcome, now, full=full, recovered=recovered)
+        after = {ref: (failure.blocked, str(failure.error)) for ref, failure in self.failures.items()}
+        return {ref for ref, _ in before.items() ^ after.items()}
 
-    def _note_withheld(self, outcome: Outcome, now: float, *, full: bool) -> None:
+    def _release(self, now: float, *, recovered: bool) -> None:
+        """Try what waited for others when one of these recovered; see that nothing waits for ever."""
+        alone = all(failure.blocked for failure in self.failures.values())
+        for failure in self.failures.values():
+            if failure.blocked and recovered:
+                failure.due = now
+            elif failure.blocked and (alone or failure.due <= now):
+                failure.due = now + RETRY_FIRST_S if alone else math.inf
+
+    def _note_withheld(self, outcome: Outcome, now: float, *, full: bool, recovered: bool) -> None:
         waited = {change.ref for change in outcome.withheld}
-        done = {change.ref for change in outcome.done}
-        kept = waited if full else (self._withheld - done) | waited
+        ended = {change.ref for change in outcome.done} | outcome.failed.keys()
+        kept = waited if full else (self._withheld - ended) | waited
         self._withheld = {ref for ref in kept if ref not in self.engine.objects}
         if not self._withheld:
             self._withheld_times = 0
-        elif waited:
+        elif recovered:
+            self._withheld_due = now
+        elif waited or self._withheld_due <= now:
             delay = min(RETRY_MOST_S, RETRY_FIRST_S * 2**self._withheld_times)
             self._withheld_times, self._withheld_due = self._withheld_times + 1, now + delay

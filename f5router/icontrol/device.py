@@ -5,7 +5,8 @@ needs it; anything else that goes wrong ends the pass, and the next one begins w
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -32,13 +33,17 @@ class Outcome:
     done: list[Change] = field(default_factory=list)
     failed: dict[Ref, BigIPError] = field(default_factory=dict)
     """Refused, with the device's words; what needs a refused object has the same error."""
+    blocked: set[Ref] = field(default_factory=set)
+    """Those of `failed` that were not sent, because they need something that was refused."""
     withheld: list[Change] = field(default_factory=list)
     """Deletes that wait: the object is in use, or serves a Route whose new form was refused."""
 
-    def merge(self, other: "Outcome") -> None:
-        self.done += other.done
-        self.failed.update(other.failed)
-        self.withheld += other.withheld
+
+Results = Iterable[tuple[Change, BigIPError | None]]
+"""Changes that were sent, each with why it was not done."""
+
+Keeper = Callable[[Object], bool]
+"""Whether an object that is to be deleted must stay."""
 
 
 def blames_object(error: BigIPError) -> bool:
@@ -122,34 +127,37 @@ class Device:
         plan: Plan,
         *,
         known: Mapping[Ref, BigIPError] = MappingProxyType({}),
-        withhold: Callable[[Outcome], set[str]] = lambda outcome: set(),
+        withheld: Collection[Ref] = (),
+        withhold: Callable[[Outcome], Keeper] = lambda outcome: lambda obj: False,
         on_change: Callable[[Change], None] = lambda change: None,
     ) -> Outcome:
         """Carry out a Plan in its order.
 
         Args:
             known: what was refused before and is not in this Plan.
-            withhold: given what failed so far, Hosts whose old objects must stay.
+            withheld: whose delete waited before; what they need stays as long as they do.
+            withhold: given what failed, which old forms must stay.
             on_change: called for each Change that the device confirmed.
         Raises:
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
-        outcome = Outcome()
+        outcome, keeps = Outcome(), None
         try:
             for (deleting, _), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.level)):
                 changes = list(group)
                 if deleting:
-                    changes = self._kept_back(changes, withhold(outcome), outcome)
+                    keeps = keeps or withhold(outcome)
+                    changes = self._kept_back(changes, keeps, {*known, *withheld}, outcome)
                 else:
                     changes = self._unblocked(changes, known, outcome)
-                for change, error in self._write(changes):
-                    self._settle(change, error, outcome, on_change)
-        except BigIPError:
+                self._settle(self._write(changes), outcome, on_change)
+        except BaseException:
+            # Whatever it was: something may have been written that is not in `observed`.
             self.stale = True
             raise
         return outcome
 
-    def _write(self, changes: list[Change]) -> Iterable[tuple[Change, BigIPError | None]]:
+    def _write(self, changes: list[Change]) -> Results:
         """Send Changes that do not refer to each other; yields each with its error or None."""
         if not changes:
             return []
@@ -162,13 +170,13 @@ class Device:
             return self._grouped(changes, lambda c: c.obj.policy, self._policies.write_rules)
         return self._parallel(changes)
 
-    def _grouped(self, changes, key, write) -> Iterable[tuple[Change, BigIPError | None]]:
+    def _grouped(self, changes, key, write) -> Results:
         results = []
         for whole, group in groupby(sorted(changes, key=lambda c: (key(c), c.ref)), key=key):
             results += write(whole, list(group))
         return results
 
-    def _parallel(self, changes: list[Change]) -> list[tuple[Change, BigIPError | None]]:
+    def _parallel(self, changes: list[Change]) -> Results:
         if len(changes) == 1:
             return [self._one(changes[0])]
         return list(self._executor.map(self._one, changes))
@@ -185,26 +193,31 @@ class Device:
             return change, exc
         return change, None
 
-    def _write_records(self, group: str, changes: list[Change]) -> list[tuple[Change, BigIPError | None]]:
+    def _write_records(self, group: str, changes: list[Change]) -> Results:
         current = [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
         return self._records.write(group, changes, current)
 
-    def _settle(self, change: Change, error: BigIPError | None, outcome: Outcome, on_change) -> None:
-        if error is None:
-            self._confirm(change)
-            outcome.done.append(change)
-            on_change(change)
-        elif change.verb == DELETE and isinstance(error, InUse):
-            outcome.withheld.append(change)
-        elif blames_object(error):
-            log.warning("change refused", extra={
-                "object": str(change.ref), "verb": change.verb, "error": str(error),
-            })
-            outcome.failed[change.ref] = error
-            # Another hand may have changed it: compare again with what is there.
-            self.stale = self.stale or isinstance(error, NotFound)
-        else:
-            raise error
+    def _settle(self, results: Results, outcome: Outcome, on_change: Callable[[Change], None]) -> None:
+        """Note what became of Changes. Raises: BigIPError: the first for which no object is to blame."""
+        trouble = None
+        for change, error in results:
+            if error is None:
+                self._confirm(change)
+                outcome.done.append(change)
+                on_change(change)
+            elif change.verb == DELETE and isinstance(error, InUse):
+                outcome.withheld.append(change)
+            elif blames_object(error):
+                log.warning("change refused", extra={
+                    "object": str(change.ref), "verb": change.verb, "error": str(error),
+                })
+                outcome.failed[change.ref] = error
+                # Another hand may have changed it: compare again with what is there.
+                self.stale = self.stale or isinstance(error, NotFound)
+            else:
+                trouble = trouble or error
+        if trouble is not None:
+            raise trouble
 
     def _confirm(self, change: Change) -> None:
         if isinstance(change.old, Pool):
@@ -219,44 +232,49 @@ class Device:
         self, changes: list[Change], known: Mapping[Ref, BigIPError], outcome: Outcome
     ) -> list[Change]:
         """Leave out what needs something that failed or is not there; it fails likewise."""
-        free = []
+        free, errors = [], ChainMap(outcome.failed, known)
         for change in changes:
-            error = None
-            for ref in change.obj.needs:
-                error = outcome.failed.get(ref) or known.get(ref)
-                if error is None and ref not in self.observed:
-                    error = Refused(text=f"{ref} is not there")
-                if error is not None:
-                    break
+            error, blocked = self._obstacle(change.obj, errors)
             if error is None:
                 free.append(change)
-            else:
-                outcome.failed[change.ref] = error
+                continue
+            outcome.failed[change.ref] = error
+            if blocked:
+                outcome.blocked.add(change.ref)
         return free
 
-    def _kept_back(self, changes: list[Change], hosts: set[str], outcome: Outcome) -> list[Change]:
-        """Leave out deletes that would take an old form away before the new one serves."""
-        if not outcome.failed and not outcome.withheld:
-            return changes
-        leaving = {change.ref for change in changes}
-        needed = {ref for obj in self.observed.values() if obj.ref not in leaving for ref in obj.needs}
+    def _obstacle(self, obj: Object, errors: Mapping[Ref, BigIPError]) -> tuple[BigIPError | None, bool]:
+        """Why an object cannot be written yet, and whether that is the refusal of another.
+
+        Looks through what is on the device too: an attachment that is there serves nobody while the
+        profile that it attaches is still an old one.
+        """
+        seen: set[Ref] = set()
+        stack = list(obj.needs) if errors else []
+        while stack:
+            ref = stack.pop()
+            if ref in errors:
+                return errors[ref], True
+            if ref not in seen and ref in self.observed:
+                seen.add(ref)
+                stack.extend(self.observed[ref].needs)
+        missing = next((ref for ref in obj.needs if ref not in self.observed), None)
+        return (None if missing is None else Refused(text=f"{missing} is not there")), False
+
+    def _kept_back(
+        self, changes: list[Change], keeps: Keeper, stays: set[Ref], outcome: Outcome
+    ) -> list[Change]:
+        """Leave out deletes of old forms that must stay, and of what these need."""
+        staying = {*stays, *outcome.failed, *(change.ref for change in outcome.withheld)}
+        staying -= {change.ref for change in changes}
+        needed = {need for ref in staying if ref in self.observed for need in self.observed[ref].needs}
         free = []
         for change in changes:
-            if change.ref in needed or self._hosts(change.obj) & hosts:
+            if change.ref in needed or keeps(change.obj):
                 outcome.withheld.append(change)
             else:
                 free.append(change)
         return free
-
-    def _hosts(self, obj: Object) -> set[str]:
-        if isinstance(obj, Rule):
-            return set(obj.hosts)
-        if isinstance(obj, Record):
-            return {obj.name}
-        if isinstance(obj, Attachment):
-            target = self.observed.get(Ref(obj.target_kind, obj.target))
-            return {getattr(target, "server_name", "")} if target else set()
-        return {obj.server_name} if hasattr(obj, "server_name") else set()
 
     # --- afterwards ----------------------------------------------------------------------
 

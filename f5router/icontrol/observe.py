@@ -6,7 +6,7 @@ Observation counts only when the device was ready before and after it was made.
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from f5router import names
 from f5router.bigip import (
@@ -15,15 +15,18 @@ from f5router.bigip import (
     ClientSSL,
     DataGroup,
     DeviceFacts,
+    Forward,
     IRule,
     KeyFile,
     Object,
     Policy,
     Pool,
+    Record,
     Ref,
     Rule,
     ServerSSL,
     VirtualFacts,
+    record_ref,
 )
 from f5router.errors import DeviceTimeout, NotFound, NotReady
 from f5router.icontrol import codec
@@ -81,6 +84,7 @@ def observe(client: Client, folder: str, virtuals: tuple[str | None, str | None]
         facts.append(virtual_facts(path, raw, read, folder) if path else None)
         attached += attachments(path, raw, folder) if raw else []
     objects.update((obj.ref, obj) for obj in attached)
+    objects.update((obj.ref, obj) for obj in linked(objects, folder))
     ours = {f"{folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)}
     drafts = {draft for path in ours for draft in names.draft_paths(path)}
     policies = [(codec.path_of(obj), obj) for obj in read[Policy.KIND]]
@@ -90,6 +94,36 @@ def observe(client: Client, folder: str, virtuals: tuple[str | None, str | None]
         frozenset(path for path, obj in policies if path in ours and obj.get("status") == "legacy"),
         tuple(sorted(path for path, _ in policies if path in drafts)),
     )
+
+
+def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
+    """Objects with `depends`, as desired.py gives it to what is wanted.
+
+    The device knows no such links: a Rule works without the record that gives its pool TLS, only in
+    clear text. With them an old form that has to stay is kept whole.
+    """
+    on: dict[str, set[Ref]] = {}
+    for obj in objects.values():
+        if isinstance(obj, Attachment):
+            on.setdefault(obj.target.rsplit("/", 1)[1], set()).add(obj.ref)
+    tls = on.get(names.REENCRYPT_IRULE, set()) | on.get(names.DEFAULT_SERVERSSL, set())
+    found: list[Object] = []
+    for obj in objects.values():
+        depends: set[Ref] = set()
+        if isinstance(obj, Rule) and isinstance(obj.action, Forward):
+            record = record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.action.pool)
+            depends = {record} | tls if record in objects else set()
+            for host in obj.hosts:
+                depends |= on.get(names.client_ssl(folder, host).rsplit("/", 1)[1], set())
+        elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
+            depends = {Ref(Pool.KIND, obj.data)} | on.get(names.PASSTHROUGH_IRULE, set())
+        elif isinstance(obj, Record):
+            depends = {Ref(ServerSSL.KIND, obj.data)} & objects.keys()
+        elif isinstance(obj, Attachment) and obj.ref in tls:
+            depends = {record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.virtual)} & objects.keys()
+        if depends:
+            found.append(replace(obj, depends=frozenset(depends)))
+    return found
 
 
 def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[Mapping]:

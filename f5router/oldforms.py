@@ -1,0 +1,90 @@
+"""Old forms of Routes: what still serves on the BIG-IP while the new form is refused.
+
+They stay, so that a refusal takes nothing away. But they must not outlive what they stand for: their
+pools follow the pods, whose addresses other tenants' pods get next; and they end where their Host is
+another namespace's, or where a team took the Route away.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from f5router import names
+from f5router.bigip import BigIPState, Object, Pool, Record, Ref, Rule
+from f5router.cluster import Key
+from f5router.incremental import Engine
+from f5router.plan import DELETE, UPDATE, Change, Plan
+
+
+def keeper(engine: Engine, failed: set[Ref]) -> Callable[[Object], bool]:
+    """Tells of an object that is to be deleted whether it must stay as an old form."""
+    if not failed:
+        return lambda obj: False
+    return lambda obj: _is_old_form(engine, obj, failed) and not _trespasses(engine, obj)
+
+
+def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
+    """What must not wait for the end of a refusal.
+
+    Args:
+        staying: objects that were refused, or whose delete waits.
+    """
+    old = [observed[ref] for ref in staying if ref in observed]
+    pools = {need.path for obj in old for need in obj.needs if need.kind == Pool.KIND}
+    pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
+    changes = []
+    for path in sorted(pools):
+        ref = Ref(Pool.KIND, path)
+        there = observed.get(ref)
+        # What is wanted is written by the Plan; refused, it may at least lose what left.
+        if there is None or (ref in engine.objects and ref not in staying):
+            continue
+        members = engine.pool(path).members
+        members = members & there.members if ref in engine.objects else members
+        if members != there.members:
+            changes.append(Change(UPDATE, there, replace(there, members=members)))
+    changes += [Change(DELETE, obj, None) for obj in old if _trespasses(engine, obj)]
+    return Plan(tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.level, change.ref))))
+
+
+def _is_old_form(engine: Engine, obj: Object, failed: set[Ref]) -> bool:
+    """Whether the Route of an object, or the one that takes its place, is not all there."""
+    if isinstance(obj, Rule):
+        return any(not failed.isdisjoint(engine.closure(engine.uses(key))) for key in _heirs(engine, obj))
+    if not _is_passthrough(obj):
+        return False
+    namespace = names.pool_namespace(obj.data)
+    return any(
+        key.namespace == namespace and engine.route(key).tls and not failed.isdisjoint(engine.closure(uses))
+        for key, uses in engine.host_routes(obj.name).items()
+    )
+
+
+def _heirs(engine: Engine, rule: Rule) -> set[Key]:
+    """The Rule's own Route, and those of its namespace that want the same requests."""
+    stem, namespace = names.rule_stem(rule.name), names.rule_namespace(rule.name)
+    own = names.route_key(stem)
+    keys = {own} if own else {key for key in engine.routes() if names.route(key) == stem}
+    for host in rule.hosts:
+        for key, uses in engine.host_routes(host).items():
+            wanted = (engine.objects.get(ref) for ref in uses)
+            if key.namespace == namespace and any(
+                isinstance(new, Rule) and new.conditions == rule.conditions for new in wanted
+            ):
+                keys.add(key)
+    return keys
+
+
+def _trespasses(engine: Engine, obj: Object) -> bool:
+    """Whether an object leads requests for a Host that only other namespaces hold to its own pods."""
+    if isinstance(obj, Rule):
+        namespace, hosts = names.rule_namespace(obj.name), obj.hosts
+    elif _is_passthrough(obj):
+        namespace, hosts = names.pool_namespace(obj.data), {obj.name}
+    else:
+        return False
+    owners = [{key.namespace for key in engine.host_routes(host)} for host in hosts]
+    return any(spaces and namespace not in spaces for spaces in owners)
+
+
+def _is_passthrough(obj: Object) -> bool:
+    return isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)

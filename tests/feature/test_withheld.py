@@ -1,0 +1,254 @@
+"""What stays on the BIG-IP while something is refused, and for how long; and what must not stay."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from f5router import controller
+from f5router.incremental import Engine
+from f5router.reconcile import Reconciler
+from tests.builders import endpoints, identity, route
+from tests.feature.test_traffic import Direct
+
+ONE, TWO = identity(serial=1), identity(serial=2)
+WEB, API = endpoints("10.1.1.1"), endpoints("10.1.9.1", service="api", name="api-1")
+BANK = endpoints("10.2.1.1", namespace="bank")
+HOST = "www.example.com"
+NO_RULES = {"method": "(POST|PATCH)", "path": "rules"}
+
+
+class Hand:
+    """A Direct with a clock that is moved by hand, and restarts."""
+
+    def __init__(self, lab, stack: ExitStack):
+        self.lab, self.now, self._stack = lab, 100.0, stack
+        self.objects: dict = {}
+        self.one: Direct
+        self.restart()
+
+    def restart(self) -> None:
+        """A new router, which is told of everything at once; makes no pass."""
+        config = self.lab.config(f5_timeout="1")
+        device = controller.build_device(config, self._stack)
+        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=lambda: self.now)
+        self.one = Direct(self.lab, reconciler)
+
+    def change(self, *objects, gone=()) -> None:
+        self.objects.update((obj.key, obj) for obj in objects)
+        for obj in gone:
+            del self.objects[obj.key]
+        self.one.change(*objects, gone=gone)
+
+    def again(self) -> None:
+        """The new router's first pass."""
+        self.restart()
+        self.one.change(*self.objects.values())
+
+    def later(self, seconds: float) -> None:
+        """Let time pass, then as many passes as are due."""
+        self.now += seconds
+        for _ in range(10):
+            due = self.one.reconciler.next_retry()
+            if not self.one.reconciler.device.stale and (due is None or due > self.now):
+                return
+            self.one.change()
+        raise AssertionError("passes without end")
+
+    def read(self) -> None:
+        """The period is over: a full pass."""
+        self.one.reconciler.device.stale = True
+        self.one.change()
+
+    def refuse(self, method: str, path: str) -> None:
+        self.lab.bigip.inject("refuse", times=None, method=method, path=path, status=400, message="no")
+
+    def ask(self, host: str = HOST, path: str = "/", *, tls: bool = True):
+        return self.one.ask(host, path, tls=tls)
+
+
+@pytest.fixture
+def hand(lab):
+    with ExitStack() as stack:
+        made = Hand(lab, stack)
+        made.change(WEB, API, BANK)
+        yield made
+        lab.bigip.clear_faults()
+
+
+def test_the_old_form_stays_as_long_as_the_new_one_is_refused(hand):
+    """Also through passes in which the refused object is not tried: its pause grows to 300 s."""
+    hand.change(route("a", kind="edge"))
+    hand.refuse("PATCH", "ssl_passthrough")
+    hand.change(route("a", kind="passthrough"))
+    for seconds in (1, 4, 3, 10, 30, 100):
+        assert hand.ask().pool == "/Common/openshift_shop_web", seconds
+        hand.read()
+        hand.later(seconds)
+        hand.change(route("other", host="other.example.com"))
+        hand.change(gone=[route("other")])
+    hand.lab.bigip.clear_faults()
+    hand.later(300)
+    assert hand.ask().kind == "passthrough"
+    assert not hand.one.reconciler.failures
+    assert hand.one.reconciler.next_retry() is None
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_pods_of_the_old_form_are_kept_up_to_date(hand, restarted):
+    """Addresses of pods are given to other tenants' pods a moment later."""
+    hand.change(route("a", kind="edge"))
+    hand.refuse("POST", "ltm/pool")
+    hand.change(route("a", kind="edge", service="api"))
+    assert hand.ask().members == ("10.1.1.1:8080",)
+    if restarted:
+        hand.objects[WEB.key] = endpoints("10.1.1.7")
+        hand.again()
+    else:
+        hand.change(endpoints("10.1.1.7"))
+    assert hand.ask().members == ("10.1.1.7:8080",)
+    hand.change(gone=[WEB])
+    assert hand.ask().members == ()
+    hand.lab.bigip.clear_faults()
+    hand.later(10)
+    assert hand.ask().members == ("10.1.9.1:8080",)
+    assert hand.lab.paths("ltm/pool") == {"/Common/openshift_shop_api"}
+
+
+def test_pods_leave_a_pool_that_refuses_new_ones(hand):
+    hand.change(route("a", kind="edge"), endpoints("10.1.1.1", "10.1.1.2"))
+    hand.lab.bigip.inject("refuse", times=1, method="PATCH", path="ltm/pool", status=400, message="no")
+    hand.change(endpoints("10.1.1.2", "10.1.1.3"))
+    assert hand.ask().members == ("10.1.1.2:8080",)
+    assert hand.one.reconciler.verdict(route("a").key).reason == "DeviceRejected"
+    hand.later(5)
+    assert hand.ask().members == ("10.1.1.2:8080", "10.1.1.3:8080")
+    assert hand.one.reconciler.verdict(route("a").key).admitted
+
+
+OLD_FORMS = {
+    "edge": ({"kind": "edge", **ONE.tls}, True),
+    "passthrough": ({"kind": "passthrough"}, True),
+    "unsecured": ({}, False),
+}
+
+
+@pytest.mark.parametrize("old", OLD_FORMS)
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_host_that_another_namespace_took_over(hand, old, restarted):
+    """The new owner's Route is refused: better no answer than one of the old owner's pods."""
+    spec, tls = OLD_FORMS[old]
+    hand.change(route("a", **spec))
+    assert hand.ask(tls=tls).pool == "/Common/openshift_shop_web"
+    hand.refuse("POST", "sys/file")
+    hand.change(route("b", namespace="bank", kind="edge", age=5, insecure="Allow", **TWO.tls))
+    new = route("b", namespace="bank", kind="edge", age=5, insecure="Allow", **TWO.tls)
+    if restarted:
+        hand.objects.pop(route("a").key)
+        hand.again()
+    else:
+        hand.change(gone=[route("a")])
+    for port in (False, True):
+        assert hand.ask(tls=port).pool in (None, "/Common/openshift_bank_web")
+    hand.lab.bigip.clear_faults()
+    hand.later(10)
+    hand.later(300)
+    assert hand.ask().pool == "/Common/openshift_bank_web"
+    assert hand.one.reconciler.verdict(new.key).admitted
+
+
+@pytest.mark.parametrize("kind", ["edge", "passthrough"])
+def test_a_route_that_left_a_host_and_is_refused_under_the_new_one(hand, kind):
+    """Its old Rule still names the host, which is another tenant's now."""
+    hand.change(route("a", kind=kind))
+    hand.refuse("POST", "ltm/pool")
+    hand.change(
+        route("a", kind=kind, host="new.example.com", service="api"),
+        route("b", namespace="bank", kind=kind, age=5),
+    )
+    assert hand.ask().pool in (None, "/Common/openshift_bank_web")
+    hand.lab.bigip.clear_faults()
+    hand.later(10)
+    assert hand.ask().pool == "/Common/openshift_bank_web"
+    assert hand.ask("new.example.com").pool == "/Common/openshift_shop_api"
+
+
+def test_a_passthrough_record_of_the_old_owner(hand):
+    """The record of a host is changed, not made anew: refused, it would lead to the old owner."""
+    hand.change(route("a", kind="passthrough"))
+    hand.refuse("POST", "ltm/pool")
+    hand.change(route("b", namespace="bank", kind="passthrough", age=5), gone=[route("a")])
+    assert hand.ask().kind != "passthrough"
+    hand.lab.bigip.clear_faults()
+    hand.later(10)
+    assert hand.ask().pool == "/Common/openshift_bank_web"
+
+
+def test_a_deleted_route_is_not_kept_by_another_of_its_host(hand):
+    """What a team deletes ends, whatever else of theirs is refused."""
+    hand.change(route("a", kind="edge"), route("admin", kind="edge", path="/admin", service="api", age=1))
+    hand.refuse("POST", "sys/file")
+    hand.change(route("a", kind="edge", **ONE.tls), gone=[route("admin")])
+    assert hand.one.reconciler.verdict(route("a").key).reason == "DeviceRejected"
+    assert hand.ask(path="/admin").pool == "/Common/openshift_shop_web"
+
+
+def test_a_route_under_another_name_takes_over(hand):
+    """Same host and path, same namespace: the old one serves until the new one does."""
+    hand.change(route("a", kind="edge", path="/x"))
+    hand.refuse("POST", "ltm/pool")
+    hand.change(route("b", kind="edge", path="/x", service="api", age=1), gone=[route("a")])
+    assert hand.ask(path="/x").pool == "/Common/openshift_shop_web"
+    hand.lab.bigip.clear_faults()
+    hand.later(10)
+    assert hand.ask(path="/x").pool == "/Common/openshift_shop_api"
+    assert hand.lab.paths("ltm/pool") == {"/Common/openshift_shop_api"}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_old_form_keeps_its_tls_towards_pods(hand, restarted):
+    """The last re-encrypt Route becomes an edge Route, which is refused: no clear text to its pods."""
+    hand.change(route("a", kind="reencrypt"))
+    before = hand.ask()
+    assert before.server_ssl_profile
+    hand.refuse("POST", "ltm/pool")
+    hand.change(route("a", kind="edge", service="api"))
+    if restarted:
+        hand.again()
+    hand.later(5)
+    assert hand.ask() == before
+    hand.lab.bigip.clear_faults()
+    hand.later(30)
+    assert hand.ask().server_ssl_profile is None
+    assert hand.lab.bigip.attached_profiles("/Common/https-ose-vserver").count("openshift") == 0
+
+
+def test_a_delete_that_is_refused_has_its_pause(hand):
+    """In use at first, refused later: neither tried without a pause nor forgotten."""
+    hand.change(route("a"))
+    hand.lab.bigip.inject(
+        "refuse", times=1, method="DELETE", path="ltm/pool", status=400, message="in use", code="01070265"
+    )
+    hand.change(gone=[route("a")])
+    assert hand.one.reconciler.next_retry() == pytest.approx(hand.now + 5)
+    hand.lab.bigip.inject("refuse", times=3, method="DELETE", path="ltm/pool", status=400, message="no")
+    for seconds in (5, 5, 10, 20, 40, 80):
+        hand.later(seconds)
+    assert hand.lab.paths("ltm/pool") == set()
+    assert hand.one.reconciler.next_retry() is None
+
+
+def test_a_refused_object_does_not_hold_up_what_was_made_meanwhile(hand):
+    """What only waits for it is tried with it, and asks for no reading of the device of its own."""
+    hand.refuse("PATCH", "ltm/virtual/[^/]*https[^/]*$")
+    hand.change(route("a", kind="reencrypt"))
+    for seconds in (5, 10, 20, 40):
+        hand.later(seconds)
+    hand.change(route("b", kind="reencrypt", host="b.example.com"))
+    root = hand.one.reconciler.next_retry()
+    hand.lab.clear()
+    hand.later(root - hand.now - 1)
+    assert not [entry for entry in hand.lab.bigip.log if entry.method == "GET"]
+    hand.lab.bigip.clear_faults()
+    hand.later(1)
+    assert hand.ask("b.example.com").server_ssl_profile
+    assert not hand.one.reconciler.failures
