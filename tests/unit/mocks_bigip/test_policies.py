@@ -74,6 +74,13 @@ def test_a_published_policy_stays_attached(client):
     assert [one["fullPath"] for one in attached] == ["/P/pol"]
 
 
+def test_one_draft_of_a_policy(client):
+    client.ok("POST", "ltm/policy", {**POLICY, "subPath": "Drafts", "rules": [rule(HOST)]})
+    client.ok("POST", "ltm/policy", {"command": "publish", "name": "/P/Drafts/pol"})
+    client.ok("PATCH", "ltm/policy/~P~pol", {"createDraft": True})
+    assert client.refused("PATCH", "ltm/policy/~P~pol", {"createDraft": True})[0] == 409
+
+
 @pytest.mark.parametrize("version", ["11.5.3", "11.6.0", "12.0.0"])
 def test_plain_policies_below_12_1(device, version):
     client = device(version)[1]
