@@ -137,6 +137,11 @@ DATA_GROUPS = [
     ),
 ]
 VERBS = [
+    case("POST", "ltm/pool", {"name": "/P/p", "slowRampTime": "x"}, "400 invalid property", name="no number"),
+    case(
+        "POST", "ltm/pool", {"name": "/P/p", "allowNat": ["yes"]}, "400 invalid property", name="wrong type"
+    ),
+    case("POST", "ltm/pool", {"name": "/P/p", "slowRampTime": {}}, "400 invalid property", name="object"),
     case("POST", "ltm/pool", {"command": "run"}, '400 "run" unexpected', name="command"),
     case("DELETE", "ltm/pool", None, "400 enter a valid option", name="delete a collection"),
     case("POST", "ltm/pool/~P~p", {}, "400 enter a valid option", POOL, name="post to an object"),
