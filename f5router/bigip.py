@@ -10,17 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-
-class Ref(NamedTuple):
-    """Identity of an object: two kinds may use one path on a BIG-IP."""
-
-    kind: str
-    """REST collection below /mgmt/tm, or for parts the collection and the part."""
-    path: str
-    """Full path; for parts <path of the whole>/<kind of part>/<name>."""
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.path}"
+from f5router.ref import Ref
+from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 
 
 class PoolMember(NamedTuple):
@@ -331,6 +322,7 @@ def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
 Object = (
     Pool | Policy | Rule | DataGroup | Record | IRule
     | CertFile | KeyFile | ClientSSL | ServerSSL | Attachment
+    | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation
 )
 BigIPState = Mapping[Ref, Object]
 
@@ -353,6 +345,12 @@ class VirtualFacts:
     """Server SSL profiles that are not ours."""
     server_names: frozenset[str] = frozenset()
     """serverName of those in client_ssl."""
+    snat: str = "none"
+    """Source address translation: none, automap, snat or lsn."""
+    snat_pool: str = ""
+    """Full path, of snat and lsn."""
+    snat_addresses: frozenset[str] = frozenset()
+    """Addresses of the SNAT pool; read only where VxLAN is configured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ are injective: namespaces, Services, hosts and Route names are made of letters, 
 """
 
 import hashlib
+import ipaddress
 import re
 
 from f5router.bigip import (
@@ -23,6 +24,7 @@ from f5router.bigip import (
     ServerSSL,
 )
 from f5router.cluster import Key
+from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 
 INSECURE_POLICY = "openshift_insecure_routes"
 SECURE_POLICY = "openshift_secure_routes"
@@ -33,6 +35,8 @@ PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
 REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
 DEFAULT_DESTINATION_CA = "openshift_default-https-chain"
+VXLAN_PROFILE = "vxlan-ose"
+TUNNEL = "vxlan5000"
 
 STEM_LIMIT = 150
 """Characters of the part of a name that comes from the cluster. With folder and suffix a full path
@@ -139,6 +143,33 @@ def destination_ca_file(folder: str, content: str) -> str:
     return full_path(folder, f"openshift_tls-https-cabundle-{digest(content)}.crt")
 
 
+def vxlan_profile(folder: str) -> str:
+    """Full path of the VxLAN profile. Source of this and the next three: f5-router.md 2, 5."""
+    return full_path(folder, VXLAN_PROFILE)
+
+
+def tunnel(folder: str) -> str:
+    """Full path of the tunnel."""
+    return full_path(folder, TUNNEL)
+
+
+def self_ip(folder: str, cidr: str) -> str:
+    """Full path of the self IP; its name is its address with the prefix length."""
+    return full_path(folder, cidr)
+
+
+def fdb_mac(address: str) -> str:
+    """Name of a Node's FDB record: 0a:0a and the four bytes of its address, "" where it is no IPv4.
+
+    A placeholder: the device learns the pods' own MAC addresses by ARP.
+    """
+    try:
+        found = ipaddress.IPv4Address(address)
+    except ValueError:
+        return ""
+    return ":".join(["0a", "0a", *(f"{byte:02x}" for byte in found.packed)])
+
+
 def remote_file(path: str) -> str:
     """Where a file is put on the device's disk before it is installed.
 
@@ -179,8 +210,11 @@ _OWNED = {
     ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",
     KeyFile.KIND: rf"{_STEM}-https-key-{_HEX}\.key",
+    VxlanProfile.KIND: VXLAN_PROFILE,
+    Tunnel.KIND: TUNNEL,
 }
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in _OWNED.items()}
+_CIDR = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}")
 _RULE = re.compile(rf"(?:{_STEM})(?:__[0-9]+)?")
 
 
@@ -195,7 +229,8 @@ def owns(folder: str, obj: Object) -> bool:
     """Whether an object is ours to change and delete.
 
     Of parts: Rules with a Route's name in a policy of ours, every record of a data-group of ours,
-    and on a virtual server what it carries of ours.
+    on a virtual server what it carries of ours, on our tunnel the self IPs named by their CIDR and
+    the FDB records whose MAC address is made of their endpoint.
     """
     if isinstance(obj, Rule):
         return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
@@ -203,7 +238,18 @@ def owns(folder: str, obj: Object) -> bool:
         return owns_path(folder, DataGroup.KIND, obj.group)
     if isinstance(obj, Attachment):
         return owns_path(folder, obj.target_kind, obj.target)
+    if isinstance(obj, SelfIP):
+        return obj.vlan == tunnel(folder) and owns_self_path(folder, obj.path)
+    if isinstance(obj, FDBRecord):
+        return obj.tunnel == tunnel(folder) and obj.mac == fdb_mac(obj.endpoint)
+    if isinstance(obj, SourceTranslation):
+        return False  # a property of the administrator's virtual server: there is nothing to delete
     return owns_path(folder, obj.KIND, obj.path)
+
+
+def owns_self_path(folder: str, path: str) -> bool:
+    """Whether a self IP in exactly our folder is named by a CIDR, as ours are."""
+    return path.startswith(f"{folder}/") and _CIDR.fullmatch(path[len(folder) + 1:]) is not None
 
 
 def rule_stem(name: str) -> str:

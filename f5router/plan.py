@@ -25,10 +25,13 @@ from f5router.bigip import (
     Rule,
     ServerSSL,
 )
+from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 _LEVELS = {
+    # The way to the pods, before the pools.
+    VxlanProfile.KIND: -5, Tunnel.KIND: -4, SelfIP.KIND: -3, FDBRecord.KIND: -2, SourceTranslation.KIND: -1,
     Pool.KIND: 0,
     DataGroup.KIND: 1, CertFile.KIND: 1, KeyFile.KIND: 1, Policy.KIND: 1,
     ServerSSL.KIND: 2, ClientSSL.KIND: 2, IRule.KIND: 2,
