@@ -125,6 +125,27 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class HostSubnet:
+    """What openshift-sdn gave to a host: to a Node, or to a ghost such as the BIG-IP."""
+
+    key: Key
+    """The name is the host's."""
+    host_ip: str = ""
+    """Where the host takes VxLAN; "" where it is no address."""
+    subnet: str = ""
+    """CIDR; "" until the SDN master has allocated one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNetwork:
+    """The network of all pods."""
+
+    key: Key
+    networks: tuple[str, ...] = ()
+    """CIDRs."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSnapshot:
     """One consistent view of the cluster. The mappings must not change while it is used."""
 
@@ -133,6 +154,8 @@ class ClusterSnapshot:
     slices: Mapping[Key, Mapping[Key, EndpointSlice]] = field(default_factory=dict)
     """By the key of the Service, then by the key of the slice."""
     nodes: Mapping[Key, Node] = field(default_factory=dict)
+    host_subnets: Mapping[Key, HostSubnet] = field(default_factory=dict)
+    cluster_networks: Mapping[Key, ClusterNetwork] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +169,11 @@ class Delta:
     services: Mapping[Key, Service | None] = field(default_factory=dict)
     slices: Mapping[Key, EndpointSlice | None] = field(default_factory=dict)
     nodes: Mapping[Key, Node | None] = field(default_factory=dict)
+    host_subnets: Mapping[Key, HostSubnet | None] = field(default_factory=dict)
+    cluster_networks: Mapping[Key, ClusterNetwork | None] = field(default_factory=dict)
+    nodes_listed: bool = field(default=False, compare=False)
+    """Whether every Node is known; without, what a Node left behind cannot be told from others'."""
 
     def __bool__(self) -> bool:
-        return bool(self.routes or self.services or self.slices or self.nodes)
+        return bool(self.routes or self.services or self.slices or self.nodes
+                    or self.host_subnets or self.cluster_networks)

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 
 from f5router.cluster import (
+    ClusterNetwork,
     EndpointPort,
     EndpointSlice,
+    HostSubnet,
     Key,
     Node,
     Route,
@@ -216,6 +218,25 @@ def node(obj: Mapping) -> Node:
         labels=_pairs(metadata.get("labels")),
         pod_cidrs=cidrs or ((first,) if first else ()),
     )
+
+
+def host_subnet(obj: Mapping) -> HostSubnet:
+    """A network.openshift.io/v1 HostSubnet; its fields stand at the top.
+
+    Raises:
+        DecodeError: no name.
+    """
+    return HostSubnet(key(obj), addresses.parse(obj.get("hostIP")) or "", _text(obj.get("subnet")))
+
+
+def cluster_network(obj: Mapping) -> ClusterNetwork:
+    """A network.openshift.io/v1 ClusterNetwork: clusterNetworks, or network alone before OpenShift 3.7.
+
+    Raises:
+        DecodeError: no name.
+    """
+    found = tuple(_text(item.get("CIDR")) for item in _objects(obj.get("clusterNetworks")))
+    return ClusterNetwork(key(obj), found or ((_text(obj.get("network")),) if obj.get("network") else ()))
 
 
 def _mapping(value: object) -> Mapping:

@@ -60,6 +60,10 @@ SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service
 ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)
 SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, fallback=ENDPOINTS)
 NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
+HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
+                      lambda obj: (decode.host_subnet(obj),), namespaced=False)
+CLUSTER_NETWORKS = Source("clusternetworks", "/apis/network.openshift.io/v1", "cluster_networks",
+                          lambda obj: (decode.cluster_network(obj),), namespaced=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ ROLES = {
     "services": "system:router",
     "endpoints": "system:router",
     "nodes": "system:sdn-reader",
+    "hostsubnets": "system:sdn-reader",
+    "clusternetworks": "system:sdn-reader",
 }
 """Role of a stock OpenShift that has the needed rights, by resource.
 

@@ -4,10 +4,23 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from f5router.cluster import Delta, Key, Route
 from f5router.kube.connection import Connection
-from f5router.kube.reflector import ENDPOINTS, NODES, ROUTES, SERVICES, SLICES, Reflector, Source, Timing
+from f5router.kube.poller import Poller
+from f5router.kube.reflector import (
+    CLUSTER_NETWORKS,
+    ENDPOINTS,
+    HOST_SUBNETS,
+    NODES,
+    ROUTES,
+    SERVICES,
+    SLICES,
+    Reflector,
+    Source,
+    Timing,
+)
 from f5router.kube.store import Store
 
 log = logging.getLogger(__name__)
@@ -17,12 +30,16 @@ JOIN_S = 0.9
 
 USUAL = Timing()
 
+OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
+"""Read to check settings; where they are forbidden or do not exist, nothing is wrong."""
+
 
 class Cluster:
-    """Routes, Services, endpoints and, if wanted, Nodes as the API server tells of them."""
+    """Routes, Services, endpoints and, if wanted, Nodes and their network as the API server tells."""
 
     def __init__(self, connection: Connection, *, on_change: Callable[[], None],
-                 namespace: str | None = None, watch_nodes: bool = False, use_endpoints: bool = False,
+                 namespace: str | None = None, watch_nodes: bool = False, watch_sdn: bool = False,
+                 use_endpoints: bool = False,
                  resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
                  watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
                  backoff_s: tuple[float, float] = USUAL.backoff_s,
@@ -33,6 +50,7 @@ class Cluster:
         on_change: called from the threads of the watchers once synced() and after each stored
             change from then on. It must be quick.
         namespace: the only one that is watched, None for that of the connection, which may be all.
+        watch_nodes: Nodes too; watch_sdn: HostSubnets and ClusterNetworks too.
         use_endpoints: read Endpoints although EndpointSlices may be served.
         sleep: None for one that stop() cuts short.
         """
@@ -44,7 +62,10 @@ class Cluster:
         sources = [ROUTES, SERVICES, ENDPOINTS if use_endpoints else SLICES]
         if watch_nodes:
             sources.append(NODES)
+        if watch_sdn:
+            sources += OPTIONAL
         self._waiting = set(sources)
+        self._nodes_listed = False
         self._problems: dict[Source, str] = {}
         namespace = namespace or connection.namespace
         timing = Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
@@ -56,11 +77,14 @@ class Cluster:
             for reflector, source in zip(self._reflectors, sources, strict=True)]
 
     def _reflector(self, connection: Connection, source: Source, namespace: str | None, timing: Timing,
-                   clock: Callable[[], float], sleep: Callable[[float], object]) -> Reflector:
+                   clock: Callable[[], float], sleep: Callable[[float], object]) -> Reflector | Poller:
+        heard = {"on_list": lambda: self._listed(source), "on_change": self._changed,
+                 "on_problem": lambda text: self._problem(source, text)}
+        if source is CLUSTER_NETWORKS:
+            return Poller(connection, source, "default", self._store, timing=timing, sleep=sleep, **heard)
         return Reflector(
             connection, source, self._store, namespace=namespace, timing=timing, clock=clock, sleep=sleep,
-            on_list=lambda: self._done(source), on_change=self._changed,
-            on_problem=lambda text: self._problem(source, text))
+            **heard)
 
     def start(self) -> None:
         """Start the threads."""
@@ -78,7 +102,7 @@ class Cluster:
                 thread.join(max(0.0, end - time.monotonic()))
 
     def synced(self) -> bool:
-        """Whether every kind has been listed. Nodes that are forbidden are not waited for."""
+        """Whether every kind has been listed. Nodes and their network, if forbidden, are not waited for."""
         return self._synced.is_set()
 
     def wait_synced(self, timeout_s: float) -> bool:
@@ -91,11 +115,19 @@ class Cluster:
         An API server that does not answer is no such problem: what is known stays.
         """
         with self._lock:
-            return tuple(self._problems.values())
+            return tuple(text for source, text in self._problems.items() if source not in OPTIONAL)
+
+    def nodes_problem(self) -> str:
+        """Why Nodes cannot be read, "" when they can or are not wanted."""
+        with self._lock:
+            return self._problems.get(NODES, "")
 
     def drain(self) -> Delta:
         """What changed since the last call, each object once; empty before synced()."""
-        return self._store.drain() if self.synced() else Delta()
+        if not self.synced():
+            return Delta()
+        listed = self._nodes_listed  # before the drain, which then holds them all
+        return replace(self._store.drain(), nodes_listed=listed)
 
     def route(self, key: Key) -> Route | None:
         """The newest known Route, with resource_version and status_ingress."""
@@ -105,6 +137,12 @@ class Cluster:
         """Take over a Route read or written elsewhere, if it is newer than the known one."""
         if self._store.refresh_route(route):
             self._changed()
+
+    def _listed(self, source: Source) -> None:
+        if source is NODES and not self._nodes_listed:
+            self._nodes_listed = True
+            self._changed()
+        self._done(source)
 
     def _done(self, source: Source) -> None:
         with self._lock:
@@ -124,10 +162,11 @@ class Cluster:
             else:
                 self._problems.pop(source, None)
         if text and not known:
-            log.error("kind cannot be read", extra={"kind": source.resource, "error": text})
+            level = logging.INFO if source in OPTIONAL else logging.ERROR
+            log.log(level, "kind cannot be read", extra={"kind": source.resource, "error": text})
         elif known and not text:
             log.info("kind can be read again", extra={"kind": source.resource})
-        if text and source is NODES:
+        if text and source in (NODES, *OPTIONAL):
             self._done(source)  # Routes can be served without them
 
     def _changed(self) -> None:
