@@ -1,8 +1,9 @@
 """From admitted Routes to the BIG-IP objects that serve them.
 
 The state is the union of independent parts: `base` (what the router always needs), one `Fragment`
-per Host and one Pool per Service port. Equal refs in different parts are equal objects. `build`
-is the definition; `incremental.py` keeps the same union while only changed parts are made anew.
+per Host, one Pool per Service port and, with VxLAN, one FDB record per Node. Equal refs in
+different parts are equal objects. `build` is the definition; `incremental.py` keeps the same union
+while only changed parts are made anew.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from f5router import admission, irules, names
+from f5router import admission, irules, names, vxlan
 from f5router.admission import Checked, Rejection
 from f5router.bigip import (
     Attachment,
@@ -55,6 +56,8 @@ class Settings(Protocol):
     pool_monitor: str
     default_destination_ca: str
     ownership_check: bool
+    vxlan: vxlan.Setup | None
+    manage_snat: bool
 
 
 class PoolKey(NamedTuple):
@@ -103,6 +106,8 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     for key in {key for part in fragments for key in part.pools}:
         made = pool(key, snapshot.slices.get(key.service, {}).values(), config)
         objects[made.ref] = made
+    for key, node in snapshot.nodes.items():
+        objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
     return Built(
         objects,
         _merged(part.rejections for part in fragments),
@@ -130,6 +135,7 @@ def base(config: Settings, facts: DeviceFacts) -> dict[Ref, Object]:
         if virtual and virtual.server_ssl:
             # An administrator's server SSL profile would encrypt towards every pod.
             made += _pod_tls(config, virtual)
+    made += vxlan.base(config, facts)
     return {obj.ref: obj for obj in made}
 
 

@@ -6,10 +6,20 @@ an object. A property test holds `Engine.objects` equal to `desired.build(...).o
 
 from collections.abc import Iterable, Mapping
 
-from f5router import admission, desired, names
+from f5router import admission, desired, names, vxlan, vxlan_checks
 from f5router.admission import Checked, Rejection
 from f5router.bigip import DeviceFacts, Object, Pool, Ref
-from f5router.cluster import ClusterSnapshot, Delta, EndpointSlice, Key, Route, Service
+from f5router.cluster import (
+    ClusterNetwork,
+    ClusterSnapshot,
+    Delta,
+    EndpointSlice,
+    HostSubnet,
+    Key,
+    Node,
+    Route,
+    Service,
+)
 from f5router.desired import Fragment, PoolKey
 
 _EMPTY = Fragment()
@@ -31,6 +41,14 @@ class Engine:
         self._pools_of: dict[Key, set[PoolKey]] = {}
         self._count: dict[Ref, int] = {}
         self._base: Mapping[Ref, Object] = {}
+        self._nodes: dict[Key, Node] = {}
+        self._host_subnets: dict[Key, HostSubnet] = {}
+        self._networks: dict[Key, ClusterNetwork] = {}
+        self._records: dict[Key, Mapping[Ref, Object]] = {}
+        """By Node."""
+        self._findings: vxlan_checks.Findings | None = None
+        self.nodes_listed = False
+        """Whether every Node is known: without, no FDB record is one too many."""
         self.objects: dict[Ref, Object] = {}
         """Desired."""
         self._dirty: set[Ref] = set()
@@ -102,7 +120,15 @@ class Engine:
     def snapshot(self) -> ClusterSnapshot:
         """The cluster as it was applied so far; for the full pass."""
         routes = {key: checked.route for key, checked in self._checked.items()}
-        return ClusterSnapshot(routes, dict(self._services), dict(self._slices))
+        return ClusterSnapshot(routes, dict(self._services), dict(self._slices), dict(self._nodes),
+                               dict(self._host_subnets), dict(self._networks))
+
+    def vxlan_findings(self) -> vxlan_checks.Findings:
+        """What is wrong between settings, device and cluster network."""
+        if self._findings is None:
+            known = vxlan_checks.Cluster(self._nodes, self._host_subnets, self._networks)
+            self._findings = vxlan_checks.check(self._config, self._facts, known)
+        return self._findings
 
     # --- inputs --------------------------------------------------------------------------
 
@@ -114,6 +140,9 @@ class Engine:
         self._rebase()
         for host in list(self._hosts):
             self._remake(host)
+        for key in list(self._nodes):
+            self._remake_record(key)
+        self._findings = None
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster."""
@@ -126,13 +155,22 @@ class Engine:
         for service in set().union(*touched) if touched else ():
             for pool_key in self._pools_of.get(service, ()):
                 self._remake_pool(pool_key)
-        for key, service in delta.services.items():
-            if service is None:
-                self._services.pop(key, None)
-            else:
-                self._services[key] = service
+        _update(self._services, delta.services)
+        for key in delta.services:
             for pool_key in self._pools_of.get(key, ()):
                 self._touch_users(pool_key)
+
+        self._apply_network(delta)
+
+    def _apply_network(self, delta: Delta) -> None:
+        self.nodes_listed = self.nodes_listed or delta.nodes_listed
+        _update(self._nodes, delta.nodes)
+        _update(self._host_subnets, delta.host_subnets)
+        _update(self._networks, delta.cluster_networks)
+        for key in {*delta.nodes, *delta.host_subnets}:
+            self._remake_record(key)
+        if delta.nodes or delta.host_subnets or delta.cluster_networks:
+            self._findings = None
 
     def _put_route(self, key: Key, route: Route | None) -> set[str]:
         hosts = set()
@@ -231,6 +269,14 @@ class Engine:
         for host in self._pool_users.get(key, ()):
             self.touched |= self._hosts[host].keys()
 
+    def _remake_record(self, key: Key) -> None:
+        old, node = self._records.pop(key, {}), self._nodes.get(key)
+        subnet = self._host_subnets.get(key)
+        new = vxlan.record(node, subnet, self._config, self._facts) if node else {}
+        if new:
+            self._records[key] = new
+        self._swap(old, new)
+
     def _fragment(self, key: Key) -> Fragment:
         checked = self._checked.get(key)
         return self._fragments.get(checked.route.host, _EMPTY) if checked else _EMPTY
@@ -261,3 +307,12 @@ class Engine:
         if found := [port for part in slices for port in part.ports]:
             return any(wanted in (port.name, str(port.port)) for port in found)
         return any(wanted in (port.name, port.target_port) for port in service.ports)
+
+
+def _update(known: dict, changes: Mapping) -> None:
+    """Take the new values; None is gone."""
+    for key, value in changes.items():
+        if value is None:
+            known.pop(key, None)
+        else:
+            known[key] = value

@@ -14,12 +14,15 @@ from f5router.cluster import (
     ClusterSnapshot,
     EndpointPort,
     EndpointSlice,
+    HostSubnet,
     Key,
+    Node,
     Route,
     RouteTLS,
     Service,
     ServicePort,
 )
+from f5router.vxlan import Setup
 
 EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
@@ -34,6 +37,8 @@ class Settings:
     pool_monitor: str = "/Common/tcp"
     default_destination_ca: str = ""
     ownership_check: bool = True
+    vxlan: Setup | None = None
+    manage_snat: bool = False
 
 
 FACTS = DeviceFacts(
@@ -96,6 +101,16 @@ def endpoints(
     )
 
 
+def node(name: str, *addresses: str, ready: bool = True) -> Node:
+    """A Node with addresses of type InternalIP."""
+    return Node(Key("", name), uid=f"uid-{name}", internal_ips=addresses, ready=ready)
+
+
+def host_subnet(name: str, host_ip: str, subnet: str = "10.129.0.0/23") -> HostSubnet:
+    """A HostSubnet; of a Node, or a ghost."""
+    return HostSubnet(Key("", name), host_ip, subnet)
+
+
 def snapshot(*objects) -> ClusterSnapshot:
     """A cluster that holds Routes, Services and EndpointSlices."""
     slices: dict = {}
@@ -106,6 +121,8 @@ def snapshot(*objects) -> ClusterSnapshot:
         routes={o.key: o for o in objects if isinstance(o, Route)},
         services={o.key: o for o in objects if isinstance(o, Service)},
         slices=slices,
+        nodes={o.key: o for o in objects if isinstance(o, Node)},
+        host_subnets={o.key: o for o in objects if isinstance(o, HostSubnet)},
     )
 
 

@@ -1,0 +1,101 @@
+"""From Nodes and settings to the VxLAN device and its FDB: the BIG-IP as a host of openshift-sdn.
+
+Sources: f5-router.md 2 (rows 24-26), 5, and gotchas 13 and 14. What the cluster says of the
+settings is compared in vxlan_checks.py.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from f5router import names
+from f5router.bigip import DeviceFacts, Object, Ref, VirtualFacts
+from f5router.cluster import HostSubnet, Node
+from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
+
+SINCE = (12, 0)
+"""TMOS with the VxLAN that openshift-sdn needs (f5-router.md 10.1)."""
+
+KINDS = tuple(kind.KIND for kind in (VxlanProfile, Tunnel, SelfIP, FDBRecord, SourceTranslation))
+"""Of all objects that are made here, from what is needed to what needs it."""
+
+NO_TRANSLATION = "none"
+AUTOMAP = "automap"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The two settings of VxLAN, checked for their form."""
+
+    internal_address: str
+    """IPv4: the BIG-IP's address among the Nodes."""
+    gateway: str
+    """IPv4 with prefix length: its address in the cluster network."""
+
+
+class Settings(Protocol):
+    """What is used of config.Config."""
+
+    folder: str
+    vxlan: Setup | None
+    """None: the BIG-IP is not part of the cluster network."""
+    manage_snat: bool
+
+
+def supported(config: Settings, facts: DeviceFacts) -> bool:
+    """Whether VxLAN is wanted and this TMOS version has it."""
+    return config.vxlan is not None and facts.version >= SINCE
+
+
+def base(config: Settings, facts: DeviceFacts) -> list[Object]:
+    """The VxLAN device: profile, tunnel, self IP; and source addresses where they are ours to set."""
+    if not supported(config, facts):
+        return []
+    folder, setup = config.folder, config.vxlan
+    profile = VxlanProfile(names.vxlan_profile(folder))
+    tunnel = Tunnel(names.tunnel(folder), profile.path, setup.internal_address)
+    address = SelfIP(names.self_ip(folder, setup.gateway), setup.gateway, tunnel.path)
+    return [profile, tunnel, address, *(
+        SourceTranslation(virtual.path, AUTOMAP, frozenset({address.ref}))
+        for virtual in (facts.http, facts.https) if virtual and _is_ours_to_set(config, virtual))]
+
+
+def _is_ours_to_set(config: Settings, virtual: VirtualFacts) -> bool:
+    """Only what is not configured, or as we would set it."""
+    return config.manage_snat and virtual.exists and virtual.snat in (NO_TRANSLATION, AUTOMAP)
+
+
+def record(node: Node, subnet: HostSubnet | None, config: Settings, facts: DeviceFacts) -> dict[Ref, Object]:
+    """The FDB record of a Node, ready or not: its pods may still serve. None without a usable address.
+
+    Args:
+        subnet: the Node's HostSubnet, None where there is none or it cannot be read.
+    """
+    if not supported(config, facts):
+        return {}
+    address = vtep(node, subnet)
+    if not address or address == config.vxlan.internal_address:
+        return {}
+    made = FDBRecord(names.tunnel(config.folder), names.fdb_mac(address), address)
+    return {made.ref: made}
+
+
+def vtep(node: Node, subnet: HostSubnet | None) -> str:
+    """Where a Node takes VxLAN: hostIP of its HostSubnet, or its first InternalIP of IPv4; or "".
+
+    openshift-sdn sends from and listens on hostIP, which is the InternalIP unless somebody chose
+    another. Other types of addresses, whatever their order, are not meant for it.
+    """
+    candidates = (*((subnet.host_ip,) if subnet else ()), *node.internal_ips)
+    return next(_usable(candidates), "")
+
+
+def _usable(addresses: Iterable[str]) -> Iterable[str]:
+    for text in addresses:
+        try:
+            found = ipaddress.IPv4Address(text)
+        except ValueError:
+            continue
+        if not (found.is_unspecified or found.is_loopback or found.is_link_local or found.is_multicast):
+            yield str(found)
