@@ -16,12 +16,15 @@ from f5router.bigip import Attachment, DeviceFacts, Object, Policy, Pool, Record
 from f5router.errors import AuthFailed, BigIPError, InUse, NotFound, NotReady, Refused, UploadError
 from f5router.icontrol.attachments import AttachmentWriter
 from f5router.icontrol.client import Client, item_path
+from f5router.icontrol.fdb import FDBWriter
 from f5router.icontrol.files import FileWriter
 from f5router.icontrol.objects import ObjectWriter
 from f5router.icontrol.observe import Observation, observe
 from f5router.icontrol.policies import PolicyWriter
 from f5router.icontrol.records import RecordWriter
+from f5router.icontrol.tunnels import TunnelWriter
 from f5router.plan import DELETE, Change, Plan
+from f5router.tunnels import FDBRecord
 
 log = logging.getLogger(__name__)
 
@@ -63,15 +66,19 @@ class Device:
         http_virtual: str | None,
         https_virtual: str | None,
         policy_model: str = "auto",
+        vxlan: bool = False,
         max_in_flight: int = 4,
     ):
         self.client = client
         self._files = files
         self._folder = folder
         self._virtuals = (http_virtual, https_virtual)
+        self._vxlan = vxlan
         self._objects = ObjectWriter(client)
         self._records = RecordWriter(client)
         self._attachments = AttachmentWriter(client, folder)
+        self._tunnels = TunnelWriter(client, folder)
+        self._fdb = FDBWriter(client)
         self._policies = PolicyWriter(client, model=policy_model)
         self._executor = ThreadPoolExecutor(max_in_flight, thread_name_prefix="bigip")
         self.observed: dict[Ref, Object] = {}
@@ -99,10 +106,11 @@ class Device:
         if not self._ensure_folder(create=create_folder):
             self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
             return
-        seen: Observation = observe(self.client, self._folder, self._virtuals)
+        seen: Observation = observe(self.client, self._folder, self._virtuals, vxlan=self._vxlan)
         self.observed, self.facts = seen.objects, seen.facts
         self._policies.learn(seen.facts.version, seen.legacy, seen.drafts)
         self._attachments.learn(seen.facts)
+        self._fdb.learn(seen.facts.version)
         self.stale = False
 
     def _ensure_folder(self, *, create: bool) -> bool:
@@ -166,6 +174,8 @@ class Device:
             return self._grouped(changes, lambda c: c.obj.group, self._write_records)
         if kind == Attachment.KIND:
             return self._grouped(changes, lambda c: c.obj.virtual, self._attachments.write)
+        if kind == FDBRecord.KIND:
+            return self._grouped(changes, lambda c: c.obj.tunnel, self._fdb.write)
         if kind == Rule.KIND:
             return self._grouped(changes, lambda c: c.obj.policy, self._policies.write_rules)
         return self._parallel(changes)
@@ -187,6 +197,8 @@ class Device:
                 self._policies.write_policy(change)
             elif change.ref.kind in self._files.KINDS:
                 self._files.write(change)
+            elif change.ref.kind in self._tunnels.KINDS:
+                self._tunnels.write(change)
             else:
                 self._objects.write(change)
         except BigIPError as exc:

@@ -29,8 +29,9 @@ from f5router.bigip import (
     record_ref,
 )
 from f5router.errors import DeviceTimeout, NotFound, NotReady
-from f5router.icontrol import codec
+from f5router.icontrol import codec, tunnels
 from f5router.icontrol.client import Client, item_path
+from f5router.vxlan import SINCE
 
 log = logging.getLogger(__name__)
 
@@ -56,11 +57,14 @@ class Observation:
     """Drafts of our policies, left by an interrupted run."""
 
 
-def observe(client: Client, folder: str, virtuals: tuple[str | None, str | None]) -> Observation:
+def observe(
+    client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
+) -> Observation:
     """Read everything of ours, and what decides how it may be written.
 
     Args:
         virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.
+        vxlan: read net objects too, where the version has what we need of them.
     Raises:
         NotReady: the device was not ready before or after.
         BigIPError: a read failed.
@@ -73,16 +77,21 @@ def observe(client: Client, folder: str, virtuals: tuple[str | None, str | None]
     for kind in (*_PROFILES, _HTTP):
         read[kind] = client.get(kind).get("items") or []
     found = [virtual(client, path) for path in virtuals]
+    vxlan = vxlan and version >= SINCE
+    network = tunnels.observe(client, folder) if vxlan else []
+    sources = [tunnels.translation_facts(client, path, raw) if vxlan and raw else {}
+               for path, raw in zip(virtuals, found, strict=True)]
     _require_ready(client)
 
-    objects: dict[Ref, Object] = {}
+    objects: dict[Ref, Object] = {obj.ref: obj for obj in network}
     for kind in (*_PARTITIONED, *_PROFILES):
         for obj in _decoded(kind, read[kind], folder):
             objects[obj.ref] = obj
     facts, attached = [], []
-    for path, raw in zip(virtuals, found, strict=True):
-        facts.append(virtual_facts(path, raw, read, folder) if path else None)
+    for path, raw, source in zip(virtuals, found, sources, strict=True):
+        facts.append(replace(virtual_facts(path, raw, read, folder), **source) if path else None)
         attached += attachments(path, raw, folder) if raw else []
+    attached += tunnels.translations(facts) if vxlan else []
     objects.update((obj.ref, obj) for obj in attached)
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
     ours = {f"{folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)}

@@ -1,0 +1,181 @@
+"""Reads and writes what joins the device to the cluster network, save the FDB's records.
+
+A tunnel in use cannot be deleted, and some of its properties not be changed (bigip-rest.md B1, B9):
+what has to be made anew is taken apart from above and put together again in one go, so that what
+was there before, other people's FDB records too, is there afterwards.
+"""
+
+import logging
+from collections.abc import Mapping
+
+from f5router import names
+from f5router.bigip import Object, VirtualFacts
+from f5router.errors import Conflict, NotFound, Refused
+from f5router.icontrol import fdb, netcodec
+from f5router.icontrol.client import Client, item_path
+from f5router.plan import CREATE, DELETE, Change
+from f5router.tunnels import SelfIP, SourceTranslation, Tunnel, VxlanProfile
+
+log = logging.getLogger(__name__)
+
+VIRTUAL, SNAT_POOL = "ltm/virtual", "ltm/snatpool"
+
+_DECODERS = {
+    VxlanProfile.KIND: netcodec.decode_vxlan,
+    Tunnel.KIND: netcodec.decode_tunnel,
+    SelfIP.KIND: netcodec.decode_self,
+}
+
+
+def observe(client: Client, folder: str) -> list[Object]:
+    """Our VxLAN device, and every record of its FDB: other people's for comparison only.
+
+    Objects are read by name, self IPs as a collection: one of an earlier gateway has another name.
+    Raises: BigIPError.
+    """
+    found: list[Object] = []
+    for kind, path in ((VxlanProfile.KIND, names.vxlan_profile(folder)), (Tunnel.KIND, names.tunnel(folder))):
+        try:
+            found.append(_DECODERS[kind](client.get(item_path(kind, path))))
+        except NotFound:
+            log.debug("not there", extra={"kind": kind, "path": path})
+    found += own_addresses(client, folder)
+    if any(isinstance(obj, Tunnel) for obj in found):
+        tunnel = names.tunnel(folder)
+        found += netcodec.decode_records(tunnel, fdb.read(client, tunnel))
+    return found
+
+
+def own_addresses(client: Client, folder: str) -> list[SelfIP]:
+    """Self IPs of ours on our tunnel."""
+    found = (netcodec.decode_self(item) for item in client.get(SelfIP.KIND).get("items") or ())
+    return [obj for obj in found if names.owns(folder, obj)]
+
+
+def translation_facts(client: Client, path: str, raw: Mapping) -> dict:
+    """Keywords of VirtualFacts that tell a virtual server's source addresses."""
+    kind, pool = netcodec.decode_translation(path, raw).type, netcodec.translation_pool(raw)
+    addresses = frozenset()
+    if kind == "snat" and pool:
+        try:
+            addresses = netcodec.pool_addresses(client.get(item_path(SNAT_POOL, pool)))
+        except NotFound:
+            log.debug("not there", extra={"kind": SNAT_POOL, "path": pool})
+    return {"snat": kind, "snat_pool": pool, "snat_addresses": addresses}
+
+
+def translations(virtuals: tuple[VirtualFacts | None, ...]) -> list[SourceTranslation]:
+    """The same facts as objects, to be compared with what is wanted."""
+    return [SourceTranslation(facts.path, facts.snat) for facts in virtuals if facts and facts.exists]
+
+
+class TunnelWriter:
+    """Writes one object at a time; it keeps no state."""
+
+    KINDS = (VxlanProfile.KIND, Tunnel.KIND, SelfIP.KIND, SourceTranslation.KIND)
+
+    def __init__(self, client: Client, folder: str):
+        self._client, self._folder = client, folder
+
+    def write(self, change: Change) -> None:
+        """Send one Change. Raises: BigIPError."""
+        obj = change.obj
+        if isinstance(obj, SourceTranslation):
+            self._translate(obj)
+        elif change.verb == DELETE:
+            self._delete(obj)
+        elif change.verb == CREATE:
+            self._create(obj)
+        else:
+            self._change(change.old, change.new)
+
+    # --- creating ------------------------------------------------------------------------
+
+    def _create(self, obj: VxlanProfile | Tunnel | SelfIP) -> None:
+        try:
+            self._client.post(obj.KIND, netcodec.encode(obj))
+        except Conflict:
+            self._take_over(obj)
+        except Refused:
+            if not isinstance(obj, SelfIP):
+                raise
+            self._replace_address(obj)
+
+    def _take_over(self, obj: VxlanProfile | Tunnel | SelfIP) -> None:
+        """What came into being since it was looked for; somebody else's self IP is left alone."""
+        found = _DECODERS[obj.KIND](self._client.get(item_path(obj.KIND, obj.path)))
+        if not names.owns(self._folder, found):
+            text = f"self IP {obj.path} exists on {found.vlan} and is not the router's"
+            raise Refused("POST", obj.KIND, f"{text}; remove it, or choose another gateway")
+        if found != obj:
+            self._change(found, obj)
+
+    def _replace_address(self, obj: SelfIP) -> None:
+        """A self IP that cannot be beside an earlier one of ours: the same address, another prefix."""
+        earlier = [found for found in own_addresses(self._client, self._folder) if found.path != obj.path]
+        if not earlier:
+            self._client.post(obj.KIND, netcodec.encode(obj))  # for the device's words
+            return
+        self._replace(earlier, obj)
+
+    def _replace(self, earlier: list[SelfIP], obj: SelfIP) -> None:
+        for found in earlier:
+            self._delete(found)
+        try:
+            self._client.post(obj.KIND, netcodec.encode(obj))
+        except Refused:
+            for found in earlier:
+                self._client.post(found.KIND, netcodec.encode(found))
+            raise
+
+    # --- changing ------------------------------------------------------------------------
+
+    def _change(self, old: VxlanProfile | Tunnel | SelfIP, new: VxlanProfile | Tunnel | SelfIP) -> None:
+        before, after = netcodec.properties(old), netcodec.properties(new)
+        body = {name: value for name, value in after.items() if before[name] != value}
+        if not body.keys() & netcodec.FIXED[new.KIND]:
+            self._client.patch(item_path(new.KIND, new.path), body)
+        elif isinstance(new, Tunnel):
+            self._make_anew(old, new)
+        else:
+            self._replace([old], new)
+
+    def _make_anew(self, old: Tunnel, new: Tunnel) -> None:
+        """Self IPs, tunnel, tunnel, FDB, self IPs; as it was when the device refuses a step."""
+        log.warning("tunnel is made anew, pods are not reachable meanwhile", extra={"object": str(new.ref)})
+        records = fdb.read(self._client, new.path)
+        addresses = own_addresses(self._client, self._folder)
+        try:
+            for found in addresses:
+                self._delete(found)
+            self._client.delete(item_path(Tunnel.KIND, old.path))
+            try:
+                self._client.post(Tunnel.KIND, netcodec.encode(new))
+            except Refused:
+                self._client.post(Tunnel.KIND, netcodec.encode(old))
+                fdb.restore(self._client, old.path, records)
+                raise
+            fdb.restore(self._client, new.path, records)
+        finally:
+            for found in addresses:
+                try:
+                    self._client.post(SelfIP.KIND, netcodec.encode(found))
+                except Conflict:
+                    log.debug("was not deleted", extra={"object": str(found.ref)})
+
+    def _translate(self, obj: SourceTranslation) -> None:
+        """Set it where nothing is set, also by somebody else in the meantime."""
+        path = item_path(VIRTUAL, obj.virtual)
+        found = netcodec.decode_translation(obj.virtual, self._client.get(path))
+        if found.type == "none":
+            self._client.patch(path, {"sourceAddressTranslation": {"type": obj.type}})
+        elif found != obj:
+            raise Conflict("PATCH", path, f"virtual server {obj.virtual}: {found.type} was set meanwhile")
+
+    # --- deleting ------------------------------------------------------------------------
+
+    def _delete(self, obj: VxlanProfile | Tunnel | SelfIP) -> None:
+        try:
+            self._client.delete(item_path(obj.KIND, obj.path))
+        except NotFound:
+            log.debug("was gone already", extra={"object": str(obj.ref)})
