@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 from f5router import values
 from f5router.errors import ConfigError
 from f5router.settings import LATER, OPTIONS, Reader
+from f5router.vxlan import Setup
 
 HIDDEN = "***"
 
@@ -95,6 +96,9 @@ class Config:
     pool_monitor: str
     """As the device reads it back: "/Common/tcp", "/Common/a and /Common/b",
     "min 1 of { /Common/http /Common/https }"; "" for none."""
+    vxlan: Setup | None
+    """None: pods are reached in another way."""
+    manage_snat: bool
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
     save_config: bool
@@ -173,12 +177,14 @@ def _config(reader: Reader) -> Config:
     ssh, cert_upload = _upload(reader)
     folder, http_virtual, https_virtual = _places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
+    vxlan, manage_snat = _vxlan(reader)
     update_status = reader.value("update-status")
     return Config(
         bigip=bigip, ssh=ssh, kube=_kube(reader), cert_upload=cert_upload,
         folder=folder, http_virtual=http_virtual, https_virtual=https_virtual,
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"),
+        vxlan=vxlan, manage_snat=manage_snat,
         default_destination_ca=_certificates(reader, "default-destination-ca-path"),
         save_config=reader.value("f5-save-config"),
         observe_interval_s=reader.value("f5-resync-interval"),
@@ -362,10 +368,24 @@ def _kube(reader: Reader) -> Kube:
     return Kube(reader.text("config") or None, reader.text("context") or None, reader.value("master") or None)
 
 
+def _vxlan(reader: Reader) -> tuple[Setup | None, bool]:
+    """Both addresses or none, and f5-manage-snat. Source: f5-router.md 1.1, the original's fifth check."""
+    manage_snat = reader.value("f5-manage-snat")
+    address, gateway = (reader.value(name) for name in _VXLAN)
+    given = [bool(reader.text(name)) for name in _VXLAN]
+    if given[0] != given[1]:
+        reader.problem("For VxLAN setup, both internal-address and gateway-cidr must be specified", *_VXLAN)
+    if not any(given) and manage_snat:
+        reader.warn("not used: it is part of VxLAN, which is not configured", "f5-manage-snat")
+    if not (address and gateway):
+        return None, manage_snat
+    if address == gateway.partition("/")[0]:
+        reader.problem("they are the same address: one is of the Nodes' network, one of the pods'", *_VXLAN)
+    return Setup(address, gateway), manage_snat
+
+
 def _remarks(reader: Reader) -> tuple[str, ...]:
     """Check what has no field in Config; all warnings."""
-    if bool(reader.text(_VXLAN[0])) != bool(reader.text(_VXLAN[1])):
-        reader.problem("For VxLAN setup, both internal-address and gateway-cidr must be specified", *_VXLAN)
     for option in OPTIONS.values():
         if option.group == LATER:
             value = reader.value(option.name)

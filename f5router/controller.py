@@ -22,10 +22,11 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.files import FileWriter
 from f5router.icontrol.upload import SSHSettings, SSHUploader
 from f5router.incremental import Engine
-from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.connection import Connection, KubeSettings, connect
 from f5router.kube.events import EventWriter
 from f5router.kube.watch import Cluster
 from f5router.kube.write import StatusWriter
+from f5router.notices import Notices
 from f5router.plan import Change, Plan
 from f5router.reconcile import Reconciler, Report
 
@@ -124,6 +125,7 @@ class Controller:
         self._first_write: float | None = None
         self._last_write = 0.0
         self._warned: dict = {}
+        self._notices = Notices()
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
 
@@ -157,6 +159,8 @@ class Controller:
         self.on_change(change)
 
     def _tell(self, report: Report) -> None:
+        network = self._reconciler.vxlan_findings()
+        self._notices.tell(network.problems, network.warnings)
         for key, verdict in report.verdicts.items():
             route = self._reconciler.engine.route(key)
             self._statuses.submit(key, route.uid, verdict, route.host)
@@ -266,10 +270,16 @@ class Controller:
                 break
         self._settle()
         reasons = [f"Route {key}: {why}" for key, why in sorted(self._reconciler.unserved().items())]
+        reasons += [f"VxLAN: {text}" for text in self._vxlan_problems()]
         if not self._statuses.flush(flush_s):
             reasons.append("not every Route status could be written")
         self._warnings.flush(EVENTS_S)
         return reasons
+
+    def _vxlan_problems(self) -> list[str]:
+        """Why pods may not be reached although their Routes are programmed."""
+        nodes = self._cluster.nodes_problem()
+        return [*((nodes,) if nodes else ()), *self._reconciler.vxlan_findings().problems]
 
     # --- settling ------------------------------------------------------------------------
 
@@ -325,10 +335,19 @@ def build_device(config: Config, stack: ExitStack) -> Device:
     device = Device(
         client, FileWriter(client, uploader, sleep=time.sleep), folder=config.folder,
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
-        policy_model=config.policy_model, max_in_flight=bigip.max_in_flight,
+        policy_model=config.policy_model, vxlan=config.vxlan is not None, max_in_flight=bigip.max_in_flight,
     )
     stack.callback(device.close)
     return device
+
+
+def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> Cluster:
+    """The watches of a Config, not yet started; Nodes only where their FDB is ours to keep."""
+    vxlan = config.vxlan is not None
+    return Cluster(
+        connection, namespace=config.namespace, use_endpoints=config.watch_endpoints, watch_nodes=vxlan,
+        watch_sdn=vxlan, resync_s=config.resync_s, on_change=on_change,
+    )
 
 
 def build_controller(config: Config, stack: ExitStack) -> Controller:
@@ -338,10 +357,7 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
         kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
         namespace=config.namespace,
     ))
-    cluster = Cluster(
-        connection, namespace=config.namespace, use_endpoints=config.watch_endpoints,
-        resync_s=config.resync_s, on_change=events.notify,
-    )
+    cluster = build_cluster(config, connection, events.notify)
     device = build_device(config, stack)
     reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
     statuses = StatusWriter(
@@ -377,10 +393,7 @@ def plan(config: Config, *, output: str) -> int:
             kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
             namespace=config.namespace,
         ))
-        cluster = Cluster(
-            connection, namespace=config.namespace, use_endpoints=config.watch_endpoints,
-            on_change=lambda: None,
-        )
+        cluster = build_cluster(config, connection, lambda: None)
         cluster.start()
         stack.callback(cluster.stop)
         if not cluster.wait_synced(60.0):

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from f5router import names, oldforms
-from f5router.bigip import Object, Ref
+from f5router import names, oldforms, vxlan, vxlan_checks
+from f5router.bigip import FDBRecord, Object, Ref
 from f5router.cluster import Delta, Key
 from f5router.errors import BigIPError
 from f5router.icontrol.device import Device, Outcome
@@ -67,7 +67,11 @@ class Reconciler:
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster; cheap, writes nothing."""
+        before = self.engine.nodes_listed
         self.engine.apply(delta)
+        if self.engine.nodes_listed and not before:
+            # What Nodes left behind can be told only now.
+            self._dirty |= {ref for ref in self.device.observed if ref.kind == FDBRecord.KIND}
 
     def needs_observation(self) -> bool:
         """Whether the next pass must read the device first."""
@@ -145,6 +149,17 @@ class Reconciler:
                 found[key] = verdict.message
         return found
 
+    def vxlan_findings(self) -> vxlan_checks.Findings:
+        """What keeps the pods from being reached, besides pools: also what the device refused."""
+        found = self.engine.vxlan_findings()
+        refused: dict[BigIPError, Ref] = {}
+        ours = [ref for ref in self.failures if ref.kind in vxlan.KINDS]
+        # What needs a refused object has the same error: the lowest is the one to tell of.
+        for ref in sorted(ours, key=lambda ref: (vxlan.KINDS.index(ref.kind), ref)):
+            refused.setdefault(self.failures[ref].error, ref)
+        texts = tuple(vxlan_checks.refusal(ref, error) for error, ref in refused.items())
+        return vxlan_checks.Findings(found.problems + texts, found.warnings)
+
     def _routes_needing(self, refs: set[Ref]) -> set[Key]:
         """Routes whose verdict these objects have a part in."""
         if not refs:
@@ -155,6 +170,8 @@ class Reconciler:
     # --- refusals ------------------------------------------------------------------------
 
     def _owns(self, obj: Object) -> bool:
+        if isinstance(obj, FDBRecord) and not self.engine.nodes_listed:
+            return False
         return names.owns(self._folder, obj)
 
     def _waits(self, ref: Ref) -> bool:

@@ -13,12 +13,13 @@ from f5router import values
 BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
 OBJECTS = "BIG-IP objects"
+VXLAN = "VxLAN"
 ROUTER = "Routes and their status"
 CLUSTER = "Cluster"
 TIMING = "Timing"
 LOGGING = "Logging"
 LATER = "Not yet supported"
-GROUPS = (BIGIP, UPLOAD, OBJECTS, ROUTER, CLUSTER, TIMING, LOGGING, LATER)
+GROUPS = (BIGIP, UPLOAD, OBJECTS, VXLAN, ROUTER, CLUSTER, TIMING, LOGGING, LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,17 @@ _OBJECTS = (
           "Save the BIG-IP's running configuration after changes."),
 )
 
+_VXLAN = (
+    Option("f5-internal-address", _HOST + "INTERNAL_ADDRESS", "", VXLAN,
+           "The BIG-IP's address in the Nodes' network, hostIP of its HostSubnet. Together with the next "
+           "it makes the BIG-IP a host of the cluster network.", "ADDRESS", values.internal_address),
+    Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", VXLAN,
+           "The BIG-IP's address in the cluster network: one of its HostSubnet's subnet, with the prefix "
+           "length of the cluster network.", "ADDRESS/BITS", values.gateway),
+    _bool("f5-manage-snat", "ROUTER_F5_MANAGE_SNAT", "false", VXLAN,
+          "Set source address translation of the virtual servers to automap where none is configured."),
+)
+
 _ROUTER = (
     Option("name", "ROUTER_SERVICE_NAME", "public", ROUTER,
            "Name under which the router writes the status of Routes.", _NAME),
@@ -196,11 +208,6 @@ _LATER = (
            "Domains whose hosts are replaced by the template.", "DOMAINS"),
     _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", LATER,
           "Admit Routes with wildcardPolicy Subdomain."),
-    Option("f5-internal-address", _HOST + "INTERNAL_ADDRESS", "", LATER,
-           "The BIG-IP's address in the VxLAN of the cluster network.", "ADDRESS", values.address),
-    Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", LATER,
-           "The BIG-IP's address in the cluster network, with that network's prefix length.",
-           "ADDRESS/BITS", values.gateway),
     Option("listen-addr", "ROUTER_LISTEN_ADDR", "", LATER,
            "Address for metrics and health.", "ADDRESS:PORT"),
     _bool("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
@@ -210,7 +217,7 @@ _LATER = (
 
 OPTIONS: Mapping[str, Option] = {
     option.name: option
-    for option in _BIGIP + _UPLOAD + _OBJECTS + _ROUTER + _CLUSTER + _TIMING + _LOGGING + _LATER
+    for option in _BIGIP + _UPLOAD + _OBJECTS + _VXLAN + _ROUTER + _CLUSTER + _TIMING + _LOGGING + _LATER
 }
 """By name, in the order of help and documentation."""
 

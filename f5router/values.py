@@ -183,21 +183,29 @@ def _is_ip(text: str, version: int | None = None) -> bool:
     return "%" not in text and version in (None, address.version)
 
 
-def address(text: str) -> str:
-    """An IP address."""
-    if not _is_ip(text):
-        raise ValueError(f"{text!r} is not an IP address")
-    return text
+def internal_address(text: str) -> str:
+    """An IPv4 address that a host may have: openshift-sdn takes no other as hostIP."""
+    try:
+        found = ipaddress.IPv4Address(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not an IPv4 address") from None
+    if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_reserved:
+        raise ValueError(f"{text!r} is no address that Nodes can send to")
+    return str(found)
 
 
 def gateway(text: str) -> str:
-    """An IP address, "/" and the length of the network's prefix."""
+    """An IPv4 host address, "/" and the length of its network's prefix."""
     found, slash, prefix = text.partition("/")
-    if slash and prefix.isascii() and prefix.isdigit() and _is_ip(found):
-        bits = ipaddress.ip_address(found).max_prefixlen
-        if len(prefix) <= 3 and int(prefix) <= bits:
-            return text
-    raise ValueError(f"{text!r} is not an address with a prefix length, such as 10.131.0.5/14")
+    if not (slash and prefix.isascii() and prefix.isdigit() and len(prefix) <= 2 and _is_ip(found, 4)):
+        raise ValueError(f"{text!r} is not an IPv4 address with a prefix length, such as 10.131.0.5/14")
+    bits = int(prefix)
+    if not 1 <= bits <= 30:
+        raise ValueError(f"{text!r}: the prefix length must be that of the cluster network, from 1 to 30")
+    network = ipaddress.IPv4Network((found, bits), strict=False)
+    if ipaddress.IPv4Address(found) in (network.network_address, network.broadcast_address):
+        raise ValueError(f"{text!r} is the network or broadcast address of {network}, not one of a host")
+    return f"{found}/{bits}"
 
 
 def partition_path(text: str) -> str:

@@ -106,6 +106,7 @@ PRECEDENCE = [
     ("f5-ssh-insecure", "ssh.insecure", False, "true", True, "false", False),
     ("f5-policy-model", "policy_model", "auto", "plain", "plain", "draft", "draft"),
     ("f5-pool-monitor", "pool_monitor", "/Common/tcp", "/Common/http", "/Common/http", "none", ""),
+    ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-save-config", "save_config", True, "false", False, "true", True),
     ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
     ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),
@@ -128,6 +129,7 @@ PRECEDENCE = [
 FILES = {  # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
+    "f5-internal-address", "f5-vxlan-gateway-cidr",
 }
 
 
@@ -199,20 +201,65 @@ def test_one_vserver_blank(blank, other):
     assert any(f"nothing is served over {blank.upper()}" in warning for warning in found.warnings)
 
 
-@pytest.mark.parametrize("flags", [
-    {"f5_internal_address": "192.0.2.1"}, {"f5_vxlan_gateway_cidr": "10.131.0.5/14"},
-], ids=["address only", "gateway only"])
-def test_vxlan_both_or_none(flags):
-    """The original's message, and that VxLAN is not supported yet."""
-    found = problems(**flags)
-    assert (
+VXLAN = {"f5_internal_address": "192.0.2.1", "f5_vxlan_gateway_cidr": "10.131.0.5/14"}
+
+
+@pytest.mark.parametrize("name", VXLAN)
+def test_vxlan_both_or_none(name):
+    """The original's message, also when one of them is of a variable."""
+    message = (
         "--f5-internal-address / ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS, "
         "--f5-vxlan-gateway-cidr / ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR: "
         "For VxLAN setup, both internal-address and gateway-cidr must be specified"
-    ) in found
-    (name,) = flags
-    assert f"{OPTIONS[name.replace('_', '-')].label}: not yet supported" in found
-    assert len(found) == 2
+    )
+    assert problems(**{name: VXLAN[name]}) == (message,)
+    assert problems({OPTIONS[name.replace("_", "-")].env: VXLAN[name]}) == (message,)
+
+
+def test_vxlan():
+    """Both together are one group of Config; without them there is none."""
+    assert config().vxlan is None
+    found = config(f5_internal_address="192.0.2.1", f5_vxlan_gateway_cidr="10.131.0.5/14")
+    assert (found.vxlan.internal_address, found.vxlan.gateway) == ("192.0.2.1", "10.131.0.5/14")
+    assert found.redacted()["vxlan"] == {"internal_address": "192.0.2.1", "gateway": "10.131.0.5/14"}
+    mixed = config({HOST + "INTERNAL_ADDRESS": "192.0.2.9", HOST + "VXLAN_GW_CIDR": "10.131.0.5/14"},
+                   f5_internal_address="192.0.2.1")
+    assert mixed.vxlan.internal_address == "192.0.2.1"
+
+
+@pytest.mark.parametrize("text", [
+    "192.0.2", "bigip", "2001:db8::1", "0.0.0.0", "127.0.0.1", "224.0.0.1", "192.0.2.1/24"])
+def test_bad_internal_address(text):
+    (problem,) = problems(**{**VXLAN, "f5_internal_address": text})
+    assert problem.startswith("--f5-internal-address / ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS: ")
+    assert repr(text) in problem
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("10.131.0.5", "such as 10.131.0.5/14"), ("10.131.0.5/33", "from 1 to 30"),
+    ("10.131.0.5/31", "from 1 to 30"),
+    ("10.131.0.5/0", "from 1 to 30"), ("10.131.0.5/255.0.0.0", "such as"), ("x/8", "such as"),
+    ("10.131.0.5/-1", "such as"), ("2001:db8::1/64", "such as"), ("10.128.0.0/14", "network or broadcast"),
+    ("10.131.255.255/14", "network or broadcast"),
+])
+def test_bad_gateway(text, words):
+    (problem,) = problems(**{**VXLAN, "f5_vxlan_gateway_cidr": text})
+    assert problem.startswith("--f5-vxlan-gateway-cidr / ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR: ")
+    assert repr(text) in problem
+    assert words in problem
+
+
+def test_vxlan_addresses_differ():
+    (problem,) = problems(f5_internal_address="10.131.0.5", f5_vxlan_gateway_cidr="10.131.0.5/14")
+    assert "same address" in problem
+
+
+def test_manage_snat_without_vxlan():
+    """It does nothing then, and says so."""
+    (warning,) = config(f5_manage_snat="true").warnings
+    assert warning.startswith("--f5-manage-snat / ROUTER_F5_MANAGE_SNAT: not used")
+    assert config(f5_manage_snat="true", **VXLAN).warnings == ()
+    assert config(f5_manage_snat="true", **VXLAN).manage_snat
 
 
 def test_all_problems_at_once():
@@ -228,7 +275,7 @@ def test_all_problems_at_once():
         "F5 HTTP and HTTPS vservers cannot both be blank",
         "For VxLAN setup, both internal-address and gateway-cidr must be specified",
     ]
-    assert len(found) == 10
+    assert len(found) == 9
     for name in ("f5-internal-address", "f5-timeout", "f5-partition-path", "namespace"):
         assert any(problem.startswith(OPTIONS[name].label + ": ") for problem in found), name
 
@@ -262,9 +309,9 @@ def test_bad_boolean_flag(name, text):
 
 def test_every_parser_has_a_bad_text():
     """No checked option is left out."""
-    later = ("f5-internal-address", "f5-vxlan-gateway-cidr")  # test_vxlan_not_yet_supported
+    vxlan = {"f5-internal-address", "f5-vxlan-gateway-cidr"}  # test_bad_internal_address, test_bad_gateway
     checked = {o.name for o in OPTIONS.values() if o.parse is not str and not o.boolean}
-    assert checked - set(later) == BAD.keys()
+    assert checked - vxlan == BAD.keys()
 
 
 @pytest.mark.parametrize("name", ["f5-host", "master"])
@@ -322,17 +369,6 @@ def test_not_yet_supported(name, text):
         config({option.env: ""})
         config({option.env: text}, **{name: option.default})
     config(**{name: option.default})
-
-
-def test_vxlan_not_yet_supported():
-    """Both VxLAN settings together are refused too, and their syntax is checked at the same time."""
-    assert problems(f5_internal_address="192.0.2.1", f5_vxlan_gateway_cidr="10.131.0.5/14") == (
-        "--f5-internal-address / ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS: not yet supported",
-        "--f5-vxlan-gateway-cidr / ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR: not yet supported",
-    )
-    for gateway in ("10.131.0.5", "10.131.0.5/33", "10.131.0.5/255.0.0.0", "x/8", "10.131.0.5/-1"):
-        found = problems(f5_internal_address="192.0.2", f5_vxlan_gateway_cidr=gateway)
-        assert len(found) == 4, gateway
 
 
 def test_enable_ingress():

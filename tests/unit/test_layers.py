@@ -19,6 +19,7 @@ PURE = (
     "status",
     "irules/__init__",
     "icontrol/codec",
+    "icontrol/netcodec", "ref", "tunnels", "vxlan", "vxlan_checks",
 )
 STANDARD = {
     "collections",

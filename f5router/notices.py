@@ -1,0 +1,23 @@
+"""Sentences about a state that lasts: logged when it begins and when it is over, not on every pass."""
+
+import logging
+from collections.abc import Iterable
+
+log = logging.getLogger(__name__)
+
+
+class Notices:
+    """What was told and still holds; one thread uses it."""
+
+    def __init__(self):
+        self._told: dict[str, int] = {}
+
+    def tell(self, problems: Iterable[str], warnings: Iterable[str]) -> None:
+        """Log what is new, as error or warning, and what no longer holds."""
+        now = {**dict.fromkeys(warnings, logging.WARNING), **dict.fromkeys(problems, logging.ERROR)}
+        for text, level in now.items():
+            if self._told.get(text) != level:
+                log.log(level, "VxLAN", extra={"problem": text})
+        for text in self._told.keys() - now.keys():
+            log.info("VxLAN: no longer so", extra={"problem": text})
+        self._told = now
