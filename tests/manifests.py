@@ -68,3 +68,32 @@ def endpoints(
         "endpoints": [{"addresses": [pod], "conditions": {"ready": True}} for pod in pods],
         "ports": [{"name": n, "port": p, "protocol": "TCP"} for n, p in ports],
     }
+
+
+def node(name: str, *addresses: str, ready: bool = True, others: tuple[tuple[str, str], ...] = ()) -> dict:
+    """A Node with addresses of type InternalIP; others, (type, address), stand before them."""
+    listed = [*others, *(("InternalIP", address) for address in addresses)]
+    return {
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+        "status": {
+            "addresses": [{"type": kind, "address": address} for kind, address in listed],
+            "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+        },
+    }
+
+
+def host_subnet(name: str, host_ip: str, subnet: str) -> dict:
+    """A HostSubnet as openshift-sdn keeps it."""
+    return {
+        "apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": name},
+        "host": name, "hostIP": host_ip, "subnet": subnet,
+    }
+
+
+def cluster_network(*networks: str) -> dict:
+    """The ClusterNetwork."""
+    return {
+        "apiVersion": "network.openshift.io/v1", "kind": "ClusterNetwork", "metadata": {"name": "default"},
+        "network": networks[0],
+        "clusterNetworks": [{"CIDR": cidr, "hostSubnetLength": 9} for cidr in networks],
+    }

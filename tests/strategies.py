@@ -11,6 +11,8 @@ LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
 HOST_NAMES = st.lists(LABELS, min_size=1, max_size=4).map(".".join)
 POD_ADDRESSES = st.sampled_from(["10.1.1.1", "10.1.1.2", "10.1.2.1", "2001:db8::1"])
 
+NODE_ADDRESSES = st.sampled_from(["10.3.89.1", "10.3.89.2", "10.3.89.213", "2001:db8::1", "127.0.0.1"])
+
 
 def _tls(kind: str) -> st.SearchStrategy[dict]:
     if kind not in ("edge", "reencrypt"):
@@ -49,6 +51,19 @@ def slices(draw):
         name=draw(st.sampled_from(["s1", "s2"])),
         ports=draw(st.sampled_from([(("http", 8080),), (("http", 8080), ("admin", 9090))])),
     )
+
+
+@st.composite
+def nodes(draw):
+    """A Node of one of few names and addresses."""
+    addresses = draw(st.lists(NODE_ADDRESSES, max_size=2))
+    return builders.node(draw(st.sampled_from(["n1", "n2", "n3"])), *addresses, ready=draw(st.booleans()))
+
+
+@st.composite
+def host_subnets(draw):
+    """The HostSubnet of such a Node, or a ghost's."""
+    return builders.host_subnet(draw(st.sampled_from(["n1", "n2", "f5"])), draw(NODE_ADDRESSES))
 
 
 @st.composite

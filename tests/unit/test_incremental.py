@@ -7,12 +7,17 @@ from hypothesis import strategies as st
 
 from f5router import desired
 from f5router.bigip import DeviceFacts, VirtualFacts
-from f5router.cluster import Delta, EndpointSlice, Route, ServicePort
+from f5router.cluster import Delta, EndpointSlice, HostSubnet, Node, Route, ServicePort
 from f5router.incremental import Engine
+from f5router.vxlan import Setup
 from tests import strategies
-from tests.builders import FACTS, Settings, endpoints, route, service
+from tests.builders import FACTS, Settings, endpoints, node, route, service
 
-OBJECTS = st.one_of(strategies.routes(), strategies.slices(), strategies.services())
+OBJECTS = st.one_of(
+    strategies.routes(), strategies.slices(), strategies.services(), strategies.nodes(),
+    strategies.host_subnets())
+VXLAN = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
+CONFIGS = st.sampled_from([Settings(), VXLAN])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(
     (16, 1),
@@ -20,28 +25,30 @@ OTHER_FACTS = DeviceFacts(
     https=VirtualFacts("/Common/https-ose-vserver", server_ssl=("/Common/serverssl",)),
 )
 
+OLD_FACTS = DeviceFacts((11, 6), http=FACTS.http, https=FACTS.https)
+
 
 def delta(*changes) -> Delta:
     """A Delta of (object, present) pairs."""
-    kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}}
+    kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}}
     services = {}
     for obj, present in changes:
         kinds.get(type(obj), services)[obj.key] = obj if present else None
-    return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services)
+    return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services,
+                 nodes=kinds[Node], host_subnets=kinds[HostSubnet])
 
 
 @settings(max_examples=200, deadline=None)
-@given(STEPS, st.integers(0, 25))
-def test_equals_the_full_pass(steps, facts_at):
+@given(STEPS, st.integers(0, 25), CONFIGS, st.sampled_from([OTHER_FACTS, OLD_FACTS]))
+def test_equals_the_full_pass(steps, facts_at, config, other):
     """After every event, not only at the end; also when the device's facts change on the way."""
-    config = Settings()
     engine = Engine(config)
     engine.set_facts(FACTS)
     facts = FACTS
     wanted: dict = {}
     for number, step in enumerate(steps):
         if number == facts_at:
-            facts = OTHER_FACTS
+            facts = other
             engine.set_facts(facts)
         engine.apply(delta(step))
         built = desired.build(engine.snapshot(), config, facts)
@@ -79,6 +86,19 @@ def test_an_endpoint_event_touches_one_object():
     engine.apply(delta((endpoints("10.1.1.1", "10.1.1.2", service="s7"), True)))
     dirty, touched = engine.take()
     assert [ref.path for ref in dirty] == ["/Common/openshift_shop_s7"]
+    assert touched == set()
+
+
+def test_a_node_event_touches_one_object():
+    """Two for another address: the new record, the old one."""
+    engine = Engine(VXLAN)
+    engine.apply(delta(*((node(f"n{n}", f"10.1.1.{n}"), True) for n in range(50))))
+    engine.take()
+    engine.apply(delta((node("n7", "10.1.1.7", ready=False), True)))
+    assert engine.take() == (set(), set())
+    engine.apply(delta((node("n7", "10.1.2.7"), True)))
+    dirty, touched = engine.take()
+    assert {ref.path.rsplit("/", 1)[1] for ref in dirty} == {"0a:0a:0a:01:01:07", "0a:0a:0a:01:02:07"}
     assert touched == set()
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from f5router import desired, names, plan
 from f5router.bigip import Forward, Policy, Pool, PoolMember, Redirect, Rule
 from f5router.plan import CREATE, DELETE, UPDATE, diff
+from f5router.vxlan import Setup
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
 
@@ -36,7 +37,8 @@ def applied(state: dict, changes: plan.Plan) -> dict:
 
 
 CLUSTERS = st.lists(
-    st.one_of(strategies.routes(), strategies.slices()), max_size=10, unique_by=lambda o: (type(o), o.key)
+    st.one_of(strategies.routes(), strategies.slices(), strategies.nodes()),
+    max_size=10, unique_by=lambda o: (type(o), o.key),
 )
 
 
@@ -44,8 +46,9 @@ CLUSTERS = st.lists(
 @given(CLUSTERS, CLUSTERS)
 def test_a_plan_leads_to_desired_and_never_breaks_references(before, after):
     """At every intermediate step each object finds what it needs, and the second Plan is empty."""
-    state = applied({}, diff(built(*before), {}, owns))
-    wanted = built(*after)
+    config = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
+    state = applied({}, diff(built(*before, config=config), {}, owns))
+    wanted = built(*after, config=config)
     changes = diff(wanted, state, owns)
     for change in changes:
         state = applied(state, plan.Plan((change,)))

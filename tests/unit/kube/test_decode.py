@@ -272,3 +272,23 @@ def test_no_object_crashes(function, spec, status, more):
            "subsets": more, "endpoints": more, "ports": spec}
     with contextlib.suppress(decode.DecodeError):
         hash(function(obj))
+
+
+@pytest.mark.parametrize(("obj", "wanted"), [
+    ({"hostIP": "192.0.2.1", "subnet": "10.1.0.0/23"}, ("192.0.2.1", "10.1.0.0/23")),
+    ({"hostIP": "x", "subnet": 7}, ("", "")), ({}, ("", "")),
+])
+def test_host_subnet(obj, wanted):
+    """Fields of a wrong type have their neutral value."""
+    found = decode.host_subnet({"metadata": {"name": "f5"}, **obj})
+    assert (found.key.name, found.host_ip, found.subnet) == ("f5", *wanted)
+
+
+@pytest.mark.parametrize(("obj", "wanted"), [
+    ({"network": "10.128.0.0/14"}, ("10.128.0.0/14",)),
+    ({"network": "10.1.0.0/16", "clusterNetworks": [{"CIDR": "10.1.0.0/16"}, {"CIDR": "10.2.0.0/16"}]},
+     ("10.1.0.0/16", "10.2.0.0/16")),
+    ({"network": None, "clusterNetworks": "x"}, ()),
+])
+def test_cluster_network(obj, wanted):
+    assert decode.cluster_network({"metadata": {"name": "default"}, **obj}).networks == wanted

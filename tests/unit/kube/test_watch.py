@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from f5router.cluster import Delta, Key
+from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key
 from f5router.kube import decode
 from f5router.kube.connection import KubeSettings, connect
 from f5router.kube.watch import Cluster
@@ -435,3 +435,55 @@ def test_observe(kube, follow):
     seen.until(lambda: not seen.names())
     seen.cluster.observe(new)
     assert seen.cluster.route(A) is None
+
+
+GHOST = {"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": "f5"},
+         "host": "f5", "hostIP": "192.0.2.9", "subnet": "10.131.0.0/23"}
+NETWORK = {"apiVersion": "network.openshift.io/v1", "kind": "ClusterNetwork", "metadata": {"name": "default"},
+           "network": "10.128.0.0/14"}
+
+
+def test_network_of_the_cluster(kube, follow):
+    """HostSubnets are watched, the ClusterNetwork is read by name: no role allows to list it."""
+    kube.apply([GHOST, NETWORK, objects.node()])
+    kube.forbid("clusternetworks", ["list", "watch"])
+    seen = follow(watch_nodes=True, watch_sdn=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    found = seen.cluster.drain()
+    assert found.host_subnets == {Key("", "f5"): HostSubnet(Key("", "f5"), "192.0.2.9", "10.131.0.0/23")}
+    assert found.cluster_networks == {
+        Key("", "default"): ClusterNetwork(Key("", "default"), ("10.128.0.0/14",))}
+    assert found.nodes_listed
+    assert lists(kube, "clusternetworks") == []
+    kube.delete("HostSubnet", "", "f5")
+    end = time.monotonic() + LIMIT_S
+    while not (found := seen.cluster.drain()):
+        assert time.monotonic() < end
+    assert found.host_subnets == {Key("", "f5"): None}
+
+
+@pytest.mark.parametrize("resource", ["hostsubnets", "clusternetworks"])
+def test_network_that_may_not_be_read(kube, follow, resource):
+    """It is optional: no problem, and nothing waits for it."""
+    kube.apply([GHOST, NETWORK])
+    kube.forbid(resource)
+    seen = follow(watch_nodes=True, watch_sdn=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert seen.cluster.problems() == ()
+    assert seen.cluster.nodes_problem() == ""
+
+
+def test_nodes_are_complete_when_they_are_listed(kube, follow):
+    """Before, nobody may be taken for gone."""
+    kube.apply(objects.node())
+    kube.forbid("nodes")
+    seen = follow(watch_nodes=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert not seen.cluster.drain().nodes_listed
+    assert "system:sdn-reader" in seen.cluster.nodes_problem()
+    kube.allow("nodes")
+    end = time.monotonic() + LIMIT_S
+    while not (found := seen.cluster.drain()).nodes:
+        assert not found.nodes_listed or time.monotonic() < end
+        assert time.monotonic() < end
+    assert found.nodes_listed
