@@ -97,9 +97,10 @@ class TunnelWriter:
         except Conflict:
             self._take_over(obj)
         except Refused:
-            if not isinstance(obj, SelfIP):
+            earlier = self._earlier(obj) if isinstance(obj, SelfIP) else []
+            if not earlier:
                 raise
-            self._replace_address(obj)
+            self._replace(earlier, obj)
 
     def _take_over(self, obj: VxlanProfile | Tunnel | SelfIP) -> None:
         """What came into being since it was looked for; somebody else's self IP is left alone."""
@@ -110,15 +111,12 @@ class TunnelWriter:
         if found != obj:
             self._change(found, obj)
 
-    def _replace_address(self, obj: SelfIP) -> None:
-        """A self IP that cannot be beside an earlier one of ours: the same address, another prefix."""
-        earlier = [found for found in own_addresses(self._client, self._folder) if found.path != obj.path]
-        if not earlier:
-            self._client.post(obj.KIND, netcodec.encode(obj))  # for the device's words
-            return
-        self._replace(earlier, obj)
+    def _earlier(self, obj: SelfIP) -> list[SelfIP]:
+        """Those of ours that may stand in the way: of the same address with another prefix."""
+        return [found for found in own_addresses(self._client, self._folder) if found.path != obj.path]
 
     def _replace(self, earlier: list[SelfIP], obj: SelfIP) -> None:
+        """Delete, then create; as it was when the device refuses."""
         for found in earlier:
             self._delete(found)
         try:

@@ -1,0 +1,144 @@
+"""What is made anew is there afterwards, new or, when the device refuses it, as it was."""
+
+from dataclasses import replace
+
+import pytest
+
+from f5router.errors import Conflict, InUse, NotFound, Refused
+from f5router.icontrol import netcodec
+from f5router.icontrol.tunnels import TunnelWriter
+from f5router.plan import CREATE, UPDATE, Change
+from f5router.tunnels import SelfIP, SourceTranslation, Tunnel
+
+TUNNEL = Tunnel("/Common/vxlan5000", "/Common/vxlan-ose", "10.3.89.213")
+OTHER_PROFILE = replace(TUNNEL, profile="/Common/other")
+ADDRESS = SelfIP("/Common/10.131.0.5/14", "10.131.0.5/14", TUNNEL.path)
+NARROW = SelfIP("/Common/10.131.0.5/23", "10.131.0.5/23", TUNNEL.path)
+RECORD = {"name": "00:50:56:01:02:03", "endpoint": "10.9.9.9%0"}
+FDB = "net/fdb/tunnel/~Common~vxlan5000"
+
+
+class Device:
+    """Objects by URL; a self IP's address and a tunnel's users are watched over, as on a device."""
+
+    def __init__(self, *objects, records=(), refuse=lambda body: False):
+        self.objects, self.records, self.refuse = {}, list(records), refuse
+        for obj in objects:
+            self._put(obj.KIND, netcodec.encode(obj))
+
+    def _put(self, kind, body):
+        path = f"/{body['partition'].strip('/')}/{body['name']}"
+        self.objects[f"{kind}/{path.replace('/', '~')}"] = {**body, "fullPath": path}
+
+    def get(self, path, params=None):
+        if path == FDB:
+            return {"recordsReference": {"items": list(self.records)}}
+        if path == "net/self":
+            return {"items": [obj for url, obj in self.objects.items() if url.startswith("net/self/")]}
+        if path not in self.objects:
+            raise NotFound(text="absent", status=404)
+        return self.objects[path]
+
+    def post(self, path, body):
+        same = [o for u, o in self.objects.items() if u.startswith("net/self/") and path == "net/self"
+                and o["address"].split("/")[0] == body["address"].split("/")[0]]
+        if any(o["name"] == body["name"] for o in same):
+            raise Conflict(text="exists", status=409)
+        if same or self.refuse(body):
+            raise Refused(text="no", status=400)
+        self._put(path, body)
+
+    def patch(self, path, body):
+        if path == FDB:
+            self.records = body["records"]
+        else:
+            self.objects[path] |= body
+
+    def delete(self, path):
+        if path not in self.objects:
+            raise NotFound(text="absent", status=404)
+        if path.startswith("net/tunnels/") and any(url.startswith("net/self/") for url in self.objects):
+            raise InUse(text="in use", status=400)
+        del self.objects[path]
+        if path.startswith("net/tunnels/"):
+            self.records = []
+
+    @property
+    def state(self):
+        return self.objects, self.records
+
+
+def write(device, change) -> None:
+    TunnelWriter(device, "/Common").write(change)
+
+
+def test_tunnel_made_anew():
+    device = Device(OTHER_PROFILE, ADDRESS, records=[RECORD])
+    write(device, Change(UPDATE, OTHER_PROFILE, TUNNEL))
+    assert device.state == Device(TUNNEL, ADDRESS, records=[RECORD]).state
+
+
+@pytest.mark.parametrize(("device", "change", "error"), [
+    pytest.param(
+        lambda: Device(OTHER_PROFILE, ADDRESS, records=[RECORD],
+                       refuse=lambda body: body.get("profile") == TUNNEL.profile),
+        Change(UPDATE, OTHER_PROFILE, TUNNEL), Refused, id="new tunnel refused"),
+    pytest.param(
+        lambda: Device(OTHER_PROFILE, ADDRESS, SelfIP("/Common/mine/1", "10.9.9.9/8", TUNNEL.path),
+                       records=[RECORD]),
+        Change(UPDATE, OTHER_PROFILE, TUNNEL), InUse, id="tunnel in use by another"),
+    pytest.param(
+        lambda: Device(TUNNEL, NARROW, refuse=lambda body: body.get("address") == ADDRESS.address),
+        Change(CREATE, None, ADDRESS), Refused, id="new address refused"),
+    pytest.param(
+        lambda: Device(TUNNEL, refuse=lambda body: True), Change(CREATE, None, ADDRESS), Refused,
+        id="no earlier address"),
+    pytest.param(
+        lambda: Device(TUNNEL, replace(ADDRESS, vlan="/Common/internal")), Change(CREATE, None, ADDRESS),
+        Refused, id="somebody else's of our name"),
+])
+def test_as_it_was(device, change, error):
+    device, before = device(), device()
+    with pytest.raises(error):
+        write(device, change)
+    assert device.state == before.state
+
+
+def test_same_address_with_another_prefix():
+    """The device takes an address once: the earlier one goes first."""
+    device = Device(TUNNEL, NARROW)
+    write(device, Change(CREATE, None, ADDRESS))
+    assert device.state == Device(TUNNEL, ADDRESS).state
+
+
+def test_another_address_is_made_beside():
+    earlier = SelfIP("/Common/10.131.0.9/14", "10.131.0.9/14", TUNNEL.path)
+    device = Device(TUNNEL, earlier)
+    write(device, Change(CREATE, None, ADDRESS))
+    assert device.state == Device(TUNNEL, earlier, ADDRESS).state
+
+
+def test_created_meanwhile():
+    """A lost reply, or somebody: what is there becomes what is wanted."""
+    device = Device(TUNNEL, replace(ADDRESS, allow_service=("tcp:22",)))
+    write(device, Change(CREATE, None, ADDRESS))
+    assert device.state == Device(TUNNEL, ADDRESS).state
+
+
+@pytest.mark.parametrize(("found", "written"), [
+    ({"type": "none"}, True), (None, True), ({"type": "automap"}, False),
+    ({"type": "snat", "pool": "/Common/sp"}, False),
+])
+def test_source_addresses(found, written):
+    """A setting that came meanwhile is not overridden."""
+    device = Device()
+    url = "ltm/virtual/~Common~v"
+    device.objects[url] = {"sourceAddressTranslation": found} if found else {}
+    change = Change(UPDATE, SourceTranslation("/Common/v", "none"), SourceTranslation("/Common/v", "automap"))
+    if found and found["type"] == "snat":
+        with pytest.raises(Conflict, match="was set meanwhile"):
+            write(device, change)
+    else:
+        write(device, change)
+    wanted = {"type": "automap"} if written else found
+    assert device.objects[url]["sourceAddressTranslation"] == wanted
