@@ -190,3 +190,16 @@ def test_an_error_of_the_device_is_not_searched_for():
     device = Broken()
     assert len({id(error) for _, error in write(device, create(*range(9)))}) == 1
     assert device.writes == ["PATCH"]
+
+
+def test_a_true_404():
+    """There is no tunnel any more: nothing else is written, the next reading finds out."""
+    class Gone(Device):
+        def post(self, path, body):
+            self.calls.append(("POST", path))
+            raise NotFound(text="not found", status=404)
+
+    device = Gone(OTHER)
+    ((_, error),) = write(device, create(1))
+    assert isinstance(error, NotFound)
+    assert device.writes == ["POST"]
