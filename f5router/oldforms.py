@@ -13,13 +13,16 @@ from f5router.bigip import BigIPState, Object, Pool, Record, Ref, Rule
 from f5router.cluster import Key
 from f5router.incremental import Engine
 from f5router.plan import DELETE, UPDATE, Change, Plan
+from f5router.tunnels import SelfIP
 
 
 def keeper(engine: Engine, failed: set[Ref]) -> Callable[[Object], bool]:
     """Tells of an object that is to be deleted whether it must stay as an old form."""
     if not failed:
         return lambda obj: False
-    return lambda obj: _is_old_form(engine, obj, failed) and not _trespasses(engine, obj)
+    no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
+    return lambda obj: (no_gateway and isinstance(obj, SelfIP)) or (
+        _is_old_form(engine, obj, failed) and not _trespasses(engine, obj))
 
 
 def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:

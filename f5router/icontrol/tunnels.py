@@ -112,8 +112,10 @@ class TunnelWriter:
             self._change(found, obj)
 
     def _earlier(self, obj: SelfIP) -> list[SelfIP]:
-        """Those of ours that may stand in the way: of the same address with another prefix."""
-        return [found for found in own_addresses(self._client, self._folder) if found.path != obj.path]
+        """Those of ours that stand in the way: of the same address with another prefix."""
+        address = obj.address.partition("/")[0]
+        return [found for found in own_addresses(self._client, self._folder)
+                if found.path != obj.path and found.address.partition("/")[0] == address]
 
     def _replace(self, earlier: list[SelfIP], obj: SelfIP) -> None:
         """Delete, then create; as it was when the device refuses."""

@@ -119,6 +119,20 @@ def test_a_changed_gateway(lab, old):
     assert selves(lab) == {SELF}
 
 
+def test_a_gateway_that_is_refused_leaves_the_old_one(lab):
+    """Somebody else has the new address: pods stay reachable by the old one until it is free."""
+    sdn(lab)
+    old = "/Common/10.131.0.9/14"
+    lab.converge(**{**FLAGS, "f5_vxlan_gateway_cidr": "10.131.0.9/14"})
+    lab.bigip.put_object("net/self", selfip("taken", "/Common/internal", "10.131.0.5/14"))
+    (reason,) = lab.converge(**FLAGS)
+    assert "10.131.0.5" in reason
+    assert selves(lab) == {old}
+    lab.change("DELETE", "net/self/~Common~taken")
+    assert lab.converge(**FLAGS) == []
+    assert selves(lab) == {SELF}
+
+
 def test_a_changed_internal_address(lab):
     sdn(lab)
     lab.converge(**FLAGS)

@@ -11,7 +11,7 @@ from f5router.cluster import Delta, EndpointSlice, HostSubnet, Node, Route, Serv
 from f5router.incremental import Engine
 from f5router.vxlan import Setup
 from tests import strategies
-from tests.builders import FACTS, Settings, endpoints, node, route, service
+from tests.builders import FACTS, Settings, endpoints, host_subnet, node, route, service
 
 OBJECTS = st.one_of(
     strategies.routes(), strategies.slices(), strategies.services(), strategies.nodes(),
@@ -100,6 +100,21 @@ def test_a_node_event_touches_one_object():
     dirty, touched = engine.take()
     assert {ref.path.rsplit("/", 1)[1] for ref in dirty} == {"0a:0a:0a:01:01:07", "0a:0a:0a:01:02:07"}
     assert touched == set()
+
+
+def test_findings_follow_nodes_and_facts():
+    """They are kept between events, and made anew by those that change them."""
+    engine = Engine(VXLAN)
+    assert engine.vxlan_findings().warnings == ()
+    for change, words in (
+        ((node("n1"), True), "Node n1: no usable"), ((node("n1", "10.1.1.1"), True), ""),
+        ((node("n2", "10.1.1.1"), True), "Nodes n1, n2"), ((host_subnet("n2", "10.1.1.2"), True), ""),
+    ):
+        engine.apply(delta(change))
+        assert words in "".join(engine.vxlan_findings().warnings)
+        assert bool(words) == bool(engine.vxlan_findings().warnings)
+    engine.set_facts(OLD_FACTS)
+    assert "ramp node" in engine.vxlan_findings().problems[0]
 
 
 def test_warns_of_a_missing_service_and_port():

@@ -118,6 +118,15 @@ def test_another_address_is_made_beside():
     assert device.state == Device(TUNNEL, earlier, ADDRESS).state
 
 
+def test_another_address_is_not_touched_by_a_refusal():
+    """Not even for a moment: pods are reached by it."""
+    earlier = SelfIP("/Common/10.131.0.9/14", "10.131.0.9/14", TUNNEL.path)
+    device = Device(TUNNEL, earlier, refuse=lambda body: True)
+    device.delete = None
+    with pytest.raises(Refused):
+        write(device, Change(CREATE, None, ADDRESS))
+
+
 def test_created_meanwhile():
     """A lost reply, or somebody: what is there becomes what is wanted."""
     device = Device(TUNNEL, replace(ADDRESS, allow_service=("tcp:22",)))
