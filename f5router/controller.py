@@ -4,19 +4,17 @@
 reading of the device, for retries, and saves the device's configuration when changes have settled.
 """
 
-import json
 import logging
 import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-import tabulate
-
-from f5router.bigip import Object
+from f5router import listing
 from f5router.cluster import Key
 from f5router.config import Config
 from f5router.errors import AuthFailed, BigIPError, Unsupported
+from f5router.holdoff import Events, wake_at
 from f5router.icontrol.client import Client, ClientSettings
 from f5router.icontrol.device import Device
 from f5router.icontrol.files import FileWriter
@@ -27,7 +25,7 @@ from f5router.kube.events import EventWriter
 from f5router.kube.watch import Cluster
 from f5router.kube.write import StatusWriter
 from f5router.notices import Notices
-from f5router.plan import Change, Plan
+from f5router.plan import Change
 from f5router.reconcile import Reconciler, Report
 
 log = logging.getLogger(__name__)
@@ -42,67 +40,6 @@ REFUSED_LOGIN_S = 60.0
 ONCE_TRIES = 5
 EVENTS_S = 10.0
 """How long the one pass of `--once` waits for its Events, which go at a bounded rate."""
-
-
-def wake_at(first: float, last: float, *, hold_off_s: float, limit_s: float) -> float:
-    """Time of the next pass: hold_off_s after the last event, at most limit_s after the first.
-
-    Args: first, last: monotonic seconds of the oldest and newest unhandled event.
-    Raises: ValueError: limit_s is below hold_off_s.
-    Source: Contour's hold-off timer.
-    """
-    if limit_s < hold_off_s:
-        raise ValueError(f"{limit_s=} is below {hold_off_s=}")
-    return min(last + hold_off_s, first + limit_s)
-
-
-class Events:
-    """Remembers that something changed, and wakes the loop. Thread-safe."""
-
-    def __init__(self, clock: Callable[[], float]):
-        self._clock = clock
-        self._condition = threading.Condition()
-        self._first: float | None = None
-        self._last = 0.0
-        self._woken = False
-
-    def notify(self) -> None:
-        """Something changed."""
-        with self._condition:
-            self._last = self._clock()
-            if self._first is None:
-                self._first = self._last
-            self._condition.notify_all()
-
-    def wake(self) -> None:
-        """End this wait, or the next one, without an event."""
-        with self._condition:
-            self._woken = True
-            self._condition.notify_all()
-
-    def take(self) -> None:
-        """The events so far are about to be handled."""
-        with self._condition:
-            self._first = None
-
-    def due(self, *, hold_off_s: float, limit_s: float) -> float | None:
-        """When the events so far should be handled; None without events."""
-        with self._condition:
-            if self._first is None:
-                return None
-            return wake_at(self._first, self._last, hold_off_s=hold_off_s, limit_s=limit_s)
-
-    def wait(self, until: Callable[[], float | None]) -> None:
-        """Wait for the next event, at most until a monotonic time.
-
-        Args: until: asked while no event can come in, so that none is missed between asking and waiting.
-        """
-        with self._condition:
-            at = until()
-            timeout = None if at is None else max(0.0, at - self._clock())
-            if timeout != 0.0 and not self._woken:
-                self._condition.wait(timeout)
-            self._woken = False
 
 
 class Controller:
@@ -409,38 +346,5 @@ def plan(config: Config, *, output: str) -> int:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
             return 1
         found = reconciler.plan(full=True)
-    print(_as_json(found) if output == "json" else _as_table(found))
+    print(listing.as_json(found) if output == "json" else listing.as_table(found))
     return 0
-
-
-def _as_table(found: Plan) -> str:
-    if not found:
-        return "Nothing to do: the BIG-IP is in step with the cluster."
-    rows = [(change.verb, change.ref.kind, change.ref.path) for change in found]
-    return tabulate.tabulate(rows, headers=("change", "kind", "object"), tablefmt="plain")
-
-
-def _as_json(found: Plan) -> str:
-    return json.dumps([{
-        "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
-        "old": _shown(change.old), "new": _shown(change.new),
-    } for change in found], indent=2)
-
-
-def _shown(obj: Object | None) -> dict | None:
-    """Fields of an object, as JSON; secrets have no repr and are left out."""
-    if obj is None:
-        return None
-    return {
-        name: _plain(getattr(obj, name))
-        for name, field in obj.__dataclass_fields__.items() if field.repr and field.compare
-    }
-
-
-def _plain(value):
-    if isinstance(value, frozenset | tuple | list):
-        items = [_plain(item) for item in value]
-        return sorted(items, key=str) if isinstance(value, frozenset) else items
-    if hasattr(value, "__dataclass_fields__"):
-        return _shown(value)
-    return value

@@ -1,0 +1,65 @@
+"""When the next pass is due after events, and waiting for it."""
+
+import threading
+from collections.abc import Callable
+
+
+def wake_at(first: float, last: float, *, hold_off_s: float, limit_s: float) -> float:
+    """Time of the next pass: hold_off_s after the last event, at most limit_s after the first.
+
+    Args: first, last: monotonic seconds of the oldest and newest unhandled event.
+    Raises: ValueError: limit_s is below hold_off_s.
+    Source: Contour's hold-off timer.
+    """
+    if limit_s < hold_off_s:
+        raise ValueError(f"{limit_s=} is below {hold_off_s=}")
+    return min(last + hold_off_s, first + limit_s)
+
+
+class Events:
+    """Remembers that something changed, and wakes the loop. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock = clock
+        self._condition = threading.Condition()
+        self._first: float | None = None
+        self._last = 0.0
+        self._woken = False
+
+    def notify(self) -> None:
+        """Something changed."""
+        with self._condition:
+            self._last = self._clock()
+            if self._first is None:
+                self._first = self._last
+            self._condition.notify_all()
+
+    def wake(self) -> None:
+        """End this wait, or the next one, without an event."""
+        with self._condition:
+            self._woken = True
+            self._condition.notify_all()
+
+    def take(self) -> None:
+        """The events so far are about to be handled."""
+        with self._condition:
+            self._first = None
+
+    def due(self, *, hold_off_s: float, limit_s: float) -> float | None:
+        """When the events so far should be handled; None without events."""
+        with self._condition:
+            if self._first is None:
+                return None
+            return wake_at(self._first, self._last, hold_off_s=hold_off_s, limit_s=limit_s)
+
+    def wait(self, until: Callable[[], float | None]) -> None:
+        """Wait for the next event, at most until a monotonic time.
+
+        Args: until: asked while no event can come in, so that none is missed between asking and waiting.
+        """
+        with self._condition:
+            at = until()
+            timeout = None if at is None else max(0.0, at - self._clock())
+            if timeout != 0.0 and not self._woken:
+                self._condition.wait(timeout)
+            self._woken = False

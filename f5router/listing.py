@@ -1,0 +1,43 @@
+"""A Plan as text: for people, and as JSON for programs."""
+
+import json
+
+import tabulate
+
+from f5router.bigip import Object
+from f5router.plan import Plan
+
+
+def as_table(found: Plan) -> str:
+    """A line for each Change, in the order in which they would be written."""
+    if not found:
+        return "Nothing to do: the BIG-IP is in step with the cluster."
+    rows = [(change.verb, change.ref.kind, change.ref.path) for change in found]
+    return tabulate.tabulate(rows, headers=("change", "kind", "object"), tablefmt="plain")
+
+
+def as_json(found: Plan) -> str:
+    """A list of {change, kind, path, old, new}; secrets are left out."""
+    return json.dumps([{
+        "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
+        "old": _shown(change.old), "new": _shown(change.new),
+    } for change in found], indent=2)
+
+
+def _shown(obj: Object | None) -> dict | None:
+    """Fields of an object, as JSON; secrets have no repr and are left out."""
+    if obj is None:
+        return None
+    return {
+        name: _plain(getattr(obj, name))
+        for name, field in obj.__dataclass_fields__.items() if field.repr and field.compare
+    }
+
+
+def _plain(value):
+    if isinstance(value, frozenset | tuple | list):
+        items = [_plain(item) for item in value]
+        return sorted(items, key=str) if isinstance(value, frozenset) else items
+    if hasattr(value, "__dataclass_fields__"):
+        return _shown(value)
+    return value
