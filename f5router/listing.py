@@ -1,5 +1,6 @@
 """A Plan as text: for people, and as JSON for programs."""
 
+import dataclasses
 import json
 
 import tabulate
@@ -29,8 +30,8 @@ def _shown(obj: Object | None) -> dict | None:
     if obj is None:
         return None
     return {
-        name: _plain(getattr(obj, name))
-        for name, field in obj.__dataclass_fields__.items() if field.repr and field.compare
+        field.name: _plain(getattr(obj, field.name))
+        for field in dataclasses.fields(obj) if field.repr and field.compare
     }
 
 
@@ -38,6 +39,6 @@ def _plain(value):
     if isinstance(value, frozenset | tuple | list):
         items = [_plain(item) for item in value]
         return sorted(items, key=str) if isinstance(value, frozenset) else items
-    if hasattr(value, "__dataclass_fields__"):
+    if dataclasses.is_dataclass(value):
         return _shown(value)
     return value

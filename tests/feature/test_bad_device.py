@@ -188,8 +188,8 @@ def test_a_foreign_forwarding_policy_that_goes(lab):
     assert lab.bigip.get("ltm/policy/~Common~maintenance")
 
 
-def test_two_defaults_for_sni(make_lab):
-    """BIG-IP refuses a second one, so an administrator who makes one finds the first in the message."""
+def test_recovers_when_there_is_a_default_for_sni(make_lab):
+    """The message names the profiles among which there is none."""
     lab = make_lab()
     lab.virtuals(profiles=("/Common/tcp", "/Common/http", "/Common/clientssl"))
     lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)),
