@@ -100,8 +100,6 @@ class Waiter:
 
     def _failed(self, exc: KubeError) -> None:
         self._failures += 1
-        if self._left_s() <= 0:
-            return
         if self._failures > 1:
             self._tell(f"the API server: {exc}")
         first_s, limit_s = BACKOFF_S
