@@ -265,7 +265,8 @@ def delete(cluster: Cluster, name: str, dry_run: bool) -> None:
             click.echo(f"would delete HostSubnet {name} with subnet {one.subnet or 'none'}")
             return
         if one and _deleted(cluster, one):
-            click.echo(f"deleted HostSubnet {name}; its subnet {one.subnet or '(none)'} is free again")
+            given_back = f"its subnet {one.subnet} is free again" if one.subnet else "it had no subnet"
+            click.echo(f"deleted HostSubnet {name}; {given_back}")
             return
         pending = True  # the SDN master is about to create it again
         time.sleep(PAUSE_S)

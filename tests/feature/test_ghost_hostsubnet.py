@@ -45,7 +45,9 @@ class Lab:
         """The command in a process of its own."""
         return subprocess.Popen(
             [sys.executable, "-m", "ghost_hostsubnet", *arguments], text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env=os.environ | {"KUBECONFIG": str(self.kubeconfig)})
+            stderr=subprocess.PIPE, env=os.environ | {"KUBECONFIG": str(self.kubeconfig)},
+            # A shell's background job has it ignored, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def writes(self) -> list[tuple[str, str, int]]:
         return [(one.method, one.path, one.status) for one in self.kube.log if one.method != "GET"]
