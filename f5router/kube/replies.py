@@ -40,9 +40,12 @@ ROLES = {
 Source: f5-router.md 10.3; GetOpenshiftBootstrapClusterRoles of OpenShift 3.11.
 """
 
+WRITE_ROLES = {"hostsubnets": "system:sdn-manager"}
+"""The same, where the role for reading has no right to write."""
+
 _ACCOUNT = re.compile(r'User "system:serviceaccount:([^:"]+):([^:"]+)"')
 _USER = re.compile(r'User "([^"]+)"')
-_RESOURCE = re.compile(r"^/apis?/(?:[^/]+/)?v\w+/(?:namespaces/[^/]+/)?([a-z]+)")
+_RESOURCE = re.compile(r"^/o?apis?/(?:[^/]+/)?v\w+/(?:namespaces/[^/]+/)?([a-z]+)")
 
 
 def error_for(method: str, path: str, status: int, body: bytes,
@@ -79,20 +82,20 @@ def _error(method: str, path: str, status: int, text: str, details: Mapping,
     if kind is KubeUnreachable:
         return KubeUnreachable(message, _retry_after_s(headers, details))
     if kind is KubeForbidden:
-        return KubeForbidden(f"{message}; {_grant(path, status, text)}")
+        return KubeForbidden(f"{message}; {_grant(method, path, status, text)}")
     if kind is KubeNotFound and not _details(details).get("name"):
         return KindNotServed(message)  # a missing object is named in the reply, a missing kind is not
     return kind(message)
 
 
-def _grant(path: str, status: int, text: str) -> str:
+def _grant(method: str, path: str, status: int, text: str) -> str:
     """What an administrator can do about a refusal."""
     if status == 401:
         return "the credentials are missing, expired, or of another cluster"
     found = _RESOURCE.match(path)
     resource = found.group(1) if found else "this resource"
     command = "oc adm policy add-cluster-role-to-user"
-    role = ROLES.get(resource)
+    role = (WRITE_ROLES if method != "GET" else {}).get(resource) or ROLES.get(resource)
     if role is None:
         group = path.split("/")[2] if path.startswith("/apis/") else ""
         kind = f"{resource}.{group}" if group else resource

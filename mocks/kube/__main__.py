@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from .fake import TOKEN, FakeKube
+from .kinds import NETWORK_APIS
 from .manifests import ManifestError
 
 
@@ -17,6 +18,11 @@ from .manifests import ManifestError
 @click.option("--write-kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
 @click.option("--openshift/--no-openshift", default=True, help="Serve Routes and the OpenShift SDN's kinds.")
 @click.option("--slices/--no-slices", default=True, help="Serve EndpointSlices.")
+@click.option("--network-api", type=click.Choice(NETWORK_APIS), default="group", show_default=True,
+              help="Where HostSubnets are served: in their API group, under /oapi/v1, or nowhere.")
+@click.option("--sdn/--no-sdn", default=False, help="Play the SDN's master: give ghost HostSubnets a subnet.")
+@click.option("--sdn-delay", "sdn_delay_s", type=click.FloatRange(min=0), default=0.1, show_default=True,
+              help="Seconds that the SDN's master takes for each step.")
 @click.option("--token", default=TOKEN, show_default=True, help="Accepted bearer token.")
 def main(
     port: int,
@@ -24,13 +30,17 @@ def main(
     write_kubeconfig: Path | None,
     openshift: bool,
     slices: bool,
+    network_api: str,
+    sdn: bool,
+    sdn_delay_s: float,
     token: str,
 ) -> None:
     """Run the fake Kubernetes API server; it keeps nothing between starts."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    kube = FakeKube(port, openshift, slices, token=token)
+    kube = FakeKube(port, openshift, slices, token=token, network_api=network_api, sdn=sdn,
+                    sdn_delay_s=sdn_delay_s)  # fmt: skip
     try:
         for file in files:
             kube.load(file)

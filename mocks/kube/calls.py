@@ -60,8 +60,8 @@ def parse_call(
     body: bytes,
 ) -> Call:
     """Raises: ApiError: 404 no such API or resource, 405."""
-    group_version, parts = _split(path)
-    same_version = [kind for kind in kinds if kind.api_version == group_version]
+    base, parts = _split(path)
+    same_version = [kind for kind in kinds if kind.base == base]
     if not same_version:
         raise PathNotFound
     watching = parts[:1] == ["watch"]  # the old form of ?watch=true
@@ -80,13 +80,12 @@ def parse_call(
 
 
 def _split(path: str) -> tuple[str, list[str]]:
-    """(``route.openshift.io/v1``, the segments behind it)."""
+    """(``/apis/route.openshift.io/v1``, the segments behind it)."""
     segments = [segment for segment in path.split("/") if segment]
-    if segments[:1] == ["api"] and len(segments) > 2:
-        return segments[1], segments[2:]
-    if segments[:1] == ["apis"] and len(segments) > 3:
-        return "/".join(segments[1:3]), segments[3:]
-    raise PathNotFound
+    length = 3 if segments[:1] == ["apis"] else 2
+    if segments[:1] not in (["api"], ["apis"], ["oapi"]) or len(segments) <= length:
+        raise PathNotFound
+    return "/" + "/".join(segments[:length]), segments[length:]
 
 
 def _resource(kinds: Sequence[Kind], parts: list[str]) -> tuple[Kind, str, str, str]:

@@ -22,7 +22,8 @@ PROTOBUF_SCHEMA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 def document(kinds: Sequence[Kind], path: str) -> dict | None:
     """The discovery document at a path; None if there is none."""
     parts = [part for part in path.split("/") if part]
-    versions = sorted({(kind.group, kind.version) for kind in kinds})
+    versions = sorted({(kind.group, kind.version) for kind in kinds if not kind.legacy})
+    bases = {kind.base for kind in kinds}
     match parts:
         case ["version"]:
             return VERSION
@@ -36,10 +37,8 @@ def document(kinds: Sequence[Kind], path: str) -> dict | None:
         case ["apis", group]:
             found = [_group(*version) for version in versions if version[0] == group]
             return {"kind": "APIGroup", "apiVersion": "v1", **found[0]} if found else None
-        case ["api", version] if ("", version) in versions:
-            return _resources(kinds, "", version)
-        case ["apis", group, version] if (group, version) in versions:
-            return _resources(kinds, group, version)
+        case ["api" | "oapi", _] | ["apis", _, _] if f"/{'/'.join(parts)}" in bases:
+            return _resources(kinds, f"/{'/'.join(parts)}")
         case ["openapi", "v2"]:
             return {"swagger": "2.0", "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
                     "paths": _paths(kinds, schema=2)}  # fmt: skip
@@ -58,19 +57,18 @@ def _group(group: str, version: str) -> dict:
     return {"name": group, "versions": [offered], "preferredVersion": offered}
 
 
-def _resources(kinds: Sequence[Kind], group: str, version: str) -> dict:
+def _resources(kinds: Sequence[Kind], base: str) -> dict:
+    kinds = [kind for kind in kinds if kind.base == base]
     rows = []
     for kind in kinds:
-        if (kind.group, kind.version) != (group, version):
-            continue
         row = {"name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced,
                "kind": kind.kind, "verbs": list(kind.verbs)}  # fmt: skip
         rows.append(row | ({"shortNames": list(kind.short_names)} if kind.short_names else {}))
         if kind.status:
             verbs = ["get", "patch", "update"]
             rows.append(row | {"name": f"{kind.plural}/status", "singularName": "", "verbs": verbs})
-    name = f"{group}/{version}" if group else version
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": rows}
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": kinds[0].api_version,
+            "resources": rows}  # fmt: skip
 
 
 def _paths(kinds: Sequence[Kind], *, schema: int) -> dict:
@@ -79,12 +77,11 @@ def _paths(kinds: Sequence[Kind], *, schema: int) -> dict:
     for kind in kinds:
         if not kind.stored:
             continue
-        base = f"/apis/{kind.api_version}" if kind.group else f"/api/{kind.version}"
         scope = "/namespaces/{namespace}" if kind.namespaced else ""
         parameter = {"name": "fieldValidation", "in": "query"}
         parameter |= {"type": "string"} if schema == 2 else {"schema": {"type": "string"}}
         dry_run = dict(parameter, name="dryRun")
-        paths[f"{base}{scope}/{kind.plural}/{{name}}"] = {
+        paths[f"{kind.base}{scope}/{kind.plural}/{{name}}"] = {
             "patch": {
                 "parameters": [parameter, dry_run],
                 "responses": {"200": {"description": "OK"}},

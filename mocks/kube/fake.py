@@ -17,6 +17,7 @@ from .faults import STREAM_FAULTS, Fault
 from .kinds import kind_named, served_kinds
 from .manifests import ManifestError, read_manifests
 from .objects import Clock, InvalidObject, Objects, utc_now
+from .sdn import SdnMaster
 from .server import Server
 from .store import Record, Store
 
@@ -33,6 +34,8 @@ class FakeKube:
     Args: port: 0 takes any free one and keeps it. openshift, slices: whether OpenShift's API groups and
     EndpointSlices are served; objects of an unserved kind may be stored, no client sees them. history:
     changes a watch can go back. bookmark_s: seconds between bookmarks. clock: time of new objects.
+    network_api: where HostSubnet, ClusterNetwork and NetNamespace are served, see kinds.NETWORK_APIS. sdn:
+    play the SDN's master while started, see sdn.SdnMaster. sdn_delay_s: its time for each step.
     """
 
     def __init__(
@@ -46,6 +49,9 @@ class FakeKube:
         host: str = "127.0.0.1",
         bookmark_s: float = 1.0,
         clock: Clock = utc_now,
+        network_api: str = "group",
+        sdn: bool = False,
+        sdn_delay_s: float = 0.1,
     ):
         self._host = host
         self._port = port
@@ -55,7 +61,8 @@ class FakeKube:
         self._store = Store(history)
         self._objects = Objects(self._store, clock)
         self._access = Access(token)
-        kinds = served_kinds(openshift=openshift, slices=slices)
+        kinds = served_kinds(openshift=openshift, slices=slices, network_api=network_api)
+        self._sdn = SdnMaster(self._objects, kinds, delay_s=sdn_delay_s) if sdn else None
         api = Api(self._store, self._objects, self._access, kinds)
         self._server = Server(api, self._store, self._access, files, bookmark_s=bookmark_s)
         for name in NAMESPACES:
@@ -75,9 +82,13 @@ class FakeKube:
         """Listen. Raises: OSError: the port is in use."""
         if not self._server.running:
             self._port = self._server.start(self._host, self._port)
+            if self._sdn:
+                self._sdn.start()
 
     def stop(self) -> None:
         """Close all connections and stop listening; objects, history and faults stay."""
+        if self._sdn:
+            self._sdn.stop()
         self._server.stop()
 
     def restart(self, new_history: bool = True) -> None:

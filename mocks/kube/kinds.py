@@ -48,10 +48,19 @@ class Kind:
     """Field selector to the path of its value."""
     verbs: tuple[str, ...] = OBJECT_VERBS
     """Verbs told in discovery; a kind with only ``create`` is a review and is never stored."""
+    legacy: bool = False
+    """Served under /oapi, as OpenShift 3 did before its kinds had groups."""
 
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def base(self) -> str:
+        """URL of the group and version: ``/apis/route.openshift.io/v1``."""
+        if self.legacy:
+            return f"/oapi/{self.version}"
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     @property
     def resource(self) -> str:
@@ -103,13 +112,22 @@ KINDS: tuple[Kind, ...] = (
          namespaced=False, generation=True, custom=True, unconditional_update=False),
     Kind("network.openshift.io", "v1", "NetNamespace", "netnamespaces", "netnamespace", namespaced=False,
          generation=True, custom=True, unconditional_update=False),
+    Kind("", "v1", "HostSubnet", "hostsubnets", "hostsubnet", namespaced=False, unconditional_update=False,
+         legacy=True),
+    Kind("", "v1", "ClusterNetwork", "clusternetworks", "clusternetwork", namespaced=False,
+         unconditional_update=False, legacy=True),
+    Kind("", "v1", "NetNamespace", "netnamespaces", "netnamespace", namespaced=False,
+         unconditional_update=False, legacy=True),
+    Kind("config.openshift.io", "v1", "Network", "networks", "network", namespaced=False, generation=True,
+         custom=True, unconditional_update=False),
     Kind("authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews",
          "selfsubjectaccessreview", namespaced=False, verbs=("create",)),
     Kind("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", "tokenreview", namespaced=False,
          verbs=("create",)),
 )  # fmt: skip
 
-OPENSHIFT_GROUPS = frozenset({"route.openshift.io", "network.openshift.io"})
+SDN_GROUP = "network.openshift.io"
+OPENSHIFT_GROUPS = frozenset({"route.openshift.io", "config.openshift.io", SDN_GROUP})
 SLICE_GROUPS = frozenset({"discovery.k8s.io"})
 
 
@@ -117,19 +135,33 @@ class UnknownKind(LookupError):
     """No row of the table has this kind."""
 
 
-def served_kinds(*, openshift: bool, slices: bool) -> tuple[Kind, ...]:
-    """Rows served over HTTP by a cluster with or without OpenShift's and the slices' API groups."""
+NETWORK_APIS = ("group", "oapi", "none")
+"""Where the kinds of OpenShift's SDN are served: in their API group, under /oapi/v1 (the oldest clusters),
+or, with another network plug-in, nowhere."""
+
+
+def served_kinds(*, openshift: bool, slices: bool, network_api: str = "group") -> tuple[Kind, ...]:
+    """Rows served over HTTP by a cluster with or without OpenShift's and the slices' API groups.
+
+    Raises: ValueError: network_api is none of NETWORK_APIS.
+    """
+    if network_api not in NETWORK_APIS:
+        raise ValueError(f"network_api is {network_api!r}, not one of {', '.join(NETWORK_APIS)}")
     absent = (frozenset() if openshift else OPENSHIFT_GROUPS) | (frozenset() if slices else SLICE_GROUPS)
-    return tuple(kind for kind in KINDS if kind.group not in absent)
+    if network_api != "group":
+        absent |= {SDN_GROUP}
+    oapi = openshift and network_api == "oapi"
+    return tuple(kind for kind in KINDS if kind.group not in absent and (oapi or not kind.legacy))
 
 
 def kind_named(name: str) -> Kind:
-    """Row for ``Route``, or ``Event.events.k8s.io`` where the kind alone would give another group's row.
+    """Row for ``Route``, or ``Event.events.k8s.io`` where the kind alone would give another group's row;
+    ``HostSubnet.oapi`` for the one under /oapi.
 
     Raises: UnknownKind.
     """
     for kind in KINDS:
-        if name in (kind.kind, f"{kind.kind}.{kind.group}"):
+        if name in (kind.kind, f"{kind.kind}.{'oapi' if kind.legacy else kind.group}"):
             return kind
     raise UnknownKind(f"the fake API server has no kind {name!r}")
 

@@ -11,6 +11,7 @@ from .calls import Call
 from .defaults import route_faults, with_defaults, with_status_defaults
 from .kinds import Kind, kind_named
 from .objects import Objects
+from .sdn import hostsubnet_faults
 from .selectors import selection
 from .store import Record, Store
 
@@ -105,7 +106,7 @@ def _write(store: Store, objects: Objects, call: Call, current: Record, data: di
         data = dict(
             data, spec=dict(data.get("spec") or {}, host=(current.data.get("spec") or {}).get("host"))
         )
-    data = _completed(store, call.kind, data)
+    data = _completed(store, call.kind, data, current.data)
     return objects.replace(current, data, dry_run=call.dry_run)
 
 
@@ -192,10 +193,12 @@ def _with_status(data: Mapping, status: object) -> dict:
     return rest if status is None else rest | {"status": status}
 
 
-def _completed(store: Store, kind: Kind, data: dict) -> dict:
+def _completed(store: Store, kind: Kind, data: dict, current: Mapping | None = None) -> dict:
     """With the server's defaults. Raises: ApiError: 422."""
     services = (r.data for r in store.records(kind)) if kind.kind == "Service" else ()
     data = with_defaults(kind, data, services)
     if kind.kind == "Route" and (faults := route_faults(data)):
+        raise errors.invalid(kind, data["metadata"]["name"], faults)
+    if kind.kind == "HostSubnet" and (faults := hostsubnet_faults(data, current)):
         raise errors.invalid(kind, data["metadata"]["name"], faults)
     return data

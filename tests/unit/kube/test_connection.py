@@ -282,6 +282,10 @@ ACCOUNT = "system:serviceaccount:infra:f5"
                  "add-cluster-role-to-user system:router -z f5 -n infra", id="status"),
     pytest.param("/api/v1/nodes", ACCOUNT,
                  f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="nodes"),
+    pytest.param("/apis/network.openshift.io/v1/hostsubnets", ACCOUNT,
+                 f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="hostsubnets"),
+    pytest.param("/oapi/v1/clusternetworks/default", ACCOUNT,
+                 f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="oapi"),
     pytest.param(ROUTES, "alice", "add-cluster-role-to-user system:router alice", id="a person"),
     pytest.param("/api/v1/namespaces/shop/events", ACCOUNT, "--verb=create,patch --resource=events ",
                  id="events"),
@@ -293,6 +297,13 @@ def test_forbidden_message(path, user, words):
     text = str(error_for("GET", path, 403, refusal(user)))
     assert f'User "{user}" cannot list' in text
     assert words in text
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_forbidden_write(method):
+    """The role for reading HostSubnets cannot write them."""
+    text = str(error_for(method, "/apis/network.openshift.io/v1/hostsubnets", 403, refusal("alice")))
+    assert text.endswith("oc adm policy add-cluster-role-to-user system:sdn-manager alice")
 
 
 @pytest.mark.parametrize(("status", "kind"), [

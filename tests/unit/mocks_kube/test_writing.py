@@ -283,11 +283,11 @@ class TestPatch:
         assert [(port["port"], port["name"]) for port in found] == [(80, "x"), (81, "new")]
 
     def test_strategic_not_for_custom_kinds(self, kube, http):
-        subnet = {"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": "n"}}
-        kube.apply(subnet)
-        path = "/apis/network.openshift.io/v1/hostsubnets/n"
-        assert http.patch(path, {"host": "n"}, form="strategic-merge").status_code == 415
-        assert http.patch(path, {"host": "n"}).status_code == 200
+        space = {"apiVersion": "network.openshift.io/v1", "kind": "NetNamespace", "metadata": {"name": "n"}}
+        kube.apply(space)
+        path = "/apis/network.openshift.io/v1/netnamespaces/n"
+        assert http.patch(path, {"netname": "n"}, form="strategic-merge").status_code == 415
+        assert http.patch(path, {"netname": "n"}).status_code == 200
 
     def test_apply(self, kube, http):
         """Server-side apply creates, then merges; it needs a fieldManager."""

@@ -1,0 +1,291 @@
+"""Command line: ghost-hostsubnet create, show, gateway, check and delete.
+
+What was asked for goes to standard output, progress and problems to standard error. Exit status: 0 when it
+is as asked, 1 when it is not, 2 for wrong usage.
+"""
+
+import contextlib
+import functools
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import click
+
+from f5router import __version__, values
+from f5router.errors import (
+    ConfigError,
+    KubeConflict,
+    KubeForbidden,
+    KubeNotFound,
+    KubeUnreachable,
+    RouterError,
+)
+from f5router.kube.connection import KubeSettings, connect
+from ghost_hostsubnet import gateway as gateways
+from ghost_hostsubnet import manifest, output
+from ghost_hostsubnet.cluster import Cluster
+from ghost_hostsubnet.wait import Waiter
+
+WRONG = 1
+BAD_SETTINGS = 2
+"""Exit status, click's own for wrong usage."""
+
+TRIES = 10
+PAUSE_S = 0.5
+"""Looks at a HostSubnet that is to be deleted while the SDN's master re-creates it, and time between two."""
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Look and tell; change nothing.")
+
+
+def _valid(problem: Callable[[str], str]) -> Callable:
+    """A click callback that refuses a value for the reason that problem gives."""
+    def callback(ctx: click.Context, param: click.Parameter, value: str) -> str:
+        if reason := problem(value):
+            raise click.BadParameter(reason, ctx, param)
+        return value
+    return callback
+
+
+_NAME = click.option("--name", required=True, metavar="NAME", help="Name of the HostSubnet.")
+
+
+class _Duration(click.ParamType):
+    """A Go duration of at least a second."""
+
+    name = "duration"
+
+    def convert(self, value, param, ctx) -> float:
+        try:
+            return value if isinstance(value, float) else values.duration(1)(value)
+        except ValueError as exc:
+            self.fail(str(exc), param, ctx)
+
+
+def _output(help_text: str = "Form of what is printed.") -> Callable:
+    return click.option("-o", "--output", "form", type=click.Choice(output.FORMS), default="table",
+                        show_default=True, help=help_text)
+
+
+def _on_cluster(command: Callable) -> Callable:
+    """Give a command the options of a cluster, and the Cluster in their place; report what goes wrong."""
+    @click.option("--kubeconfig", "--config", "kubeconfig", metavar="FILE", help="kubeconfig file. Without "
+                  "it: KUBECONFIG, the pod's service account, ~/.kube/config.")
+    @click.option("--context", metavar="NAME", help="Context of the kubeconfig; without it, the current one.")
+    @functools.wraps(command)
+    def wrapped(*args, kubeconfig: str | None, context: str | None, **options) -> None:
+        with _reported():
+            connection = connect(KubeSettings(kubeconfig=kubeconfig, context=context))
+            with contextlib.closing(connection):
+                command(Cluster(connection), *args, **options)
+    return wrapped
+
+
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """Print what went wrong, a line each, and exit."""
+    try:
+        yield
+    except ConfigError as exc:
+        _end(exc.problems, BAD_SETTINGS)
+    except RouterError as exc:
+        _end([str(exc)])
+
+
+def _end(problems: Iterable[str], status: int = WRONG) -> None:
+    for problem in problems:
+        click.echo(f"error: {problem}", err=True)
+    sys.exit(status)
+
+
+def _end_if_any(problems: Iterable[str]) -> None:
+    if problems := tuple(problems):
+        _end(problems)
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+@click.group(context_settings=_CONTEXT)
+@click.version_option(__version__, prog_name="ghost-hostsubnet")
+def main() -> None:
+    """Makes and checks the HostSubnet that stands for the BIG-IP in OpenShift's SDN."""
+
+
+@main.command()
+@click.option("--name", required=True, metavar="NAME", callback=_valid(manifest.name_problem),
+              help="Name of the HostSubnet; no Node may have it.")
+@click.option("--host-ip", required=True, metavar="ADDRESS", callback=_valid(manifest.address_problem),
+              help="The BIG-IP's internal address, to which nodes send; the router's --f5-internal-address.")
+@click.option("--timeout", "timeout_s", type=_Duration(), default="60s", show_default=True,
+              metavar="DURATION", help="How long to wait for the subnet.")
+@_DRY_RUN
+@_output("Form of the HostSubnet that is printed; with --dry-run and a form other than table, the manifest.")
+@_on_cluster
+def create(cluster: Cluster, name: str, host_ip: str, timeout_s: float, dry_run: bool, form: str) -> None:
+    """Create the HostSubnet, unless it exists, and wait until it has a subnet."""
+    known, objects = cluster.read()
+    verdict = manifest.judge(name, host_ip, known)
+    _end_if_any(verdict.problems)
+    if dry_run:
+        _show_intent(cluster, name, host_ip, verdict, form)
+        return
+    if verdict.action == "keep":
+        _tell(f"HostSubnet {name} exists already; nothing to do")
+        found = objects[name]
+    else:
+        asked = objects.get(name) or _created(cluster, name, host_ip)
+        found = _assigned(cluster, name, manifest.decode(asked).uid, timeout_s)
+        # Whether the SDN's master made of it what was asked for.
+        _end_if_any(manifest.judge(name, host_ip, manifest.Facts((manifest.decode(found),))).problems)
+    click.echo(output.hostsubnets([found], known, form))
+
+
+def _show_intent(cluster: Cluster, name: str, host_ip: str, verdict: manifest.Verdict, form: str) -> None:
+    told = {
+        "create": f"would create HostSubnet {name} with hostIP {host_ip}, and wait for its subnet",
+        "wait": f"HostSubnet {name} exists, without a subnet yet; would wait for it",
+        "keep": f"HostSubnet {name} exists already; nothing to do",
+    }[verdict.action]
+    if form == "table":
+        click.echo(told)
+        return
+    _tell(told)
+    if verdict.action == "create":
+        click.echo(output.structured(manifest.build(name, host_ip, cluster.api.version), form))
+
+
+def _assigned(cluster: Cluster, name: str, uid: str, timeout_s: float) -> dict:
+    """The HostSubnet with its subnet. Args: uid: of the one that asks for it."""
+    try:
+        return Waiter(cluster, name, uid=uid, timeout_s=timeout_s, tell=_tell, clock=time.monotonic,
+                      sleep=time.sleep).run()
+    except KubeForbidden as exc:
+        raise RouterError(f"HostSubnet {name} is there, but this user may not watch it: {exc}") from exc
+    except KeyboardInterrupt:
+        _tell(f"HostSubnet {name} is left as it is; the same command goes on waiting")
+        raise
+
+
+def _created(cluster: Cluster, name: str, host_ip: str) -> dict:
+    try:
+        found = cluster.create(manifest.build(name, host_ip, cluster.api.version))
+    except KubeConflict as exc:  # since we looked: another administrator, or the SDN master
+        found = cluster.read()[1].get(name)
+        if found is None or manifest.decode(found).host_ip != host_ip:
+            raise RouterError(f"HostSubnet {name} was changed by somebody else meanwhile: run the same "
+                              f"command again ({exc})") from exc
+        return found
+    except KubeUnreachable as exc:
+        raise RouterError(f"HostSubnet {name} may have been created or not ({exc}): run the same command "
+                          "again, which never creates a second one") from exc
+    _tell(f"created HostSubnet {name} with hostIP {host_ip}")
+    return found
+
+
+@main.command()
+@click.option("--name", metavar="NAME", help="Name of the HostSubnet; without it, all that have no Node.")
+@_output()
+@_on_cluster
+def show(cluster: Cluster, name: str | None, form: str) -> None:
+    """Show the HostSubnet, or all that have no Node."""
+    known, objects = cluster.read()
+    names = [name] if name else [one.name for one in known.ghosts]
+    found = [objects[one] for one in names if one in objects]
+    if name and not found:
+        _end([_absent(name, known)])
+    if not found and form == "table":
+        _tell("no HostSubnet without a Node")
+        return
+    click.echo(output.hostsubnets(found, known, form, several=name is None))
+
+
+@main.command()
+@_NAME
+@_output("table prints the bare value.")
+@_on_cluster
+def gateway(cluster: Cluster, name: str, form: str) -> None:
+    """Print an address of the subnet with the cluster's mask, for ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR."""
+    known, _ = cluster.read()
+    one = known.named(name)
+    if one is None:
+        _end([_absent(name, known)])
+    if not one.ready or one.network is None:
+        _end([f"HostSubnet {name} has no subnet yet: run ghost-hostsubnet create --name {name} --host-ip "
+              f"{one.host_ip} to wait for it"])
+    try:
+        found = gateways.choose(one.network, known.networks)
+    except gateways.GatewayError as exc:
+        _end([str(exc)])
+    network = gateways.network_of(one.network, known.networks)
+    for other in known.networks:
+        if other != network:
+            _tell(f"note: pods in {other} are not on-link with this gateway; add a route to it on the "
+                  "BIG-IP, through the tunnel")
+    if form == "table":
+        click.echo(found)
+    else:
+        click.echo(output.structured(
+            {"gateway": found, "subnet": str(one.network), "clusterNetwork": str(network)}, form))
+
+
+@main.command()
+@_NAME
+@click.option("--internal-address", metavar="ADDRESS", help="The router's --f5-internal-address, to compare.")
+@click.option("--gateway-cidr", metavar="CIDR", help="The router's --f5-vxlan-gateway-cidr, to compare.")
+@_output()
+@_on_cluster
+def check(cluster: Cluster, name: str, internal_address: str | None, gateway_cidr: str | None,
+          form: str) -> None:
+    """Check an existing HostSubnet, and the router's options against it."""
+    found = manifest.checks(name, cluster.read()[0], internal_address=internal_address,
+                            gateway_cidr=gateway_cidr)
+    click.echo(output.checks(found, form))
+    sys.exit(0 if all(one.ok for one in found) else WRONG)
+
+
+@main.command()
+@_NAME
+@_DRY_RUN
+@_on_cluster
+def delete(cluster: Cluster, name: str, dry_run: bool) -> None:
+    """Delete the HostSubnet, which gives its subnet back; never one of a Node."""
+    pending = False
+    for _ in range(TRIES):
+        known, _ = cluster.read()
+        one = known.named(name)
+        if one is None and not pending:
+            click.echo(f"there is no HostSubnet {name}; nothing to do")
+            return
+        if one and known.of_node(one):
+            _end([f"{name} is the HostSubnet of a Node; the SDN deletes it with the Node"])
+        if one and dry_run:
+            click.echo(f"would delete HostSubnet {name} with subnet {one.subnet or 'none'}")
+            return
+        if one and _deleted(cluster, one):
+            given_back = f"its subnet {one.subnet} is free again" if one.subnet else "it had no subnet"
+            click.echo(f"deleted HostSubnet {name}; {given_back}")
+            return
+        pending = True  # the SDN master is about to create it again
+        time.sleep(PAUSE_S)
+    _end([f"the SDN master is re-creating HostSubnet {name}: run the same command again"])
+
+
+def _deleted(cluster: Cluster, one: manifest.HostSubnet) -> bool:
+    """Whether this very object could be deleted; else there is another or none by now."""
+    try:
+        cluster.delete(one.name, one.uid)
+    except (KubeConflict, KubeNotFound):
+        return False
+    return True
+
+
+def _absent(name: str, known: manifest.Facts) -> str:
+    others = ", ".join(one.name for one in known.ghosts) or "none"
+    return f"there is no HostSubnet {name} (without a Node: {others})"
+
+
+if __name__ == "__main__":
+    main(prog_name="ghost-hostsubnet")

@@ -1,0 +1,178 @@
+"""What this command asks of the Kubernetes API, by the router's own connection."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from f5router.errors import (
+    KindNotServed,
+    KubeError,
+    KubeForbidden,
+    KubeNotFound,
+    KubeUnreachable,
+    RouterError,
+)
+from f5router.kube import replies
+from f5router.kube.connection import Connection
+from ghost_hostsubnet import manifest
+
+PAGE = 500
+"""Objects per page of a list."""
+
+SILENCE_S = 3.0
+"""A watch that is silent for so long after its end counts as broken."""
+
+PLUGINS = {
+    "k8s.ovn.org": "OVN-Kubernetes",
+    "crd.projectcalico.org": "Calico",
+    "cilium.io": "Cilium",
+    "crd.antrea.io": "Antrea",
+    "kubeovn.io": "Kube-OVN",
+}
+"""Network plug-ins by an API group that they bring along."""
+
+
+class NoHostSubnets(RouterError):
+    """The cluster's network is not OpenShift's SDN."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkApi:
+    """Where the cluster serves the SDN's kinds."""
+
+    path: str
+    version: str
+    """apiVersion of the objects."""
+
+
+GROUP = NetworkApi("/apis/network.openshift.io/v1", "network.openshift.io/v1")
+OAPI = NetworkApi("/oapi/v1", "v1")
+"""The oldest clusters; 3.6 to 3.11 have both."""
+
+
+class Cluster:
+    """Reads and writes of one cluster."""
+
+    def __init__(self, connection: Connection):
+        """Raises: NoHostSubnets, KubeError."""
+        self._connection = connection
+        self.api = self._discovered()
+
+    def read(self) -> tuple[manifest.Facts, dict[str, dict]]:
+        """What the cluster has, and its HostSubnets as the API has them, by name.
+
+        Raises: NoHostSubnets: served, but the SDN does not run; KubeError.
+        """
+        networks = self._cluster_networks()
+        hostsubnets, _ = self.hostsubnets()
+        nodes, _ = self._list("/api/v1/nodes")
+        found = manifest.facts(hostsubnets, nodes, networks)
+        if not found.networks:
+            raise NoHostSubnets(f"the cluster serves HostSubnets, but has no ClusterNetwork: OpenShift's SDN "
+                                f"is not its network plug-in{_seems(self.plugin())}")
+        return found, {obj["metadata"]["name"]: obj for obj in hostsubnets}
+
+    def hostsubnets(self) -> tuple[list[dict], str]:
+        """All HostSubnets and the resourceVersion at which they were read."""
+        found, version = self._list(f"{self.api.path}/hostsubnets")
+        return [self._typed(obj) for obj in found], version
+
+    def create(self, body: Mapping) -> dict:
+        """Raises: KubeConflict: it exists; KubeUnreachable: it may have been done."""
+        return self._typed(self._connection.request("POST", f"{self.api.path}/hostsubnets", body=body))
+
+    def delete(self, name: str, uid: str) -> None:
+        """Delete this very object. Raises: KubeConflict: it was re-created; KubeNotFound."""
+        options = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        path = f"{self.api.path}/hostsubnets/{quote(name, safe='')}"
+        self._connection.request("DELETE", path, body=options)
+
+    def watch(self, version: str, *, lasts_s: int) -> Iterator[tuple[bool, dict, str]]:
+        """Changes of HostSubnets after a resourceVersion: gone, object, new resourceVersion.
+
+        Raises: KubeGone: list again; KubeError.
+        """
+        path = f"{self.api.path}/hostsubnets"
+        query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": str(lasts_s)}
+        stream = self._connection.request("GET", path, query=query, stream=True,
+                                          timeout_s=lasts_s + SILENCE_S)
+        with closing(stream):
+            for event in stream:
+                kind = event.get("type") if isinstance(event, Mapping) else None
+                obj = event.get("object") if isinstance(event, Mapping) else None
+                if kind == "ERROR":
+                    raise replies.error_in_stream(path, obj)
+                if not isinstance(obj, Mapping):
+                    raise KubeUnreachable(f"GET {path}: the watch sent something that is no event")
+                if kind in ("ADDED", "MODIFIED", "DELETED"):
+                    yield kind == "DELETED", self._typed(obj), _version(obj)
+
+    def plugin(self) -> str:
+        """Name of the network plug-in, "" if nothing tells it."""
+        try:
+            found = self._connection.request("GET", "/apis/config.openshift.io/v1/networks/cluster")
+            for part in ("status", "spec"):
+                if name := (found.get(part) or {}).get("networkType"):
+                    return str(name)
+        except (KubeError, AttributeError):
+            pass  # OpenShift 3, plain Kubernetes, or no right to it
+        try:
+            found = self._connection.request("GET", "/apis")
+            names = [group.get("name") for group in found.get("groups") or ()]
+        except (KubeError, AttributeError):
+            return ""
+        return next((PLUGINS[name] for name in names if name in PLUGINS), "")
+
+    def _discovered(self) -> NetworkApi:
+        closed = []
+        for api in (GROUP, OAPI):
+            try:
+                served = self._connection.request("GET", api.path)
+            except (KindNotServed, KubeNotFound):
+                continue
+            except KubeForbidden:
+                closed.append(api)
+                continue
+            listed = served.get("resources") if isinstance(served, Mapping) else None
+            if any(isinstance(one, Mapping) and one.get("name") == "hostsubnets" for one in listed or ()):
+                return api
+        if closed:  # discovery is closed to this user: trying the kind itself will tell
+            return closed[0]
+        raise NoHostSubnets(f"the cluster serves no HostSubnets: OpenShift's SDN is not its network plug-in"
+                            f"{_seems(self.plugin())}. A ghost HostSubnet is neither possible nor needed; "
+                            "reach the pods by routes, or through a ramp node")
+
+    def _cluster_networks(self) -> list[dict]:
+        """The one that counts, by its name: system:sdn-reader may get it, but not list."""
+        try:
+            return [self._connection.request("GET", f"{self.api.path}/clusternetworks/default")]
+        except (KubeNotFound, KindNotServed):
+            return []
+
+    def _list(self, path: str) -> tuple[list[dict], str]:
+        found: list[dict] = []
+        query = {"limit": str(PAGE)}
+        while True:
+            page = self._connection.request("GET", path, query=query)
+            if not isinstance(page, Mapping):
+                raise KubeUnreachable(f"GET {path}: the reply is no list")
+            found += page.get("items") or ()
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                return found, _version(page)
+            query["continue"] = token
+
+    def _typed(self, obj: Mapping) -> dict:
+        """With kind and apiVersion, which items of a list may lack."""
+        return {"apiVersion": self.api.version, "kind": "HostSubnet"} | dict(obj)
+
+
+def _version(obj: Mapping) -> str:
+    return str((obj.get("metadata") or {}).get("resourceVersion") or "")
+
+
+def _seems(plugin: str) -> str:
+    return f" (that is {plugin})" if plugin else " (which one it is could not be found out)"

@@ -1,0 +1,86 @@
+"""The BIG-IP's address in the pod network: which to take, and what is wrong with one.
+
+It lies in the ghost HostSubnet, with the mask of the whole cluster network: only so are the pods of all
+nodes on-link for the BIG-IP. Source: f5-router.md 10.3, gotcha 14.
+"""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+
+PREFERRED = 5
+"""Place in the subnet of the address that is chosen: that of OpenShift's own example, 10.131.0.5/14."""
+
+SDN_GATEWAY = 1
+"""Place of the address that the SDN gives to a node's own end, tun0."""
+
+
+class GatewayError(ValueError):
+    """No gateway can be chosen; the message says why."""
+
+
+def network_of(subnet: IPv4Network, networks: Iterable[IPv4Network]) -> IPv4Network | None:
+    """The cluster network from which a subnet was taken."""
+    return next((network for network in networks if subnet.subnet_of(network)), None)
+
+
+def choose(subnet: IPv4Network, networks: Iterable[IPv4Network]) -> str:
+    """Address and mask for --f5-vxlan-gateway-cidr, the same each time: 10.131.0.5/14.
+
+    Raises: GatewayError: the subnet is in no cluster network, or too small.
+    """
+    networks = tuple(networks)
+    network = network_of(subnet, networks)
+    if network is None:
+        listed = ", ".join(map(str, networks)) or "none"
+        raise GatewayError(f"subnet {subnet} lies in no cluster network ({listed})")
+    place = min(PREFERRED, subnet.num_addresses - 2)  # the last address is that of broadcasts
+    if place <= SDN_GATEWAY:
+        raise GatewayError(f"subnet {subnet} is too small to hold a gateway")
+    return f"{subnet.network_address + place}/{network.prefixlen}"
+
+
+def problem(text: str, subnet: IPv4Network, networks: Iterable[IPv4Network]) -> str:
+    """What is wrong with a gateway, and the right value; "" for a good one.
+
+    Raises: GatewayError: see choose.
+    """
+    networks = tuple(networks)
+    right = choose(subnet, networks)
+    found = _interface(text)
+    if found is None:
+        return f"{text!r} is not an IPv4 address with a mask: use {right}"
+    if reason := _bad_address(found.ip, subnet):
+        return f"{found.ip} {reason}: use {right}"
+    network = network_of(subnet, networks)
+    if found.network.prefixlen == network.prefixlen:
+        return ""
+    right = f"{found.ip}/{network.prefixlen}"
+    if found.network.prefixlen == subnet.prefixlen:
+        why = (f"/{subnet.prefixlen} is the mask of the HostSubnet, with which the pods of other nodes are "
+               f"not on-link; it must be /{network.prefixlen}, that of the cluster network {network}")
+    else:
+        why = (f"/{found.network.prefixlen} is not the mask of the cluster network {network}, "
+               f"/{network.prefixlen}")
+    return f"{why}: use {right}, not {text}"
+
+
+def _interface(text: str) -> IPv4Interface | None:
+    address, _, mask = text.partition("/")
+    if not (mask.isascii() and mask.isdecimal()):
+        return None
+    try:
+        return IPv4Interface(f"{address}/{mask}")
+    except ValueError:
+        return None
+
+
+def _bad_address(address: IPv4Address, subnet: IPv4Network) -> str:
+    if address not in subnet:
+        return f"is not in the HostSubnet's subnet {subnet}"
+    if address == subnet.network_address:
+        return f"is the address of the network {subnet} itself"
+    if address == subnet.broadcast_address:
+        return f"is the broadcast address of {subnet}"
+    if address == subnet.network_address + SDN_GATEWAY:
+        return "is the address that the SDN uses for a node's own gateway"
+    return ""

@@ -1,0 +1,30 @@
+"""What computes does no I/O. Source: docs/architecture.md."""
+
+from pathlib import Path
+
+import pytest
+
+import ghost_hostsubnet
+from tests.unit.test_layers import imported
+
+ROOT = Path(ghost_hostsubnet.__file__).parent
+STANDARD = {"collections", "dataclasses", "ipaddress", "json", "re", "typing"}
+
+
+@pytest.mark.parametrize(("name", "allowed"), [
+    ("gateway", set()),
+    ("manifest", {"ghost_hostsubnet"}),
+    ("output", {"ghost_hostsubnet", "yaml", "tabulate"}),
+])
+def test_pure_modules_do_no_io(name, allowed):
+    found = {module.split(".")[0] for module in imported(ROOT / f"{name}.py")}
+    assert found <= STANDARD | allowed
+    inside = {module for module in imported(ROOT / f"{name}.py") if module.startswith("ghost_hostsubnet.")}
+    assert inside <= {"ghost_hostsubnet.manifest", "ghost_hostsubnet.gateway"}
+
+
+def test_one_home_of_requests():
+    """All requests go through the router's own connection."""
+    for path in ROOT.glob("*.py"):
+        found = {module.split(".")[0] for module in imported(path)}
+        assert not {"requests", "urllib3", "kubernetes", "socket"} & found, path
