@@ -1,0 +1,33 @@
+"""The laboratory for a test, and what keeps it from being built."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.e2e.packets.lab import Lab
+from tests.e2e.packets.namespaces import Namespace, NotPermitted, tool
+
+
+@pytest.fixture(scope="session")
+def permitted() -> None:
+    """Skip where, and only where, no network namespace can be made."""
+    for name in ("ip", "bridge"):
+        tool(name)
+    try:
+        Namespace("probe").close()
+    except NotPermitted as error:
+        pytest.skip(f"network namespaces are not permitted here: {error}")
+
+
+@pytest.fixture
+def stack(permitted) -> Iterator[ExitStack]:
+    """What is put on it is closed after the test, in any case."""
+    with ExitStack() as found:
+        yield found
+
+
+@pytest.fixture
+def lab(stack: ExitStack) -> Lab:
+    """Two Nodes with two Pods each; the BIG-IP knows nothing of VxLAN."""
+    return Lab(stack)

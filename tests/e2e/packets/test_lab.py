@@ -1,0 +1,134 @@
+"""The laboratory itself, with the BIG-IP's objects made by hand: each object counts, and traffic stays in."""
+
+import errno
+import os
+import socket
+
+import pytest
+
+from tests.e2e.packets.bigip_host import read_state
+from tests.e2e.packets.capture import ETH_P_ARP, ETH_P_IP, VNI_VALID
+from tests.e2e.packets.hosts import CLUSTER, LARGE, NETWORK, UPLINK
+from tests.e2e.packets.lab import GATEWAY, RECORDS, TUNNEL, VTEP, Lab
+
+ELSEWHERE = str(NETWORK[6])
+
+
+def fill(lab: Lab, **tunnel) -> None:
+    """All that a router would make for the laboratory's Nodes."""
+    lab.make_tunnel(**tunnel)
+    for node in lab.nodes:
+        lab.add_record(node.address)
+
+
+def test_every_pod_is_reached(lab):
+    fill(lab)
+    lab.expect(lab.pods())
+    assert len(lab.pods()) == 4
+    assert lab.bigip.download(lab.pods()[0].address) == LARGE
+
+
+def test_pods_answer_arp_themselves(lab):
+    """The MAC addresses in the records are placeholders: those of Pods are learnt, each behind its Node."""
+    fill(lab)
+    lab.expect(lab.pods())
+    for node in lab.nodes:
+        for pod in node.pods:
+            assert lab.bigip.neighbours()[pod.address] == pod.mac
+            assert lab.bigip.learnt(TUNNEL)[pod.mac] == node.address
+
+
+def test_without_records_nobody_is_reached(lab):
+    lab.make_tunnel()
+    lab.expect([])
+    assert [node.ask(pod)["pod"] for node in lab.nodes for pod in node.pods] == [
+        pod.name for pod in lab.pods()]
+
+
+def test_a_record_opens_the_way_to_one_node(lab):
+    lab.make_tunnel()
+    lab.add_record(lab.nodes[1].address)
+    lab.expect(lab.nodes[1].pods)
+
+
+@pytest.mark.parametrize("tunnel", [
+    {"key": 1}, {"port": 8472}, {"flooding": "none"}, {"local": ELSEWHERE}, {"prefix": 23},
+], ids=lambda given: "-".join(given))
+def test_with_a_wrong_tunnel_nobody_is_reached(lab, tunnel):
+    """VNID, port and flooding; an address that is not hostIP of the ghost HostSubnet; the gateway's mask."""
+    lab.add_internal(ELSEWHERE)
+    fill(lab, **tunnel)
+    lab.expect([])
+
+
+def test_what_is_not_on_link_has_no_route(lab):
+    fill(lab, prefix=23)
+    lab.bigip.apply()
+    with pytest.raises(OSError, match=os.strerror(errno.ENETUNREACH)):
+        lab.bigip.ask(lab.pods()[0].address)
+
+
+def test_entries_that_are_there_stay(lab):
+    """A change of one record is one command; a device that is set up gets none."""
+    fill(lab)
+    lab.expect(lab.pods())
+    assert lab.bigip.apply() == []
+    node = lab.add_node()
+    lab.add_record(node.address)
+    before = lab.bigip.learnt(TUNNEL)
+    assert [one.split()[:2] for one in lab.bigip.apply()] == [["fdb", "append"]]
+    assert before.items() <= lab.bigip.learnt(TUNNEL).items()
+    lab.expect(lab.pods())
+
+
+def test_what_is_taken_away_goes(lab):
+    fill(lab)
+    lab.expect(lab.pods())
+    mac = next(mac for mac, endpoint in lab.records().items() if endpoint == lab.nodes[0].address)
+    lab.rest(f"{RECORDS}/{mac}", "DELETE")
+    lab.expect(lab.nodes[1].pods)
+    assert not {pod.mac for pod in lab.nodes[0].pods} & lab.bigip.learnt(TUNNEL).keys()
+    lab.rest(f"net/self/~Common~{GATEWAY}%2F14", "DELETE")
+    lab.rest(f"net/tunnels/tunnel/{TUNNEL}", "DELETE")
+    assert lab.bigip.apply() == [f"link del {TUNNEL}"]
+    assert lab.bigip.held() == {(UPLINK, f"{VTEP}/{NETWORK.prefixlen}")}
+
+
+def test_route_domains_are_no_part_of_addresses(lab):
+    lab.make_tunnel()
+    lab.add_record("192.0.2.11")
+    assert [one["endpoint"] for one in lab.rest(RECORDS)["items"]] == ["192.0.2.11%0"]
+    assert read_state(lab.rest).endpoints == {(TUNNEL, "192.0.2.11")}
+
+
+def test_pods_are_spoken_to_in_the_tunnel_only(lab):
+    """VNID 0 in both directions, ARP and IPv4 in it, and nothing of the cluster network beside it."""
+    fill(lab)
+    lab.bigip.apply()
+    tap = lab.underlay.tap("bigip")
+    assert lab.reached() == {pod.name for pod in lab.pods()}
+    frames = list(tap.frames())
+    carried = [frame for frame in frames if frame.inner]
+    assert {(one.inner.vni, one.inner.flags) for one in carried} == {(0, VNI_VALID)}
+    ways = {(one.source, one.destination, one.inner.frame.type) for one in carried}
+    for node in lab.nodes:
+        for kind in (ETH_P_ARP, ETH_P_IP):
+            assert {(VTEP, node.address, kind), (node.address, VTEP, kind)} <= ways
+    inside = {(one.inner.frame.source, one.inner.frame.destination) for one in carried}
+    assert {(GATEWAY, pod.address) for pod in lab.pods()} <= inside
+    assert not [one for one in frames if not one.inner and in_cluster(one.source, one.destination)]
+
+
+def in_cluster(*addresses: str) -> bool:
+    network = str(CLUSTER).partition(".")[0] + "."
+    return any(one.startswith(network) for one in addresses)
+
+
+def test_the_machine_itself_has_no_part_in_it(stack):
+    before = socket.if_nameindex()
+    lab = Lab(stack)
+    fill(lab)
+    lab.expect(lab.pods())
+    assert socket.if_nameindex() == before
+    with pytest.raises(OSError, match=r"timed out|unreachable"):
+        socket.create_connection((lab.nodes[0].address, 80), timeout=0.2)
