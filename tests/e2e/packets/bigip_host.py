@@ -87,12 +87,17 @@ class BigIPHost:
 
     def __init__(self, namespace: Namespace, underlay: Underlay, get: Get) -> None:
         self._namespace, self._get = namespace, get
+        self._applied: State | None = None
         underlay.attach(namespace)
 
     def apply(self) -> list[str]:
         """Make the kernel have what the tables say now; what is there already stays. The commands run."""
         state = read_state(self._get)
-        return [*self._devices(state), *self._addresses(state), *self._endpoints(state)]
+        done = []
+        if state != self._applied:
+            done = [*self._devices(state), *self._addresses(state)]
+            self._applied = state
+        return [*done, *self._endpoints(state)]
 
     def _devices(self, state: State) -> list[str]:
         there = {_device(link) for link in self._links()}

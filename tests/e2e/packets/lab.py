@@ -21,8 +21,8 @@ TUNNEL = "vxlan5000"
 RECORDS = f"net/fdb/tunnel/~Common~{TUNNEL}/records"
 
 LIMIT_S = 10.0
-PAUSE_S = 0.02
-SILENCE_S = 0.4
+PAUSE_S = 0.05
+SILENCE_S = 0.3
 """How long an answer is waited for where none is expected; ARP and HTTP take a millisecond here."""
 
 
@@ -43,8 +43,13 @@ class Lab:
         self.add_internal(VTEP)
 
     def rest(self, path: str, method: str = "GET", body: dict | None = None) -> dict:
-        """Ask the fake BIG-IP over REST, as an administrator. Raises: requests.HTTPError."""
+        """Ask the fake BIG-IP over REST, as an administrator; {} for what is not there to read.
+
+        Raises: requests.HTTPError.
+        """
         reply = self._session.request(method, f"{self.fake.url}/mgmt/tm/{path}", json=body, timeout=LIMIT_S)
+        if method == "GET" and reply.status_code == requests.codes.not_found:
+            return {}
         reply.raise_for_status()
         return reply.json() if reply.content else {}
 
@@ -95,22 +100,26 @@ class Lab:
 
     # --- a router's part, by hand --------------------------------------------------------
 
-    def make_tunnel(self, *, prefix: int = CLUSTER.prefixlen, key: int = 0, port: int = VXLAN_PORT,
-                    flooding: str = "multipoint", local: str = VTEP) -> None:
+    def make_tunnel(self, *, prefix: int = CLUSTER.prefixlen) -> None:
         """The objects of a VxLAN device, as the original router sends them (f5-router.md 2)."""
         cidr = f"{GATEWAY}/{prefix}"
-        self.rest("net/tunnels/vxlan", "POST", {"name": "vxlan-ose", "floodingType": flooding, "port": port})
+        self.rest("net/tunnels/vxlan", "POST",
+                  {"name": "vxlan-ose", "floodingType": "multipoint", "port": VXLAN_PORT})
         self.rest("net/tunnels/tunnel", "POST",
-                  {"name": TUNNEL, "key": key, "localAddress": local, "profile": "/Common/vxlan-ose"})
+                  {"name": TUNNEL, "key": 0, "localAddress": VTEP, "profile": "/Common/vxlan-ose"})
         self.rest("net/self", "POST", {
             "name": cidr, "address": cidr, "vlan": f"/Common/{TUNNEL}", "allowService": "all",
             "trafficGroup": "/Common/traffic-group-local-only"})
 
     def add_record(self, address: str) -> None:
-        mac = "0a:0a:" + ":".join(f"{int(part):02x}" for part in address.split("."))
-        self.rest(RECORDS, "POST", {"name": mac, "endpoint": address})
+        self.rest(RECORDS, "POST", {"name": placeholder(address), "endpoint": address})
 
     def records(self) -> dict[str, str]:
         """FDB records on the fake: endpoint by MAC address."""
         found = self.rest(RECORDS).get("items", [])
         return {one["name"]: one["endpoint"].partition("%")[0] for one in found}
+
+
+def placeholder(address: str) -> str:
+    """MAC address of a record: f5-router.md 5."""
+    return "0a:0a:" + ":".join(f"{int(part):02x}" for part in address.split("."))
