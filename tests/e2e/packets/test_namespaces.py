@@ -1,0 +1,104 @@
+"""What the laboratory stands on: namespaces that always go away, and that are not there only if forbidden."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.packets import namespaces
+from tests.e2e.packets.namespaces import CommandFailed, MissingTool, Namespace, tool
+
+ROOT = Path(__file__).resolve().parents[3]
+LIMIT_S = 10.0
+PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
+"""linux/prctl.h, linux/capability.h."""
+
+HELD = """
+import sys
+from tests.e2e.packets.namespaces import Namespace
+Namespace("held").ip(f"link add inside type veth peer name outside netns {sys.argv[1]}")
+print("made", flush=True)
+sys.stdin.read()
+"""
+
+
+def devices(namespace: Namespace) -> set[str]:
+    return {one["ifname"] for one in namespace.show("ip", "link", "show")}
+
+
+def wait_until_gone(namespace: Namespace, device: str) -> None:
+    """A cable is gone when the namespace at its other end is."""
+    deadline = time.monotonic() + LIMIT_S
+    while device in devices(namespace):
+        assert time.monotonic() < deadline, f"{device} is still there"
+
+
+def test_closing_takes_everything_away(stack):
+    here = stack.enter_context(Namespace("here"))
+    with Namespace("there") as there:
+        there.ip(f"link add inside type veth peer name outside netns {here.tid}")
+        assert devices(here) == {"lo", "outside"}
+    wait_until_gone(here, "outside")
+
+
+def test_nothing_is_left_by_a_killed_process(stack):
+    here = stack.enter_context(Namespace("here"))
+    process = stack.enter_context(subprocess.Popen(
+        [sys.executable, "-c", HELD, str(here.tid)], cwd=ROOT, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    stack.callback(process.kill)
+    assert process.stdout.readline() == "made\n"
+    assert "outside" in devices(here)
+    os.kill(process.pid, signal.SIGKILL)
+    wait_until_gone(here, "outside")
+
+
+def test_a_failure_while_a_namespace_is_made_leaves_no_thread(permitted, monkeypatch):
+    before = set(os.listdir("/proc/self/task"))
+    monkeypatch.setattr(namespaces, "tool", lambda name: "/bin/false")
+    with pytest.raises(CommandFailed):
+        Namespace("broken")
+    deadline = time.monotonic() + LIMIT_S
+    while not set(os.listdir("/proc/self/task")) <= before:
+        assert time.monotonic() < deadline, "the thread is still there"
+
+
+def test_refusals_are_told_with_the_command(stack):
+    here = stack.enter_context(Namespace("here"))
+    with pytest.raises(CommandFailed, match=r"^here: ip link set none up: Cannot find device \"none\""):
+        here.ip("link set none up")
+    with pytest.raises(CommandFailed, match=r"^here: bridge -json fdb show dev none: Cannot find device"):
+        here.show("bridge", "fdb", "show", "dev", "none")
+
+
+def test_a_missing_command_is_no_reason_to_skip(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(namespaces, "DIRECTORIES", "")
+    with pytest.raises(MissingTool, match="command ip is missing; it is in the Debian package iproute2"):
+        tool("ip")
+    assert '"ip: iproute2"' in (ROOT / "tests" / "system-packages").read_text()
+
+
+def drop_capability() -> None:
+    """Of a process that root starts: nobody after it may make namespaces."""
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
+
+
+def run_one(**options) -> str:
+    """What pytest prints of one test with packets."""
+    test = "tests/e2e/packets/test_lab.py::test_every_pod_is_reached"
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", test], cwd=ROOT,
+                          capture_output=True, text=True, timeout=60, check=False, **options)
+    return f"{done.stdout}\nstatus {done.returncode}"
+
+
+def test_where_namespaces_are_forbidden_the_reason_is_printed(permitted):
+    said = run_one(preexec_fn=drop_capability)
+    assert "1 skipped" in said
+    assert "network namespaces are not permitted here: unshare(CLONE_NEWNET): Operation not permitted" in said
+    assert said.endswith("status 0")
