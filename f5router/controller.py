@@ -16,7 +16,7 @@ from f5router.config import Config
 from f5router.errors import AuthFailed, BigIPError, Unsupported
 from f5router.holdoff import Events, wake_at
 from f5router.icontrol.client import Client, ClientSettings
-from f5router.icontrol.device import Device
+from f5router.icontrol.device import Device, Stopped
 from f5router.icontrol.files import FileWriter
 from f5router.icontrol.upload import SSHSettings, SSHUploader
 from f5router.incremental import Engine
@@ -36,6 +36,9 @@ SETTLE_S, SETTLE_LIMIT_S = 5.0, 60.0
 BACK_OFF_FIRST_S, BACK_OFF_MOST_S = 1.0, 60.0
 REFUSED_LOGIN_S = 60.0
 """Pause after a refused login: accounts are locked after a few."""
+
+EXIT_S = 10.0
+"""Longest wait for the saving at the end; of 30 s that a pod has."""
 
 ONCE_TRIES = 5
 EVENTS_S = 10.0
@@ -59,6 +62,7 @@ class Controller:
         self._observed_at = float("-inf")
         self._blocked_until = 0.0
         self._failures = 0
+        self._new = True
         self._first_write: float | None = None
         self._last_write = 0.0
         self._warned: dict = {}
@@ -70,8 +74,14 @@ class Controller:
 
     def reconcile_once(self) -> Report:
         """Bring the BIG-IP in step with the cluster as it is known now. Raises: BigIPError."""
+        self._take_events()
+        return self._bring_in_step()
+
+    def _take_events(self) -> None:
         self._events.take()
         self._reconciler.apply(self._cluster.drain())
+
+    def _bring_in_step(self) -> Report:
         full = self._observation_due()
         if full:
             self._reconciler.device.observe()
@@ -90,10 +100,13 @@ class Controller:
         return self._reconciler.needs_observation() or self._clock() >= self._observed_at + period
 
     def _wrote(self, change: Change) -> None:
+        self._to_be_saved()
+        self.on_change(change)
+
+    def _to_be_saved(self) -> None:
         self._last_write = self._clock()
         if self._first_write is None:
             self._first_write = self._last_write
-        self.on_change(change)
 
     def _tell(self, report: Report) -> None:
         network = self._reconciler.vxlan_findings()
@@ -144,7 +157,7 @@ class Controller:
         """Let a stop end every wait: for events, and for a BIG-IP that does not answer."""
         def wake() -> None:
             stop.wait()
-            self._reconciler.device.client.give_up()
+            self._reconciler.device.give_up()
             self._events.wake()
 
         threading.Thread(target=wake, daemon=True, name="stop").start()
@@ -167,20 +180,38 @@ class Controller:
         return max(min(t for t in times if t is not None), self._blocked_until)
 
     def _try_pass(self) -> None:
+        # What this raises ends the process, loudly: to go on without an event could leave a pool on
+        # addresses that another tenant's pods have got.
+        self._take_events()
         try:
-            self.reconcile_once()
-        except BigIPError as exc:
-            self._failures += 1
-            delay = min(BACK_OFF_MOST_S, BACK_OFF_FIRST_S * 2 ** (self._failures - 1))
-            if isinstance(exc, AuthFailed | Unsupported):
-                delay = REFUSED_LOGIN_S
-            self._blocked_until = self._clock() + delay
-            host = self._config.bigip.host
-            log.error("BIG-IP not programmed", extra={"bigip": host, "error": str(exc), "retry_in_s": delay})
+            self._bring_in_step()
+        except Stopped as exc:
+            log.info("pass ended early", extra={"reason": str(exc)})
+        except Exception as exc:
+            self._pass_failed(exc)
         else:
             if self._failures:
                 log.info("BIG-IP is programmed again")
             self._failures, self._blocked_until = 0, 0.0
+            if self._new:
+                # The router before may have ended between a write and its saving.
+                self._new = False
+                self._to_be_saved()
+
+    def _pass_failed(self, exc: Exception) -> None:
+        """Back off. What is no BigIPError is a fault of ours, or a reply of a form that nobody knows."""
+        self._failures += 1
+        delay = min(BACK_OFF_MOST_S, BACK_OFF_FIRST_S * 2 ** (self._failures - 1))
+        if isinstance(exc, AuthFailed | Unsupported):
+            delay = REFUSED_LOGIN_S
+        known = isinstance(exc, BigIPError)
+        if not known or exc.doubtful:
+            self._to_be_saved()  # it may have been written
+        self._reconciler.device.stale = True
+        self._blocked_until = self._clock() + delay
+        log.error("BIG-IP not programmed", exc_info=not known, extra={
+            "bigip": self._config.bigip.host, "error": str(exc) or repr(exc), "retry_in_s": delay,
+        })
 
     # --- once ----------------------------------------------------------------------------
 
@@ -238,16 +269,22 @@ class Controller:
             removed = device.remove_orphans()
             if self._config.save_config:
                 device.save()
-        except BigIPError as exc:
-            log.warning("configuration not saved", extra={"error": str(exc)})
+        except Exception as exc:
+            known = isinstance(exc, BigIPError)
+            log.warning("configuration not saved", exc_info=not known, extra={"error": str(exc)})
             self._first_write = self._last_write = self._clock()
             return
         self._first_write = None
         log.info("configuration saved", extra={"nodes_removed": removed})
 
     def _settle_at_exit(self) -> None:
-        self._settle()
-        self._statuses.flush(5.0)
+        """What is left to do, as far as the time allows that a pod has before it is killed."""
+        saving = threading.Thread(target=self._settle, daemon=True, name="settle")
+        saving.start()
+        saving.join(EXIT_S)
+        if saving.is_alive():
+            log.warning("configuration perhaps not saved", extra={"waited_s": EXIT_S})
+        self._statuses.flush(EXIT_S / 2)
 
 
 # --- putting it together -----------------------------------------------------------------

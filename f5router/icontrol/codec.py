@@ -33,6 +33,9 @@ from f5router.bigip import (
 
 JSON = Mapping[str, Any]
 
+ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a decoder raises for JSON of a form that no recording shows."""
+
 _OPERANDS = {
     "httpHost": ("host",),
     "httpUri": ("path", "pathSegment"),
@@ -188,6 +191,16 @@ def rule_changes(rule: Rule) -> dict:
 
 
 def decode_rule(policy: str, obj: JSON) -> Rule:
+    """A Rule; one of a form that nobody knows differs from all that is wanted."""
+    try:
+        return _decode_rule(policy, obj)
+    except ODD:
+        name = str(obj.get("name", "")) if isinstance(obj, Mapping) else ""
+        odd = Foreign(_text(obj))
+        return Rule(policy, name, names.band_of(0), odd, odd, 0)
+
+
+def _decode_rule(policy: str, obj: JSON) -> Rule:
     conditions = [_decode_condition(item) for item in items(obj, "conditions")]
     foreign = next((c for c in conditions if isinstance(c, Foreign)), None)
     ordinal = int(obj.get("ordinal", 0))
@@ -247,7 +260,7 @@ def _hosts(conditions: Iterable[Condition | Foreign]) -> frozenset[str]:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 # --- data-groups and iRules --------------------------------------------------------------
@@ -281,15 +294,15 @@ def decode_irule(obj: JSON) -> IRule:
 
 
 def encode_client_ssl(profile: ClientSSL) -> dict:
-    return {
-        **located(profile.path), "defaultsFrom": profile.parent, "serverName": profile.server_name,
-        "sniDefault": "true" if profile.sni_default else "false", **_pair(profile),
-    }
+    return {**located(profile.path), **client_ssl_changes(profile)}
 
 
 def client_ssl_changes(profile: ClientSSL) -> dict:
     """Body of a PATCH. The pair is sent together: half a pair is refused (bigip-rest.md A7)."""
-    return {"serverName": profile.server_name, **_pair(profile)}
+    return {
+        "defaultsFrom": profile.parent, "serverName": profile.server_name,
+        "sniDefault": "true" if profile.sni_default else "false", **_pair(profile),
+    }
 
 
 def _pair(profile: ClientSSL) -> dict:
@@ -305,12 +318,13 @@ def decode_client_ssl(obj: JSON) -> ClientSSL:
 
 
 def encode_server_ssl(profile: ServerSSL) -> dict:
-    return {**located(profile.path), "defaultsFrom": profile.parent, **server_ssl_changes(profile)}
+    return {**located(profile.path), **server_ssl_changes(profile)}
 
 
 def server_ssl_changes(profile: ServerSSL) -> dict:
     """Body of a PATCH. Without peerCertMode require nothing is verified (f5-router.md 3.3)."""
     return {
+        "defaultsFrom": profile.parent,
         "caFile": profile.ca_file or "none",
         "peerCertMode": "require" if profile.ca_file else "ignore",
         "authenticateName": profile.authenticate_name or "none",

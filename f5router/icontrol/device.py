@@ -5,6 +5,7 @@ needs it; anything else that goes wrong ends the pass, and the next one begins w
 """
 
 import logging
+import threading
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -49,6 +50,10 @@ Keeper = Callable[[Object], bool]
 """Whether an object that is to be deleted must stay."""
 
 
+class Stopped(BigIPError):
+    """The router is to end: what is not written yet stays as it is."""
+
+
 def blames_object(error: BigIPError) -> bool:
     """Whether only the object is to blame, so that the pass can go on."""
     return isinstance(error, Refused | UploadError) or (isinstance(error, AuthFailed) and error.status == 400)
@@ -79,7 +84,8 @@ class Device:
         self._attachments = AttachmentWriter(client, folder)
         self._tunnels = TunnelWriter(client, folder)
         self._fdb = FDBWriter(client)
-        self._policies = PolicyWriter(client, model=policy_model)
+        self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint)
+        self._given_up = threading.Event()
         self._executor = ThreadPoolExecutor(max_in_flight, thread_name_prefix="bigip")
         self.observed: dict[Ref, Object] = {}
         self.facts = DeviceFacts()
@@ -92,6 +98,15 @@ class Device:
         """Stop the writers' threads."""
         self._executor.shutdown()
         self._files.close()
+
+    def give_up(self) -> None:
+        """End the Plan that is being carried out at its next write. From any thread."""
+        self._given_up.set()
+        self.client.give_up()
+
+    def _checkpoint(self) -> None:
+        if self._given_up.is_set():
+            raise Stopped(text="the router was told to stop")
 
     # --- reading -------------------------------------------------------------------------
 
@@ -183,6 +198,7 @@ class Device:
     def _grouped(self, changes, key, write) -> Results:
         results = []
         for whole, group in groupby(sorted(changes, key=lambda c: (key(c), c.ref)), key=key):
+            self._checkpoint()
             results += write(whole, list(group))
         return results
 
@@ -193,6 +209,7 @@ class Device:
 
     def _one(self, change: Change) -> tuple[Change, BigIPError | None]:
         try:
+            self._checkpoint()
             if change.ref.kind == Policy.KIND:
                 self._policies.write_policy(change)
             elif change.ref.kind in self._files.KINDS:
@@ -206,7 +223,9 @@ class Device:
         return change, None
 
     def _write_records(self, group: str, changes: list[Change]) -> Results:
-        current = [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
+        def current() -> list[Record]:
+            return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
+
         return self._records.write(group, changes, current)
 
     def _settle(self, results: Results, outcome: Outcome, on_change: Callable[[Change], None]) -> None:

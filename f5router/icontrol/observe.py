@@ -237,13 +237,18 @@ def _ours(folder: str, kind: str, target: str) -> str:
 
 
 def _decoded(kind: str, raw: Iterable[Mapping], folder: str) -> Iterable[Object]:
+    """Objects of ours; one that cannot be read counts as absent, so what is wanted is written over it."""
     for item in raw:
-        if not names.owns_path(folder, kind, codec.path_of(item)):
+        try:
+            if not names.owns_path(folder, kind, codec.path_of(item)):
+                continue
+            found = codec.decode_plain(kind, item)
+        except codec.ODD as exc:
+            path = item.get("fullPath") if isinstance(item, Mapping) else ""
+            log.warning("object not understood", extra={"kind": kind, "path": path, "error": repr(exc)})
             continue
-        for obj in codec.decode_plain(kind, item):
-            # A Rule of somebody else is kept for its ordinal; plan.diff leaves it alone.
-            if isinstance(obj, Rule) or names.owns(folder, obj):
-                yield obj
+        # A Rule of somebody else is kept for its ordinal; plan.diff leaves it alone.
+        yield from (obj for obj in found if isinstance(obj, Rule) or names.owns(folder, obj))
 
 
 def _require_ready(client: Client) -> None:

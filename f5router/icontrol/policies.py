@@ -10,6 +10,7 @@ there. Source: bigip-rest.md B4.
 """
 
 import logging
+from collections.abc import Callable
 
 from f5router import names
 from f5router.bigip import Policy, Rule
@@ -29,16 +30,20 @@ Results = list[tuple[Change, BigIPError | None]]
 class PolicyWriter:
     """Writes one policy at a time."""
 
-    def __init__(self, client: Client, *, model: str = "auto"):
+    def __init__(
+        self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None
+    ):
+        """Args: checkpoint: called before each write of a Rule; what it raises ends the writing."""
         self._client = client
+        self._checkpoint = checkpoint
         self._forced = model
         self._version: tuple[int, ...] = ()
-        self._legacy: frozenset[str] = frozenset()
+        self._legacy: set[str] = set()
         self._drafts: set[str] = set()
 
     def learn(self, version: tuple[int, ...], legacy: frozenset[str], drafts: tuple[str, ...]) -> None:
         """Take what an observation says of versions, legacy policies and drafts left behind."""
-        self._version, self._legacy, self._drafts = version, legacy, set(drafts)
+        self._version, self._legacy, self._drafts = version, set(legacy), set(drafts)
 
     def model(self, policy: str) -> str:
         """How a policy is edited."""
@@ -74,7 +79,7 @@ class PolicyWriter:
         except Conflict:
             self._repair(policy)
         if model == LEGACY:
-            self._legacy |= {policy.path}
+            self._legacy.add(policy.path)
 
     def _drafted(self, policy: Policy, body: dict) -> bool:
         """Create by draft and publish; False where the device has no folder for the draft.
@@ -150,6 +155,7 @@ class PolicyWriter:
         return self.write_rules(policy, changes[:middle]) + self.write_rules(policy, changes[middle:])
 
     def _try(self, base: str, change: Change) -> BigIPError | None:
+        self._checkpoint()
         try:
             self._rule(base, change)
         except Refused as exc:

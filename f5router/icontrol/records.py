@@ -1,9 +1,10 @@
 """Writes of data-group records: one by one while few change, the whole list otherwise."""
 
 import logging
+from collections.abc import Callable
 
 from f5router.bigip import DataGroup, Record
-from f5router.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.errors import BigIPError, Conflict, NotFound, NotReady, Refused
 from f5router.icontrol import codec
 from f5router.icontrol.client import Client, item_path
 from f5router.plan import CREATE, DELETE, UPDATE, Change
@@ -23,29 +24,28 @@ class RecordWriter:
     def __init__(self, client: Client):
         self._client = client
 
-    def write(self, group: str, changes: list[Change], current: list[Record]) -> Results:
+    def write(self, group: str, changes: list[Change], current: Callable[[], list[Record]]) -> Results:
         """Write Changes of one data-group.
 
         Args:
             current: every record that is there, as far as is known.
         """
-        if len(changes) <= SINGLY:
-            results: Results = []
-            for change in changes:
-                try:
-                    self._single(group, change)
-                    results.append((change, None))
-                except (Conflict, NotFound):
-                    return results + self._whole(group, changes[len(results):], self._read(group))
-                except Refused as exc:
-                    log.info("record not changed singly", extra={"group": group, "error": str(exc)})
-                    rest = changes[len(results):]
-                    done = {c.ref: c.new for c, _ in results}
-                    return results + self._whole(group, rest, _applied(current, done))
-                except BigIPError as exc:
-                    return [*results, (change, exc)]
-            return results
-        return self._whole(group, changes, current)
+        if len(changes) > SINGLY:
+            return self._whole(group, changes, current())
+        results: Results = []
+        for change in changes:
+            try:
+                self._single(group, change)
+            except (Conflict, NotFound):
+                return results + self._whole(group, changes[len(results):], self._read(group))
+            except Refused as exc:
+                log.info("record not changed singly", extra={"group": group, "error": str(exc)})
+                done = {c.ref: c.new for c, _ in results}
+                return results + self._whole(group, changes[len(results):], _applied(current(), done))
+            except BigIPError as exc:
+                return results + [(rest, exc) for rest in changes[len(results):]]
+            results.append((change, None))
+        return results
 
     def _single(self, group: str, change: Change) -> None:
         """`options=records add { name { data value } }`, as tmsh says it.
@@ -69,7 +69,11 @@ class RecordWriter:
         return [(change, None) for change in changes]
 
     def _read(self, group: str) -> list[Record]:
-        return codec.decode_data_group(self._client.get(item_path(DataGroup.KIND, group)))[1]
+        reply = self._client.get(item_path(DataGroup.KIND, group))
+        try:
+            return codec.decode_data_group(reply)[1]
+        except codec.ODD as exc:
+            raise NotReady("GET", item_path(DataGroup.KIND, group), f"reply not understood: {exc!r}") from exc
 
 
 def _applied(current: list[Record], new: dict) -> list[Record]:

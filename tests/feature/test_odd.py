@@ -1,0 +1,214 @@
+"""What nobody expects: replies of unknown forms, faults of our own, a stop in the middle."""
+
+import copy
+import logging
+import threading
+import time
+
+import pytest
+
+from f5router import controller
+from f5router.icontrol.observe import observe
+from tests import manifests
+from tests.builders import identity
+from tests.feature.test_loop import Running, admitted, pool
+
+ONE = identity()
+CERT = {"certificate": ONE.certificate, "key": ONE.key}
+
+
+@pytest.fixture
+def loop(lab):
+    """Start the running router; stopped at the end."""
+    made: list[Running] = []
+
+    def start(**flags) -> Running:
+        made.append(Running(lab, **flags))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.stop()
+
+
+class Replies:
+    """What a device said, as often as asked, with one thing in it changed."""
+
+    def __init__(self, client):
+        self._client = client
+        self._seen: dict = {}
+        self.change = lambda reply: None
+
+    def ready(self) -> bool:
+        return True
+
+    def version(self) -> tuple[int, ...]:
+        return (14, 1, 2)
+
+    def get(self, path, params=None):
+        if path not in self._seen:
+            self._seen[path] = self._client.get(path, params)
+        reply = copy.deepcopy(self._seen[path])
+        self.change((path, reply))
+        return reply
+
+
+def places(value, path=()) -> list[tuple]:
+    """Where something can be wrong in a reply."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, part in items for found in [(*path, key), *places(part, (*path, key))]]
+
+
+def put(value, where: tuple, odd) -> None:
+    for key in where[:-1]:
+        value = value[key]
+    value[where[-1]] = odd
+
+
+@pytest.mark.parametrize("odd", [None, 7, "x", [], {}, ["x"], [None], {"items": 7}, True], ids=repr)
+def test_every_property_of_an_unknown_form(lab, odd):
+    """One of ours that is odd is as good as absent; nothing else is, and nothing ends."""
+    lab.apply(
+        manifests.route("b", host="b.com", kind="reencrypt", insecure="Redirect", **CERT),
+        manifests.route("c", host="c.com", kind="passthrough"),
+    )
+    lab.converge()
+    client = lab.router()._reconciler.device.client
+    replies = Replies(client)
+    virtuals = ("/Common/ose-vserver", "/Common/https-ose-vserver")
+    whole = observe(replies, "/Common", virtuals)
+    for kind in ("pool", "policy", "data-group/internal", "rule", "profile/client-ssl", "profile/server-ssl"):
+        path = f"ltm/{kind}"
+        ours = [
+            n
+            for n, item in enumerate(client.get(path)["items"])
+            if "openshift" in item["name"] or item["name"].endswith("_dg")
+        ]
+        for where in places(replies.get(path)["items"][ours[0]], ("items", ours[0])):
+            replies.change = lambda said, path=path, where=where: said[0] == path and put(said[1], where, odd)
+            seen = observe(replies, "/Common", virtuals)
+            assert len(whole.objects.keys() - seen.objects.keys()) <= 8, where
+
+
+def test_an_odd_rule_is_written_anew(lab):
+    lab.apply(manifests.route("a"), manifests.route("b", path="/b"))
+    router = lab.router()
+    lab.converge(router)
+    device = router._reconciler.device
+    replies = Replies(device.client)
+
+    def spoil(said):
+        if said[0] == "ltm/policy":
+            for policy in said[1]["items"]:
+                for rule in policy["rulesReference"].get("items", ()):
+                    if rule["name"].endswith("shop_b"):
+                        rule["ordinal"] = "first"
+
+    replies.change = spoil
+    device.observed = observe(replies, "/Common", device._virtuals).objects
+    lab.clear()
+    router._reconciler.run(full=True)
+    rules = [path.rsplit("/", 1)[1] for _, path in lab.writes() if "/rules/" in path]
+    assert rules == ["openshift_route_shop_b"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"defaultsFrom": "/Common/clientssl-default"},
+        {"serverName": "other.com"},
+        {"cert": "/Common/default.crt", "key": "/Common/default.key"},
+    ],
+    ids=str,
+)
+def test_a_profile_that_somebody_changed(lab, change):
+    lab.apply(manifests.route("b", host="b.com", kind="edge", **CERT))
+    lab.converge()
+    lab.change("PATCH", "ltm/profile/client-ssl/~Common~openshift_host_b.com-client-ssl-profile", change)
+    assert lab.converge() == []
+    lab.clear()
+    assert lab.converge() == []
+    assert lab.writes() == []
+
+
+def test_a_fault_of_ours_ends_one_pass(lab, loop, caplog):
+    """It is told with its traceback; the next pass reads the device and goes on."""
+    lab.apply(manifests.route("a"))
+    router = loop()
+    router.wait(lambda: admitted(lab, "a") == "True")
+    device = router.router._reconciler.device
+    faults, write = iter([ValueError("not thought of")]), device._objects.write
+
+    def broken(change):
+        for error in faults:
+            raise error
+        write(change)
+
+    device._objects.write = broken
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
+    assert any(r.exc_info and "not thought of" in str(r.exc_info[1]) for r in caplog.records)
+
+
+def test_what_may_have_been_written_is_saved(lab, loop, monkeypatch):
+    """The reply is lost: the next pass finds all in step, and still it is to be saved."""
+    monkeypatch.setattr(controller, "SETTLE_S", 0.2)
+    lab.apply(manifests.route("a"))
+    router = loop()
+    saves = lambda: sum(entry.path.endswith("sys/config") for entry in list(lab.bigip.log))  # noqa: E731
+    router.wait(lambda: admitted(lab, "a") == "True" and saves() == 1)
+    lab.bigip.inject("drop-reply", method="PATCH", path="ltm/pool")
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    router.wait(lambda: saves() == 2)
+    assert pool(lab) == {"10.1.1.9:8080"}
+
+
+def test_a_new_router_saves_what_the_old_one_wrote(lab, loop, monkeypatch):
+    """That one was killed before it did; a restart of the device would lose it."""
+    monkeypatch.setattr(controller, "SETTLE_S", 0.2)
+    lab.apply(manifests.route("a"))
+    lab.converge(f5_save_config="false")
+    lab.clear()
+    router = loop()
+    router.wait(lambda: any(entry.path.endswith("sys/config") for entry in list(lab.bigip.log)))
+    assert lab.writes() == []
+
+
+@pytest.mark.parametrize("kind", ["", "edge"])
+def test_a_stop_in_the_middle_of_a_pass(lab, loop, kind):
+    """Within seconds, whatever is left to write; the next router goes on from there."""
+    lab.apply(*(manifests.route(f"r{n}", host=f"r{n}.com", kind=kind, path=f"/{n}") for n in range(60)))
+    lab.bigip.inject("delay", times=None, method="POST", path="ltm/(pool|policy)", seconds=0.2)
+    router = loop()
+    router.wait(lambda: len(lab.bigip.writes()) > 5)
+    start = time.monotonic()
+    router.stop()
+    assert time.monotonic() - start < 4
+    policy = "insecure" if not kind else "secure"
+    assert "r59" not in str(lab.bigip.get(f"ltm/policy/~Common~openshift_{policy}_routes"))
+    lab.bigip.clear_faults()
+    assert lab.converge() == []
+    assert "r59" in str(lab.bigip.get(f"ltm/policy/~Common~openshift_{policy}_routes"))
+    assert not [path for path in lab.paths("ltm/policy") if "Drafts" in path]
+
+
+def test_the_end_does_not_wait_for_a_device_that_hangs(lab, loop, monkeypatch, caplog):
+    monkeypatch.setattr(controller, "EXIT_S", 0.5)
+    lab.apply(manifests.route("a"))
+    router = loop()
+    router.wait(lambda: admitted(lab, "a") == "True")
+    lab.bigip.inject("delay", times=None, path="sys/config", seconds=5)
+    start = time.monotonic()
+    router.stop()
+    assert time.monotonic() - start < 3
+    assert any("not saved" in record.getMessage() for record in caplog.records)
+
+
+def test_no_thread_is_left(lab, loop, caplog):
+    """Of a router that ended: none goes on writing."""
+    caplog.set_level(logging.WARNING)
+    router = loop()
+    lab.apply(manifests.route("a"))
+    router.wait(lambda: admitted(lab, "a") == "True")
+    router.stop()
+    assert not [thread.name for thread in threading.enumerate() if thread.name in ("settle", "stop")]
