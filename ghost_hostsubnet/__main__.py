@@ -170,14 +170,15 @@ def _assigned(cluster: Cluster, name: str, uid: str, timeout_s: float) -> dict:
 
 
 def _created(cluster: Cluster, name: str, host_ip: str) -> dict:
+    """The HostSubnet that asks for a subnet; {} if somebody else asked, and it is just being re-created."""
     try:
         found = cluster.create(manifest.build(name, host_ip, cluster.api.version))
     except KubeConflict as exc:  # since we looked: another administrator, or the SDN master
         found = cluster.read()[1].get(name)
-        if found is None or manifest.decode(found).host_ip != host_ip:
-            raise RouterError(f"HostSubnet {name} was changed by somebody else meanwhile: run the same "
-                              f"command again ({exc})") from exc
-        return found
+        if found and manifest.decode(found).host_ip != host_ip:
+            raise RouterError(f"HostSubnet {name} was created by somebody else meanwhile, with another "
+                              f"hostIP: {exc}") from exc
+        return found or {}
     except KubeUnreachable as exc:
         raise RouterError(f"HostSubnet {name} may have been created or not ({exc}): run the same command "
                           "again, which never creates a second one") from exc

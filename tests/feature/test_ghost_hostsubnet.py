@@ -157,6 +157,21 @@ class TestCreate:
             assert [process.returncode for process in processes] == [0, 0], told
             assert [json.loads(out) for out, _ in told] == [lab.get()] * 2
 
+    @pytest.mark.parametrize(("host_ip", "status"), [
+        pytest.param(HOST_IP, 0, id="the same"), pytest.param("10.3.89.1", 1, id="another address"),
+    ])
+    def test_somebody_was_quicker(self, tmp_path, host_ip, status):
+        """It comes between the look and the creation: theirs is waited for if it is as asked."""
+        with cluster(tmp_path, sdn=True, sdn_delay_s=2) as lab:
+            lab.kube.inject("delay", method="POST", seconds=1)
+            process = lab.start(*CREATE)
+            assert lab.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in lab.kube.log], LIMIT_S)
+            lab.ghost(pending=True, host_ip=host_ip)
+            out, err = process.communicate(timeout=LIMIT_S)
+            assert (process.returncode, "10.128.0.0/23" in out) == (status, status == 0), err
+            assert ("created by somebody else" in err) is (status == 1)
+            assert [one[2] for one in lab.writes()] == [409]
+
     def test_other_address(self, still):
         """An existing one with another hostIP is left as it is."""
         before = still.ghost(host_ip="10.3.89.1")
@@ -469,6 +484,13 @@ class TestGateway:
         done = still.run("gateway", "--name", NAME)
         assert done.stdout == "10.131.0.5/14\n"
         assert "pods in 10.64.0.0/16 are not on-link" in done.stderr
+
+    def test_about_to_change(self, still):
+        """Somebody applied the manifest again: the subnet that is there now will not stay."""
+        still.put("HostSubnet", NAME, metadata={"annotations": {ASSIGN: "true", FIXED_VNID: "0"}}, host=NAME,
+                  hostIP=HOST_IP, subnet="10.131.0.0/23")
+        done = still.run("gateway", "--name", NAME)
+        assert (done.exit_code, done.stdout) == (1, "")
 
     @pytest.mark.parametrize(("ghost", "words"), [
         pytest.param(None, "there is no HostSubnet", id="none"),
