@@ -94,12 +94,15 @@ def observe(
     attached += tunnels.translations(facts) if vxlan else []
     objects.update((obj.ref, obj) for obj in attached)
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
+    return Observation(objects, DeviceFacts(version, *facts), *_policy_state(read[Policy.KIND], folder))
+
+
+def _policy_state(raw: Iterable[Mapping], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Those of our policies that are legacy, and drafts that were left of them."""
     ours = {f"{folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)}
     drafts = {draft for path in ours for draft in names.draft_paths(path)}
-    policies = [(codec.path_of(obj), obj) for obj in read[Policy.KIND]]
-    return Observation(
-        objects,
-        DeviceFacts(version, *facts),
+    policies = [(codec.path_of(obj), obj) for obj in raw]
+    return (
         frozenset(path for path, obj in policies if path in ours and obj.get("status") == "legacy"),
         tuple(sorted(path for path, _ in policies if path in drafts)),
     )
