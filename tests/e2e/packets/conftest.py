@@ -1,11 +1,10 @@
-"""The laboratory for a test, and what keeps it from being built."""
+"""What a laboratory needs, and what keeps it from being built."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
-from tests.e2e.packets.lab import Lab
 from tests.e2e.packets.namespaces import Namespace, NotPermitted, tool
 
 
@@ -25,9 +24,3 @@ def stack(permitted) -> Iterator[ExitStack]:
     """What is put on it is closed after the test, in any case."""
     with ExitStack() as found:
         yield found
-
-
-@pytest.fixture
-def lab(stack: ExitStack) -> Lab:
-    """Two Nodes with two Pods each; the BIG-IP knows nothing of VxLAN."""
-    return Lab(stack)

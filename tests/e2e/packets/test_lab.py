@@ -15,6 +15,12 @@ PROFILE, DEVICE = "net/tunnels/vxlan/~Common~vxlan-ose", f"net/tunnels/tunnel/~C
 ELSEWHERE = str(NETWORK[6])
 
 
+@pytest.fixture
+def lab(stack) -> Lab:
+    """Two Nodes with two Pods each; the BIG-IP knows nothing of VxLAN."""
+    return Lab(stack)
+
+
 def fill(lab: Lab, **tunnel) -> None:
     """All that a router would make for the laboratory's Nodes."""
     lab.make_tunnel(**tunnel)

@@ -32,18 +32,6 @@ def test_every_pod_is_reached(routed):
     assert {one.source for one in tunnelled} == {one.destination for one in tunnelled} == {VTEP, *ends}
 
 
-def test_a_third_node_joins(routed):
-    lab = routed.lab
-    routed.start()
-    old = lab.pods()
-    lab.expect(old)
-    third = lab.add_node()
-    lab.expect(old)
-    routed.announce(third)
-    lab.expect([*old, *third.pods])
-    routed.expect_records(lab.nodes)
-
-
 def test_an_address_changes(routed):
     """Nodes carry the address in two objects; the old record goes."""
     lab = routed.lab
@@ -58,13 +46,17 @@ def test_an_address_changes(routed):
     assert {lab.bigip.learnt(TUNNEL)[pod.mac] for pod in moved.pods} == {str(NETWORK[200])}
 
 
-def test_nodes_leave(routed):
-    """While the router runs and while it is down. Their Pods live on, and are not reached any more."""
+def test_nodes_join_and_leave(routed):
+    """One joins, one leaves, one leaves while the router is down: their Pods live on, but are not reached."""
     lab = routed.lab
-    first, second, third = *lab.nodes, lab.add_node()
-    routed.announce(third)
     routed.start()
+    first, second = lab.nodes
     lab.expect(lab.pods())
+    third = lab.add_node()
+    lab.expect([*first.pods, *second.pods])
+    routed.announce(third)
+    lab.expect(lab.pods())
+    routed.expect_records(lab.nodes)
     routed.forget(first)
     lab.expect([*second.pods, *third.pods])
     routed.expect_records([second, third])
