@@ -1,15 +1,25 @@
-"""Who may do what: the bearer token, refusals set by a test, and the two review kinds."""
+"""Who may do what: bearer tokens, rights of ServiceAccounts, refusals set by a test, the review kinds."""
 
+import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from . import rbac
 from .calls import Call
 from .errors import forbidden, unauthorized
+from .kinds import kind_named
+from .rbac import Asked, User
+from .store import Store
 
-USER = "system:serviceaccount:default:router"
+OWNER = replace(rbac.account("default", "router"), unlimited=True)
+"""Who holds the server's own token."""
 
 PUBLIC = frozenset({"/version", "/healthz", "/readyz", "/livez"})
 """Readable without a token, as ClusterRole system:public-info-viewer allows."""
+
+
+SELF_SERVICE = frozenset({"authorization.k8s.io"})
+"""What each account may ask about itself, as ClusterRole system:basic-user allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +39,23 @@ class Refusal:
 
 
 class Access:
-    """Everything is allowed to the holder of the token, except what was refused."""
+    """Two sorts of tokens. The server's own allows everything; that of a ServiceAccount what Roles and
+    ClusterRoles grant it, by the objects that are stored. What a test refused is refused to both.
+    """
 
-    def __init__(self, token: str):
+    def __init__(self, store: Store, token: str):
         self.token = token
+        self._store = store
         self._refusals: list[Refusal] = []
+        self._accounts: dict[str, tuple[str, str]] = {}
+
+    def token_for(self, namespace: str, name: str) -> str:
+        """A new token of a ServiceAccount, good while that exists. Raises: KeyError: it does not."""
+        if not self._exists(namespace, name):
+            raise KeyError(f"no ServiceAccount {namespace}/{name}")
+        token = f"{namespace}-{name}-{secrets.token_hex(16)}"
+        self._accounts[token] = (namespace, name)
+        return token
 
     def forbid(self, resource: str, verbs: Collection[str], namespace: str | None) -> None:
         verbs = frozenset([verbs] if isinstance(verbs, str) else verbs)
@@ -43,34 +65,54 @@ class Access:
         """Take back every refusal of the resource."""
         self._refusals = [refusal for refusal in self._refusals if refusal.resource != resource]
 
-    def authenticate(self, path: str, headers: Mapping[str, str]) -> None:
-        """Raises: ApiError: 401 without the token."""
-        if path not in PUBLIC and headers.get("Authorization") != f"Bearer {self.token}":
+    def authenticate(self, path: str, headers: Mapping[str, str]) -> User:
+        """Raises: ApiError: 401 without a token that is known."""
+        scheme, _, token = headers.get("Authorization", "").partition(" ")
+        user = self._holder(token) if scheme == "Bearer" else None
+        if user is None and path in PUBLIC:
+            return User("system:anonymous", ("system:unauthenticated",))
+        if user is None:
             raise unauthorized()
+        return user
 
-    def authorize(self, call: Call) -> None:
+    def authorize(self, user: User, call: Call) -> None:
         """Raises: ApiError: 403."""
-        if self._refused(call.resource, call.verb, call.namespace):
+        if not self._allowed(user, Asked.by(call)):
             raise forbidden(
-                call.kind, verb=call.verb, user=USER, namespace=call.namespace, name=call.name,
+                call.kind, verb=call.verb, user=user.name, namespace=call.namespace, name=call.name,
                 subresource=call.subresource,
             )  # fmt: skip
 
-    def _refused(self, resource: str, verb: str, namespace: str) -> bool:
-        return any(refusal.covers(resource, verb, namespace) for refusal in self._refusals)
+    def _holder(self, token: str) -> User | None:
+        if token == self.token:
+            return OWNER
+        found = self._accounts.get(token)
+        return rbac.account(*found) if found and self._exists(*found) else None
 
-    def review(self, kind: str, body: Mapping) -> dict:
+    def _exists(self, namespace: str, name: str) -> bool:
+        with self._store.lock:
+            return self._store.get(kind_named("ServiceAccount"), namespace, name) is not None
+
+    def _allowed(self, user: User, asked: Asked) -> bool:
+        if any(refusal.covers(asked.resource, asked.verb, asked.namespace) for refusal in self._refusals):
+            return False
+        return user.unlimited or asked.group in SELF_SERVICE or rbac.allows(self._store, user, asked)
+
+    def review(self, user: User, kind: str, body: Mapping) -> dict:
         """The answer to a SelfSubjectAccessReview or TokenReview: the object with its status."""
         spec = body.get("spec") or {}
         if kind == "TokenReview":
             status = {"user": {}}
-            if spec.get("token") == self.token:
-                groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"]
-                status = {"authenticated": True, "user": {"username": USER, "groups": groups}}
+            if holder := self._holder(spec.get("token", "")):
+                status = {
+                    "authenticated": True, "user": {"username": holder.name, "groups": list(holder.groups)},
+                }  # fmt: skip
             return dict(body, status=status)
-        asked = spec.get("resourceAttributes") or {}
-        resource = "/".join(part for part in (asked.get("resource"), asked.get("subresource")) if part)
-        allowed = not self._refused(resource, asked.get("verb", ""), asked.get("namespace", ""))
+        given = spec.get("resourceAttributes") or {}
+        resource = "/".join(part for part in (given.get("resource"), given.get("subresource")) if part)
+        asked = Asked(given.get("verb", ""), given.get("group", ""), resource, given.get("namespace", ""),
+                      given.get("name", ""))  # fmt: skip
+        allowed = self._allowed(user, asked)
         status = {"allowed": allowed} | (
             {"reason": "RBAC: allowed by the fake API server"} if allowed else {}
         )

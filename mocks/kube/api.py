@@ -11,6 +11,7 @@ from .discovery import PROTOBUF_SCHEMA, document
 from .errors import ApiError, PathNotFound, details_of
 from .kinds import Kind
 from .objects import Objects, utc_now
+from .rbac import User
 from .reading import Page
 from .store import Store, dumps
 from .views import View, view_of
@@ -56,10 +57,12 @@ class Api:
         found = document(self.kinds, path)
         return None if found is None else Reply(200, dumps(found))
 
-    def answer(self, call: Call, loop: asyncio.AbstractEventLoop) -> Reply | Watch:
+    def answer(self, user: User, call: Call, loop: asyncio.AbstractEventLoop) -> Reply | Watch:
         """Raises: ApiError."""
         with self._store.lock:
-            self._access.authorize(call)
+            self._access.authorize(user, call)
+            if not call.kind.stored:
+                return Reply(201, dumps(self._access.review(user, call.kind.kind, writing.body_of(call))))
             view = view_of(call, utc_now)
             if call.verb == "watch":
                 return Watch(self._store, call, view, loop)
@@ -72,8 +75,6 @@ class Api:
         return Reply(200, view.many(reading.list_page(self._store, call)))
 
     def _create(self, call: Call, view: View) -> Reply:
-        if not call.kind.stored:
-            return Reply(201, dumps(self._access.review(call.kind.kind, writing.body_of(call))))
         return Reply(201, view.one(writing.create(self._store, self._objects, call)))
 
     def _update(self, call: Call, view: View) -> Reply:

@@ -1,9 +1,10 @@
-"""What the API server fills into Routes, Services and Namespaces that clients write, and Route validation.
+"""What the API server fills into what clients write (Route, Service, Secret, Namespace); Route validation.
 
 Sources: openshift/api route/v1 defaults, openshift-apiserver pkg/route/apis/route/validation/validation.go
 (the checks a router depends on, not all of them), k8s.io/kubernetes pkg/apis/core/v1/defaults.go.
 """
 
+import base64
 import re
 from collections.abc import Iterable, Mapping
 
@@ -25,9 +26,20 @@ def with_defaults(kind: Kind, data: dict, services: Iterable[Mapping]) -> dict:
         return _route(data)
     if kind.kind == "Service":
         return _service(data, services)
+    if kind.kind == "Secret":
+        return secret(data)
     if kind.kind == "Namespace":
         return filled_namespace(data)
     return data
+
+
+def secret(data: dict) -> dict:
+    """A Secret as it is stored: ``stringData`` has gone into ``data``, which it overrides."""
+    plain = data.get("stringData") or {}
+    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in plain.items()}
+    rest = {name: value for name, value in data.items() if name != "stringData"}
+    held = (data.get("data") or {}) | encoded
+    return {"type": "Opaque"} | rest | ({"data": held} if held else {})
 
 
 def _route(data: dict) -> dict:

@@ -60,7 +60,7 @@ class FakeKube:
         self.ca_file = str(files.ca)
         self._store = Store(history)
         self._objects = Objects(self._store, clock)
-        self._access = Access(token)
+        self._access = Access(self._store, token)
         kinds = served_kinds(openshift=openshift, slices=slices, network_api=network_api)
         self._sdn = SdnMaster(self._objects, kinds, delay_s=sdn_delay_s) if sdn else None
         api = Api(self._store, self._objects, self._access, kinds)
@@ -106,12 +106,19 @@ class FakeKube:
 
     @property
     def token(self) -> str:
-        """The accepted bearer token; assign another to make the old one fail with 401."""
+        """The bearer token that allows everything; assign another to make the old one fail with 401."""
         return self._access.token
 
     @token.setter
     def token(self, token: str) -> None:
         self._access.token = token
+
+    def token_for(self, namespace: str, account: str) -> str:
+        """A new token of a ServiceAccount, who may do what stored Roles and ClusterRoles grant, no more.
+
+        Raises: KeyError: there is no such ServiceAccount.
+        """
+        return self._access.token_for(namespace, account)
 
     def write_kubeconfig(self, path: str | Path) -> None:
         """Kubeconfig with the authority and the token inside. Start first: it holds the URL."""

@@ -44,6 +44,8 @@ class Kind:
     """A PUT without resourceVersion is accepted (AllowUnconditionalUpdate in the API server)."""
     create_on_update: bool = False
     """A PUT to a name that does not exist creates it (AllowCreateOnUpdate)."""
+    any_name: bool = False
+    """Names are whatever can stand in a URL, ``system:admin`` too."""
     fields: Mapping[str, Path] = field(default_factory=_fields)
     """Field selector to the path of its value."""
     verbs: tuple[str, ...] = OBJECT_VERBS
@@ -100,6 +102,13 @@ KINDS: tuple[Kind, ...] = (
     Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice", generation=True),
     Kind("networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", ("ing",), status=True,
          generation=True),
+    Kind("apps", "v1", "Deployment", "deployments", "deployment", ("deploy",), status=True, generation=True),
+    Kind("rbac.authorization.k8s.io", "v1", "Role", "roles", "role", any_name=True),
+    Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", "rolebinding", any_name=True),
+    Kind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "clusterrole", namespaced=False,
+         any_name=True),
+    Kind("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings",
+         "clusterrolebinding", namespaced=False, any_name=True),
     Kind("coordination.k8s.io", "v1", "Lease", "leases", "lease", unconditional_update=False,
          create_on_update=True),
     Kind("route.openshift.io", "v1", "Route", "routes", "route", status=True, unconditional_update=False,

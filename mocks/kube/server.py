@@ -13,6 +13,7 @@ from .calls import Call, Logged, parse_call
 from .certificates import CertificateFiles
 from .errors import ApiError
 from .faults import Fault, Faults, error_line
+from .rbac import User
 from .store import Store
 from .watching import Cut, Watch
 
@@ -100,8 +101,8 @@ class Server:
         self._loop = self._thread = None
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        call, answer = await self._parse(request)
-        outcome = await self._meet_faults(request, call) or answer or self._answer(call)
+        user, call, answer = await self._parse(request)
+        outcome = await self._meet_faults(request, user, call) or answer or self._answer(user, call)
         if isinstance(outcome, Watch):
             return await self._stream(request, outcome)
         if outcome is DROPPED:
@@ -115,32 +116,36 @@ class Server:
             headers={"Content-Type": outcome.content_type, **outcome.headers},
         )
 
-    async def _parse(self, request: web.Request) -> tuple[Call | None, Reply | None]:
-        """The call on a resource, or the answer that needs none."""
+    async def _parse(self, request: web.Request) -> tuple[User | None, Call | None, Reply | None]:
+        """Who asks, and the call on a resource or the answer that needs none."""
         path, query, headers = request.path, dict(request.query), request.headers
+        user = None
         try:
             body = await request.read()
-            self._access.authenticate(path, headers)
+            user = self._access.authenticate(path, headers)
             found = self._api.discover(path, headers.get("Accept", "")) if request.method == "GET" else None
             if found:
-                return None, found
-            return parse_call(self._api.kinds, request.method, path, query, headers, body), None
+                return user, None, found
+            call = parse_call(self._api.kinds, request.method, path, query, headers, body)
+            return user, call, None
         except ApiError as error:
-            return None, failure(error)
+            return user, None, failure(error)
         except web.HTTPRequestEntityTooLarge:
             message = f"Request entity too large: limit is {MAX_BODY}"
-            return None, failure(ApiError(413, "RequestEntityTooLarge", message))
+            return user, None, failure(ApiError(413, "RequestEntityTooLarge", message))
 
-    def _answer(self, call: Call) -> Reply | Watch:
+    def _answer(self, user: User, call: Call) -> Reply | Watch:
         try:
-            return self._api.answer(call, self._loop)
+            return self._api.answer(user, call, self._loop)
         except ApiError as error:
             return _refusal(call, error)
         except Exception as exc:
             log.exception("request failed: kind=%s verb=%s", call.kind.kind, call.verb)
             return failure(ApiError(500, "InternalError", f"Internal error occurred: {exc!r}"))
 
-    async def _meet_faults(self, request: web.Request, call: Call | None) -> Reply | None:
+    async def _meet_faults(
+        self, request: web.Request, user: User | None, call: Call | None
+    ) -> Reply | None:
         """The answer that faults give; None if the request goes its way."""
         verb, continued = (call.verb, "continue" in call.query) if call else ("", False)
         while True:
@@ -152,7 +157,7 @@ class Server:
                 await asyncio.sleep(fault.options["seconds"])
                 continue
             if fault.options.get("applied") and call and call.verb != "watch":
-                self._answer(call)
+                self._answer(user, call)
             if fault.kind == "drop":
                 return DROPPED
             if "text" in fault.options:

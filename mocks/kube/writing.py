@@ -174,6 +174,8 @@ def _check_name(kind: Kind, name: str) -> None:
     if not name:
         cause = ("FieldValueRequired", "Required value: name or generateName is required", "metadata.name")
         raise errors.invalid(kind, name, [cause])
+    if kind.any_name and name not in (".", "..") and not set(name) & {"/", "%"}:
+        return
     if not _NAME.match(name) or len(name) > 253:
         cause = ("FieldValueInvalid", f'Invalid value: "{name}": {_NAME_RULE}', "metadata.name")
         raise errors.invalid(kind, name, [cause])
