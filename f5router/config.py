@@ -122,6 +122,10 @@ class Config:
     """"debug", "info", "warning", "error" or "critical"."""
     log_format: str
     """"text" or "json"."""
+    listen: values.Address | None
+    """Where metrics and health are served; None: nowhere."""
+    metrics_login: tuple[str, str] | None = field(repr=False)
+    """User name and password for the metrics; None: everybody may read them."""
     warnings: tuple[str, ...] = ()
     """One sentence each, to be logged at start."""
 
@@ -132,15 +136,18 @@ class Config:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that no log may show: the password, and the same in an Authorization header."""
-        pair = f"{self.bigip.username}:{self.bigip.password}".encode()
-        return (self.bigip.password, base64.b64encode(pair).decode())
+        """Texts that no log may show: the passwords, and the same in an Authorization header."""
+        logins = [(self.bigip.username, self.bigip.password)]
+        logins += [self.metrics_login] if self.metrics_login else []
+        pairs = [base64.b64encode(":".join(login).encode()).decode() for login in logins]
+        return (*(password for _, password in logins), *pairs)
 
     def redacted(self) -> dict:
         """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
         shown = asdict(self)
         del shown["warnings"]
         shown["bigip"]["password"] = HIDDEN
+        shown["metrics_login"] = HIDDEN if self.metrics_login else None
         count = self.default_destination_ca.count("BEGIN CERTIFICATE")
         shown["default_destination_ca"] = f"{count} certificates" if count else ""
         return shown
@@ -198,15 +205,16 @@ def _config(reader: Reader) -> Config:
         ownership_check=not reader.value("disable-namespace-ownership-check"),
         watch_endpoints=reader.value("watch-endpoints"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
+        listen=_listen(reader), metrics_login=_metrics_login(reader),
         warnings=_remarks(reader),
     )
 
 
 def _bigip(reader: Reader) -> BigIP:
-    host = _sourced(reader, "host", "f5-host", {"f5-credentials-dir": "url"}) or values.Host("", "")
-    username = _sourced(reader, "username", "f5-username",
+    host = _sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"}) or values.Host("", "")
+    username = _sourced(reader, "F5 username", "f5-username",
                         {"f5-username-file": "", "f5-credentials-dir": "username"})
-    password = _sourced(reader, "password", "f5-password",
+    password = _sourced(reader, "F5 password", "f5-password",
                         {"f5-password-file": "", "f5-credentials-dir": "password"})
     verify: bool | str = True
     bundle = reader.text("f5-ca-bundle")
@@ -247,7 +255,7 @@ def _sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]):
                 reader.warn(f"not used: {OPTIONS[name].label} goes before it", unused)
         return value
     directory = [name for name in given if files.get(name)]
-    reader.problem(f"F5 {what} must be specified", plain, *directory)
+    reader.problem(f"{what} must be specified", plain, *directory)
     return ""
 
 
@@ -360,6 +368,21 @@ def _router_name(reader: Reader, update_status: bool) -> str:
     if update_status and not name:
         reader.problem("a name must be specified, because the status of Routes is written", "name")
     return name
+
+
+def _listen(reader: Reader) -> values.Address | None:
+    """An empty address is the default one. Source: haproxy-parity.md 1.1."""
+    port = reader.value("stats-port")
+    return reader.value("listen-addr") if reader.text("listen-addr") else values.Address("", port)
+
+
+def _metrics_login(reader: Reader) -> tuple[str, str] | None:
+    """User name and password, None where neither is set; one alone is a problem."""
+    user, password = ("stats-user", "stats-user-file"), ("stats-password", "stats-password-file")
+    if not any(reader.text(name) for name in (*user, *password)):
+        return None
+    return (_sourced(reader, "the user for the metrics", user[0], {user[1]: ""}),
+            _sourced(reader, "the password for the metrics", password[0], {password[1]: ""}))
 
 
 def _kube(reader: Reader) -> Kube:

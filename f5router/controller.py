@@ -24,6 +24,7 @@ from f5router.kube.connection import Connection, KubeSettings, connect
 from f5router.kube.events import EventWriter
 from f5router.kube.watch import Cluster
 from f5router.kube.write import StatusWriter
+from f5router.monitor import Monitor, build_monitor, serve
 from f5router.notices import Notices
 from f5router.plan import Change
 from f5router.reconcile import Reconciler, Report
@@ -50,7 +51,8 @@ class Controller:
 
     def __init__(
         self, config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
-        warnings: EventWriter, events: Events, *, clock: Callable[[], float] = time.monotonic,
+        warnings: EventWriter, events: Events, monitor: Monitor, *,
+        clock: Callable[[], float] = time.monotonic,
     ):
         self._config = config
         self._cluster = cluster
@@ -58,6 +60,7 @@ class Controller:
         self._statuses = statuses
         self._warnings = warnings
         self._events = events
+        self.monitor = monitor
         self._clock = clock
         self._observed_at = float("-inf")
         self._blocked_until = 0.0
@@ -87,6 +90,7 @@ class Controller:
             self._reconciler.device.observe()
             self._observed_at = self._clock()
         report = self._reconciler.run(full=full, on_change=self._wrote)
+        self.monitor.note(report)
         self._tell(report)
         if report.outcome.done or report.outcome.failed:
             log.info("reconciled", extra={
@@ -138,6 +142,7 @@ class Controller:
         """Reconcile until told to stop; what is on the BIG-IP stays and goes on serving."""
         self.heed(stop)
         while not stop.is_set():
+            self.monitor.beat()
             if not self._cluster.synced():
                 self._events.wait(lambda: self._clock() + 1.0)
                 continue
@@ -184,7 +189,8 @@ class Controller:
         # addresses that another tenant's pods have got.
         self._take_events()
         try:
-            self._bring_in_step()
+            with self.monitor.measured():
+                self._bring_in_step()
         except Stopped as exc:
             log.info("pass ended early", extra={"reason": str(exc)})
         except Exception as exc:
@@ -342,8 +348,9 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
     warnings = EventWriter(connection)
     for worker in (statuses, warnings, cluster):
         stack.callback(worker.stop)
+    monitor = build_monitor(config, cluster, reconciler, statuses, warnings)
     cluster.start()
-    return Controller(config, cluster, reconciler, statuses, warnings, events)
+    return Controller(config, cluster, reconciler, statuses, warnings, events, monitor)
 
 
 def run(config: Config, *, once: bool, stop: threading.Event) -> int:
@@ -351,6 +358,7 @@ def run(config: Config, *, once: bool, stop: threading.Event) -> int:
     with ExitStack() as stack:
         controller = build_controller(config, stack)
         if not once:
+            stack.enter_context(serve(config, controller.monitor, stop))
             controller.run(stop)
             return 0
         controller.heed(stop)

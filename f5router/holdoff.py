@@ -3,6 +3,9 @@
 import threading
 from collections.abc import Callable
 
+WAKE_S = 30.0
+"""A wait ends at least so often, so that the loop is seen to be alive."""
+
 
 def wake_at(first: float, last: float, *, hold_off_s: float, limit_s: float) -> float:
     """Time of the next pass: hold_off_s after the last event, at most limit_s after the first.
@@ -53,13 +56,13 @@ class Events:
             return wake_at(self._first, self._last, hold_off_s=hold_off_s, limit_s=limit_s)
 
     def wait(self, until: Callable[[], float | None]) -> None:
-        """Wait for the next event, at most until a monotonic time.
+        """Wait for the next event, at most until a monotonic time, and never longer than WAKE_S.
 
         Args: until: asked while no event can come in, so that none is missed between asking and waiting.
         """
         with self._condition:
             at = until()
-            timeout = None if at is None else max(0.0, at - self._clock())
+            timeout = WAKE_S if at is None else min(WAKE_S, max(0.0, at - self._clock()))
             if timeout != 0.0 and not self._woken:
                 self._condition.wait(timeout)
             self._woken = False

@@ -18,8 +18,9 @@ ROUTER = "Routes and their status"
 CLUSTER = "Cluster"
 TIMING = "Timing"
 LOGGING = "Logging"
+SERVING = "Metrics and health"
 LATER = "Not yet supported"
-GROUPS = (BIGIP, UPLOAD, OBJECTS, VXLAN, ROUTER, CLUSTER, TIMING, LOGGING, LATER)
+GROUPS = (BIGIP, UPLOAD, OBJECTS, VXLAN, ROUTER, CLUSTER, TIMING, LOGGING, SERVING, LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,24 @@ _LOGGING = (
            "text, or json: one object per line.", "text|json", values.choice("text", "json")),
 )
 
+_SERVING = (
+    Option("listen-addr", "ROUTER_LISTEN_ADDR", "", SERVING,
+           "Address for metrics and health; goes before the port. Without it, all addresses; none "
+           "switches both off.", "ADDRESS:PORT", values.listen),
+    Option("stats-port", "STATS_PORT", "1936", SERVING,
+           "Port for metrics and health; 0 takes any free one.", "PORT", values.integer(0, 65535)),
+    Option("stats-user", "STATS_USERNAME", "", SERVING,
+           "User who may read the metrics, by basic authentication; without user and password, everybody.",
+           _NAME, values.username),
+    Option("stats-password", "STATS_PASSWORD", "", SERVING,
+           "Password of that user; the flag shows it in the process list.",
+           "PASSWORD", values.password, secret=True),
+    Option("stats-user-file", "STATS_USERNAME_FILE", "", SERVING,
+           "File that holds that user name.", _PATH),
+    Option("stats-password-file", "STATS_PASSWORD_FILE", "", SERVING,
+           "File that holds that password.", _PATH, secret=True),
+)
+
 _LATER = (
     Option("labels", "ROUTE_LABELS", "", LATER, "Label selector for Routes.", "SELECTOR"),
     Option("fields", "ROUTE_FIELDS", "", LATER, "Field selector for Routes.", "SELECTOR"),
@@ -208,8 +227,6 @@ _LATER = (
            "Domains whose hosts are replaced by the template.", "DOMAINS"),
     _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", LATER,
           "Admit Routes with wildcardPolicy Subdomain."),
-    Option("listen-addr", "ROUTER_LISTEN_ADDR", "", LATER,
-           "Address for metrics and health.", "ADDRESS:PORT"),
     _bool("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
     _bool("extended-validation", "EXTENDED_VALIDATION", "true", LATER,
           "Check certificates and keys of Routes; false is not yet supported."),
@@ -217,7 +234,9 @@ _LATER = (
 
 OPTIONS: Mapping[str, Option] = {
     option.name: option
-    for option in _BIGIP + _UPLOAD + _OBJECTS + _VXLAN + _ROUTER + _CLUSTER + _TIMING + _LOGGING + _LATER
+    for option in (
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *_VXLAN, *_ROUTER, *_CLUSTER, *_TIMING, *_LOGGING, *_SERVING, *_LATER,
+    )
 }
 """By name, in the order of help and documentation."""
 

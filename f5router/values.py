@@ -48,6 +48,15 @@ class Host(NamedTuple):
     """Without port and brackets."""
 
 
+class Address(NamedTuple):
+    """Where a server listens."""
+
+    host: str
+    """"" for all addresses, IPv4 and IPv6."""
+    port: int
+    """0 for any free one."""
+
+
 def boolean(text: str) -> bool:
     """A word of Go's ParseBool, as flags take it."""
     if text in TRUE_WORDS:
@@ -192,6 +201,24 @@ def internal_address(text: str) -> str:
     if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_reserved:
         raise ValueError(f"{text!r} is no address that Nodes can send to")
     return str(found)
+
+
+def listen(text: str) -> Address | None:
+    """Address and port to listen on, as Go's net.Listen takes them; ":1936" for all addresses.
+
+    "none" becomes None: not to listen.
+    """
+    if text == "none":
+        return None
+    if text.startswith(":"):
+        bare, port = "", text[1:]
+    else:
+        bare, port = _split_port(text, text)
+    if port is None:
+        raise ValueError(f"{text!r} has no port; write it like 0.0.0.0:1936, [::]:1936 or :1936")
+    if not (port.isascii() and port.isdigit() and int(port[:9]) <= 65535):
+        raise ValueError(f"{text!r} has a port that is not between 0 and 65535")
+    return Address(bare, int(port))
 
 
 def gateway(text: str) -> str:

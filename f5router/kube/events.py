@@ -90,6 +90,10 @@ class EventWriter:
                 self._thread.start()
         self._pending.put((route.uid, reason, message), Warned(route, reason, message))
 
+    def pending(self) -> int:
+        """How many warnings wait."""
+        return len(self._pending)
+
     def flush(self, timeout_s: float) -> bool:
         """Wait until no warning is left to write; False if that takes longer."""
         return self._pending.wait_empty(timeout_s)

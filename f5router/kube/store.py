@@ -51,6 +51,10 @@ class Kind:
         before, self._before = self._before, {}
         return {key: new for key, old in before.items() if (new := self.values.get(key)) != old}
 
+    def pending(self) -> int:
+        """How many values may differ at the next drain."""
+        return len(self._before)
+
     def _set(self, key: Key, value: Value | None) -> bool:
         old = self.values.get(key)
         if value is None:
@@ -93,6 +97,11 @@ class Store:
         """See Kind.drain."""
         with self._lock:
             return Delta(**{field: kind.drain() for field, kind in self._kinds.items()})
+
+    def pending(self) -> int:
+        """See Kind.pending."""
+        with self._lock:
+            return sum(kind.pending() for kind in self._kinds.values())
 
     def refresh_route(self, route: Route) -> bool:
         """Take over a Route that is newer than the known one, as a reply to a write is.

@@ -122,6 +122,20 @@ class Cluster:
         with self._lock:
             return self._problems.get(NODES, "")
 
+    def missing(self) -> tuple[str, ...]:
+        """What is not known of the cluster: kinds not listed yet, kinds that cannot be read any more.
+
+        Not Nodes that are forbidden: Routes are served without them.
+        """
+        with self._lock:
+            refused = [text for source, text in self._problems.items() if source is not NODES]
+            waiting = self._waiting - self._problems.keys()
+        return (*(f"{source.resource} are not listed yet" for source in waiting), *refused)
+
+    def pending(self) -> int:
+        """How many changes wait for the next drain."""
+        return self._store.pending()
+
     def drain(self) -> Delta:
         """What changed since the last call, each object once; empty before synced()."""
         if not self.synced():

@@ -85,6 +85,10 @@ class StatusWriter:
                     thread.start()
         self._pending.put(key, Wish(uid, verdict, host))
 
+    def pending(self) -> int:
+        """How many Routes wait for their status to be looked at."""
+        return len(self._pending)
+
     def flush(self, timeout_s: float) -> bool:
         """Wait until nothing is left to write; False if that takes longer."""
         return self._pending.wait_empty(timeout_s)

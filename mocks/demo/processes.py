@@ -117,7 +117,7 @@ def clean_environment() -> dict[str, str]:
     proxies = {"http_proxy", "https_proxy", "all_proxy"}
     return {
         name: value for name, value in os.environ.items()
-        if not name.startswith(("ROUTER_", "KUBE", "ROUTE_")) and name.lower() not in proxies
+        if not name.startswith(("ROUTER_", "KUBE", "ROUTE_", "STATS_")) and name.lower() not in proxies
         and name not in ("DEFAULT_DESTINATION_CA_PATH", "PROJECT_LABELS", "NAMESPACE_LABELS",
                          "EXTENDED_VALIDATION")
     }

@@ -202,6 +202,7 @@ class Lab:
             "ROUTER_EXTERNAL_HOST_SSH_PORT": str(self.bigip.ssh_port),
             "ROUTER_EXTERNAL_HOST_SSH_KNOWN_HOSTS": str(hosts),
             "ROUTER_CANONICAL_HOSTNAME": "router.example.com",
+            "ROUTER_LISTEN_ADDR": "127.0.0.1:0",
         }
 
 

@@ -80,6 +80,7 @@ class Site:
             "ROUTER_EXTERNAL_HOST_CREDENTIALS_DIR": str(self.login),
             "ROUTER_EXTERNAL_HOST_CA_BUNDLE": str(self.ca),
             "ROUTER_EXTERNAL_HOST_PRIVKEY": "", "ROUTER_EXTERNAL_HOST_INSECURE": "",
+            "STATS_PORT": "0",
         }
 
     def f5router(self, *arguments: str) -> subprocess.CompletedProcess:

@@ -121,6 +121,8 @@ PRECEDENCE = [
     ("log-level", "log_level", "info", "debug", "debug", "err", "error"),
     ("log-format", "log_format", "text", "json", "json", "text", "text"),
     ("cert-upload", "cert_upload", "rest", "rest", "rest", "auto", "rest"),
+    ("listen-addr", "listen", ("", 1936), "[::1]:80", ("::1", 80), "none", None),
+    ("stats-port", "listen", ("", 1936), "1937", ("", 1937), "0", ("", 0)),
     # Without a variable:
     ("resync-interval", "resync_s", 1800, None, None, "1h", 3600),
     ("context", "kube.context", None, None, None, "c", "c"),
@@ -130,6 +132,7 @@ FILES = {  # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
     "f5-internal-address", "f5-vxlan-gateway-cidr",
+    "stats-user", "stats-password", "stats-user-file", "stats-password-file",
 }
 
 
@@ -288,14 +291,18 @@ BAD = {
     "f5-pool-monitor": "tcp", "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",
     "hold-off-limit": "x", "status-rate": "0", "router-canonical-hostname": "10.0.0.1", "namespace": "A",
     "master": "ftp://m", "log-level": "loud", "log-format": "JSON",
+    "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
 }
+LOGIN = {"STATS_USERNAME": "prometheus", "STATS_PASSWORD": "gauge-word"}
+"""Both or none: a bad one is told beside a good one."""
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_text(name):
     """A text that does not parse is one problem, by flag and by variable; test_values has the texts."""
     option, text = OPTIONS[name], BAD[name]
-    for found in [problems(**{name: text})] + ([problems({option.env: text})] if option.env else []):
+    for found in [problems(LOGIN, **{name: text})] + (
+            [problems(LOGIN | {option.env: text})] if option.env else []):
         assert len(found) == 1
         assert found[0].startswith(option.label + ": ")
 
@@ -358,7 +365,7 @@ def test_router_name():
     ("allowed-domains", "example.com"), ("denied-domains", "example.com"),
     ("hostname-template", "${name}.example.com"), ("override-hostname", "true"),
     ("override-domains", "example.com"), ("allow-wildcard-routes", "true"),
-    ("listen-addr", "0.0.0.0:1936"), ("include-udp-endpoints", "true"), ("extended-validation", "false"),
+    ("include-udp-endpoints", "true"), ("extended-validation", "false"),
 ])
 def test_not_yet_supported(name, text):
     """Refused by flag and by variable; the default, an empty variable and an empty flag pass."""
@@ -599,6 +606,55 @@ def test_host_key_warning(flags, words):
     """Whether the SSH host key can be checked is said at start."""
     warnings = config({}, files(key=KEY, known="b ssh-rsa A"), f5_private_key="/key", **flags).warnings
     assert [words in warning for warning in warnings] == ([True] if words else [])
+
+
+# ---- Metrics and health
+
+
+@pytest.mark.parametrize(("env", "flags", "expected"), [
+    pytest.param({}, {"listen_addr": ""}, ("", 1936), id="an empty flag is the default"),
+    pytest.param({"STATS_PORT": "1937"}, {"listen_addr": ""}, ("", 1937), id="with the port"),
+    pytest.param({"ROUTER_LISTEN_ADDR": "10.0.0.1:80"}, {"stats_port": "1937"}, ("10.0.0.1", 80),
+                 id="the address goes before the port"),
+    pytest.param({"ROUTER_LISTEN_ADDR": "none", "STATS_PORT": "1937"}, {}, None, id="none"),
+])
+def test_listen(env, flags, expected):
+    """haproxy-parity.md 1.1: ROUTER_LISTEN_ADDR wins over STATS_PORT; what is empty is the default."""
+    assert config(env, **flags).listen == expected
+
+
+@pytest.mark.parametrize(("env", "flags", "expected"), [
+    pytest.param({}, {}, None, id="none"),
+    pytest.param(LOGIN, {}, ("prometheus", "gauge-word"), id="variables"),
+    pytest.param(LOGIN, {"stats_user": "", "stats_password": ""}, None, id="blanked by flags"),
+    pytest.param(LOGIN | {"STATS_USERNAME_FILE": "/user", "STATS_PASSWORD_FILE": "/word"}, {},
+                 ("filed", "filed-word"), id="files go before"),
+    pytest.param(LOGIN | {"STATS_PASSWORD_FILE": "/word"}, {}, ("prometheus", "filed-word"), id="one file"),
+    pytest.param({"STATS_PASSWORD_FILE": "/word"}, {"stats_user": "x", "stats_password": "y"}, ("x", "y"),
+                 id="flags before files of variables"),
+])
+def test_metrics_login(env, flags, expected):
+    """User and password, as those of the BIG-IP."""
+    read = files(user="filed\n", word="filed-word\n")
+    assert config(env, read, **flags).metrics_login == expected
+
+
+@pytest.mark.parametrize(("env", "label"), [
+    ({"STATS_USERNAME": "a"}, "--stats-password / STATS_PASSWORD: the password for the metrics must be"),
+    ({"STATS_PASSWORD": "a"}, "--stats-user / STATS_USERNAME: the user for the metrics must be"),
+    (LOGIN | {"STATS_PASSWORD_FILE": "/none"}, "--stats-password-file / STATS_PASSWORD_FILE: cannot read"),
+], ids=["user only", "password only", "no file"])
+def test_half_a_metrics_login(env, label):
+    """What is meant to protect the metrics is never dropped silently."""
+    (problem,) = problems(env)
+    assert problem.startswith(label)
+
+
+def test_metrics_password_is_a_secret():
+    found = config(LOGIN)
+    assert {"gauge-word", "cHJvbWV0aGV1czpnYXVnZS13b3Jk"} <= set(found.secrets)
+    assert "gauge-word" not in repr(found) + str(found.redacted())
+    assert found.redacted()["metrics_login"] == "***"
 
 
 # ---- Config itself

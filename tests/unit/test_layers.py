@@ -12,6 +12,7 @@ PURE = (
     "cluster",
     "desired",
     "errors",
+    "health",
     "incremental",
     "names",
     "pem",
@@ -34,10 +35,13 @@ STANDARD = {
     "json",
     "logging",
     "re",
+    "threading",
+    "time",
     "types",
     "typing",
 }
-HOMES = {"requests": "icontrol", "paramiko": "icontrol", "scp": "icontrol", "kubernetes": "kube"}
+HOMES = {"requests": "icontrol", "paramiko": "icontrol", "scp": "icontrol", "kubernetes": "kube",
+         "prometheus_client": "metrics.py"}
 
 
 def imported(path: Path) -> set[str]:

@@ -44,6 +44,11 @@ HOST = "ROUTER_EXTERNAL_HOST_"
     ("extended-validation", "EXTENDED_VALIDATION", "true"),
     ("enable-ingress", "", "false"),
     ("listen-addr", "ROUTER_LISTEN_ADDR", ""),
+    ("stats-port", "STATS_PORT", "1936"),
+    ("stats-user", "STATS_USERNAME", ""),
+    ("stats-password", "STATS_PASSWORD", ""),
+    ("stats-user-file", "STATS_USERNAME_FILE", ""),
+    ("stats-password-file", "STATS_PASSWORD_FILE", ""),
 ], ids=lambda text: text or "none")
 def test_original_names(name, env, default):
     """f5-router.md 1.1 and 1.2: names and defaults of the original router."""

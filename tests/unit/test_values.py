@@ -41,6 +41,9 @@ BAD = [
     ("router-canonical-hostname", "a."), ("router-canonical-hostname", "a.b\n"),
     ("namespace", "A"), ("namespace", "a.b"), ("namespace", "a" * 64), ("namespace", "a\n"),
     ("master", "ftp://m"), ("master", "https://"), ("master", "https://m:x"), ("master", "https://u:p@m"),
+    ("listen-addr", "localhost"), ("listen-addr", "1936"), ("listen-addr", "10.0.0.1:65536"),
+    ("listen-addr", ":"), ("listen-addr", ":x"), ("listen-addr", "::1"), ("listen-addr", "a b:1"),
+    ("stats-port", "65536"), ("stats-port", ":1936"),
 ]
 
 
@@ -135,3 +138,12 @@ def test_virtual_server_path():
     """A path in place of a name is told where the folder is set."""
     with pytest.raises(ValueError, match="--f5-partition-path"):
         values.virtual_server("/Common/ose-vserver")
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    (":1936", ("", 1936)), ("0.0.0.0:1936", ("0.0.0.0", 1936)), ("[::]:1936", ("::", 1936)),
+    ("localhost:0", ("localhost", 0)), ("none", None),
+])
+def test_listen(text, expected):
+    """As Go's net.Listen takes it."""
+    assert values.listen(text) == expected

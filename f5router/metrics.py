@@ -1,0 +1,159 @@
+"""Metrics for Prometheus, in a registry of their own.
+
+What other threads count is read when somebody asks (`Sources`); what one thread may look at is set by
+that thread after each pass (`Metrics.note`), from what the pass touched.
+"""
+
+import platform
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import (
+    CollectorRegistry,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client import Counter as Total
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from f5router import __version__
+from f5router.bigip import Object, Ref
+from f5router.cluster import Key
+from f5router.reconcile import DEVICE_REJECTED, Report
+from f5router.status import Verdict
+
+ADMITTED, REJECTED, REFUSED, PENDING = "admitted", "rejected", "device_rejected", "pending"
+VERDICTS = (ADMITTED, REJECTED, REFUSED, PENDING)
+
+SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Buckets: from one write to the first load of a large cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What is read at the time of the question, from any thread."""
+
+    requests: Callable[[], Mapping[str, int]]
+    """Requests sent to the BIG-IP, by method."""
+    queues: Mapping[str, Callable[[], int]]
+    """Length of each queue, by name."""
+
+
+class _Read(Collector):
+    """Metrics that are made of Sources."""
+
+    def __init__(self, sources: Sources):
+        self._sources = sources
+
+    def collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily(
+            "f5router_bigip_requests", "Requests sent to the BIG-IP.", labels=["method"])
+        for method, count in sorted(self._sources.requests().items()):
+            requests.add_metric([method], count)
+        yield requests
+        queues = GaugeMetricFamily(
+            "f5router_queue_length", "What waits to be written to the cluster, or to be handled.",
+            labels=["queue"])
+        for name, length in self._sources.queues.items():
+            queues.add_metric([name], length())
+        yield queues
+
+
+class Metrics:
+    """All metrics. Everything but `page` belongs to the thread that makes the passes."""
+
+    def __init__(self, sources: Sources, *, wall: Callable[[], float] = time.time):
+        """wall: seconds since the epoch."""
+        self._wall = wall
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        registry.register(_Read(sources))
+        self._passes = Total("f5router_reconcile_passes", "Passes begun.", registry=registry)
+        self._failures = Total(
+            "f5router_reconcile_failures", "Passes that ended early; what was refused of single objects "
+            "is not counted.", registry=registry)
+        self._seconds = Histogram(
+            "f5router_reconcile_seconds", "Duration of passes.", buckets=SECONDS, registry=registry)
+        self._objects_shown = Gauge(
+            "f5router_objects", "Objects of the router on the BIG-IP.", ["kind"], registry=registry)
+        self._routes_shown = Gauge("f5router_routes", "Routes.", ["verdict"], registry=registry)
+        self._success = Gauge(
+            "f5router_last_success_timestamp_seconds", "End of the last pass that was not cut short; 0 for "
+            "none.", registry=registry)
+        Gauge("f5router_build_info", "Always 1.", ["version", "python"], registry=registry).labels(
+            __version__, platform.python_version()).set(1)
+        self._verdicts: dict[Key, str] = {}
+        self._routes = Counter(dict.fromkeys(VERDICTS, 0))
+        self._objects: Counter[str] = Counter()
+        self._show()
+
+    def page(self, accept: str) -> tuple[bytes, str]:
+        """The metrics, in the form that an Accept header asks for; and its content type."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self.registry), content_type
+
+    def timed(self, seconds: float, *, success: bool) -> None:
+        """A pass is over."""
+        self._passes.inc()
+        self._seconds.observe(seconds)
+        if success:
+            self._success.set(self._wall())
+        else:
+            self._failures.inc()
+
+    def note(self, report: Report, routes: Mapping[Key, object], observed: Mapping[Ref, Object]) -> None:
+        """Take over what a pass did.
+
+        Args: routes: all of the cluster; observed: all of the device. They are read through after a
+            full pass and when Routes have gone: an event costs what it touched.
+        """
+        if report.full:
+            self._objects = Counter(dict.fromkeys(self._objects, 0))
+            self._objects.update(ref.kind for ref in observed)
+        else:
+            for change in report.outcome.done:
+                self._objects[change.ref.kind] += (change.new is not None) - (change.old is not None)
+        for key in report.warnings:  # every Route that was looked at
+            self._judged(key, classify(report.verdicts.get(key)))
+        if len(self._verdicts) != len(routes):
+            self._forget(routes)
+        self._show()
+
+    def cut_short(self, routes: Mapping[Key, object]) -> None:
+        """A pass ended early: Routes that no pass has judged yet are pending."""
+        for key in routes.keys() - self._verdicts.keys():
+            self._judged(key, PENDING)
+        self._forget(routes)
+        self._show()
+
+    def _forget(self, routes: Mapping[Key, object]) -> None:
+        for key in self._verdicts.keys() - routes.keys():
+            self._routes[self._verdicts.pop(key)] -= 1
+
+    def _judged(self, key: Key, verdict: str) -> None:
+        if (old := self._verdicts.get(key)) is not None:
+            self._routes[old] -= 1
+        self._routes[verdict] += 1
+        self._verdicts[key] = verdict
+
+    def _show(self) -> None:
+        for verdict, count in self._routes.items():
+            self._routes_shown.labels(verdict).set(count)
+        for kind, count in self._objects.items():
+            self._objects_shown.labels(kind).set(count)
+
+
+def classify(verdict: Verdict | None) -> str:
+    """One of VERDICTS; without a verdict the Route is pending."""
+    if verdict is None:
+        return PENDING
+    if verdict.admitted:
+        return ADMITTED
+    return REFUSED if verdict.reason == DEVICE_REJECTED else REJECTED

@@ -1,0 +1,83 @@
+"""What the controller tells of itself while it runs, for probes and metrics."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from f5router.config import Config
+from f5router.health import Health, Heartbeat
+from f5router.holdoff import WAKE_S
+from f5router.icontrol.client import SAVE_TIMEOUT_S
+from f5router.kube.events import EventWriter
+from f5router.kube.watch import Cluster
+from f5router.kube.write import StatusWriter
+from f5router.metrics import Metrics, Sources
+from f5router.reconcile import Reconciler, Report
+from f5router.serving import Pages, Server
+
+
+class Monitor:
+    """Health and Metrics of one controller, whose thread alone calls beat, measured and note."""
+
+    def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, *,
+                 clock: Callable[[], float] = time.monotonic):
+        self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
+
+    def beat(self) -> None:
+        """The loop begins a round."""
+        self.health.heartbeat.beat()
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Around a pass."""
+        begin, success = self._clock(), False
+        try:
+            yield
+            success = True
+            self.health.passed()
+        except Exception as exc:
+            self.health.failed(exc)
+            self.metrics.cut_short(self._reconciler.engine.routes())
+            raise
+        finally:
+            self.metrics.timed(self._clock() - begin, success=success)
+
+    def note(self, report: Report) -> None:
+        """What a pass did."""
+        self.metrics.note(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
+
+
+def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
+                  warnings: EventWriter) -> Monitor:
+    """The Monitor of these parts."""
+    client = reconciler.device.client
+    heartbeat = Heartbeat(
+        limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
+    sources = Sources(lambda: dict(client.counts), {
+        "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
+    })
+    return Monitor(Health(heartbeat, missing=cluster.missing), Metrics(sources), reconciler)
+
+
+def silence_s(config: Config) -> float:
+    """Longest time in which the loop may neither come round nor send the next request.
+
+    The device gives up after timeout_s, a save takes longer; a file over SSH is connected for, logged
+    in for, and copied, each with a limit of about that of a request.
+    """
+    one_s = config.bigip.connect_timeout_s + config.bigip.timeout_s
+    return SAVE_TIMEOUT_S + 2 * one_s
+
+
+def serve(config: Config, monitor: Monitor, stop: threading.Event) -> AbstractContextManager:
+    """Serve health and metrics inside a `with`, if the settings ask for it.
+
+    Raises: ConfigError: the address cannot be used.
+    """
+    if config.listen is None:
+        return nullcontext()
+    health = monitor.health
+    health.stopping = stop.is_set
+    return Server(config.listen, Pages(
+        live=health.live, ready=health.ready, metrics=monitor.metrics.page, login=config.metrics_login))

@@ -1,0 +1,196 @@
+"""HTTP for probes and Prometheus: /healthz, /readyz, upstream's /healthz/ready, and /metrics.
+
+    GET /healthz                ok; 500 and the list of checks when one fails
+    GET /healthz?verbose        the list in any case
+    GET /healthz/controller     one check
+    GET /readyz, /healthz/ready likewise, /readyz/bigip-reached one check
+    GET /metrics                with basic authentication where a login is set
+
+Source: haproxy-parity.md 6.1. Everything but /metrics is open, as kubelet's probes have no credentials.
+"""
+
+import base64
+import binascii
+import hmac
+import logging
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from urllib.parse import parse_qs, urlsplit
+
+from f5router import health
+from f5router.errors import ConfigError
+from f5router.health import Check
+from f5router.settings import OPTIONS
+from f5router.values import Address
+
+log = logging.getLogger(__name__)
+
+SILENCE_S = 10.0
+"""A client that says nothing for so long is cut off."""
+POLL_S = 0.25
+"""How long an idle server may take to notice that it is to stop."""
+TEXT = "text/plain; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole reply."""
+
+    status: int
+    body: bytes
+    content_type: str = TEXT
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What is served."""
+
+    live: Callable[[], Sequence[Check]]
+    ready: Callable[[], Sequence[Check]]
+    metrics: Callable[[str], tuple[bytes, str]]
+    """Given an Accept header: body and content type."""
+    login: tuple[str, str] | None = None
+    """User name and password for the metrics; None: everybody may read them."""
+
+    def answer(self, target: str, accept: str, authorization: str) -> Answer:
+        """The reply to a GET. Args: target: path and query."""
+        url = urlsplit(target)
+        verbose = "verbose" in parse_qs(url.query, keep_blank_values=True)
+        match [part for part in url.path.split("/") if part]:
+            case ["metrics"]:
+                return self._metrics(accept, authorization)
+            case ["readyz", *names] | ["healthz", "ready", *names]:
+                return _checked("readyz", self.ready(), names, verbose=verbose)
+            case ["healthz", *names]:
+                return _checked("healthz", self.live(), names, verbose=verbose)
+        return Answer(404, b"404 page not found\n")
+
+    def _metrics(self, accept: str, authorization: str) -> Answer:
+        if self.login and not _is(self.login, authorization):
+            return Answer(401, b"Unauthorized\n", headers=(("WWW-Authenticate", 'Basic realm="metrics"'),))
+        body, content_type = self.metrics(accept)
+        return Answer(200, body, content_type)
+
+
+def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: bool) -> Answer:
+    """All checks, or the one that is named."""
+    if names:
+        checks = [check for check in checks if [check.name] == names]
+        if not checks:
+            return Answer(404, b"404 page not found\n")
+    good, body = health.report(title, checks, verbose=verbose)
+    return Answer(200 if good else 500, body.encode(), headers=(("Cache-Control", "no-store"),))
+
+
+def _is(login: tuple[str, str], authorization: str) -> bool:
+    """Whether an Authorization header carries this login."""
+    scheme, _, encoded = authorization.strip().partition(" ")
+    try:
+        given = base64.b64decode(encoded.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return scheme.lower() == "basic" and hmac.compare_digest(given, ":".join(login).encode())
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: "Server"
+    timeout = SILENCE_S
+    server_version = "f5router"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Answer, HEAD too."""
+        headers = self.headers
+        try:
+            found = self.server.pages.answer(
+                self.path, headers.get("Accept", ""), headers.get("Authorization", ""))
+        except Exception:  # a probe must get an answer, and the log the reason
+            log.exception("request failed")
+            found = Answer(500, b"internal error\n")
+        self.send_response(found.status)
+        for name, value in (("Content-Type", found.content_type), ("Content-Length", str(len(found.body))),
+                            *found.headers):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(found.body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Probes come every few seconds: at debug only, and without what a client wrote."""
+        log.debug("request", extra={"client": self.client_address[0]})
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """Serves Pages from threads of its own; a context manager."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 64
+    block_on_close = False
+    """A client that is slow does not hold up the end."""
+
+    def __init__(self, address: Address, pages: Pages):
+        """Listen. Raises: ConfigError: the address cannot be used."""
+        self.pages = pages
+        self.address_family, where = _family(address)
+        try:
+            super().__init__(where, Handler)
+        except (OSError, OverflowError) as exc:
+            labels = f"{OPTIONS['listen-addr'].label}, {OPTIONS['stats-port'].label}"
+            reason = getattr(exc, "strerror", None) or exc
+            problem = f"{labels}: cannot listen on {shown(*address)}: {reason}"
+            raise ConfigError([problem]) from exc
+        self._thread = threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": POLL_S}, name="serving", daemon=True)
+
+    def server_bind(self) -> None:
+        """Take IPv4 too where the address is every IPv6 one."""
+        if self.address_family == socket.AF_INET6 and not self.server_address[0]:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that left; logging would print a traceback to standard error."""
+        log.debug("connection failed", exc_info=True)
+
+    @property
+    def where(self) -> str:
+        """Address and port, as in a URL."""
+        return shown(*self.server_address[:2])
+
+    def __enter__(self) -> "Server":
+        self._thread.start()
+        log.info("metrics and health are served", extra={"address": self.where})
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.shutdown()
+        self.server_close()
+        self._thread.join(1.0)
+
+
+def shown(host: str, port: int) -> str:
+    """"10.0.0.1:80", "[::1]:80", ":80" for all addresses."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _family(address: Address) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    """Address family and what to bind. Raises: ConfigError: the name has no address."""
+    if not address.host:
+        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+        return family, ("", address.port)
+    try:
+        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as exc:
+        problem = f"{OPTIONS['listen-addr'].label}: {address.host!r} has no address"
+        raise ConfigError([problem]) from exc
+    return found[0][0], found[0][4][:2]

@@ -1,0 +1,177 @@
+"""Health and metrics of a whole router, over HTTP."""
+
+import base64
+import threading
+import time
+
+import pytest
+import requests
+from prometheus_client.parser import text_string_to_metric_families
+
+from f5router import controller, monitor
+from f5router.errors import ConfigError
+from f5router.serving import Server
+from tests import manifests
+
+LIMIT_S = 10
+
+
+class Served:
+    """A router with its HTTP server; passes are made by hand, or by the loop in a thread."""
+
+    def __init__(self, lab, stack, **flags):
+        self.config = lab.config(listen_addr="127.0.0.1:0", **flags)
+        self.router = controller.build_controller(self.config, stack)
+        self.stop = threading.Event()
+        self.server: Server = stack.enter_context(
+            monitor.serve(self.config, self.router.monitor, self.stop))
+
+    def get(self, path: str, **options) -> requests.Response:
+        with requests.Session() as session:
+            session.trust_env = False
+            return session.get(f"http://{self.server.where}{path}", timeout=LIMIT_S, **options)
+
+    def missing(self) -> set[str]:
+        """Names of the checks of /readyz that fail."""
+        lines = self.get("/readyz?verbose").text.splitlines()
+        return {line[3:].split(" ")[0] for line in lines if line.startswith("[-]")}
+
+    def metric(self, name: str, **labels: str) -> float:
+        families = text_string_to_metric_families(self.get("/metrics").text)
+        (value,) = (sample.value for family in families for sample in family.samples
+                    if sample.name == name and sample.labels == labels)
+        return value
+
+
+def until(condition) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "not in time"
+        threading.Event().wait(0.02)
+
+
+@pytest.fixture
+def serve(lab):
+    return lambda **flags: Served(lab, lab._stack, **flags)
+
+
+def test_ready_step_by_step(lab, serve):
+    """Lists, device, first load, in this order; the BIG-IP goes away and comes back."""
+    lab.apply(manifests.route("a"))
+    lab.kube.forbid("endpointslices")
+    served = serve(f5_timeout="1")
+    assert lab.kube.wait_for(lambda: len(lab.kube.watches) == 2)
+    until(lambda: "forbidden" in served.get("/readyz").text)
+    assert served.missing() == {"cluster-listed", "bigip-reached", "has-synced"}
+    assert "endpointslices" in served.get("/readyz").text
+    assert served.get("/healthz").text == "ok"
+    lab.kube.allow("endpointslices")
+    until(lambda: served.missing() == {"bigip-reached", "has-synced"})
+    lab.bigip.inject("503-html", times=None)
+    served.router._try_pass()
+    assert served.missing() == {"bigip-reached", "has-synced"}
+    assert "503" in served.get("/readyz").text
+    assert served.metric("f5router_routes", verdict="pending") == 1
+    lab.bigip.clear_faults()
+    served.router._try_pass()
+    assert (served.missing(), served.get("/readyz").text) == (set(), "ok")
+    assert served.metric("f5router_routes", verdict="admitted") == 1
+    assert served.metric("f5router_routes", verdict="pending") == 0
+    assert served.metric("f5router_reconcile_passes_total") == 2
+    assert served.metric("f5router_reconcile_failures_total") == 1
+    served.stop.set()
+    assert served.missing() == {"process-running"}
+
+
+def test_metrics_follow_the_routes(lab, serve):
+    """Incremental passes count like full ones."""
+    lab.apply(manifests.route("a"), manifests.route("late", created="2027-01-01T00:00:00Z"))
+    served = serve()
+    lab.settle(served.router)
+    assert served.metric("f5router_routes", verdict="admitted") == 1
+    assert served.metric("f5router_routes", verdict="rejected") == 2  # with the marker, in capitals
+    assert served.metric("f5router_objects", kind="ltm/pool") == len(lab.paths("ltm/pool"))
+    sent = served.metric("f5router_bigip_requests_total", method="GET")
+    assert sent == sum(entry.method == "GET" for entry in lab.bigip.log)
+    lab.kube.delete("Route", "shop", "a")
+    lab.settle(served.router)
+    assert served.metric("f5router_routes", verdict="admitted") == 1  # late has the host now
+    assert served.metric("f5router_routes", verdict="rejected") == 1
+    lab.kube.delete("Route", "shop", "late")
+    lab.settle(served.router)
+    assert served.metric("f5router_objects", kind="ltm/pool") == len(lab.paths("ltm/pool"))
+    assert served.metric("f5router_queue_length", queue="status") == 0
+
+
+def test_the_loop_beats_and_its_end_is_noticed(lab, serve):
+    """A loop that died of a bug leaves the process unhealthy, not silent."""
+    served = serve()
+    beats = threading.Event()
+    heart = served.router.monitor.health.heartbeat
+    served.router.monitor.beat = lambda: (heart.beat(), beats.set())
+    thread = threading.Thread(target=served.router.run, args=(served.stop,), daemon=True)
+    thread.start()
+    assert beats.wait(LIMIT_S)
+    assert served.get("/healthz").text == "ok"
+    served.stop.set()
+    thread.join(LIMIT_S)
+    assert served.get("/healthz").text == "[-]controller failed: the loop has ended\nhealthz check failed\n"
+
+
+def test_an_idle_loop_comes_round(lab):
+    """No wait is longer than WAKE_S, whatever there is to wait for."""
+    now = [0.0]
+    events = controller.Events(lambda: now[0])
+    waits = []
+    events._condition = Condition(waits)
+    for until in (None, 5.0, 1000.0):
+        events.wait(lambda until=until: until)
+    assert waits == [monitor.WAKE_S, 5.0, monitor.WAKE_S]
+
+
+class Condition:
+    """Notes how long somebody would have waited."""
+
+    def __init__(self, waits: list):
+        self._waits = waits
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        pass
+
+    def wait(self, timeout):
+        self._waits.append(timeout)
+
+
+def test_the_login_of_the_settings(lab, serve):
+    """By basic authentication; probes need none."""
+    served = serve(stats_user="prometheus", stats_password="gauge-word")
+    assert served.get("/metrics").status_code == 401
+    assert served.get("/metrics", auth=("prometheus", "gauge-word")).status_code == 200
+    assert served.get("/healthz").status_code == 200
+    assert base64.b64encode(b"prometheus:gauge-word").decode() in served.config.secrets
+
+
+def test_run_does_not_start_where_it_cannot_listen(lab, serve):
+    """And writes nothing."""
+    lab.apply(manifests.route("a"))
+    taken = serve()
+    config = lab.config(listen_addr=taken.server.where)
+    with pytest.raises(ConfigError, match="Address already in use"):
+        controller.run(config, once=False, stop=threading.Event())
+    assert lab.writes() == []
+
+
+def test_a_single_pass_does_not_listen(lab, serve):
+    """Beside a router that runs."""
+    taken = serve()
+    config = lab.config(listen_addr=taken.server.where)
+    assert controller.run(config, once=True, stop=threading.Event()) == 0
+
+
+def test_none_switches_it_off(lab, serve):
+    stop = threading.Event()
+    stop.set()
+    assert controller.run(lab.config(listen_addr="none"), once=False, stop=stop) == 0
