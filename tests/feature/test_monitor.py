@@ -83,6 +83,14 @@ def test_ready_step_by_step(lab, serve):
     assert served.missing() == {"process-running"}
 
 
+def test_a_kind_that_no_answer_came_for(lab, serve):
+    """The API server is busy with one kind: which, is told."""
+    lab.kube.inject("503", times=None, path="endpointslices")
+    served = serve()
+    until(lambda: len(served.router._cluster.missing()) == 1)
+    assert "[-]cluster-listed failed: endpointslices are not listed yet\n" in served.get("/readyz").text
+
+
 def test_metrics_follow_the_routes(lab, serve):
     """Incremental passes count like full ones."""
     lab.apply(manifests.route("a"), manifests.route("late", created="2027-01-01T00:00:00Z"))

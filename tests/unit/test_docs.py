@@ -10,7 +10,7 @@ from f5router.bigip import CertFile, ClientSSL, DataGroup, IRule, KeyFile, Polic
 from f5router.cluster import Key
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
 REASONS = [admission.NO_HOST, admission.INVALID_HOST, admission.CLAIMED, admission.NOT_ADMITTED,
            admission.INVALID, reconcile.DEVICE_REJECTED]
 
@@ -19,14 +19,14 @@ def page(name: str) -> str:
     return (ROOT / "docs" / name).read_text()
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path):
     """Pages, headings and folders."""
     for target in re.findall(r"\]\(([^)#]*)(?:#[^)]*)?\)", path.read_text()):
         assert not target or (path.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_paths_in_the_text_exist(path):
     """Files and folders of this repository that a page names."""
     for name in re.findall(r"`((?:f5router|mocks|tests|docs|benchmarks)/[\w./-]*)`", path.read_text()):

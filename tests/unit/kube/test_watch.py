@@ -233,6 +233,7 @@ def test_forbidden_nodes(kube, follow):
     seen.until(lambda: seen.names() == {"a"})
     (problem,) = seen.cluster.problems()
     assert "system:sdn-reader system:serviceaccount:default:router" in problem
+    assert seen.cluster.missing() == ()
     kube.allow("nodes")
     seen.until(lambda: seen.names("nodes") == {"node-1"})
 

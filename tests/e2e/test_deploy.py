@@ -1,0 +1,240 @@
+"""docs/deploy works as it is written: with its rights, files, variables and probes, and nothing else."""
+
+import re
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import requests
+from prometheus_client.parser import text_string_to_metric_families
+
+from mocks.bigip.traffic import Request, decide
+from mocks.kube import FakeKube
+from tests import manifests
+from tests.builders import identity
+from tests.e2e import deployment
+from tests.e2e.deployment import FILES, FOLDER, LIMIT_S, Pod
+from tests.feature.conftest import Lab
+
+EDGE = identity("edge.example.com")
+SDN_READER = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+              "metadata": {"name": "system:sdn-reader"},
+              "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]}]}
+"""Of openshift-sdn: GetOpenshiftBootstrapClusterRoles of OpenShift 3.11, as far as it matters here."""
+ENDPOINTS = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"namespace": "shop", "name": "web"},
+             "subsets": [{"addresses": [{"ip": "10.1.1.1"}], "ports": [{"name": "http", "port": 8080}]}]}
+
+
+class Site(Lab):
+    """Both fakes, docs/deploy loaded into the API, and the pod."""
+
+    def __init__(self, stack, folder: Path):
+        super().__init__(stack, folder, ssh=True)
+        self.virtuals()
+        self.key = folder / "router.pem"
+        self.ssh_flags()
+        self._stack = stack
+
+    def without_slices(self) -> None:
+        self.kube = self._stack.enter_context(FakeKube(slices=False))
+
+    def load(self) -> None:
+        """What an administrator applies, and Routes: good, with a certificate, without a Service."""
+        for path in FILES:
+            self.kube.load(path)
+        self.apply(SDN_READER, *manifests.service("shop", "web", pods=("10.1.1.1",)), ENDPOINTS,
+                   manifests.route("plain"),
+                   manifests.route("edge", host="edge.example.com", kind="edge",
+                                   certificate=EDGE.certificate, key=EDGE.key),
+                   manifests.route("lost", host="lost.example.com", service="none"))
+
+    def start(self) -> Pod:
+        pod = Pod(self._folder, self.kube, self.bigip, self.key.read_text())
+        self._stack.callback(pod.end)
+        return pod
+
+    def status(self, name: str) -> str:
+        """Of the Admitted condition that the router wrote."""
+        ingress = (self.kube.get("Route", "shop", name).get("status") or {}).get("ingress") or ()
+        return next((entry["conditions"][0]["status"] for entry in ingress
+                     if entry["routerName"] == "f5router"), "")
+
+    def events(self, name: str) -> list[tuple[str, int]]:
+        """Message and count of each Event of a Route."""
+        return [(event["message"], event["count"]) for event in self.kube.list("Event", "shop")
+                if event["involvedObject"]["name"] == name]
+
+    def pool(self, host: str, *, tls: bool = False) -> str:
+        """Where the BIG-IP sends a request."""
+        virtual = "/Common/https-ose-vserver" if tls else "/Common/ose-vserver"
+        return decide(self.bigip.store, virtual, Request(host, "/", sni=host if tls else None, tls=tls)).pool
+
+    def warn_again(self, pod: Pod) -> None:
+        """Make the router count an Event up: the Service comes, and goes again."""
+        pod.until(lambda: self.events("lost"))
+        self.apply(*manifests.service("shop", "none", pods=("10.1.1.2",)))
+        pool = "ltm/pool/~Common~openshift_shop_none"
+        pod.until(lambda: self.bigip.get(pool)["membersReference"].get("items"))
+        for kind, name in (("Service", "none"), ("EndpointSlice", "none-1")):
+            self.kube.delete(kind, "shop", name)
+
+
+@pytest.fixture
+def site(tmp_path):
+    with ExitStack() as stack:
+        yield Site(stack, tmp_path)
+
+
+def test_the_deployment_from_start_to_end(site):
+    """Served, told, probed, measured, ended; no request is refused, no file is written."""
+    site.load()
+    pod = site.start()
+    box = deployment.container()
+    pod.until(lambda: pod.get(box["readinessProbe"]).status_code == 200)
+    assert pod.get(box["livenessProbe"]).text == "ok"
+    assert site.pool("www.example.com") == "/Common/openshift_shop_web"
+    assert site.pool("edge.example.com", tls=True) == "/Common/openshift_shop_web"
+    pod.until(lambda: site.status("plain") == site.status("edge") == "True")
+    site.warn_again(pod)
+    pod.until(lambda: ("spec.to.name: there is no Service none", 2) in site.events("lost"))
+    families = {family.name: family for family in text_string_to_metric_families(pod.get("/metrics").text)}
+    admitted = {sample.labels["verdict"]: sample.value for sample in families["f5router_routes"].samples}
+    assert admitted == {"admitted": 3, "rejected": 0, "device_rejected": 0, "pending": 0}
+    assert families["f5router_last_success_timestamp_seconds"].samples[0].value > time.time() - LIMIT_S
+    grace_s = deployment.document("Deployment", "f5router")["spec"]["template"]["spec"][
+        "terminationGracePeriodSeconds"]
+    pod.process.send_signal(signal.SIGTERM)
+    assert pod.process.wait(min(grace_s, LIMIT_S)) == 0, pod.log
+    assert {line["level"] for line in pod.lines()} <= {"info", "warning"}
+    assert "READ-ONLY" not in pod.log
+    assert "ssh" in pod.log
+    assert {entry.status for entry in site.kube.log} <= {200, 201}
+    assert site.bigip.errors == []
+
+
+@pytest.mark.parametrize("right", deployment.rights(), ids=lambda right: f"{right[2]} {right[1]}")
+def test_every_right_is_needed(site, right):
+    """Without any one of them something does not work, and the log says which right that takes."""
+    group, resource, verb = right
+    if resource == "endpoints":
+        site.without_slices()
+    site.load()
+    site.apply(deployment.role([other for other in deployment.rights() if other != right]))
+    pod = site.start()
+    if (resource, verb) == ("events", "patch"):
+        site.warn_again(pod)
+    words = f'cannot {verb} resource "{resource}" in API group "{group}"'
+    pod.until(lambda: any(words in line.get("error", "") for line in pod.lines()))
+    told = next(line for line in pod.lines() if words in line.get("error", ""))
+    assert told["level"] in ("warning", "error", "info")
+    assert "f5router" in told["error"]
+    if resource in ("routes", "services", "endpoints", "endpointslices"):
+        pod.until(lambda: words[:20] in pod.get("/readyz").text)
+        assert pod.get("/healthz").text == "ok"
+    if resource == "routes/status":
+        assert site.status("plain") == ""
+
+
+def test_endpoints_are_enough(site):
+    """A cluster without EndpointSlices, as OpenShift 3 is."""
+    site.without_slices()
+    site.load()
+    pod = site.start()
+    pod.until(lambda: pod.get("/readyz").status_code == 200)
+    assert site.pool("www.example.com") == "/Common/openshift_shop_web"
+    assert {entry.status for entry in site.kube.log} <= {200, 201, 404}
+
+
+def test_the_bindings(site):
+    """Nodes by system:sdn-reader, and nothing that is not needed."""
+    site.load()
+    token = site.kube.token_for("f5router", "f5router")
+
+    def status(path: str) -> int:
+        return requests.get(f"{site.kube.url}{path}", headers={"Authorization": f"Bearer {token}"},
+                            verify=site.kube.ca_file, timeout=LIMIT_S).status_code
+
+    assert [status(f"/api/v1/{kind}") for kind in ("nodes", "secrets", "configmaps", "pods")] == [
+        200, 403, 403, 403]
+    site.kube.delete("ClusterRoleBinding", None, "f5router-sdn-reader")
+    assert status("/api/v1/nodes") == 403
+    assert status("/apis/route.openshift.io/v1/routes") == 200
+
+
+def test_one_at_a_time_and_without_privileges():
+    """The Pod Security Standard "restricted", and one replica with strategy Recreate."""
+    spec = deployment.document("Deployment", "f5router")["spec"]
+    pod, box = spec["template"]["spec"], deployment.container()
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert box["securityContext"] == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                      "capabilities": {"drop": ["ALL"]}}
+    labels = spec["template"]["metadata"]["labels"].items()
+    service = deployment.document("Service", "f5router-metrics")["spec"]
+    assert spec["selector"]["matchLabels"].items() <= labels
+    assert service["selector"].items() <= labels
+    assert [port["targetPort"] for port in service["ports"]] == [port["name"] for port in box["ports"]]
+    listen = next(item["value"] for item in box["env"] if item["name"] == "ROUTER_LISTEN_ADDR")
+    assert listen == f":{box['ports'][0]['containerPort']}"
+
+
+def test_the_image():
+    """Any user ID but root's, the router as entry point, no secrets, no registry but the builder's own."""
+    image = deployment.image()
+    user, _, group = image["USER"][0].partition(":")
+    assert int(user) > 0
+    assert group == "0"
+    assert image["FROM"] == ["python:3.11-slim"]
+    assert image["ENTRYPOINT"] == ['["f5router"]']
+    text = (FOLDER / "Containerfile").read_text()
+    for source in re.findall(r"^COPY (?!--)(.*) \S+$", text, re.MULTILINE):
+        for name in source.split():
+            assert (FOLDER.parents[1] / name).exists(), name
+    assert deployment.container()["image"] in text
+
+
+def commands() -> list[str]:
+    """kubectl's of the README, in order; what only a cluster with nodes can do is not among them."""
+    text = (FOLDER / "README.md").read_text()
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("kubectl ")]
+
+
+def test_the_commands_of_the_readme(site, tmp_path):
+    """In order, as they stand there; at the end nothing is left."""
+    for folder, names in (("login", ("url", "username", "password")),
+                          ("files", ("router.pem", "known_hosts", "ca.crt"))):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).write_text(f"{name}\n")
+    (tmp_path / "docs").mkdir()
+    shutil.copytree(FOLDER, tmp_path / "docs" / "deploy")
+    site.kube.apply(manifests.route("plain"))
+    made = set()
+    for command in commands():
+        _, *arguments = command.split()
+        done = subprocess.run(
+            ["kubectl", "--kubeconfig", str(site.kubeconfig), "--cache-dir", str(tmp_path / "cache"),
+             *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=2 * LIMIT_S)
+        assert done.returncode == 0, (command, done.stderr)
+        made |= {obj["kind"] for kind in ("Deployment", "ClusterRole", "Service", "Secret", "ServiceAccount")
+                 for obj in site.kube.list(kind)}
+        if "rollout" in command:
+            login = site.kube.get("Secret", "f5router", "bigip-login")
+            assert deployment.decoded(login) == {
+                "url": "url\n", "username": "username\n", "password": "password\n"}
+    assert made >= {"Deployment", "ClusterRole", "Service", "Secret", "ServiceAccount"}
+    assert site.kube.get("Namespace", None, "f5router") is None
+    assert site.kube.list("ClusterRoleBinding") == []
+
+
+def test_secrets_of_yaml_have_the_same_keys(site):
+    """Those of the commands and those of 20-secrets.yaml."""
+    text = (FOLDER / "README.md").read_text()
+    for name in ("bigip-login", "bigip-files"):
+        for key in deployment.document("Secret", name)["stringData"]:
+            assert f"`{key}`" in text
