@@ -207,8 +207,10 @@ def test_the_end_does_not_wait_for_a_device_that_hangs(lab, loop, monkeypatch, c
 def test_no_thread_is_left(lab, loop, caplog):
     """Of a router that ended: none goes on writing."""
     caplog.set_level(logging.WARNING)
+    before = set(threading.enumerate())
     router = loop()
     lab.apply(manifests.route("a"))
     router.wait(lambda: admitted(lab, "a") == "True")
     router.stop()
-    assert not [thread.name for thread in threading.enumerate() if thread.name in ("settle", "stop")]
+    left = set(threading.enumerate()) - before
+    assert not [thread.name for thread in left if thread.name in ("settle", "stop")]
