@@ -85,15 +85,15 @@ class Facts:
 
 def check(text: str) -> Facts:
     """Raises: SyntaxRefusal: the first thing that does not compile."""
-    events, commands, literals = [], set(), set()
-    for words in _commands(text, 1):
+    events, used, literals = [], set(), set()
+    for words in commands(text):
         name = words[0].text
         if name in ("when", "proc"):
             _check_definition(words)
             if name == "when":
                 events.append(words[1].text)
             for called in _calls(words[-1].text, words[-1].line):
-                commands.add(called[0].text)
+                used.add(called[0].text)
                 if (
                     called[0].text in ("pool", "snatpool")
                     and len(called) > 1
@@ -102,7 +102,7 @@ def check(text: str) -> Facts:
                     literals.add(called[1].text)
         elif name not in ("timing", "priority"):
             raise SyntaxRefusal(words[0].line, f"undefined procedure: {name}")
-    return Facts(tuple(events), frozenset(commands), frozenset(literals))
+    return Facts(tuple(events), frozenset(used), frozenset(literals))
 
 
 def _check_definition(words: list[Word]) -> None:
@@ -115,7 +115,7 @@ def _check_definition(words: list[Word]) -> None:
 
 def _calls(text: str, line: int) -> Iterator[list[Word]]:
     """Every command of a script and of the scripts inside it."""
-    for words in _commands(text, line):
+    for words in commands(text, line):
         _check_command(words)
         yield words
         for word in words:
@@ -186,7 +186,8 @@ def _if_scripts(words: list[Word]) -> Iterator[Word]:
         return
 
 
-def _commands(text: str, line: int) -> Iterator[list[Word]]:
+def commands(text: str, line: int = 1) -> Iterator[list[Word]]:
+    """The commands of a script, each as its words; nothing inside them is looked at."""
     words: list[Word] = []
     for word in _scan(text, line, comments=True):
         if word is not None:

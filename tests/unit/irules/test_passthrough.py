@@ -220,7 +220,7 @@ def test_record_limit(tmm):
 
 
 def test_byte_by_byte_costs_little(tmm):
-    """The worst sender: a byte a segment, many records; tmm.tcl bounds the commands of each event."""
+    """The worst sender: a byte a segment, many records; the stand-in bounds the commands of each event."""
     stream = h.records(h.message([h.sni(HOST)], length=3000), *[1] * 60)
     connection = client(tmm, *[bytes([octet]) for octet in stream])
     assert connection.effects == WAITING

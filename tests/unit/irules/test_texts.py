@@ -6,7 +6,8 @@ from importlib import resources
 import pytest
 
 from f5router import irules
-from tests.unit.irules.tmm import TclError
+from mocks.bigip.tmm import RuleError
+from tests.unit.irules.tmm import Tmm
 
 TEXTS = [
     pytest.param(irules.passthrough_irule, id="passthrough"),
@@ -84,15 +85,15 @@ def test_packaged():
     ("class match x equals /g", "no such group"),
 ])
 def test_the_stand_in_finds_faults(tmm, body, message):
-    """tmm.tcl would notice what the other tests say never happens."""
-    with pytest.raises(TclError, match=message):
+    """The stub and the engine would notice what the other tests say never happens."""
+    with pytest.raises(RuleError, match=message):
         tmm.run([f"when CLIENT_ACCEPTED {{ {body} }}"], groups={})
 
 
 def test_missing_tclsh(monkeypatch):
     """Without tclsh the tests fail and say what to install."""
-    from tests.unit.irules import tmm
+    from mocks.bigip.tmm import process
 
-    monkeypatch.setattr(tmm.shutil, "which", lambda name: None)
+    monkeypatch.setattr(process.shutil, "which", lambda name: None)
     with pytest.raises(RuntimeError, match="Debian package tcl"):
-        tmm.Tmm()
+        Tmm()

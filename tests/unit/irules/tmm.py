@@ -1,20 +1,19 @@
-"""Runs iRules, unchanged, in a tclsh with stub TMM commands: see tmm.tcl."""
+"""One connection after another through iRules, unchanged, in the fake's Tcl engine with stub TMM commands."""
 
-import shutil
-import subprocess
-import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
-_REPLY_S = 20
+from mocks.bigip.tmm import Interpreter, TclError, Unsupported
+
+LIMIT_COMMANDS = 4000
+"""Far more than an event may need, far less than a TMM would notice."""
 
 Action = tuple[str, ...]
 """A TMM command and its arguments; ("raised", ...) in front if the stub failed it."""
 
-
-class TclError(Exception):
-    """An event ended in a Tcl error, which resets a connection, or did not end."""
+_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual"))
+_ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
+                   "HTTP::disable", "pool", "reject", "log"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,23 +40,13 @@ class Connection:
 
 
 class Tmm:
-    """One tclsh for many connections."""
+    """One interpreter for many connections."""
 
     def __init__(self) -> None:
-        tclsh = shutil.which("tclsh")
-        if tclsh is None:
-            raise RuntimeError("no tclsh: install Tcl 8.6 (Debian package tcl); iRules are tested in it")
-        self._process = subprocess.Popen(
-            [tclsh, str(Path(__file__).with_name("tmm.tcl"))],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="ascii",
-        )
-        if not self._reply("").startswith("ready 8."):
-            raise RuntimeError("tmm.tcl did not start")
+        self._interpreter = Interpreter(limit_commands=LIMIT_COMMANDS)
 
     def close(self) -> None:
-        self._process.stdin.close()
-        self._process.wait(_REPLY_S)
-        self._process.stdout.close()
+        self._interpreter.close()
 
     def run(
         self,
@@ -73,55 +62,97 @@ class Tmm:
         """One client connection: segments from the client, then a server connection for each pool.
 
         Args: groups: records of each data-group by full path. faults: commands, with or without
-            their arguments, that raise. mode: see tmm.tcl.
-        Raises: TclError.
+            their arguments, that raise. mode: "stream" fires CLIENT_DATA for every segment until
+            TCP::release, as F5 documents; "once" fires it only once for each TCP::collect, should a
+            TMOS do that.
+        Raises: RuleError.
         """
-        steps = ["accept {}", *(f"data {_braced(segment.hex())}" for segment in segments)]
-        steps += [f"connected {_hex(pool)}" for pool in pools]
-        line = " ".join(map(_braced, [
-            " ".join(map(_hex, rules)),
-            " ".join(f"{_hex(group)} {_braced(_words(records))}" for group, records in groups.items()),
-            virtual.encode().hex(),
-            " ".join(map(_hex, faults)),
-            mode,
-            " ".join(steps),
-        ]))
-        status, message, actions, forwarded, held, variables = self._reply(line + "\n").split("\t")
-        if status != "ok":
-            raise TclError(_text(message))
-        return Connection(
-            actions=tuple(tuple(map(_text, action.split(","))) for action in actions.split(";") if action),
-            forwarded=bytes.fromhex(forwarded),
-            held=bytes.fromhex(held),
-            variables=frozenset(map(_text, variables.split(","))) - {""},
-        )
-
-    def _reply(self, line: str) -> str:
-        # A rule that never returns must fail its test, not hang the run.
-        watchdog = threading.Timer(_REPLY_S, self._process.kill)
-        watchdog.start()
+        stub = _Stub(groups, virtual, frozenset(faults))
+        override = ("binary",) if "binary" in stub.faults else ()
+        named = [(f"/Common/rule{number}", text) for number, text in enumerate(rules)]
+        connection = self._interpreter.connection(named, stub, override=override)
         try:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
-            reply = self._process.stdout.readline()
+            connection.fire("CLIENT_ACCEPTED")
+            for segment in segments:
+                if stub.takes(segment, mode):
+                    connection.fire("CLIENT_DATA")
+            for stub.pool in pools:
+                connection.fire("SERVER_CONNECTED")
+            variables = frozenset(connection.variables())
         finally:
-            watchdog.cancel()
-        if not reply:
-            raise RuntimeError("tclsh died or gave no answer")
-        return reply.rstrip("\n")
+            connection.close()
+        return Connection(tuple(stub.actions), stub.forwarded, stub.held, variables)
 
 
-def _hex(text: str) -> str:
-    return _braced(text.encode().hex())
+@dataclass
+class _Stub:
+    """TMM's side of one connection."""
 
+    groups: Mapping[str, Mapping[str, str]]
+    virtual: str
+    faults: frozenset[str]
+    pool: str = ""
+    actions: list[Action] = field(default_factory=list)
+    forwarded: bytes = b""
+    held: bytes = b""
+    collecting: bool = False
+    armed: bool = False
 
-def _words(records: Mapping[str, str]) -> str:
-    return " ".join(_hex(word) for record in records.items() for word in record)
+    def takes(self, segment: bytes, mode: str) -> bool:
+        """Take a segment from the client; whether CLIENT_DATA is due."""
+        if not self.collecting:
+            self.forwarded += segment
+            return False
+        self.held += segment
+        due = mode == "stream" or self.armed
+        self.armed = self.armed and not due
+        return due
 
+    def __call__(self, name: str, arguments: list[bytes]) -> bytes:
+        words = tuple(argument.decode("latin-1") for argument in arguments)
+        called = (name, *words)
+        if {name, " ".join(called)} & self.faults:
+            if name in _ACTS:
+                self.actions.append(("raised", *called))
+            raise TclError(f"fault in {called}")
+        if name in _READS:
+            return self._read(name, words)
+        if name not in _ACTS:
+            raise Unsupported(f"command {called}")
+        if name == "TCP::collect":
+            self.collecting = self.armed = True
+        elif name == "TCP::release":
+            if not self.collecting:
+                raise TclError("TCP::release without TCP::collect")
+            self.forwarded += self.held
+            self.held, self.collecting, self.armed = b"", False, False
+        self.actions.append(called)
+        return b""
 
-def _text(word: str) -> str:
-    return bytes.fromhex(word).decode()
+    def _read(self, name: str, words: tuple[str, ...]) -> bytes:
+        if name == "TCP::payload":
+            if words == ("length",):
+                return str(len(self.held)).encode()
+            return self.held[: int(words[0])] if words else self.held
+        if name == "class":
+            return self._match(*words)
+        return (self.pool if name == "LB::server" else self.virtual).encode()
 
-
-def _braced(text: str) -> str:
-    return "{" + text + "}"
+    def _match(self, verb: str, *words: str) -> bytes:
+        """class match ?-value? ?--? item equals group. As in TMM, a leading - of the item is an option."""
+        if verb != "match":
+            raise TclError(f"class {verb}")
+        value, rest = False, list(words)
+        while rest and rest[0].startswith("-"):
+            option = rest.pop(0)
+            if option == "--":
+                break
+            if option != "-value":
+                raise TclError("class match: unknown option")
+            value = True
+        if len(rest) != 3 or rest[1] != "equals":
+            raise TclError(f"class match: {rest}")
+        if rest[2] not in self.groups:
+            raise TclError(f"class match: no such group {rest[2]}")
+        found = self.groups[rest[2]].get(rest[0])
+        return ((found or "") if value else str(int(found is not None))).encode()
