@@ -77,6 +77,8 @@ class Store:
         """Installs that are not visible yet: [reads left, callable that makes them so]."""
         self.ready = True
         """What sys/ready and sys/mcp-state tell; nothing else depends on it."""
+        self.irule_log: list[str] = []
+        """What iRules logged, oldest first."""
         self.generation = 1
         self.counters: dict[str, int] = {}
         self._tables: dict[str, dict[Key, Item]] = {}

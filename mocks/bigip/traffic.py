@@ -84,7 +84,7 @@ def _passthrough(store: Store, virtual: Item, request: Request) -> Decision | No
     if not pool:
         return None
     pool = names.full_path(pool, names.folder_of(rule))
-    return Decision("passthrough", pool, _members(store, pool))
+    return Decision("passthrough", pool, members(store, pool))
 
 
 def _rule(virtual: Item, ending: str) -> str | None:
@@ -96,7 +96,7 @@ def _records(store: Store, rule: str, group: str) -> dict[str, str]:
     return item.fields["records"] if item else {}
 
 
-def _members(store: Store, pool: str) -> tuple[str, ...]:
+def members(store: Store, pool: str) -> tuple[str, ...]:
     """Names of the members that take new connections: enabled and not forced down."""
     if store.get("ltm/pool", pool) is None:
         return ()
@@ -178,7 +178,7 @@ class _Evaluation:
         return self._to_pool(pool, None) if pool else Decision("none")
 
     def _to_pool(self, pool: str, rule: str | None) -> Decision:
-        return Decision("pool", pool, _members(self.store, pool), rule=rule)
+        return Decision("pool", pool, members(self.store, pool), rule=rule)
 
     def _matching(self, policy: Item) -> Iterator[Item]:
         """Rules whose actions happen, in their order; first-match and best-match give one."""

@@ -48,11 +48,14 @@ class Interpreter:
     get a new process. `deaths` tells how each one ended.
 
     Args: limit_s: seconds that one handler may run, without the time that TMM commands take in Python.
-    limit_commands: Tcl commands that it may execute; None: any number.
+    limit_commands: Tcl commands that it may execute; None: any number. patience_s: after so many seconds
+    without a word the process is ended, for one command of Tcl cannot be interrupted.
     """
 
-    def __init__(self, *, limit_s: float = 2.0, limit_commands: int | None = None) -> None:
-        self.limit_s, self.limit_commands = limit_s, limit_commands
+    def __init__(
+        self, *, limit_s: float = 2.0, limit_commands: int | None = None, patience_s: float = 20.0
+    ) -> None:
+        self.limit_s, self.limit_commands, self.patience_s = limit_s, limit_commands, patience_s
         self.deaths: list[str] = []
         self._lock, self._owner = threading.Lock(), 0
         self._numbers = itertools.count(1)
@@ -167,7 +170,7 @@ class Connection:
     """The rules of one client connection, with their variables. Made by `Interpreter.connection`."""
 
     def __init__(
-        self, interpreter: Interpreter, number: int, found: _Set, commands: Commands, override: tuple[str, ...]
+        self, interpreter: Interpreter, number: int, found: _Set, commands: Commands, override: Sequence[str]
     ) -> None:
         self._interpreter, self._number, self._set = interpreter, str(number), found
         self._commands, self._override = commands, override
@@ -204,7 +207,7 @@ class Connection:
                 return {}
             process = self._interpreter._opened(self)
             process.send("variables", self._number)
-            words = process.receive(self._interpreter.limit_s + 5)[1:]
+            words = process.receive(self._interpreter.patience_s)[1:]
         return {name.decode(): value for name, value in zip(words[::2], words[1::2], strict=True)}
 
     def close(self) -> None:
@@ -220,15 +223,14 @@ class Connection:
                     self._interpreter._lost(died)
 
     def _run(self, rule: str, event: str, number: int) -> None:
-        limit_s = self._interpreter.limit_s
+        milliseconds = round(self._interpreter.limit_s * 1000)
         self._event, self._broken = event, None
         try:
             process = self._interpreter._opened(self)
-            process.send("run", self._number, str(number), str(round(limit_s * 1000)),
+            process.send("run", self._number, str(number), str(milliseconds),
                          str(self._interpreter.limit_commands or 0))  # fmt: skip
             while True:
-                # Tcl keeps its own limit; what it cannot interrupt ends with the process.
-                word, *rest = process.receive(2 * limit_s + 5)
+                word, *rest = process.receive(self._interpreter.patience_s)
                 if word != b"call":
                     break
                 process.send(*self._answer(rest[0].decode("latin-1"), rest[1:]))

@@ -6,18 +6,23 @@ The names that are disabled: F5's wiki page "Disabled Tcl commands", as quoted b
 
 from __future__ import annotations
 
-NEWER = frozenset(
-    "apply chan coroutine dict lassign lmap lrepeat lreverse tailcall throw try unload yield yieldto zlib".split()
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NEWER = _names(
+    "apply chan coroutine dict lassign lmap lrepeat lreverse tailcall throw try unload yield yieldto zlib"
 )
 """Commands of Tcl 8.5 and 8.6."""
 
-DISABLED = frozenset(
+DISABLED = _names(
     """
     auto_execok auto_import auto_load auto_mkindex auto_mkindex_old auto_qualify auto_reset bgerror cd close
     encoding eof exec exit fblocked fconfigure fcopy file fileevent filename flush gets glob http interp load
     memory namespace open package pid pkg::create pkg_mkIndex puts pwd read rename seek socket source
     tcl_findLibrary tell time unknown update uplevel upvar vwait
-    """.split()
+    """
 )
 """Commands of Tcl 8.4 that TMM has not. `proc` is one too, but for the outermost level of a rule."""
 

@@ -33,7 +33,7 @@ class Process:
         tclsh = shutil.which("tclsh")
         if tclsh is None:
             raise RuntimeError("no tclsh: install Tcl 8.6 (Debian package tcl); iRules run in it")
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115: closed with the process
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [tclsh, str(Path(__file__).with_name("engine.tcl"))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, bufsize=0,

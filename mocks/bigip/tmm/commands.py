@@ -1,0 +1,238 @@
+"""Commands of TMM that need nothing of the connection: data-groups, numbers of members, text, the log.
+
+Source: tmsh reference, ltm rule commands class, active_members, members, getfield, findstr, substr, log.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable
+
+from mocks.bigip import names, traffic
+from mocks.bigip.store import Item, Store
+from mocks.bigip.tmm.rules import TclError, Unsupported
+
+_GROUP = "ltm/data-group/internal"
+_SPECIAL = frozenset(' \t\n\r;"$[]{}\\#')
+Records = dict[str, str]
+
+
+def store_command(store: Store, rule_folder: str, name: str, args: list[bytes]) -> bytes:
+    """Result of a command in a rule that lies in rule_folder.
+
+    Raises: TclError: it fails on the device, too. Unsupported: not a command of these, or a form of one
+    that is not known here.
+    """
+    command = _COMMANDS.get(name)
+    if command is None:
+        raise Unsupported(f"the command {name}")
+    words = [arg.decode(errors="surrogateescape") for arg in args]
+    with store.lock:
+        found = command(store, rule_folder, words)
+    return found.encode(errors="surrogateescape")
+
+
+def _wrong_arguments(form: str) -> TclError:
+    return TclError(f'wrong # args: should be "{form}"')
+
+
+# -- data-groups -----------------------------------------------------------------------------------
+
+_OPERATORS: dict[str, Callable[[str, str], bool]] = {
+    "equals": str.__eq__,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "contains": str.__contains__,
+}
+
+
+def _class(store: Store, folder: str, words: list[str]) -> str:
+    verb, rest = (words[0], words[1:]) if words else ("", [])
+    if verb in ("match", "search"):
+        return _match(store, folder, rest, reverse=verb == "search")
+    if verb == "exists" and len(rest) == 1:
+        return str(int(_find(store, folder, rest[0]) is not None))
+    if verb == "lookup" and len(rest) == 2:
+        return _first(_group(store, folder, rest[1]), rest[0], "equals", reverse=False)[1]
+    if verb == "size" and len(rest) == 1:
+        return str(len(_group(store, folder, rest[0]).fields["records"]))
+    if verb == "type" and len(rest) == 1:
+        return str(_group(store, folder, rest[0]).fields["type"])
+    if verb in ("names", "get") and len(rest) == 1:
+        records = _group(store, folder, rest[0]).fields["records"]
+        return _list(records if verb == "names" else (_list(record) for record in records.items()))
+    raise Unsupported(f"class {' '.join(words)}")
+
+
+def _match(store: Store, folder: str, words: list[str], *, reverse: bool) -> str:
+    """`match ?-name|-value|-element? ?--? ITEM OPERATOR GROUP`; `search` has the group first, and applies
+    the operator to the record. Anything that begins with - before the item is taken for an option."""
+    wanted = ""
+    while words and words[0].startswith("-"):
+        option, *words = words
+        if option == "--":
+            break
+        if option not in ("-name", "-value", "-element"):
+            raise Unsupported(f"class match {option}")
+        wanted = option
+    if len(words) != 3:
+        raise _wrong_arguments("class match ?options? item operator class")
+    item, operator, group = (words[2], words[1], words[0]) if reverse else words
+    if operator not in _OPERATORS:
+        raise TclError(f'bad operator "{operator}"')
+    name, value = _first(_group(store, folder, group), item, operator, reverse=reverse)
+    if wanted == "-element":
+        return _list((name, value)) if name else ""
+    return {"": str(int(bool(name))), "-name": name, "-value": value}[wanted]
+
+
+def _first(group: Item, item: str, operator: str, *, reverse: bool) -> tuple[str, str]:
+    """(name, data) of the record that matches, the most specific of several (B6); ("", "") for none."""
+    records: Records = group.fields["records"]
+    if group.fields["type"] == "ip":
+        return _address(records, item)
+    test = _OPERATORS[operator]
+    found = [name for name in records if (test(name, item) if reverse else test(item, name))]
+    if not found:
+        return "", ""
+    name = max(found, key=len)
+    return name, records[name]
+
+
+def _address(records: Records, item: str) -> tuple[str, str]:
+    try:
+        address = ipaddress.ip_address(item.partition("%")[0])
+    except ValueError:
+        raise TclError(f'bad IP address format "{item}"') from None
+    networks = {ipaddress.ip_network(name.partition("%")[0]): name for name in records}
+    found = [one for one in networks if one.version == address.version and address in one]
+    if not found:
+        return "", ""
+    name = networks[max(found, key=lambda one: one.prefixlen)]
+    return name, records[name]
+
+
+def _find(store: Store, folder: str, name: str) -> Item | None:
+    """A bare name lies in the folder of the rule, else in /Common (B5)."""
+    return store.get(_GROUP, names.full_path(name, folder)) or store.get(
+        _GROUP, names.full_path(name, "/Common")
+    )
+
+
+def _group(store: Store, folder: str, name: str) -> Item:
+    found = _find(store, folder, name)
+    if found is None:
+        raise TclError(f"Could not find data group: {name}")
+    return found
+
+
+def _list(words: Iterable[str]) -> str:
+    """A Tcl list."""
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    if word and not set(word) & _SPECIAL:
+        return word
+    depth, least = 0, 0
+    for char in word:
+        depth += (char == "{") - (char == "}")
+        least = min(least, depth)
+    if depth == least == 0 and "\\" not in word:
+        return f"{{{word}}}"
+    return "".join({"\n": "\\n"}.get(char, f"\\{char}" if char in _SPECIAL else char) for char in word)
+
+
+# -- pools -----------------------------------------------------------------------------------------
+
+
+def _active_members(store: Store, folder: str, words: list[str]) -> str:
+    return _members(store, folder, words, traffic.members)
+
+
+def _all_members(store: Store, folder: str, words: list[str]) -> str:
+    def members(store: Store, pool: str) -> Iterable[str]:
+        return [one.name.rsplit("/", 1)[1] for one in store.children("ltm/pool/members", (pool,)).values()]
+
+    return _members(store, folder, words, members)
+
+
+def _members(
+    store: Store, folder: str, words: list[str], members: Callable[[Store, str], Iterable[str]]
+) -> str:
+    """`?-list? POOL`: their number, or a list of {address port}."""
+    listed = words[:1] == ["-list"]
+    if len(words) != 1 + listed:
+        raise _wrong_arguments("active_members ?-list? pool")
+    pool = names.full_path(words[-1], folder)
+    if store.get("ltm/pool", pool) is None:
+        raise TclError(f"no such pool: {words[-1]}")
+    found = list(members(store, pool))
+    if not listed:
+        return str(len(found))
+    return _list(_list(member.rsplit(":" if member.count(":") == 1 else ".", 1)) for member in found)
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def _getfield(store: Store, folder: str, words: list[str]) -> str:
+    if len(words) != 3:
+        raise _wrong_arguments("getfield string split field")
+    text, separator, number = words[0], words[1], _number(words[2])
+    parts = text.split(separator) if separator else [text]
+    return parts[number - 1] if 1 <= number <= len(parts) else ""
+
+
+def _findstr(store: Store, folder: str, words: list[str]) -> str:
+    if not 2 <= len(words) <= 4:
+        raise _wrong_arguments("findstr string search_string ?skip_count? ?terminator?")
+    text, wanted, *rest = words
+    at = text.find(wanted)
+    return _cut(text[at:], rest or ["0"]) if at >= 0 else ""
+
+
+def _substr(store: Store, folder: str, words: list[str]) -> str:
+    if not 2 <= len(words) <= 3:
+        raise _wrong_arguments("substr string skip_count ?terminator?")
+    return _cut(words[0], words[1:])
+
+
+def _cut(text: str, words: list[str]) -> str:
+    """The text behind skip_count characters, up to a terminator: a length or a string."""
+    skip = _number(words[0])
+    if skip < 0:
+        raise Unsupported(f"skip_count {skip}")
+    text = text[skip:]
+    if len(words) < 2:
+        return text
+    if words[1].isdigit():
+        return text[: int(words[1])]
+    return text.partition(words[1])[0] if words[1] else text
+
+
+def _number(word: str) -> int:
+    try:
+        return int(word)
+    except ValueError:
+        raise TclError(f'expected integer but got "{word}"') from None
+
+
+def _log(store: Store, folder: str, words: list[str]) -> str:
+    if words[:1] == ["-noname"]:
+        words = words[1:]
+    if not 1 <= len(words) <= 2:
+        raise Unsupported(f"log {' '.join(words)}")
+    store.irule_log.append(words[-1])
+    return ""
+
+
+_COMMANDS: dict[str, Callable[[Store, str, list[str]], str]] = {
+    "class": _class,
+    "active_members": _active_members,
+    "members": _all_members,
+    "getfield": _getfield,
+    "findstr": _findstr,
+    "substr": _substr,
+    "log": _log,
+}

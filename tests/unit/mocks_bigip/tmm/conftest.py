@@ -1,0 +1,15 @@
+"""One interpreter for the tests that do not end it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mocks.bigip.tmm import Interpreter
+
+
+@pytest.fixture(scope="module")
+def tcl() -> Iterator[Interpreter]:
+    with Interpreter(limit_s=0.3) as interpreter:
+        yield interpreter
