@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from mocks.bigip import refusals, tcl
+from mocks.bigip import refusals, rulecheck
 from mocks.bigip.kinds import Body, Kind
 from mocks.bigip.store import Item, Key, Ref, Store
 
@@ -18,8 +18,8 @@ _SSL_COMMANDS = frozenset(
 
 
 @functools.lru_cache(maxsize=256)
-def facts(text: str) -> tcl.Facts:
-    return tcl.check(text)
+def facts(text: str) -> rulecheck.Facts:
+    return rulecheck.check(text)
 
 
 class IRule(Kind):
@@ -48,11 +48,13 @@ class IRule(Kind):
             )
         try:
             facts(text)
-        except tcl.SyntaxRefusal as wrong:
+        except rulecheck.SyntaxRefusal as wrong:
             raise self._refusal(store, key[0], text, wrong) from None
         return {**fields, "apiAnonymous": text}
 
-    def _refusal(self, store: Store, path: str, text: str, wrong: tcl.SyntaxRefusal) -> refusals.Refusal:
+    def _refusal(
+        self, store: Store, path: str, text: str, wrong: rulecheck.SyntaxRefusal
+    ) -> refusals.Refusal:
         lines = text.splitlines() or [""]
         line = lines[min(wrong.line, len(lines)) - 1].strip()
         if store.version < (12,):

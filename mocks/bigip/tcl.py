@@ -1,47 +1,16 @@
-"""A check of iRule text: enough Tcl syntax to refuse what TMM's compiler refuses.
+"""Tcl as text: its commands and words, with their lines and places. Nothing is executed.
 
-TMM has the core of Tcl 8.4 without the commands in `ABSENT` (`bigip-rest.md` B5). Nothing is executed.
+It is as strict as stock Tcl 8.4 where TMM is not: `{a}{b}` and a body on the next line, which TMM takes for
+two words and for one command (m21), are refused; rules that pass here pass there.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-ABSENT = frozenset(
-    (
-        "dict",
-        "lassign",
-        "lreverse",
-        "apply",
-        "try",
-        "lrepeat",
-        "throw",
-        "chan",
-        "coroutine",
-        "tailcall",
-        "yield",
-        "puts",
-        "exec",
-        "open",
-        "socket",
-        "source",
-        "namespace",
-        "interp",
-        "load",
-        "package",
-        "file",
-        "glob",
-        "vwait",
-        "fconfigure",
-        "fileevent",
-        "exit",
-        "cd",
-        "pwd",
-    )
-)
-"""Commands of newer Tcl, and ones that TMM disables."""
+SCRIPT, EXPRESSION, PAIRS = "script", "expression", "pairs"
+"""What a word may be: see `roles`."""
 
 _SCRIPTS_OF = {
     "when": (-1,),
@@ -51,9 +20,13 @@ _SCRIPTS_OF = {
     "for": (1, 3, 4),
     "proc": (3,),
     "after": (-1,),
-    "if": (),
+    "eval": (-1,),
+    "uplevel": (-1,),
+    "clientside": (-1,),
+    "serverside": (-1,),
+    "peer": (-1,),
 }
-_EVENT = re.compile(r"^[A-Z][A-Z0-9_]*$")
+_EXPRESSION_OF = {"while": 1, "for": 2, "expr": 1}
 
 
 class SyntaxRefusal(Exception):
@@ -66,124 +39,14 @@ class SyntaxRefusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """text: without the outer braces or quotes. braced: nothing in it is substituted."""
+    """text: without the outer braces or quotes. braced: nothing in it is substituted. start, end: of all of
+    it, with braces or quotes, in the text that was taken apart."""
 
     text: str
     line: int
     braced: bool
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What an iRule needs of its virtual server: its events and the commands it calls."""
-
-    events: tuple[str, ...]
-    commands: frozenset[str]
-    literals: frozenset[str]
-    """Words after `pool`, `call` and `class ... equals` that are plain names."""
-
-
-def check(text: str) -> Facts:
-    """Raises: SyntaxRefusal: the first thing that does not compile."""
-    events, used, literals = [], set(), set()
-    for words in commands(text):
-        name = words[0].text
-        if name in ("when", "proc"):
-            _check_definition(words)
-            if name == "when":
-                events.append(words[1].text)
-            for called in _calls(words[-1].text, words[-1].line):
-                used.add(called[0].text)
-                if (
-                    called[0].text in ("pool", "snatpool")
-                    and len(called) > 1
-                    and called[1].text[:1] not in "$["
-                ):
-                    literals.add(called[1].text)
-        elif name not in ("timing", "priority"):
-            raise SyntaxRefusal(words[0].line, f"undefined procedure: {name}")
-    return Facts(tuple(events), frozenset(used), frozenset(literals))
-
-
-def _check_definition(words: list[Word]) -> None:
-    least = 3 if words[0].text == "when" else 4
-    if len(words) < least or not words[-1].braced:
-        raise SyntaxRefusal(words[0].line, f'wrong # args: should be "{words[0].text}"')
-    if words[0].text == "when" and not _EVENT.match(words[1].text):
-        raise SyntaxRefusal(words[0].line, f"unknown event ({words[1].text})")
-
-
-def _calls(text: str, line: int) -> Iterator[list[Word]]:
-    """Every command of a script and of the scripts inside it."""
-    for words in commands(text, line):
-        _check_command(words)
-        yield words
-        for word in words:
-            if not word.braced:
-                for inner, at in _substitutions(word.text, word.line):
-                    yield from _calls(inner, at)
-        for script in _scripts(words):
-            yield from _calls(script.text, script.line)
-
-
-def _check_command(words: list[Word]) -> None:
-    name = words[0].text
-    if name in ABSENT:
-        raise SyntaxRefusal(words[0].line, f"undefined procedure: {name}")
-    for word in words:
-        if word.text.startswith("{*}") and not word.braced:
-            raise SyntaxRefusal(word.line, "parse error: extra characters after close-brace")
-    texts = [word.text for word in words]
-    if name == "binary" and texts[1:2] == ["scan"] and len(texts) > 3 and re.search(r"[csiwt]u", texts[3]):
-        raise SyntaxRefusal(words[3].line, f'bad field specifier "u" in "{texts[3]}"')
-    if name == "else" or name == "elseif":
-        raise SyntaxRefusal(words[0].line, f"undefined procedure: {name}")
-
-
-def _scripts(words: list[Word]) -> Iterator[Word]:
-    """The arguments of a command that are scripts."""
-    name = words[0].text
-    if name == "if":
-        yield from _if_scripts(words)
-    elif name == "switch":
-        if words[-1].braced:
-            pairs = list(_words(words[-1].text, words[-1].line))
-            yield from (pair for pair in pairs[1::2] if pair.text != "-")
-    elif name in _SCRIPTS_OF:
-        for index in _SCRIPTS_OF[name]:
-            if (index < 0 or index < len(words)) and words[index].braced:
-                yield words[index]
-    if name in ("if", "while", "expr", "for"):
-        for word in words[1:3]:
-            for inner, at in _substitutions(word.text, word.line) if word.braced else ():
-                yield Word(inner, at, True)
-
-
-def _if_scripts(words: list[Word]) -> Iterator[Word]:
-    """`if c body ?elseif c body ...? ?else body?`; `else if` is refused (B5)."""
-    index = 1
-    while index < len(words):
-        index += 1  # the condition
-        if index < len(words) and words[index].text == "then":
-            index += 1
-        if index >= len(words):
-            raise SyntaxRefusal(words[0].line, "wrong # args: no script following condition")
-        yield words[index]
-        index += 1
-        if index >= len(words):
-            return
-        if words[index].text == "elseif" and not words[index].braced:
-            index += 1
-            continue
-        if words[index].text == "else" and not words[index].braced:
-            index += 1
-        if index != len(words) - 1 or not (words[index].braced or words[index].text != "if"):
-            raise SyntaxRefusal(
-                words[min(index, len(words) - 1)].line,
-                'wrong # args: extra words after "else" clause in "if" command',
-            )
-        yield words[index]
-        return
+    start: int
+    end: int
 
 
 def commands(text: str, line: int = 1) -> Iterator[list[Word]]:
@@ -199,9 +62,84 @@ def commands(text: str, line: int = 1) -> Iterator[list[Word]]:
         yield words
 
 
-def _words(text: str, line: int) -> Iterator[Word]:
+def list_words(text: str, line: int) -> Iterator[Word]:
     """The words of a list, over line ends."""
     yield from (word for word in _scan(text, line, comments=False) if word is not None)
+
+
+def substitutions(text: str, line: int) -> Iterator[tuple[int, int, int]]:
+    """(start, end, line) of the script in each `[...]` at the outer level of a word."""
+    position = 0
+    while position < len(text):
+        if text[position] == "\\":
+            position += 2
+        elif text[position] == "[":
+            end = close_bracket(text, position, line)
+            yield position + 1, end - 1, line + text.count("\n", 0, position)
+            position = end
+        else:
+            position += 1
+
+
+def roles(words: list[Word]) -> dict[int, str]:
+    """By number of a braced word of a command: SCRIPT, EXPRESSION, or PAIRS for the patterns and scripts of
+    a switch. Raises: SyntaxRefusal: an `if` without script, or `else if` (B5)."""
+    name = words[0].text
+    found: dict[int, str] = {}
+    if name == "if":
+        found = _if_roles(words)
+    elif name == "switch":
+        found = _switch_roles(words)
+    else:
+        for index in _SCRIPTS_OF.get(name, ()):
+            if index < len(words) and len(words) > 1:
+                found[index % len(words)] = SCRIPT
+        index = _EXPRESSION_OF.get(name)
+        if index is not None and index < len(words):
+            found[index] = EXPRESSION
+    return {index: role for index, role in found.items() if words[index].braced}
+
+
+def _if_roles(words: list[Word]) -> dict[int, str]:
+    """`if c body ?elseif c body ...? ?else? ?body?`"""
+    found: dict[int, str] = {}
+    index = 1
+    while index < len(words):
+        found[index] = EXPRESSION
+        index += 1
+        if index < len(words) and words[index].text == "then":
+            index += 1
+        if index >= len(words):
+            raise SyntaxRefusal(words[0].line, "wrong # args: no script following condition")
+        found[index] = SCRIPT
+        index += 1
+        if index >= len(words):
+            return found
+        if words[index].text == "elseif" and not words[index].braced:
+            index += 1
+            continue
+        if words[index].text == "else" and not words[index].braced:
+            index += 1
+        if index != len(words) - 1 or not (words[index].braced or words[index].text != "if"):
+            raise SyntaxRefusal(
+                words[min(index, len(words) - 1)].line,
+                'wrong # args: extra words after "else" clause in "if" command',
+            )
+        found[index] = SCRIPT
+        return found
+    return found
+
+
+def _switch_roles(words: list[Word]) -> dict[int, str]:
+    index = 1
+    while index < len(words) and words[index].text.startswith("-") and not words[index].braced:
+        index += 1
+        if words[index - 1].text == "--":
+            break
+    rest = len(words) - index - 1
+    if rest == 1:
+        return {len(words) - 1: PAIRS}
+    return dict.fromkeys(range(index + 2, len(words), 2), SCRIPT)
 
 
 def _scan(text: str, line: int, *, comments: bool) -> Iterator[Word | None]:
@@ -227,34 +165,37 @@ def _scan(text: str, line: int, *, comments: bool) -> Iterator[Word | None]:
                 position += 1
         else:
             fresh = False
-            word, end = _word(text, position, line)
+            word = _word(text, position, line)
             yield word
-            line += text.count("\n", position, end)
-            position = end
+            line += text.count("\n", position, word.end)
+            position = word.end
 
 
-def _word(text: str, start: int, line: int) -> tuple[Word, int]:
+def _word(text: str, start: int, line: int) -> Word:
     if text.startswith("{*}", start) and start + 3 < len(text) and not text[start + 3].isspace():
         raise SyntaxRefusal(line, "parse error: extra characters after close-brace")
     if text[start] == "{":
-        end = _close_brace(text, start, line)
+        end = close_brace(text, start, line)
         _check_after(text, end, line, "close-brace")
-        return Word(text[start + 1 : end - 1], line, True), end
+        return Word(text[start + 1 : end - 1], line, True, start, end)
     if text[start] == '"':
-        end = _close_quote(text, start + 1, line)
+        end = close_quote(text, start + 1, line)
         _check_after(text, end, line, "close-quote")
-        return Word(text[start + 1 : end - 1], line, False), end
+        return Word(text[start + 1 : end - 1], line, False, start, end)
     position = start
     while position < len(text) and text[position] not in " \t\r\n;":
         if text[position] == "\\":
             position += 2
         elif text[position] == "[":
-            position = _close_bracket(text, position, line)
+            position = close_bracket(text, position, line)
+        elif text.startswith("${", position):
+            position = close_brace(text, position + 1, line)
         elif text[position] == "}" and position == start:
             raise SyntaxRefusal(line, "parse error: extra characters after close-brace")
         else:
             position += 1
-    return Word(text[start:position], line, False), min(position, len(text))
+    end = min(position, len(text))
+    return Word(text[start:end], line, False, start, end)
 
 
 def _check_after(text: str, end: int, line: int, what: str) -> None:
@@ -262,7 +203,8 @@ def _check_after(text: str, end: int, line: int, what: str) -> None:
         raise SyntaxRefusal(line, f"parse error: extra characters after {what}")
 
 
-def _close_brace(text: str, start: int, line: int) -> int:
+def close_brace(text: str, start: int, line: int) -> int:
+    """Position behind the brace that closes the one at start."""
     depth, position = 0, start
     while position < len(text):
         char = text[position]
@@ -278,13 +220,14 @@ def _close_brace(text: str, start: int, line: int) -> int:
     raise SyntaxRefusal(line, "parse error: missing close-brace")
 
 
-def _close_quote(text: str, position: int, line: int) -> int:
+def close_quote(text: str, position: int, line: int) -> int:
+    """Position behind the quote that ends the text at position."""
     while position < len(text):
         char = text[position]
         if char == "\\":
             position += 2
         elif char == "[":
-            position = _close_bracket(text, position, line)
+            position = close_bracket(text, position, line)
         elif char == '"':
             return position + 1
         else:
@@ -292,7 +235,7 @@ def _close_quote(text: str, position: int, line: int) -> int:
     raise SyntaxRefusal(line, 'parse error: missing "')
 
 
-def _close_bracket(text: str, position: int, line: int) -> int:
+def close_bracket(text: str, position: int, line: int) -> int:
     """Position behind the `]` of a command substitution, which holds whole words."""
     position += 1
     while position < len(text):
@@ -302,25 +245,11 @@ def _close_bracket(text: str, position: int, line: int) -> int:
         elif char == "]":
             return position + 1
         elif char == "[":
-            position = _close_bracket(text, position, line)
+            position = close_bracket(text, position, line)
         elif char == "{":
-            position = _close_brace(text, position, line)
+            position = close_brace(text, position, line)
         elif char == '"':
-            position = _close_quote(text, position + 1, line)
+            position = close_quote(text, position + 1, line)
         else:
             position += 1
     raise SyntaxRefusal(line, "parse error: missing close-bracket")
-
-
-def _substitutions(text: str, line: int) -> Iterator[tuple[str, int]]:
-    """(script, line) of each `[...]` at the outer level of a word."""
-    position = 0
-    while position < len(text):
-        if text[position] == "\\":
-            position += 2
-        elif text[position] == "[":
-            end = _close_bracket(text, position, line)
-            yield text[position + 1 : end - 1], line + text.count("\n", 0, position)
-            position = end
-        else:
-            position += 1

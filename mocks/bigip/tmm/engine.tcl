@@ -1,7 +1,8 @@
 # Runs the events of iRules in child interpreters, one for each connection. interpreter.py drives it.
 #
 # A message is a line with the sizes of its words, then their bytes. Messages in:
-#   language HIDDEN FUNCTIONS                       first of all, see language.py; no answer
+#   language ABSENT DIFFERENT FUNCTIONS             commands that a rule must not have, commands that are
+#       TMM's, not Tcl's, and functions of expressions that are newer than 8.4; first of all, no answer
 #   rules SET {KIND RULE NAME ARGUMENTS BODY} ...   handlers and procedures of a list of rules; no answer
 #   open CONNECTION SET OVERRIDDEN                  no answer
 #   run CONNECTION HANDLER MILLISECONDS COMMANDS    answered "done" or "failed MESSAGE"; before that,
@@ -41,14 +42,24 @@ set prelude {
     foreach name [info globals] { if {$name ni {errorInfo errorCode}} { unset -nocomplain ::$name } }
     namespace eval ::static {}
     namespace eval ::tmm { variable procs; array set procs {} }
-    foreach name {proc upvar uplevel} { rename $name ::tmm::$name }
-    rename incr ::tmm::incr
+    foreach name {proc incr} { rename $name ::tmm::$name }
     # Tcl 8.5 creates the variable.
     ::tmm::proc incr {name args} {
-        ::tmm::upvar 1 $name value
+        upvar 1 $name value
         if {![info exists value]} { error "can't read \"$name\": no such variable" }
         ::tmm::incr value {*}$args
     }
+    # TMM's operators: see operators.py.
+    ::tmm::proc ::tcl::mathfunc::tmm_contains {a b} { expr {[string first $b $a] >= 0} }
+    ::tmm::proc ::tcl::mathfunc::tmm_starts_with {a b} {
+        string equal [string range $a 0 [expr {[string length $b] - 1}]] $b
+    }
+    ::tmm::proc ::tcl::mathfunc::tmm_ends_with {a b} {
+        string equal [string range $a [expr {[string length $a] - [string length $b]}] end] $b
+    }
+    ::tmm::proc ::tcl::mathfunc::tmm_matches {a b} { string match $b $a }
+    ::tmm::proc ::tcl::mathfunc::tmm_matches_glob {a b} { string match $b $a }
+    ::tmm::proc ::tcl::mathfunc::tmm_matches_regex {a b} { regexp -- $b $a }
     # A procedure of the same rule, or RULE::NAME.
     ::tmm::proc call {name args} {
         set folder [string range $::tmm::rule 0 [string last / $::tmm::rule]]
@@ -56,7 +67,7 @@ set prelude {
             if {[info exists ::tmm::procs($path)]} {
                 set caller $::tmm::rule
                 set ::tmm::rule [string range $path 0 [string last :: $path]-1]
-                set code [catch { $::tmm::procs($path) {*}$args } result]
+                set code [catch { uplevel 1 [linsert $args 0 $::tmm::procs($path)] } result]
                 set ::tmm::rule $caller
                 return -code $code $result
             }
@@ -74,11 +85,11 @@ set prelude {
 }
 
 proc make {} {
-    global hidden functions prelude
+    global absent different functions prelude
     set child [interp create -safe]
     $child eval $prelude
     foreach name $functions { $child eval [list rename ::tcl::mathfunc::$name {}] }
-    foreach name $hidden {
+    foreach name [concat $absent $different] {
         if {[llength [$child eval [list info commands ::$name]]]} { $child hide $name }
     }
     foreach name {oo zlib tcl::chan tcl::dict tcl::file tcl::mathop tcl::prefix tcl::unsupported tcl::zlib} {
@@ -99,7 +110,7 @@ proc equip {set} {
         } else {
             # The body is a literal: compiled at the first run, then kept.
             $child eval [list ::tmm::proc ::tmm::handler$number {} \
-                "set ::tmm::rule [list $rule]; ::tmm::uplevel #0 [list $body]"]
+                "set ::tmm::rule [list $rule]; uplevel #0 [list $body]"]
         }
         incr number
     }
@@ -161,7 +172,7 @@ proc limit {at} {
 # A command that the child does not have. What Python needs for the answer is not the rule's time.
 proc command {name args} {
     global deadline running stopped
-    if {$name in $::hidden} { error "invalid command name \"$name\"" }
+    if {$name in $::absent} { error "invalid command name \"$name\"" }
     set asked [clock milliseconds]
     send [list call $name {*}$args]
     lassign [receive] verdict result
@@ -195,7 +206,7 @@ send [list ready [info patchlevel]]
 while {1} {
     set words [receive]
     switch -exact -- [lindex $words 0] {
-        language { lassign $words - hidden functions }
+        language { lassign $words - absent different functions }
         rules {
             set rules([lindex $words 1]) [lrange $words 2 end]
             set spare([lindex $words 1]) {}

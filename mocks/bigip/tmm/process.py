@@ -12,9 +12,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mocks.bigip.tmm import language
+from mocks.bigip import language
 
 _START_S = 20
+_DIFFERENT = frozenset(("after", "close", "encoding", "fileevent", "puts", "read", "trace"))
+"""Commands that TMM has, but not as stock Tcl has them: the answer must come from Python, too."""
 _MEMORY = 1 << 30
 """Bytes of address space. A rule that wants more ends the process, not the machine."""
 
@@ -43,13 +45,13 @@ class Process:
         self._poll = select.poll()
         self._poll.register(self._out, select.POLLIN)
         self._buffer = b""
-        hidden = language.NEWER | language.DISABLED | language.KEPT_FROM_RULES
         try:
             if not self.receive(_START_S)[1].startswith(b"8."):
                 raise RuntimeError("tclsh is not Tcl 8")
         except Died as died:
             raise RuntimeError(f"engine.tcl did not start: {died}") from None
-        self.send("language", " ".join(sorted(hidden)), " ".join(sorted(language.NEWER_FUNCTIONS)))
+        absent = language.NEWER | language.DISABLED | {"proc"}
+        self.send("language", *(" ".join(sorted(x)) for x in (absent, _DIFFERENT, language.NEWER_FUNCTIONS)))
 
     @property
     def pid(self) -> int:

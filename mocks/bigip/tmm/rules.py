@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from mocks.bigip import tcl
+from mocks.bigip.tmm import operators
 
 DEFAULT_PRIORITY = 500
 """tmsh reference, ltm rule command priority: 0 to 1000, lower numbers first."""
@@ -60,9 +61,13 @@ def parse(text: str) -> tuple[tuple[Handler, ...], tuple[Procedure, ...]]:
             priority = int(rest[0])
         elif name == "when":
             options = dict(zip(rest[1:-1:2], rest[2:-1:2], strict=True))
-            handlers.append(Handler(rest[0], int(options.get("priority", priority)), rest[-1]))
+            handlers.append(Handler(rest[0], int(options.get("priority", priority)), _body(words)))
         elif name == "proc":
-            procedures.append(Procedure(rest[0], rest[1], rest[-1]))
+            procedures.append(Procedure(rest[0], rest[1], _body(words)))
         elif name != "timing":
             raise tcl.SyntaxRefusal(words[0].line, f"undefined procedure: {name}")
     return tuple(handlers), tuple(procedures)
+
+
+def _body(words: list[tcl.Word]) -> str:
+    return operators.rewritten(words[-1].text, words[-1].line)

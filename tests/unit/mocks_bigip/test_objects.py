@@ -26,49 +26,42 @@ when HTTP_REQUEST {
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("body", "reason"),
     [
-        pytest.param("when CLIENT_ACCEPTED { if {1} {", "missing close-brace", id="open brace"),
-        pytest.param("when CLIENT_ACCEPTED { } }", "extra characters after close-brace", id="too many"),
-        pytest.param("when CLIENT_ACCEPTED { set a [foo }", "missing close-bracket", id="open bracket"),
-        pytest.param('when CLIENT_ACCEPTED { set a "x }', 'missing "', id="open quote"),
-        pytest.param("set a 1", "undefined procedure: set", id="command outside an event"),
-        pytest.param("when CLIENT_ACCEPTED { set d [dict create] }", "undefined procedure: dict", id="dict"),
-        pytest.param("when CLIENT_ACCEPTED { lassign $x a b }", "undefined procedure: lassign", id="lassign"),
-        pytest.param(
-            "when A { if {[lreverse $x] eq 1} { } }", "undefined procedure: lreverse", id="in a condition"
-        ),
-        pytest.param("when A { foreach x $y { try { } } }", "undefined procedure: try", id="in a loop"),
-        pytest.param("when A { apply {{} {}} }", "undefined procedure: apply", id="apply"),
-        pytest.param("when A { foo {*}$x }", "extra characters after close-brace", id="expansion"),
-        pytest.param("when A { binary scan $x cuS a b }", 'bad field specifier "u"', id="unsigned scan"),
-        pytest.param("when A { if {1} { } else if {2} { } }", "extra words", id="else if"),
-        pytest.param("when A { exec ls }", "undefined procedure: exec", id="exec"),
+        pytest.param("if {1} {", "missing close-brace", id="open brace"),
+        pytest.param("} }", "extra characters after close-brace", id="too many"),
+        pytest.param("set a [foo", "missing close-bracket", id="open bracket"),
+        pytest.param('set a "x', 'missing "', id="open quote"),
+        pytest.param("set d [dict create]", "undefined procedure: dict", id="dict"),
+        pytest.param("if {1} { } else if {2} { }", "extra words", id="else if"),
     ],
 )
-def test_irules_that_do_not_compile(client, text, reason):
+def test_irules_that_do_not_compile(client, body, reason):
+    """A few of the refusals of test_rulecheck, as the client sees them."""
+    text = f"when CLIENT_ACCEPTED {{ {body} }}"
     status, message = client.refused(
         "POST", "ltm/rule", {"name": "r", "partition": "P", "apiAnonymous": text}
     )
-    assert (status, message[:16]) == (400, "01070151:3: Rule")
+    assert (status, message[:31]) == (400, "01070151:3: Rule [/P/r] error: ")
     assert reason in message
 
 
 def test_irule_text_is_stripped(client):
     client.ok("POST", "ltm/rule", {"name": "r", "partition": "P", "apiAnonymous": GOOD_RULE})
     assert client.ok("GET", "ltm/rule/~P~r")["apiAnonymous"] == GOOD_RULE.strip()
-    status, _ = client.refused("PATCH", "ltm/rule/~P~r", {"apiAnonymous": "when A {"})
+    status, _ = client.refused("PATCH", "ltm/rule/~P~r", {"apiAnonymous": "when CLIENT_ACCEPTED {"})
     assert status == 400
     assert client.ok("GET", "ltm/rule/~P~r")["apiAnonymous"] == GOOD_RULE.strip()
 
 
 def test_irule_with_escapes(client):
     r"""`\uXXXX` is not decoded, UTF-8 is (A2.1)."""
-    client.ok("POST", "ltm/rule", {"name": "ascii", "partition": "P", "apiAnonymous": "when A { }"})
+    ascii_only = {"name": "ascii", "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { }"}
+    client.ok("POST", "ltm/rule", ascii_only)
     head = {"Content-Type": "application/json"}
-    escaped = b'{"name": "r", "partition": "P", "apiAnonymous": "when A { # \\u00e4\\n }"}'
+    escaped = b'{"name": "r", "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { # \\u00e4\\n }"}'
     assert client.refused("POST", "ltm/rule", data=escaped, headers=head)[1].startswith("01070151:3")
-    plain = '{"name": "r", "partition": "P", "apiAnonymous": "when A { # ä\\n }"}'.encode()
+    plain = '{"name": "r", "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { # ä\\n }"}'.encode()
     assert "ä" in client.ok("POST", "ltm/rule", data=plain, headers=head)["apiAnonymous"]
 
 

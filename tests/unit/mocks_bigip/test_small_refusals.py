@@ -189,7 +189,7 @@ OBJECTS = [
     case(
         "POST",
         "ltm/rule",
-        {"name": "/P/r", "apiAnonymous": "when A { set a 1 }" + " " * 70000 + "#"},
+        {"name": "/P/r", "apiAnonymous": "when CLIENT_ACCEPTED { set a 1 }" + " " * 70000 + "#"},
         "400 01020057:3",
         name="long iRule",
     ),
@@ -226,17 +226,21 @@ OBJECTS = [
     case(
         "POST",
         "ltm/rule",
-        {"name": "/P/r", "apiAnonymous": "when A"},
+        {"name": "/P/r", "apiAnonymous": "when CLIENT_ACCEPTED"},
         "400 01070151:3",
         name="event without body",
     ),
     case(
-        "POST", "ltm/rule", {"name": "/P/r", "apiAnonymous": "when A { if {1} }"}, "400 01070151:3", name="if"
+        "POST",
+        "ltm/rule",
+        {"name": "/P/r", "apiAnonymous": "when CLIENT_ACCEPTED { if {1} }"},
+        "400 01070151:3",
+        name="if",
     ),
     case(
         "POST",
         "ltm/rule",
-        {"name": "/P/r", "apiAnonymous": "when A {\nelse { } }"},
+        {"name": "/P/r", "apiAnonymous": "when CLIENT_ACCEPTED {\nelse { } }"},
         "400 01070151:3",
         name="else",
     ),

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mocks.bigip.tmm import Connection, Interpreter, RuleError, TclError, Unsupported, language
+from mocks.bigip import language
+from mocks.bigip.tmm import Connection, Interpreter, RuleError, TclError, Unsupported
 
 
 class Tmm:

@@ -1,0 +1,113 @@
+"""TMM's operators in letters: what they give in the engine, and what is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from f5router import irules
+from mocks.bigip.tcl import SyntaxRefusal
+from mocks.bigip.tmm import Interpreter, RuleError
+from mocks.bigip.tmm.operators import expression, rewritten
+
+
+def value(tcl: Interpreter, text: str) -> str:
+    """Of an expression in a rule; x is "abc", n is 3."""
+    connection = tcl.connection(
+        [("/P/r", f"when A {{ set x abc; set n 3; set k(a) abc; set r [expr {{{text}}}] }}")],
+        lambda name, arguments: b"/api/x",
+    )
+    connection.fire("A")
+    found = connection.variables()["r"].decode()
+    connection.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ('$x starts_with "ab"', "1"),
+        ('$x starts_with "b"', "0"),
+        ('$x starts_with ""', "1"),
+        ('"" starts_with $x', "0"),
+        ('$x ends_with "bc"', "1"),
+        ('"bc" ends_with $x', "0"),
+        ('$x ends_with ""', "1"),
+        ('$x contains "b"', "1"),
+        ('$x contains "ac"', "0"),
+        ('$x equals "abc"', "1"),
+        ('"010" equals "8"', "0"),
+        ('"010" starts_with "01"', "1"),
+        ('$x matches "a*"', "1"),
+        ('$x matches "*b"', "0"),
+        ('$x matches_glob "?b?"', "1"),
+        ('$x matches_regex "^a.c$"', "1"),
+        ('[HTTP::uri] starts_with "/api"', "1"),
+        ('[string tolower [HTTP::uri]] contains "I/X"', "0"),
+        ("$k(a) contains {b}", "1"),
+        ('$n == 3 and $x contains "b"', "1"),
+        ('$n == 4 or $x contains "b"', "1"),
+        ('not ($x contains "b")', "0"),
+        ("not $n", "0"),
+        ('$x contains "z" || $x starts_with "a" && $n > 2', "1"),
+        ('$x contains "z" or $x starts_with "a" and $n > 3', "0"),
+        ('($x contains "b") ? "yes" : "no"', "yes"),
+        ('$x contains "b" ? $x ends_with "c" ? 1 : 2 : 3', "1"),
+        ('[expr { $x contains "b" }] + 1', "2"),
+        ('"[expr { $x contains "b" }]" eq "1"', "1"),
+        ("int(2.5) + abs(-$n) == 5 and 1", "1"),
+        ("1 + 2 * 3 == 7 and 8 - 4 - 2 == 2", "1"),
+        ("!$n or -1 < 0", "1"),
+        ("~0 & 3 | 4 ^ 1 and 1", "1"),
+    ],
+)
+def test_values(tcl, text, want):
+    assert value(tcl, text) == want
+
+
+BODY = """
+    # a comment with and in it; not this
+    if { $x starts_with "a" } { set r 1 } elseif { not ($x contains "z") } { set r 2 } else { set r 3 }
+    set words "this and that [expr { $x contains "b" }]"
+    switch -glob $x {
+        "a and b" { set s 1 }
+        "a*" { if { $x ends_with "c" } { set s 2 } }
+        default { set s "or" }
+    }
+    set i 0
+    while { $i < 3 and $i < 2 } { incr i }
+    for { set j 0 } { $j < 9 && not ($j equals 4) } { incr j } { }
+    catch { if { $x contains "q" or 1 } { set c [list and or not] } }
+    foreach y { and or } { lappend l $y }
+"""
+
+
+def test_scripts(tcl):
+    """Everywhere where an expression stands, and nowhere else."""
+    connection = tcl.connection([("/P/r", f"when A {{ set x abc\n{BODY} }}")], lambda *called: b"")
+    connection.fire("A")
+    found = {name: value.decode() for name, value in connection.variables().items()}
+    connection.close()
+    assert found == {"x": "abc", "r": "1", "words": "this and that 1", "s": "2", "i": "2", "j": "4",
+                     "c": "and or not", "y": "or", "l": "and or"}  # fmt: skip
+
+
+def test_nothing_to_do():
+    """The router's own rules run as they are written."""
+    for text in (irules.passthrough_irule("/P"), irules.reencrypt_irule("/P")):
+        code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+        assert rewritten(code) == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["$a contains", "contains $b", "($a and $b", "$a and $b)", "$a $b or", "$ and 1", "f($a and", "# or"],
+)
+def test_unreadable(text):
+    with pytest.raises(SyntaxRefusal):
+        expression(text)
+
+
+def test_refused_loudly(tcl):
+    """What the rewriting cannot do is an error when the connection begins."""
+    with pytest.raises(RuleError, match="not in braces"):
+        tcl.connection([("/P/r", "when A { set r [expr $x contains b] }")], lambda *called: b"")
