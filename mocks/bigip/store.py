@@ -80,6 +80,12 @@ class Store:
         self.irule_log: list[str] = []
         """What iRules logged, oldest first."""
         self.generation = 1
+        self.changes = 0
+        """Grows with every write, also of what is undone: what is computed from items is kept until then."""
+        self.kept: dict[str, Any] = {}
+        """What others computed from items, by a name of theirs, to be checked against the items."""
+        self.on_commit: list[Callable[[set[str]], None]] = []
+        """Called with the kinds that were written, under the lock, when the outermost `atomic` has ended."""
         self.counters: dict[str, int] = {}
         self._tables: dict[str, dict[Key, Item]] = {}
         self._children: dict[tuple[str, Key], dict[str, Item]] = {}
@@ -184,6 +190,7 @@ class Store:
             self.run_checks()
             if self._journal:
                 self.generation += 1
+                self._committed({kind for kind, _, _ in self._journal})
         except BaseException:
             journal, self._journal = self._journal, None
             for kind, key, old in reversed(journal):
@@ -192,6 +199,10 @@ class Store:
             raise
         finally:
             self._journal, self._later, self._released = None, {}, set()
+
+    def _committed(self, kinds: set[str]) -> None:
+        for told in self.on_commit:
+            told(kinds)
 
     def run_checks(self) -> None:
         """Run what `later` collected. Raises: Refusal."""
@@ -213,6 +224,7 @@ class Store:
         for kind, table in saved.items():
             for key, item in table.items():
                 self._set(kind, key, Item(kind, key, item.fields, min(item.generation, 1), item.hidden), None)
+        self._committed(set(saved))
 
     # -- indexes -----------------------------------------------------------------------------------
 
@@ -220,6 +232,7 @@ class Store:
         return self.generation + 1 if self._journal is not None else self.generation
 
     def _set(self, kind: str, key: Key, item: Item | None, old: Item | None) -> None:
+        self.changes += 1
         if self._journal is not None:
             self._journal.append((kind, key, old))
         if old is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Iterable
 
-from mocks.bigip import names, traffic
+from mocks.bigip import names, selection
 from mocks.bigip.store import Item, Store
 from mocks.bigip.tmm.rules import TclError, Unsupported
 
@@ -147,7 +147,7 @@ def _quoted(word: str) -> str:
 
 
 def _active_members(store: Store, folder: str, words: list[str]) -> str:
-    return _members(store, folder, words, traffic.members)
+    return _members(store, folder, words, selection.members)
 
 
 def _all_members(store: Store, folder: str, words: list[str]) -> str:
