@@ -68,7 +68,9 @@ class Policy:
         kind = store.kinds[policies.RULES]
         ordered = kind.in_order(store.children(policies.RULES, item.key))
         old = before.rules if before else {}
-        self.rules = {one.name: _rule(store, one, place, old.get(one.name)) for place, one in enumerate(ordered)}
+        self.rules = {
+            one.name: _rule(store, one, place, old.get(one.name)) for place, one in enumerate(ordered)
+        }
         self._by_host: dict[tuple[str, str], list[Rule]] = {}
         self._others: list[Rule] = []
         for rule in self.rules.values():
@@ -112,10 +114,15 @@ def _rule(store: Store, item: Item, place: int, old: Rule | None) -> Rule:
     conditions = [one.fields for one in store.children(policies.CONDITIONS, item.key).values()]
     actions = [one.fields for one in store.children(policies.ACTIONS, item.key).values()]
     sources = (item.fields, *conditions, {}, *actions)
-    if old is not None and len(old.sources) == len(sources) and old.place == place:
-        if all(one is other or not (one or other) for one, other in zip(old.sources, sources, strict=True)):
-            return old
+    if old is not None and old.place == place and _same(old.sources, sources):
+        return old
     return Rule(item.name, place, tuple(map(Condition, conditions)), tuple(actions), sources)
+
+
+def _same(left: tuple[dict, ...], right: tuple[dict, ...]) -> bool:
+    """Whether they are the very same objects; the empty one that stands between does not count."""
+    pairs = zip(left, right, strict=False)
+    return len(left) == len(right) and all(a is b or not (a or b) for a, b in pairs)
 
 
 # -- conditions ------------------------------------------------------------------------------------

@@ -59,8 +59,8 @@ def profile_fields(store: Store, path: str) -> dict[str, Any]:
 
 def members(store: Store, pool: str) -> tuple[str, ...]:
     """Names of the members that take new connections: enabled and not forced down."""
-    found = [one.name for one in store.children("ltm/pool/members", (pool,)).values() if takes_new(store, one)]
-    return tuple(sorted(name.rsplit("/", 1)[1] for name in found))
+    every = store.children("ltm/pool/members", (pool,)).values()
+    return tuple(sorted(one.name.rsplit("/", 1)[1] for one in every if takes_new(store, one)))
 
 
 def takes_new(store: Store, member: Item) -> bool:

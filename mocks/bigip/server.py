@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mocks.bigip import (
     attachments,
@@ -29,6 +29,9 @@ from mocks.bigip.requests import LoggedRequest, Request, logged
 from mocks.bigip.store import Item, Store
 from mocks.bigip.tokens import Tokens, User
 
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane import DataPlane, Pods
+
 log = logging.getLogger(__name__)
 
 USERNAME = "admin"
@@ -41,7 +44,8 @@ class FakeBigIP:
 
     Args: tmos_version: below 11.4 there is no REST. quirks: names of `quirks.Quirk`, added to those of the
     version; `no-NAME` takes one away. ssh: also serve SSH on the store's disk. port: 0 takes any.
-    partitions: made at the start. clock: seconds since the epoch, for tokens and dates.
+    partitions: made at the start. dataplane: also carry traffic; True, or options of `DataPlane`.
+    clock: seconds since the epoch, for tokens and dates.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class FakeBigIP:
         partitions: Iterable[str] = ("Common",),
         *,
         ssh_port: int = 0,
+        dataplane: bool | dict[str, Any] = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         version = versions.parse(tmos_version)
@@ -75,6 +80,8 @@ class FakeBigIP:
         self._ssh_port = ssh_port
         self._ssh_server: Any = None
         self._delayed: dict[int, faults.Fault] = {}
+        self._dataplane_options = dataplane if isinstance(dataplane, dict) else {} if dataplane else None
+        self.dataplane: DataPlane | None = None
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -98,6 +105,15 @@ class FakeBigIP:
             self._ssh_server = SSHServer(
                 self.store.disk, username=self.username, password=self.password, port=self._ssh_port
             )
+        if self._dataplane_options is not None and self.dataplane is None:
+            self.start_dataplane(**self._dataplane_options)
+
+    def start_dataplane(self, **options: Any) -> DataPlane:
+        """Carry traffic from now on, with or without REST. options: see `DataPlane`."""
+        from mocks.bigip.dataplane.plane import DataPlane
+
+        self.dataplane = DataPlane(self.store, self.errors, **options)
+        return self.dataplane
 
     def stop(self) -> None:
         """Stop listening: connections are refused until start."""
@@ -108,6 +124,9 @@ class FakeBigIP:
     def close(self) -> None:
         """Stop all servers and remove the certificate's files."""
         self.stop()
+        if self.dataplane is not None:
+            self.dataplane.close()
+            self.dataplane = None
         if self._ssh_server is not None:
             self._ssh_server.stop()
             self._ssh_server = None
@@ -143,6 +162,19 @@ class FakeBigIP:
     def ssh_server(self) -> Any:
         """The SSH server, for its host key and its authorized keys; None without ssh."""
         return self._ssh_server
+
+    def endpoint(self, virtual: str) -> tuple[str, int]:
+        """Where a virtual server listens. Raises: KeyError: it does not exist, or is disabled."""
+        return self.dataplane.endpoint(virtual)
+
+    def listeners(self) -> dict[str, tuple[str, int]]:
+        """Destination such as 10.0.0.1:443 -> where it listens."""
+        return self.dataplane.listeners()
+
+    @property
+    def pods(self) -> Pods:
+        """Who answers for the pool members."""
+        return self.dataplane.pods
 
     # -- requests ----------------------------------------------------------------------------------
 
@@ -186,9 +218,10 @@ class FakeBigIP:
             status = 0 if fault and fault.kind in ("drop-reply", "drop-request") else reply.status
             entry = logged(request, status)
             self.log.append(entry)
-            if entry.changes and reply.status < 300 and "X-F5-REST-Coordination-Id" not in request.headers:
-                self._tell(entry)
-            return Outcome(reply if status else None)
+        if entry.changes and reply.status < 300 and "X-F5-REST-Coordination-Id" not in request.headers:
+            # without the lock: it may send traffic and wait for the answer
+            self._tell(entry)
+        return Outcome(reply if status else None)
 
     def _reply(self, request: Request, fault: faults.Fault | None) -> replies.Reply:
         if fault is not None and fault.kind == "drop-request":

@@ -177,6 +177,8 @@ class Connection:
         self._process: Process | None = None
         self._disabled: set[str] = set()
         self._event = ""
+        self.rule = ""
+        """Full path of the rule that runs, or ran last."""
         self._broken: BaseException | None = None
         self._closed = False
 
@@ -224,7 +226,7 @@ class Connection:
 
     def _run(self, rule: str, event: str, number: int) -> None:
         milliseconds = round(self._interpreter.limit_s * 1000)
-        self._event, self._broken = event, None
+        self._event, self.rule, self._broken = event, rule, None
         try:
             process = self._interpreter._opened(self)
             process.send("run", self._number, str(number), str(milliseconds),

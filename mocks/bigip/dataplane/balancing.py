@@ -1,0 +1,136 @@
+"""Which member of a pool gets a connection: availability, priority groups, methods.
+
+Source: `bigip-rest.md` B3, B11.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from mocks.bigip import addresses, pools, selection
+from mocks.bigip.matching import Unsupported
+from mocks.bigip.store import Store
+
+ROUND_ROBIN = frozenset(("round-robin",))
+RATIO = frozenset(("ratio-member", "ratio-session"))
+LEAST = frozenset(("least-connections-member",))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A pool member. address: with its route domain, if it has one."""
+
+    pool: str
+    name: str
+    """Full path."""
+    address: str
+    port: int
+    ratio: int = 1
+    priority: int = 0
+    limit: int = 0
+    """Connections at once; 0: no limit."""
+    enabled: bool = True
+    """Takes new clients; a disabled one keeps its persistent ones."""
+    down: bool = False
+    """Forced down by the user, or found down by its monitor."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.pool, self.name
+
+
+def members(store: Store, pool: str, is_down: Callable[[str, str], bool]) -> list[Member]:
+    """All members of a pool in order of creation; is_down: what monitors found. Hold the lock."""
+    found = []
+    for item in store.children("ltm/pool/members", (pool,)).values():
+        fields = item.fields
+        found.append(
+            Member(
+                pool,
+                item.name,
+                fields["address"],
+                addresses.port_number(pools.node_and_port(item.name)[1]),
+                int(fields.get("ratio", 1)),
+                int(fields.get("priorityGroup", 0)),
+                int(fields.get("connectionLimit", 0)),
+                selection.takes_new(store, item),
+                selection.forced_down(store, item) or is_down(pool, item.name),
+            )
+        )
+    return found
+
+
+class Balancer:
+    """What is remembered between choices. Used by the loop alone."""
+
+    def __init__(self) -> None:
+        self.connections: Counter[tuple[str, str]] = Counter()
+        """Server-side connections by (pool, member)."""
+        self._turn: Counter[str] = Counter()
+        self._credit: Counter[tuple[str, str]] = Counter()
+
+    def opened(self, member: Member) -> None:
+        self.connections[member.key] += 1
+
+    def closed(self, member: Member) -> None:
+        self.connections[member.key] -= 1
+        if self.connections[member.key] <= 0:
+            del self.connections[member.key]
+
+    def full(self, member: Member) -> bool:
+        return bool(member.limit) and self.connections[member.key] >= member.limit
+
+    def choose(
+        self,
+        found: Collection[Member],
+        *,
+        method: str,
+        least_active: int = 0,
+        not_these: Collection[str] = (),
+    ) -> Member | None:
+        """A member for a new connection, None if none is available. Raises: Unsupported: the method.
+
+        Args: least_active: minActiveMembers of priority groups, 0 without. not_these: names that were tried.
+        """
+        usable = [
+            one
+            for one in found
+            if one.enabled and not one.down and one.name not in not_these and not self.full(one)
+        ]
+        if least_active:
+            usable = _by_priority(usable, least_active)
+        if not usable:
+            return None
+        if method in ROUND_ROBIN:
+            return self._next(usable)
+        if method in RATIO:
+            return self._weighted(usable)
+        if method in LEAST:
+            fewest = min(self.connections[one.key] for one in usable)
+            return self._next([one for one in usable if self.connections[one.key] == fewest])
+        raise Unsupported(f"load-balancing method {method}")
+
+    def _next(self, usable: list[Member]) -> Member:
+        turn = self._turn[usable[0].pool]
+        self._turn[usable[0].pool] += 1
+        return usable[turn % len(usable)]
+
+    def _weighted(self, usable: list[Member]) -> Member:
+        """Smooth weighted round robin: each earns its ratio, the richest pays the sum."""
+        for one in usable:
+            self._credit[one.key] += one.ratio
+        best = max(usable, key=lambda one: self._credit[one.key])
+        self._credit[best.key] -= sum(one.ratio for one in usable)
+        return best
+
+
+def _by_priority(usable: list[Member], least: int) -> list[Member]:
+    """Members of the highest groups that together have enough."""
+    found: list[Member] = []
+    for priority in sorted({one.priority for one in usable}, reverse=True):
+        if len(found) >= least:
+            break
+        found += [one for one in usable if one.priority == priority]
+    return found

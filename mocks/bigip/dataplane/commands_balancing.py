@@ -1,0 +1,91 @@
+"""TMM commands on load balancing: pool, LB, persist.
+
+Source: tmsh reference, ltm rule command pool, LB, persist; `bigip-rest.md` B5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mocks.bigip import names
+from mocks.bigip.dataplane.commands_connection import CONTEXT, Result, text
+from mocks.bigip.tmm import TclError, Unsupported
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.rules import Rules
+
+
+def _pool(rules: Rules, name: str) -> str:
+    """Full path; a bare name lies in the folder of the rule, else in /Common. Raises: TclError."""
+    store = rules.flow.plane.store
+    for candidate in (names.full_path(name, rules.folder), names.full_path(name, "/Common")):
+        if store.get("ltm/pool", candidate) is not None:
+            return candidate
+    raise TclError(f"no such pool: {name}")
+
+
+def pool(rules: Rules, args: list[bytes]) -> Result:
+    words = [text(one) for one in args]
+    match words:
+        case [name]:
+            rules.state.rule_pool, rules.state.forced_member = _pool(rules, name), None
+        case [name, "member", member]:
+            rules.state.rule_pool, rules.state.forced_member = _pool(rules, name), member
+        case [name, "member", address, port]:
+            separator = "." if ":" in address else ":"
+            rules.state.rule_pool = _pool(rules, name)
+            rules.state.forced_member = f"{address}{separator}{port}"
+        case _:
+            raise Unsupported(f"pool {' '.join(words)}")
+    return ""
+
+
+def server(rules: Rules, args: list[bytes]) -> Result:
+    """What was chosen; the pool is known before the member is."""
+    state, words = rules.state, [text(one) for one in args]
+    chosen = state.pool_now if state.event not in ("HTTP_REQUEST", "CLIENT_DATA") else None
+    chosen = chosen or state.rule_pool or state.effect.pool or rules.flow.virtual.pool or ""
+    member = state.member if state.event not in ("HTTP_REQUEST", "CLIENT_DATA", "CLIENT_ACCEPTED") else None
+    match words:
+        case ["pool"]:
+            return chosen
+        case ["addr"]:
+            return member.address if member else ""
+        case ["port"]:
+            return member.port if member else 0
+        case ["name"] | []:
+            return f"{chosen} {member.address} {member.port}" if member else chosen
+        case _:
+            raise Unsupported(f"LB::server {' '.join(words)}")
+
+
+def reselect(rules: Rules, args: list[bytes]) -> Result:
+    if rules.state.event not in ("LB_FAILED", "LB_SELECTED"):
+        raise TclError(CONTEXT)
+    if args and args[0] == b"pool":
+        pool(rules, args[1:])
+    elif args:
+        raise Unsupported(f"LB::reselect {' '.join(map(text, args))}")
+    rules.state.reselect = True
+    return ""
+
+
+def detach(rules: Rules, args: list[bytes]) -> Result:
+    rules.state.detach = True
+    return ""
+
+
+def persist(rules: Rules, args: list[bytes]) -> Result:
+    if [text(one) for one in args] != ["none"]:
+        raise Unsupported(f"persist {' '.join(map(text, args))}")
+    rules.state.persist_off = True
+    return ""
+
+
+COMMANDS = {
+    "pool": pool,
+    "LB::server": server,
+    "LB::reselect": reselect,
+    "LB::detach": detach,
+    "persist": persist,
+}

@@ -1,0 +1,241 @@
+"""TMM commands on the connection itself: TCP, IP, SSL, and its end.
+
+Source: `bigip-rest.md` B5; tmsh reference, ltm rule command TCP, SSL, IP, reject, drop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mocks.bigip import names, selection
+from mocks.bigip.tmm import TclError, Unsupported
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.rules import Rules
+
+Result = bytes | str | int
+CONTEXT = "Illegal argument. Can't execute in the current context."
+"""What TMM says to a command in the wrong event (B5)."""
+_COLLECTING = ("CLIENT_ACCEPTED", "CLIENT_DATA")
+_SERVER_SIDE = frozenset(("SERVER_CONNECTED", "LB_SELECTED", "HTTP_RESPONSE"))
+
+
+def text(argument: bytes) -> str:
+    return argument.decode("latin-1")
+
+
+def need(rules: Rules, *events: str) -> None:
+    """Raises: TclError: the command is not valid in this event."""
+    if rules.state.event not in events:
+        raise TclError(CONTEXT)
+
+
+def number(argument: bytes) -> int:
+    try:
+        return int(argument)
+    except ValueError:
+        raise TclError(f'expected integer but got "{text(argument)}"') from None
+
+
+# -- TCP -------------------------------------------------------------------------------------------
+
+
+def tcp_collect(rules: Rules, args: list[bytes]) -> Result:
+    need(rules, *_COLLECTING)
+    if len(args) > 1:
+        raise Unsupported("TCP::collect with skip")
+    rules.state.collect = number(args[0]) if args else 0
+    return ""
+
+
+def tcp_payload(rules: Rules, args: list[bytes]) -> Result:
+    need(rules, *_COLLECTING)
+    payload = rules.state.payload
+    match [text(one) for one in args]:
+        case []:
+            return bytes(payload)
+        case ["length"]:
+            return len(payload)
+        case [size] if size.isdigit():
+            return bytes(payload[: int(size)])
+        case ["replace", at, size, _]:
+            payload[int(at) : int(at) + int(size)] = args[3]
+            return ""
+        case words:
+            raise Unsupported(f"TCP::payload {' '.join(words)}")
+
+
+def tcp_release(rules: Rules, args: list[bytes]) -> Result:
+    """All that was collected goes on; fewer bytes are not known here."""
+    need(rules, *_COLLECTING)
+    if args:
+        raise Unsupported("TCP::release with a length")
+    rules.state.collect = None
+    return len(rules.state.payload)
+
+
+def tcp_close(rules: Rules, args: list[bytes]) -> Result:
+    rules.flow.wire.close()
+    rules.state.ended = "TCP::close"
+    return ""
+
+
+def tcp_respond(rules: Rules, args: list[bytes]) -> Result:
+    rules.flow.wire.write(args[0])
+    return ""
+
+
+# -- addresses -------------------------------------------------------------------------------------
+
+
+def client_addr(rules: Rules, args: list[bytes]) -> Result:
+    return rules.flow.client[0]
+
+
+def client_port(rules: Rules, args: list[bytes]) -> Result:
+    return rules.flow.client[1]
+
+
+def local_addr(rules: Rules, args: list[bytes]) -> Result:
+    return rules.flow.virtual.address
+
+
+def local_port(rules: Rules, args: list[bytes]) -> Result:
+    return rules.flow.virtual.port
+
+
+def server_addr(rules: Rules, args: list[bytes]) -> Result:
+    if rules.state.member is None:
+        raise TclError(CONTEXT)
+    return rules.state.member.address
+
+
+def server_port(rules: Rules, args: list[bytes]) -> Result:
+    return rules.state.member.port if rules.state.member else 0
+
+
+def virtual(rules: Rules, args: list[bytes]) -> Result:
+    if [text(one) for one in args] not in ([], ["name"]):
+        raise Unsupported(f"virtual {' '.join(map(text, args))}")
+    return rules.flow.virtual.path
+
+
+# -- SSL -------------------------------------------------------------------------------------------
+
+
+def ssl_disable(rules: Rules, args: list[bytes]) -> Result:
+    return _switch(rules, args, off=True)
+
+
+def ssl_enable(rules: Rules, args: list[bytes]) -> Result:
+    return _switch(rules, args, off=False)
+
+
+def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
+    """Without a side: that of the event. Fails without such a profile on the virtual server."""
+    side = text(args[0]) if args else "serverside" if rules.state.event in _SERVER_SIDE else "clientside"
+    if side not in ("clientside", "serverside"):
+        raise TclError(f'bad option "{side}": must be clientside or serverside')
+    there = rules.flow.virtual.ends_tls if side == "clientside" else rules.flow.virtual.server_ssl
+    if not there:
+        raise TclError(CONTEXT)
+    if side == "clientside":
+        if rules.flow.tls is not None:
+            raise TclError("SSL::disable after the handshake")
+        rules.state.client_ssl_off = off
+    else:
+        rules.state.server_ssl_off = off
+    return ""
+
+
+def ssl_profile(rules: Rules, args: list[bytes]) -> Result:
+    """Of the server side, before its handshake (B5)."""
+    if rules.state.event not in ("SERVER_CONNECTED", "LB_SELECTED"):
+        raise Unsupported(f"SSL::profile in {rules.state.event}")
+    if not rules.flow.virtual.server_ssl:
+        raise TclError(CONTEXT)
+    path = names.full_path(text(args[0]), rules.folder) if args and args[0] else ""
+    store = rules.flow.plane.store
+    if not path or store.get("ltm/profile/server-ssl", path) is None:
+        raise TclError(f'profile "{path}" not found')
+    rules.state.server_profile = path
+    return ""
+
+
+def ssl_extensions(rules: Rules, args: list[bytes]) -> Result:
+    need(rules, "CLIENTSSL_CLIENTHELLO", "CLIENTSSL_HANDSHAKE")
+    found = rules.state.hello.extensions
+    match [text(one) for one in args]:
+        case ["exists", "-type", kind]:
+            return int(int(kind) in found)
+        case ["-type", kind]:
+            data = found.get(int(kind))
+            return b"" if data is None else int(kind).to_bytes(2, "big") + len(data).to_bytes(2, "big") + data
+        case ["count"]:
+            return len(found)
+        case words:
+            raise Unsupported(f"SSL::extensions {' '.join(words)}")
+
+
+def ssl_sni(rules: Rules, args: list[bytes]) -> Result:
+    fields = {}
+    if rules.flow.client_ssl:
+        fields = selection.profile_fields(rules.flow.plane.store, rules.flow.client_ssl)
+    match [text(one) for one in args]:
+        case ["name"]:
+            return rules.flow.sni or ""
+        case ["required"]:
+            return int(fields.get("sniRequire") == "true")
+        case words:
+            raise Unsupported(f"SSL::sni {' '.join(words)}")
+
+
+def ssl_cipher(rules: Rules, args: list[bytes]) -> Result:
+    if rules.flow.tls is None:
+        raise TclError(CONTEXT)
+    name, version, bits = rules.flow.tls.object.cipher()
+    return {"name": name, "version": version, "bits": str(bits)}.get(text(args[0]) if args else "", "")
+
+
+# -- the end ---------------------------------------------------------------------------------------
+
+
+def reject(rules: Rules, args: list[bytes]) -> Result:
+    rules.state.ended = "reject"
+    return ""
+
+
+def drop(rules: Rules, args: list[bytes]) -> Result:
+    """The device sends nothing at all; here the client sees a reset."""
+    rules.state.ended = "drop"
+    return ""
+
+
+COMMANDS = {
+    "TCP::collect": tcp_collect,
+    "TCP::payload": tcp_payload,
+    "TCP::release": tcp_release,
+    "TCP::close": tcp_close,
+    "TCP::respond": tcp_respond,
+    "TCP::client_port": client_port,
+    "TCP::local_port": local_port,
+    "TCP::server_port": server_port,
+    "TCP::remote_port": client_port,
+    "IP::client_addr": client_addr,
+    "IP::remote_addr": client_addr,
+    "IP::local_addr": local_addr,
+    "IP::server_addr": server_addr,
+    "client_addr": client_addr,
+    "client_port": client_port,
+    "virtual": virtual,
+    "SSL::disable": ssl_disable,
+    "SSL::enable": ssl_enable,
+    "SSL::profile": ssl_profile,
+    "SSL::extensions": ssl_extensions,
+    "SSL::sni": ssl_sni,
+    "SSL::cipher": ssl_cipher,
+    "reject": reject,
+    "drop": drop,
+    "discard": drop,
+}
+

@@ -1,0 +1,218 @@
+"""TMM commands on HTTP messages. Source: tmsh reference, ltm rule command HTTP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mocks.bigip.dataplane import edits, http
+from mocks.bigip.dataplane.commands_connection import CONTEXT, Result, number, text
+from mocks.bigip.dataplane.http import Head
+from mocks.bigip.dataplane.state import Response
+from mocks.bigip.tmm import TclError, Unsupported
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.rules import Rules
+
+_REQUEST = frozenset(("HTTP_REQUEST", "LB_SELECTED", "LB_FAILED", "SERVER_CONNECTED", "HTTP_RESPONSE"))
+_SETTING = frozenset(("HTTP_REQUEST", "LB_SELECTED", "LB_FAILED"))
+
+
+def _request(rules: Rules) -> Head:
+    """Raises: TclError: no request here, as in a TLS event (B5)."""
+    if rules.state.request is None or rules.state.event not in _REQUEST:
+        raise TclError(CONTEXT)
+    return rules.state.request
+
+
+def _message(rules: Rules) -> Head:
+    """The response in HTTP_RESPONSE, else the request."""
+    request = _request(rules)
+    return rules.state.answer if rules.state.event == "HTTP_RESPONSE" else request
+
+
+def host(rules: Rules, args: list[bytes]) -> Result:
+    head = _request(rules)
+    if args:
+        head.replace(b"Host", args[-1])
+        return ""
+    return head.get(b"Host") or b""
+
+
+def uri(rules: Rules, args: list[bytes]) -> Result:
+    head = _request(rules)
+    if args:
+        head.target = args[-1]
+        return ""
+    return head.target
+
+
+def path(rules: Rules, args: list[bytes]) -> Result:
+    head = _request(rules)
+    if args:
+        head.target = args[-1] + (b"?" + head.query if head.query else b"")
+        return ""
+    return head.path
+
+
+def query(rules: Rules, args: list[bytes]) -> Result:
+    head = _request(rules)
+    if args:
+        head.target = head.path + (b"?" + args[-1] if args[-1] else b"")
+        return ""
+    return head.query
+
+
+def method(rules: Rules, args: list[bytes]) -> Result:
+    head = _request(rules)
+    if args:
+        head.method = args[-1]
+        return ""
+    return head.method
+
+
+def version(rules: Rules, args: list[bytes]) -> Result:
+    return _message(rules).version
+
+
+def status(rules: Rules, args: list[bytes]) -> Result:
+    if rules.state.event != "HTTP_RESPONSE":
+        raise TclError(CONTEXT)
+    return rules.state.answer.status
+
+
+def header(rules: Rules, args: list[bytes]) -> Result:
+    """`HTTP::header NAME` and its verbs; of several headers with a name the last counts."""
+    head = _message(rules)
+    verb, rest = text(args[0]) if args else "", args[1:]
+    if verb in ("insert", "replace", "remove"):
+        return _change(head, verb, rest)
+    match (verb, len(rest)):
+        case ("value", 1):
+            return head.get(rest[0]) or b""
+        case ("values", 1):
+            return b" ".join(b"{%b}" % one for one in head.all(rest[0]))
+        case ("exists", 1):
+            return int(head.get(rest[0]) is not None)
+        case ("count", 0):
+            return len(head.headers)
+        case ("count", 1):
+            return len(head.all(rest[0]))
+        case ("names", 0):
+            return b" ".join(b"{%b}" % name for name, _ in head.headers)
+        case ("at", 1):
+            return head.headers[number(rest[0])][0]
+        case (_, 0):
+            return head.get(args[0]) or b""
+        case _:
+            raise Unsupported(f"HTTP::header {' '.join(map(text, args))}")
+
+
+def _change(head: Head, verb: str, rest: list[bytes]) -> Result:
+    rest = [one for one in rest if one != b"lws"]
+    if verb == "insert" and len(rest) >= 2 and len(rest) % 2 == 0:
+        head.headers += list(zip(rest[::2], rest[1::2], strict=True))
+    elif verb == "replace" and 1 <= len(rest) <= 2:
+        head.replace(rest[0], rest[1] if len(rest) == 2 else b"")
+    elif verb == "remove" and len(rest) == 1:
+        head.remove(rest[0])
+    else:
+        raise Unsupported(f"HTTP::header {verb} with {len(rest)} words")
+    return ""
+
+
+def cookie(rules: Rules, args: list[bytes]) -> Result:
+    head = _request(rules)
+    match [text(one) for one in args]:
+        case [name] | ["value", name]:
+            return head.cookie(name) or ""
+        case ["exists", name]:
+            return int(head.cookie(name) is not None)
+        case words:
+            raise Unsupported(f"HTTP::cookie {' '.join(words)}")
+
+
+def respond(rules: Rules, args: list[bytes]) -> Result:
+    """`respond STATUS ?-version V? ?content BODY? ?noserver? ?NAME VALUE ...?`"""
+    _not_answered(rules)
+    code, rest = number(args[0]) if args else 0, list(args[1:])
+    form, body, server = "1.0", b"", True
+    while rest:
+        if rest[0] == b"-version" and len(rest) > 1:
+            form, rest = text(rest[1]), rest[2:]
+        elif rest[0] == b"content" and len(rest) > 1:
+            body, rest = rest[1], rest[2:]
+        elif rest[0] == b"noserver":
+            server, rest = False, rest[1:]
+        else:
+            break
+    if len(rest) % 2:
+        raise TclError("HTTP::respond: a header without a value")
+    headers = list(zip(rest[::2], rest[1::2], strict=True))
+    given = {name.lower() for name, _ in headers}
+    if server and b"server" not in given:
+        headers.append((b"Server", b"BigIP"))
+    if b"connection" not in given:
+        headers.append((b"Connection", b"Keep-Alive"))
+    elif any(name.lower() == b"connection" and value.lower() == b"close" for name, value in headers):
+        rules.state.close = True
+    headers = [pair for pair in headers if pair[0].lower() != b"content-length"]
+    rules.state.response = Response(*http.reply(code, headers, body, version=form.removeprefix("HTTP/")))
+    return ""
+
+
+def redirect(rules: Rules, args: list[bytes]) -> Result:
+    """Always 302 (B11)."""
+    _not_answered(rules)
+    rules.state.response = edits.redirect(text(args[0]), 302)
+    return ""
+
+
+def _not_answered(rules: Rules) -> None:
+    _request(rules)
+    if rules.state.response is not None:
+        raise TclError("Operation not supported. Multiple redirect/respond invocations not allowed")
+
+
+def has_responded(rules: Rules, args: list[bytes]) -> Result:
+    _request(rules)
+    return int(rules.state.response is not None)
+
+
+def close(rules: Rules, args: list[bytes]) -> Result:
+    _request(rules)
+    rules.state.close = True
+    return ""
+
+
+def disable(rules: Rules, args: list[bytes]) -> Result:
+    """Before the first request: the connection is carried as plain bytes."""
+    if rules.flow.virtual.http is None:
+        raise TclError(CONTEXT)
+    if rules.state.request is not None:
+        raise Unsupported("HTTP::disable behind the beginning of a request")
+    rules.state.http_off = True
+    return ""
+
+
+def enable(rules: Rules, args: list[bytes]) -> Result:
+    rules.state.http_off = False
+    return ""
+
+
+COMMANDS = {
+    "HTTP::host": host,
+    "HTTP::uri": uri,
+    "HTTP::path": path,
+    "HTTP::query": query,
+    "HTTP::method": method,
+    "HTTP::version": version,
+    "HTTP::status": status,
+    "HTTP::header": header,
+    "HTTP::cookie": cookie,
+    "HTTP::respond": respond,
+    "HTTP::redirect": redirect,
+    "HTTP::has_responded": has_responded,
+    "HTTP::close": close,
+    "HTTP::disable": disable,
+    "HTTP::enable": enable,
+}

@@ -1,0 +1,130 @@
+"""The configuration as the data plane needs it: immutable, made from the store under its lock.
+
+Nothing is made before traffic asks for it. A commit of many objects is one moment: whoever holds the lock
+sees all of it or nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+from dataclasses import dataclass
+from typing import Any
+
+from mocks.bigip import addresses, selection
+from mocks.bigip.kinds import find_in_group
+from mocks.bigip.matching import Unsupported
+from mocks.bigip.store import Item, Store
+
+
+@dataclass(frozen=True)
+class Virtual:
+    """What a new connection to a virtual server is treated by."""
+
+    path: str
+    address: str
+    """Of its destination, without route domain."""
+    port: int
+    http: dict[str, Any] | None
+    """The http profile's properties."""
+    ends_tls: bool
+    server_ssl: str | None
+    one_connect: str | None
+    idle_s: float
+    """idleTimeout of the tcp profile; 0: none."""
+    rules: tuple[tuple[str, str], ...]
+    """(full path, text) of its iRules."""
+    pool: str | None
+    persist: str | None
+    snat: str
+    source: str
+
+
+def virtual(store: Store, path: str) -> Virtual | None:
+    """A virtual server that takes connections; None: it is gone or disabled. Hold the lock."""
+    kept = store.kept.get("virtuals")
+    if kept is None or kept[0] != store.changes:
+        kept = store.kept["virtuals"] = (store.changes, {})
+    if path not in kept[1]:
+        item = store.get("ltm/virtual", path)
+        kept[1][path] = _virtual(store, item) if item is not None and "disabled" not in item.fields else None
+    return kept[1][path]
+
+
+def carried(item: Item) -> bool:
+    """Whether the data plane listens for a virtual server: enabled, and not UDP or SCTP."""
+    return "disabled" not in item.fields and item.fields.get("ipProtocol", "any") in ("tcp", "any")
+
+
+def _virtual(store: Store, item: Item) -> Virtual:
+    fields, path = item.fields, item.path
+
+    def profile(kind: str) -> dict[str, Any] | None:
+        found = selection.of_type(store, path, kind)
+        return selection.profile_fields(store, found) if found else None
+
+    address, port = destination(item)
+    persist = [one for one in fields.get("persist", ()) if one.get("tmDefault") != "no"]
+    snat = fields["sourceAddressTranslation"]
+    transport = profile("tcp") or profile("fastl4") or {}
+    return Virtual(
+        path=path,
+        address=address,
+        port=port,
+        http=profile("http"),
+        ends_tls=store.is_used("profile type", f"{path} client-ssl"),
+        server_ssl=selection.server_ssl(store, path),
+        one_connect=selection.of_type(store, path, "one-connect"),
+        idle_s=seconds(transport.get("idleTimeout", 300)),
+        rules=tuple((rule, _text(store, rule)) for rule in fields.get("rules", ())),
+        pool=fields.get("pool"),
+        persist=f"/{persist[0]['partition']}/{persist[0]['name']}" if persist else None,
+        snat=snat.get("pool") or snat["type"],
+        source=fields["source"],
+    )
+
+
+def _text(store: Store, rule: str) -> str:
+    return store.get("ltm/rule", rule).fields.get("apiAnonymous", "")
+
+
+def destination(item: Item) -> tuple[str, int]:
+    """(address without route domain, port) of a virtual server."""
+    host, port = addresses.split_port(item.fields["destination"].rsplit("/", 1)[1])
+    return host.partition("%")[0], addresses.port_number(port)
+
+
+def seconds(value: object) -> float:
+    """A time of a profile; 0 for indefinite and immediate."""
+    return float(value) if str(value).isdigit() else 0.0
+
+
+@functools.lru_cache(maxsize=4096)
+def admits(source: str, client: str) -> bool:
+    """Whether a virtual server's `source` takes a client; any IPv6 prefix of length 0 takes loopback's."""
+    text, _, length = source.partition("/")
+    network = ipaddress.ip_network(f"{text.partition('%')[0]}/{length}", strict=False)
+    return network.prefixlen == 0 or ipaddress.ip_address(client) in network
+
+
+def persistence(store: Store, path: str) -> tuple[str, dict[str, Any]]:
+    """(type, properties) of a persistence profile. Raises: Unsupported."""
+    item = find_in_group(store, "persistence", path)
+    kind = item.kind.rsplit("/", 1)[1]
+    fields = store.kinds[item.kind].effective(store, item)
+    if kind == "cookie" and fields.get("method") != "insert":
+        raise Unsupported(f"method of cookie persistence {path}: {fields.get('method')}")
+    return kind, fields
+
+
+_BY_ACTION = {"cookieInsert": "/Common/cookie", "sourceAddress": "/Common/source_addr"}
+
+
+def by_action(store: Store, action: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What the action persist of a policy asks for. Raises: Unsupported."""
+    verb = next((one for one in _BY_ACTION if one in action), None)
+    if verb is None:
+        raise Unsupported(f"persist action {sorted(action)}")
+    kind, fields = persistence(store, _BY_ACTION[verb])
+    name = action.get("cookieName") or action.get("name") or "none"
+    return kind, {**fields, "cookieName": name} if verb == "cookieInsert" else fields

@@ -1,0 +1,144 @@
+"""Changes of requests and responses: by policies, by the http profile, by persistence; redirects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mocks.bigip import traffic
+from mocks.bigip.dataplane import config, http, persistence
+from mocks.bigip.dataplane.http import Head
+from mocks.bigip.dataplane.state import Response
+from mocks.bigip.matching import Request, Unsupported
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.flow import Flow
+    from mocks.bigip.dataplane.server_side import Server
+
+_UNKNOWN = {"redirectRewrite": "none", "proxyType": "reverse", "fallbackHost": "none"}
+"""Properties of an http profile that the data plane knows by their default only."""
+
+
+def check_profile(fields: dict[str, Any]) -> None:
+    """Raises: Unsupported: the http profile asks for something that is not carried out."""
+    for name, default in _UNKNOWN.items():
+        if fields.get(name, default) not in (default, "", None):
+            raise Unsupported(f"{name} of an http profile: {fields[name]}")
+    if fields.get("encryptCookies"):
+        raise Unsupported("encryptCookies of an http profile")
+
+
+def request_of(head: Head, *, sni: str | None, tls: bool) -> Request:
+    """A request as policies see it. Of an absolute-form target they get path and query (B4)."""
+    target = head.target.decode("latin-1")
+    if not target.startswith("/") and "://" in target:
+        _, slash, rest = target.partition("://")[2].partition("/")
+        target = slash + rest or "/"
+    path, _, query = target.partition("?")
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+    host = (head.get(b"Host") or b"").decode("latin-1")
+    return Request(host, path, sni, tls, query, head.method.decode(), headers)
+
+
+def expanded(text: str, request: Request) -> str:
+    """A value that may begin with `tcl:`."""
+    return traffic.expand(text, request)
+
+
+def redirect(location: str, code: int) -> Response:
+    """The device's own redirect (B11)."""
+    head, body = http.reply(
+        code or 302,
+        [(b"Location", location.encode("latin-1")), (b"Server", b"BigIP"), (b"Connection", b"Keep-Alive")],
+    )
+    return Response(head, body)
+
+
+# -- policies --------------------------------------------------------------------------------------
+
+
+def apply_all(head: Head, actions: list[dict[str, Any]], request: Request) -> None:
+    """Actions of policies on the request. Raises: Unsupported."""
+    for action in actions:
+        if "response" not in action:
+            _apply(head, action, request)
+
+
+def _apply(head: Head, action: dict[str, Any], request: Request) -> None:
+    value = expanded(str(action.get("value", "")), request).encode("latin-1")
+    if "httpHeader" in action:
+        name = str(action.get("tmName", "")).encode("latin-1")
+        if "insert" in action:
+            head.headers.append((name, value))
+        elif "remove" in action:
+            head.remove(name)
+        else:
+            head.replace(name, value)
+    elif "httpHost" in action:
+        head.replace(b"Host", value)
+    else:
+        _rewrite(head, action, request)
+
+
+def _rewrite(head: Head, action: dict[str, Any], request: Request) -> None:
+    """httpUri replace: the whole, the path or the query."""
+    path, _, query = head.target.partition(b"?")
+    if "value" in action:
+        head.target = expanded(str(action["value"]), request).encode("latin-1")
+        return
+    if isinstance(action.get("path"), str):
+        path = expanded(action["path"], request).encode("latin-1")
+    if isinstance(action.get("queryString"), str):
+        query = expanded(action["queryString"], request).encode("latin-1")
+    head.target = path + (b"?" + query if query else b"")
+
+
+# -- profiles --------------------------------------------------------------------------------------
+
+
+def towards_server(head: Head, flow: Flow) -> None:
+    """What the http profile does to a request (B8)."""
+    fields = flow.virtual.http
+    if fields.get("headerErase", "none") not in ("none", "", None):
+        head.remove(str(fields["headerErase"]).encode("latin-1"))
+    if fields.get("headerInsert", "none") not in ("none", "", None):
+        name, _, value = str(fields["headerInsert"]).partition(":")
+        head.headers.append((name.encode("latin-1"), value.strip().encode("latin-1")))
+    if fields.get("insertXforwardedFor") == "enabled":
+        # a further header (B12.14: or appended to one that is there)
+        head.headers.append((b"X-Forwarded-For", flow.client[0].encode()))
+
+
+def towards_client(head: Head, flow: Flow, server: Server) -> None:
+    """Policies' actions on responses, HSTS and the cookie of persistence."""
+    request = request_of(flow.state.request, sni=flow.sni, tls=flow.tls is not None)
+    for action in flow.state.effect.edits:
+        if "response" in action:
+            _apply(head, action, request)
+    hsts = flow.virtual.http.get("hsts") or {}
+    if hsts.get("mode") == "enabled" and flow.tls is not None:
+        value = f"max-age={hsts['maximumAge']}"
+        value += "; includeSubDomains" if hsts.get("includeSubdomains") == "enabled" else ""
+        value += "; preload" if hsts.get("preload") == "enabled" else ""
+        head.replace(b"Strict-Transport-Security", value.encode())
+    with flow.plane.store.lock:
+        persist = flow.persistence()
+    if persist and persist[0] == "cookie":
+        _insert_cookie(head, flow, server, persist[1])
+
+
+def _insert_cookie(head: Head, flow: Flow, server: Server, fields: dict[str, Any]) -> None:
+    """Sent when the client did not bring it, or with alwaysSend."""
+    member = server.member
+    name = persistence.cookie_name(member.pool, str(fields.get("cookieName", "none")))
+    if flow.state.request.cookie(name) == persistence.cookie_value(member) and (
+        fields.get("alwaysSend") != "enabled"
+    ):
+        return
+    text = persistence.set_cookie(
+        name,
+        member,
+        tls=flow.tls is not None,
+        expiry_s=int(config.seconds(fields.get("expiration"))),
+        attributes=fields,
+    )
+    head.headers.append((b"Set-Cookie", text.encode()))

@@ -1,0 +1,140 @@
+"""One request to a member and its response to the client, bodies as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from mocks.bigip.dataplane import edits, http
+from mocks.bigip.dataplane.server_side import Reset, Server
+from mocks.bigip.dataplane.tls import TLSFailure
+from mocks.bigip.dataplane.wire import Closed
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.http_flow import HttpFlow
+
+
+class Exchange:
+    """upgraded: the server agreed to another protocol; rest: its first bytes."""
+
+    def __init__(self, owner: HttpFlow, head: http.Head, server: Server) -> None:
+        self._owner, self._flow = owner, owner.flow
+        self._request, self._server = head, server
+        self._parser = http.Parser(requests=False)
+        self._answer: http.Head | None = None
+        self._framed = True
+        self._out = bytearray()
+        """For the client: what came together goes together."""
+        self.upgraded = False
+        self.rest = b""
+
+    async def run(self) -> bool:
+        """Whether both connections can take another request. Raises: Reset, Closed, TLSFailure."""
+        edits.towards_server(self._request, self._flow)
+        self._server.stream.write(self._request.encode())
+        body = None
+        if self._owner.body_is_here:
+            await self._send_body()
+        elif not self._request.upgrade:
+            body = asyncio.ensure_future(self._send_body())
+        try:
+            goes_on = await self._receive()
+        finally:
+            unsent = body is not None and not body.done()
+            if body is not None:
+                body.cancel()
+                with contextlib.suppress(asyncio.CancelledError, Closed, TLSFailure, Reset):
+                    await body
+        return goes_on and not unsent
+
+    async def _send_body(self) -> None:
+        """The body in the framing that the client chose (requestChunking preserve)."""
+        stream, chunked = self._server.stream, self._request.chunked
+        while True:
+            kind, value = await self._owner.next_body()
+            if kind == http.BODY:
+                stream.write(http.chunk(value) if chunked else value)
+                await stream.drain()
+            else:
+                if chunked:
+                    stream.write(http.last_chunk(value))
+                return
+
+    # -- response ----------------------------------------------------------------------------------
+
+    async def _receive(self) -> bool:
+        while True:
+            ended = await self._take()
+            await self._flush()
+            if ended:
+                return self._goes_on()
+            data = await self._server.stream.read()
+            if not data:
+                return self._server_ended()
+            try:
+                self._parser.feed(data)
+            except http.BadMessage as wrong:
+                raise Reset(f"the member's response is not HTTP: {wrong}") from None
+
+    async def _take(self) -> bool:
+        """Work on what has come; whether it was all of the response."""
+        events = self._parser.events
+        while events:
+            kind, value = events.popleft()
+            if kind == http.HEAD:
+                await self._begin(value)
+                if self.upgraded or (self._answer is not None and self._request.method == b"HEAD"):
+                    return True
+            elif kind == http.BODY:
+                self._out += http.chunk(value) if self._answer.chunked else value
+            elif self._answer is not None:
+                self._out += http.last_chunk(value) if self._answer.chunked else b""
+                return True
+        return False
+
+    async def _flush(self) -> None:
+        if self._out:
+            self._owner.stream.write(bytes(self._out))
+            self._out.clear()
+            await self._owner.stream.drain()
+
+    async def _begin(self, head: http.Head) -> None:
+        flow = self._flow
+        if 100 <= head.status < 200 and head.status != 101:
+            self._out += head.encode()
+            return
+        self._answer = head
+        flow.state.answer = head
+        flow.fire("HTTP_RESPONSE")
+        if flow.state.response is not None:
+            await self._replaced()
+            return
+        edits.towards_client(head, flow, self._server)
+        flow.served.status, flow.served.outcome = head.status, "served"
+        if head.status == 101:
+            self.upgraded, self.rest = True, self._parser.rest
+        bodyless = self._request.method == b"HEAD" or head.status in (101, 204, 304)
+        self._framed = bodyless or head.chunked or head.get(b"Content-Length") is not None
+        if head.chunked and self._request.version == "1.0":
+            head.remove(b"Transfer-Encoding")
+            self._framed = False
+        self._out += head.encode()
+
+    async def _replaced(self) -> None:
+        """An iRule answers in the place of the member."""
+        response = self._flow.state.response
+        self._owner.stream.write(response.head.encode() + response.body)
+        self._flow.served.status, self._flow.served.outcome = response.head.status, "responded"
+        await self._owner.stream.drain()
+        raise Closed("the member's response was replaced")
+
+    def _goes_on(self) -> bool:
+        alive = self._request.keep_alive and self._answer.keep_alive and self._framed
+        return alive and not self._flow.state.close
+
+    def _server_ended(self) -> bool:
+        """FIN of the member: the end of a body without framing, else too early."""
+        if self._answer is None or self._framed:
+            raise Reset("the member closed before its response was complete")
+        return False

@@ -1,0 +1,251 @@
+"""One client connection, from its acceptance to its end.
+
+The order is TMM's (`bigip-rest.md` B11): CLIENT_ACCEPTED, CLIENT_DATA while iRules collect, the ClientHello
+and the profile for its server name, the handshake, then HTTP or plain bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from mocks.bigip import selection
+from mocks.bigip.dataplane import config, hello, tunnel
+from mocks.bigip.dataplane.http_flow import HttpFlow
+from mocks.bigip.dataplane.records import Served
+from mocks.bigip.dataplane.rules import Rules
+from mocks.bigip.dataplane.server_side import NoServer, Reset, Server, ServerSide
+from mocks.bigip.dataplane.state import State
+from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
+from mocks.bigip.dataplane.wire import Closed, Wire
+from mocks.bigip.matching import Unsupported
+from mocks.bigip.tmm import RuleError
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.plane import DataPlane
+
+log = logging.getLogger(__name__)
+
+
+class Flow:
+    """A connection accepted for a virtual server."""
+
+    def __init__(self, plane: DataPlane, wire: Wire, path: str) -> None:
+        self.plane, self.wire, self._path = plane, wire, path
+        self.virtual: config.Virtual | None = None
+        self.client: tuple[str, int] = ("", 0)
+        self.state = State()
+        self.rules: Rules | None = None
+        self.server_now: Server | None = None
+        self.tls: TLSWire | None = None
+        self.sni: str | None = None
+        self.client_ssl: str | None = None
+        self.deadline: float | None = None
+        """Loop time at which a handshake must be done."""
+        self.served: Served | None = None
+        self.servers = ServerSide(self)
+
+    # -- life --------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        try:
+            await self._accepted()
+        except (Reset, TLSFailure, Closed, NoServer) as ended:
+            self._ended(f"reset: {ended}")
+        except (Unsupported, RuleError) as wrong:
+            self.plane.errors.append(wrong)
+            self._ended(f"reset: {wrong}")
+        except asyncio.CancelledError:
+            self._ended("reset: the data plane stops")
+            raise
+        except Exception as fault:
+            log.exception("fault of the data plane: %s", self._path)
+            self.plane.errors.append(fault)
+            self._ended(f"reset: fault of the fake: {fault!r}")
+        finally:
+            self._close()
+
+    def _ended(self, outcome: str) -> None:
+        if self.served is not None and not self.served.outcome:
+            self.served.outcome = outcome
+        self.wire.abort()
+
+    def _close(self) -> None:
+        self.leave_server()
+        if self.rules is not None:
+            try:
+                self.fire("CLIENT_CLOSED")
+            except (RuleError, Unsupported) as wrong:
+                self.plane.errors.append(wrong)
+            self.rules.close()
+        self.wire.close()
+
+    def expire(self, reason: str) -> None:
+        """The idle or handshake time-out is over: RST on both sides."""
+        if self.served is not None and not self.served.outcome:
+            self.served.outcome = f"reset: {reason}"
+        if self.server_now is not None:
+            self.server_now.abort()
+        self.wire.abort()
+
+    async def _accepted(self) -> None:
+        with self.plane.store.lock:
+            self.virtual = config.virtual(self.plane.store, self._path)
+        self.client = self.wire.peer
+        if self.virtual is None or not config.admits(self.virtual.source, self.client[0]):
+            raise Reset("no virtual server takes this connection")
+        if self.virtual.rules:
+            self.rules = Rules(self)
+        self.fire("CLIENT_ACCEPTED")
+        await self._collect()
+        if self.virtual.ends_tls and not self.state.client_ssl_off:
+            await self._end_tls()
+        stream = self.tls or self.wire
+        if self.virtual.http is not None and not self.state.http_off:
+            await HttpFlow(self, stream).run()
+        else:
+            await self._carry(stream)
+
+    # -- iRules ------------------------------------------------------------------------------------
+
+    def fire(self, event: str) -> None:
+        """Run the handlers of an event. Raises: RuleError, Unsupported, Reset: a rule rejects."""
+        if self.rules is not None:
+            self.rules.fire(event)
+            if self.state.ended:
+                raise Reset(self.state.ended)
+
+    async def _collect(self) -> None:
+        """Hold back what comes while TCP::collect waits for it (B5)."""
+        state, held = self.state, b""
+        while state.collect is not None:
+            data = await self.wire.read()
+            if not data:
+                raise Closed("ended while bytes were collected")
+            state.payload += data
+            if len(state.payload) >= state.collect:
+                self.fire("CLIENT_DATA")
+        held = bytes(state.payload)
+        state.payload.clear()
+        if held:
+            self.wire.unread(held)
+
+    # -- TLS ---------------------------------------------------------------------------------------
+
+    async def _end_tls(self) -> None:
+        """Raises: TLSFailure, Closed, Reset: no profile for the name, or no TLS at all."""
+        data, found = b"", None
+        self.deadline = self.plane.now() + self._handshake_s() / self.plane.speed
+        while found is None:
+            more = await self.wire.read()
+            if not more:
+                raise Closed("ended in the ClientHello")
+            data += more
+            try:
+                found = hello.parse(data)
+            except hello.NotTLS as wrong:
+                if self._allows_clear_text():
+                    self.deadline = None
+                    self.wire.unread(data)
+                    return
+                raise Reset(f"no TLS on a virtual server that ends it: {wrong}") from None
+        self.sni, self.state.hello = found.server_name, found
+        with self.plane.store.lock:
+            self.client_ssl = selection.client_ssl(self.plane.store, self._path, self.sni)
+            if self.client_ssl is None:
+                raise Reset(f"no client-ssl profile for {self.sni}")
+            context = self.plane.contexts.client_side(self.client_ssl)
+            fields = selection.profile_fields(self.plane.store, self.client_ssl)
+        self.fire("CLIENTSSL_CLIENTHELLO")
+        self.tls = TLSWire(
+            self.wire,
+            context,
+            server_side=True,
+            begin=data,
+            unclean=fields.get("uncleanShutdown") != "disabled",
+        )
+        await self.tls.handshake()
+        self.deadline = None
+        self.fire("CLIENTSSL_HANDSHAKE")
+
+    def _default_profile(self) -> dict[str, Any]:
+        with self.plane.store.lock:
+            path = selection.client_ssl(self.plane.store, self._path, None)
+            return selection.profile_fields(self.plane.store, path) if path else {}
+
+    def _handshake_s(self) -> float:
+        return config.seconds(self._default_profile().get("handshakeTimeout", 10)) or 3600.0
+
+    def _allows_clear_text(self) -> bool:
+        return self._default_profile().get("allowNonSsl") == "enabled"
+
+    # -- plain bytes -------------------------------------------------------------------------------
+
+    async def _carry(self, stream: Wire | TLSWire) -> None:
+        """Without HTTP: one decision for the connection."""
+        served = self.begin_record()
+        served.pool = self.state.rule_pool or self.virtual.pool
+        server = await self.connect(served.pool)
+        served.outcome = "tunnelled"
+        await tunnel.carry(stream, server.stream)
+
+    # -- server side -------------------------------------------------------------------------------
+
+    async def connect(self, pool: str | None) -> Server:
+        """A new server-side connection; LB_FAILED may name another pool (LB::reselect).
+
+        Raises: NoServer: nobody is there, and no rule helped. Reset, TLSFailure, Unsupported.
+        """
+        state = self.state
+        for _ in range(8):
+            try:
+                server = await self.servers.connect(pool, state.request)
+                break
+            except NoServer:
+                state.reselect = False
+                self.fire("LB_FAILED")
+                if not state.reselect or state.response is not None:
+                    raise
+                pool = state.rule_pool or pool
+        else:
+            raise Reset("LB::reselect without end")
+        self.server_now = server
+        if self.served is not None:
+            served = self.served
+            served.pool, served.member = server.member.pool, server.member.name.rsplit("/", 1)[1]
+            served.server_ssl, served.verified = server.profile, server.verified
+        self._remember(server)
+        return server
+
+    def _remember(self, server: Server) -> None:
+        with self.plane.store.lock:
+            persist = self.persistence()
+        if persist and persist[0] == "source-addr":
+            self.servers.keep(server.member, persist[1])
+
+    def leave_server(self) -> None:
+        """Give up the server-side connection."""
+        if self.server_now is not None:
+            self.server_now.raw.on_lost = None
+            self.wire.on_lost = None
+            self.server_now.close()
+            self.server_now = None
+
+    def persistence(self) -> tuple[str, dict[str, Any]] | None:
+        """(type, properties) of the profile in force, None without. Hold the lock. Raises: Unsupported."""
+        action = self.state.effect.persist
+        if self.state.persist_off or (action and "disable" in action):
+            return None
+        if action:
+            return config.by_action(self.plane.store, action)
+        path = self.virtual.persist
+        return config.persistence(self.plane.store, path) if path else None
+
+    # -- records -----------------------------------------------------------------------------------
+
+    def begin_record(self) -> Served:
+        """The record of a new request, or of a connection without HTTP."""
+        self.served = Served(self._path, self.client, self.sni, self.client_ssl, snat=self.virtual.snat)
+        self.plane.log.append(self.served)
+        return self.served

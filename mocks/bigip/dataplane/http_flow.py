@@ -1,0 +1,202 @@
+"""HTTP on a client connection: each request through policies, iRules, load balancing and back.
+
+Without a OneConnect profile a client connection has one server-side connection; it is kept for the next
+request while the pool is the same and replaced when another pool is chosen (B11: the pool may change each
+time; iRules 101 #05). With OneConnect every request is balanced and connections are reused by member.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mocks.bigip import matching
+from mocks.bigip.dataplane import edits, http, tunnel
+from mocks.bigip.dataplane.exchange import Exchange
+from mocks.bigip.dataplane.server_side import NoServer, Reset, Server
+from mocks.bigip.dataplane.tls import TLSWire
+from mocks.bigip.dataplane.wire import Closed, Wire
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.flow import Flow
+
+
+class HttpFlow:
+    """The requests of one connection, one after the other; pipelined ones wait."""
+
+    def __init__(self, flow: Flow, stream: Wire | TLSWire) -> None:
+        self.flow, self.stream, self.state = flow, stream, flow.state
+        profile = flow.virtual.http
+        edits.check_profile(profile)
+        limits = profile.get("enforcement") or {}
+        self._limits = {
+            "largest": int(limits.get("maxHeaderSize", 32768)),
+            "most": int(limits.get("maxHeaderCount", 64)),
+        }
+        self._parser = self._new_parser()
+
+    def _new_parser(self) -> http.Parser:
+        return http.Parser(requests=True, **self._limits)
+
+    async def run(self) -> None:
+        """Raises: Reset, Closed, TLSFailure, NoServer, Unsupported, RuleError."""
+        while (head := await self._next_head()) is not None:
+            if not await self._request(head):
+                break
+        self.flow.leave_server()
+        self.stream.close()
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    async def _next_head(self) -> http.Head | None:
+        while not self._parser.events:
+            if not await self._read():
+                return None
+        kind, head = self._parser.events.popleft()
+        assert kind == http.HEAD, kind
+        return head
+
+    async def _read(self) -> bool:
+        """More bytes into the parser; False at the end. Raises: Reset: not HTTP, or over a limit."""
+        server = self.flow.server_now
+        if server is not None:
+            # without requests the end of one side is the end of the other
+            server.raw.on_end = self.stream.close
+        try:
+            data = await self.stream.read()
+        finally:
+            if server is not None:
+                server.raw.on_end = None
+        if not data:
+            return False
+        try:
+            self._parser.feed(data)
+        except http.BadMessage as wrong:
+            if not self._parser.events:
+                raise Reset(f"not HTTP as the profile allows it: {wrong}") from None
+        return True
+
+    async def next_body(self) -> tuple[str, object]:
+        """The next event of the request's body. Raises: Closed."""
+        while not self._parser.events:
+            data = await self.stream.read()
+            if not data:
+                raise Closed("the client ended in a request")
+            try:
+                self._parser.feed(data)
+            except http.BadMessage as wrong:
+                raise Reset(f"body: {wrong}") from None
+        return self._parser.events.popleft()
+
+    @property
+    def body_is_here(self) -> bool:
+        return any(kind == http.END for kind, _ in self._parser.events)
+
+    async def skip_body(self) -> None:
+        """Read what is left of a request that was answered here."""
+        while (await self.next_body())[0] != http.END:
+            pass
+
+    def leftover(self) -> bytes:
+        """What the client sent behind an upgrade."""
+        rest, self._parser.rest = self._parser.rest, b""
+        return rest
+
+    # -- one request -------------------------------------------------------------------------------
+
+    async def _request(self, head: http.Head) -> bool:
+        """Whether the connection goes on."""
+        flow, state = self.flow, self.state
+        state.begin(head)
+        served = flow.begin_record()
+        served.method, served.target = head.method.decode(), head.target.decode("latin-1")
+        served.host = (head.get(b"Host") or b"").decode("latin-1")
+        pool = self._judge(head)
+        served.rule, served.pool = state.effect.rule, pool
+        flow.fire("HTTP_REQUEST")
+        if state.response is None and not state.http_off:
+            pool = state.rule_pool or pool
+            try:
+                return await self._forward(head, pool)
+            except NoServer as missing:
+                if state.response is None:
+                    served.outcome = f"reset: {missing}"
+                    raise
+        return await self._respond(head)
+
+    def _judge(self, head: http.Head) -> str | None:
+        """Policies; the pool that the request would go to without iRules. Raises: Unsupported, Reset."""
+        flow, store = self.flow, self.flow.plane.store
+        with store.lock:
+            virtual = store.get("ltm/virtual", flow.virtual.path)
+            if virtual is None:
+                raise Reset("the virtual server is gone")
+            request = edits.request_of(head, sni=flow.sni, tls=flow.tls is not None)
+            effect = self.state.effect = matching.judge(store, virtual, request)
+            pool = effect.pool or virtual.fields.get("pool")
+        for message in effect.messages:
+            store.irule_log.append(edits.expanded(message, request))
+        edits.apply_all(head, effect.edits, request)
+        if effect.kind == "reset":
+            raise Reset(f"by {effect.rule}")
+        if effect.kind == "redirect":
+            location = edits.expanded(effect.location, request)
+            self.state.response = edits.redirect(location, effect.code)
+        return pool
+
+    async def _respond(self, head: http.Head) -> bool:
+        """Send an answer of a policy or an iRule."""
+        state, response = self.state, self.state.response
+        if response is None:
+            raise Reset("HTTP::disable in HTTP_REQUEST is not known here")
+        served = self.flow.served
+        served.status = response.head.status
+        if not served.outcome:
+            served.outcome = "redirected" if 300 <= response.head.status < 400 else "responded"
+        body = b"" if head.method == b"HEAD" else response.body
+        self.stream.write(response.head.encode() + body)
+        await self.stream.drain()
+        if state.close or not head.keep_alive or head.upgrade:
+            return False
+        await self.skip_body()
+        return True
+
+    async def _forward(self, head: http.Head, pool: str | None) -> bool:
+        flow = self.flow
+        server = await self._server(pool)
+        exchange = Exchange(self, head, server)
+        flow.wire.on_lost = server.abort
+        try:
+            goes_on = await exchange.run()
+        finally:
+            flow.wire.on_lost = None
+        if exchange.upgraded:
+            await self._tunnel(server, exchange)
+            return False
+        if flow.virtual.one_connect and server.usable and goes_on:
+            flow.server_now = None
+            flow.plane.idle.put(flow.virtual.path, server)
+        return goes_on
+
+    async def _server(self, pool: str | None) -> Server:
+        flow, state = self.flow, self.state
+        now = flow.server_now
+        if now is not None:
+            same = now.member.pool == pool and not state.detach and state.forced_member is None
+            if same and now.usable:
+                served = flow.served
+                served.pool, served.member = pool, now.member.name.rsplit("/", 1)[1]
+                served.server_ssl, served.verified = now.profile, now.verified
+                return now
+            flow.leave_server()
+        return await flow.connect(pool)
+
+    async def _tunnel(self, server: Server, exchange: Exchange) -> None:
+        self.flow.served.outcome = "tunnelled"
+        if exchange.rest:
+            self.stream.write(exchange.rest)
+        rest = self.leftover()
+        if rest:
+            server.stream.write(rest)
+        await tunnel.carry(self.stream, server.stream)
+
+

@@ -1,0 +1,173 @@
+"""The listening sockets of the virtual servers and everything that lives as long as they do."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable
+
+from mocks.bigip.dataplane import config, wire
+from mocks.bigip.dataplane.balancing import Balancer
+from mocks.bigip.dataplane.contexts import Contexts
+from mocks.bigip.dataplane.flow import Flow
+from mocks.bigip.dataplane.idle import IdleServers
+from mocks.bigip.dataplane.loop import LoopThread
+from mocks.bigip.dataplane.monitors import Monitors
+from mocks.bigip.dataplane.persistence import SourceTable
+from mocks.bigip.dataplane.pods import Pods
+from mocks.bigip.dataplane.records import Served
+from mocks.bigip.dataplane.wire import Wire
+from mocks.bigip.store import Store
+from mocks.bigip.tmm import Interpreter
+
+SWEEP_S = 0.05
+"""Between looks for connections that are idle for too long."""
+LOG_LENGTH = 20_000
+
+
+class DataPlane:
+    """Traffic through a store's virtual servers.
+
+    Args: errors: where faults, unknown configuration and errors of iRules are put. pods: who answers for
+    the pool members; None: a registry of its own. speed: all of the device's time-outs and intervals
+    (idle, handshake, persistence, monitors, SYN) are divided by it.
+    """
+
+    def __init__(
+        self, store: Store, errors: list[BaseException], *, pods: Pods | None = None, speed: float = 1.0
+    ) -> None:
+        self.store, self.errors, self.speed = store, errors, speed
+        self.thread = LoopThread("fake-data-plane")
+        self._own_pods = pods is None
+        self.pods = pods if pods is not None else Pods(self.thread)
+        self.log: deque[Served] = deque(maxlen=LOG_LENGTH)
+        self.balancer, self.sources = Balancer(), SourceTable()
+        self.contexts, self.monitors = Contexts(store), Monitors()
+        self.idle = IdleServers(self)
+        self.flows: set[Flow] = set()
+        self.now: Callable[[], float] = self.thread.loop.time
+        self._interpreter: Interpreter | None = None
+        self._listening: dict[str, tuple[str, asyncio.Server]] = {}
+        self._ports: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+        store.on_commit.append(self._changed)
+        self.sync()
+
+    # -- listeners ---------------------------------------------------------------------------------
+
+    def _changed(self, kinds: set[str]) -> None:
+        if "ltm/virtual" in kinds:
+            self.thread.soon(lambda: asyncio.ensure_future(self._sync()))
+
+    def sync(self) -> None:
+        """Listen for exactly the virtual servers that there are now."""
+        self.thread.run(self._sync())
+
+    async def _sync(self) -> None:
+        with self.store.lock:
+            items = [item for item in self.store.all("ltm/virtual") if config.carried(item)]
+            wanted = {item.path: item.fields["destination"].rsplit("/", 1)[1] for item in items}
+        for path, (destination, server) in list(self._listening.items()):
+            if wanted.get(path) != destination:
+                del self._listening[path]
+                server.close()
+        for path, destination in wanted.items():
+            if path not in self._listening:
+                self._listening[path] = (destination, None)
+                self._listening[path] = (destination, await self._listen(path, destination))
+
+    async def _listen(self, path: str, destination: str) -> asyncio.Server:
+        """On the port that the destination had before, if it is free."""
+        loop = asyncio.get_running_loop()
+        name = f"{path} {destination}"
+        for port in dict.fromkeys((self._ports.get(name, 0), 0)):
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                sock.bind(("127.0.0.1", port))
+                break
+            except OSError:
+                sock.close()
+        self._ports[name] = sock.getsockname()[1]
+        return await loop.create_server(
+            lambda: Wire(lambda one: self._accepted(one, path)), sock=sock, backlog=1024
+        )
+
+    def endpoint(self, path: str) -> tuple[str, int]:
+        """Where a virtual server listens. Raises: KeyError: it does not exist, or is disabled."""
+        self.sync()
+        return self._listening[path][1].sockets[0].getsockname()[:2]
+
+    def listeners(self) -> dict[str, tuple[str, int]]:
+        """Destination such as 10.0.0.1:443 -> where it listens."""
+        self.sync()
+        listening = self._listening.values()
+        return {destination: server.sockets[0].getsockname()[:2] for destination, server in listening}
+
+    # -- connections -------------------------------------------------------------------------------
+
+    def _accepted(self, one: Wire, path: str) -> None:
+        wire.no_delay(one.transport)
+        flow = Flow(self, one, path)
+        self.flows.add(flow)
+        task = self.thread.loop.create_task(flow.run())
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._done(flow, done))
+        if self._sweeper is None:
+            self._sweeper = self.thread.loop.call_later(SWEEP_S, self._sweep)
+
+    def _done(self, flow: Flow, task: asyncio.Task[None]) -> None:
+        self.flows.discard(flow)
+        self._tasks.discard(task)
+
+    def _sweep(self) -> None:
+        """Reset what has been idle for its time-out; runs while there are connections."""
+        now = self.now()
+        for flow in list(self.flows):
+            if flow.deadline is not None and now > flow.deadline:
+                flow.expire("handshake time-out")
+            elif flow.virtual is not None and flow.virtual.idle_s:
+                server = flow.server_now
+                active = max(flow.wire.active, server.raw.active if server else 0)
+                if now > active + flow.virtual.idle_s / self.speed:
+                    flow.expire("idle time-out")
+        self.idle.sweep(now)
+        busy = self.flows or len(self.idle)
+        self._sweeper = self.thread.loop.call_later(SWEEP_S, self._sweep) if busy else None
+
+    def interpreter(self) -> Interpreter:
+        """The Tcl engine, started with the first connection that has iRules."""
+        if self._interpreter is None:
+            self._interpreter = Interpreter()
+        return self._interpreter
+
+    def counters(self) -> dict[str, int]:
+        """What lives now; all 0 when no connection is open."""
+        return {
+            "connections": len(self.flows),
+            "tasks": len(self._tasks),
+            "server connections": sum(self.balancer.connections.values()),
+            "idle server connections": len(self.idle),
+        }
+
+    def close(self) -> None:
+        """Reset all connections and stop."""
+        self.store.on_commit.remove(self._changed)
+        self.thread.run(self._close())
+        if self._own_pods:
+            self.pods.close()
+        self.thread.stop()
+        if self._interpreter is not None:
+            self._interpreter.close()
+
+    async def _close(self) -> None:
+        for _, server in self._listening.values():
+            server.close()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        self.idle.clear()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

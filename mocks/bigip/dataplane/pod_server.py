@@ -1,0 +1,229 @@
+"""One connection to a pod stand-in: HTTP/1, WebSocket or raw bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import json
+import socket
+import struct
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from mocks.bigip.dataplane import http
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.pods import Pod
+
+_WEBSOCKET = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_LINGER = struct.pack("ii", 1, 0)
+SHOWN_BODY = 4096
+"""Bytes of a request's body that the answer repeats."""
+
+
+class PodConnection(asyncio.Protocol):
+    """Accepted by a pod."""
+
+    def __init__(self, pod: Pod) -> None:
+        self.pod = pod
+        self._transport: asyncio.Transport | None = None
+        self._parser = http.Parser(requests=True)
+        self._head: http.Head | None = None
+        self._body, self._size = b"", 0
+        self._answered = False
+        self._count = 0
+        self._number = 0
+        self._frames: bytearray | None = None
+        self._greeted = False
+        self._busy: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]
+        self.pod.connections.add(self)
+        self.pod.accepted += 1
+        self._number = self.pod.accepted
+        if self.pod.greeting:
+            self._transport.write(self.pod.greeting)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.pod.connections.discard(self)
+        if self._busy is not None:
+            self._busy.cancel()
+
+    def abort(self) -> None:
+        """RST."""
+        sock = self._transport.get_extra_info("socket")
+        with contextlib.suppress(OSError, AttributeError):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
+        self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self.pod.raw:
+            self._echo(data)
+        elif self._frames is not None:
+            self._frames += data
+            self._answer_frames()
+        else:
+            try:
+                self._parser.feed(data)
+            except http.BadMessage as wrong:
+                self._send(http.reply(400, [(b"Connection", b"close")], str(wrong).encode(), version="1.1"))
+                self._transport.close()
+                return
+            self._work()
+
+    # -- raw ---------------------------------------------------------------------------------------
+
+    def _echo(self, data: bytes) -> None:
+        if not self._greeted:
+            self._greeted = True
+            self._transport.write(json.dumps({**self.pod.identity(), "tls": self._tls()}).encode() + b"\n")
+        self._transport.write(data)
+
+    # -- HTTP --------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while self._parser.events and self._busy is None and self._frames is None:
+            kind, value = self._parser.events.popleft()
+            if kind == http.HEAD:
+                self._begin(value)
+            elif kind == http.BODY:
+                self._size += len(value)
+                self._body = (self._body + value)[:SHOWN_BODY]
+            elif not self._answered:
+                self._answer()
+
+    def _begin(self, head: http.Head) -> None:
+        self._head, self._body, self._size, self._answered = head, b"", 0, False
+        self._count += 1
+        self.pod.requests.append(f"{head.method.decode()} {head.target.decode('latin-1')}")
+        if (head.get(b"Expect") or b"").lower() == b"100-continue":
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if head.upgrade and (head.get(b"Upgrade") or b"").lower() == b"websocket":
+            self._upgrade(head)
+        elif self._asked().get("early"):
+            self._answer()
+
+    def _asked(self) -> dict[str, str]:
+        return dict(parse_qsl(self._head.target.partition(b"?")[2].decode("latin-1")))
+
+    def _answer(self) -> None:
+        self._answered = True
+        asked = self._asked()
+        if asked.get("drop"):
+            self.abort()
+        elif asked.get("delay"):
+            self._busy = asyncio.get_running_loop().call_later(float(asked["delay"]), self._late, asked)
+        else:
+            self._respond(asked)
+
+    def _late(self, asked: dict[str, str]) -> None:
+        self._busy = None
+        self._respond(asked)
+        self._work()
+
+    def _respond(self, asked: dict[str, str]) -> None:
+        body = json.dumps(self.seen()).encode() + b" " * int(asked.get("length", 0))
+        head = http.Head("1.1", [(b"Content-Type", b"application/json")])
+        head.status = int(asked.get("status", 200))
+        head.reason = http.REASONS.get(head.status, b"")
+        ends = bool(asked.get("close")) or bool(asked.get("unframed")) or not self._head.keep_alive
+        if ends:
+            head.headers.append((b"Connection", b"close"))
+        elif self._head.version == "1.0":
+            head.headers.append((b"Connection", b"keep-alive"))
+        if asked.get("chunked"):
+            head.headers.append((b"Transfer-Encoding", b"chunked"))
+            size = -(-len(body) // int(asked["chunked"]))
+            pieces = [body[at : at + size] for at in range(0, len(body), size)]
+            body = b"".join(map(http.chunk, pieces)) + http.last_chunk([])
+        elif not asked.get("unframed"):
+            head.headers.append((b"Content-Length", b"%d" % len(body)))
+        self._send((head, b"" if self._head.method == b"HEAD" else body))
+        if ends:
+            self._transport.close()
+
+    def _send(self, message: tuple[http.Head, bytes]) -> None:
+        self._transport.write(message[0].encode() + message[1])
+
+    def seen(self) -> dict[str, Any]:
+        """What the answer tells."""
+        head = self._head
+        return {
+            **self.pod.identity(),
+            "protocol": f"HTTP/{head.version}",
+            "method": head.method.decode(),
+            "target": head.target.decode("latin-1"),
+            "headers": [[name.decode("latin-1"), value.decode("latin-1")] for name, value in head.headers],
+            "body": self._body.decode("latin-1"),
+            "body_size": self._size,
+            "tls": self._tls(),
+            "connection": self._number,
+            "request": self._count,
+        }
+
+    def _tls(self) -> dict[str, Any] | None:
+        tls = self._transport.get_extra_info("ssl_object")
+        if tls is None:
+            return None
+        return {
+            "sni": getattr(tls, "asked_for", None),
+            "version": tls.version(),
+            "cipher": tls.cipher()[0],
+            "client_certificate": bool(tls.getpeercert()),
+        }
+
+    # -- WebSocket ---------------------------------------------------------------------------------
+
+    def _upgrade(self, head: http.Head) -> None:
+        """RFC 6455; the first frame tells what was received, then text and data come back."""
+        key = head.get(b"Sec-WebSocket-Key") or b""
+        accept = base64.b64encode(hashlib.sha1(key + _WEBSOCKET).digest())
+        answer = http.Head("1.1", [(b"Upgrade", b"websocket"), (b"Connection", b"Upgrade")], status=101)
+        answer.headers.append((b"Sec-WebSocket-Accept", accept))
+        answer.reason = b"Switching Protocols"
+        self._transport.write(answer.encode() + frame(1, json.dumps(self.seen()).encode()))
+        self._frames = bytearray(self._parser.rest)
+        self._answer_frames()
+
+    def _answer_frames(self) -> None:
+        while (found := take_frame(self._frames)) is not None:
+            opcode, data = found
+            self._transport.write(frame({9: 10}.get(opcode, opcode), data))
+            if opcode == 8:
+                self._transport.close()
+
+
+def frame(opcode: int, data: bytes, *, mask: bytes = b"") -> bytes:
+    """A WebSocket frame; a client's have a mask of four bytes."""
+    length, flag = len(data), 0x80 if mask else 0
+    if length < 126:
+        head = struct.pack("!BB", 0x80 | opcode, flag | length)
+    elif length < 65536:
+        head = struct.pack("!BBH", 0x80 | opcode, flag | 126, length)
+    else:
+        head = struct.pack("!BBQ", 0x80 | opcode, flag | 127, length)
+    return head + mask + (_masked(data, mask) if mask else data)
+
+
+def take_frame(buffer: bytearray) -> tuple[int, bytes] | None:
+    """(opcode, data) of the first frame of a buffer, which it leaves; None: not all of it is there."""
+    if len(buffer) < 2:
+        return None
+    length, at = buffer[1] & 0x7F, 2
+    if length >= 126:
+        width = 2 if length == 126 else 8
+        length, at = int.from_bytes(buffer[2 : 2 + width], "big"), 2 + width
+    size = 4 if buffer[1] & 0x80 else 0
+    if len(buffer) < at + size + length:
+        return None
+    mask, data = bytes(buffer[at : at + size]), bytes(buffer[at + size : at + size + length])
+    opcode = buffer[0] & 0x0F
+    del buffer[: at + size + length]
+    return opcode, _masked(data, mask) if mask else data
+
+
+def _masked(data: bytes, mask: bytes) -> bytes:
+    return bytes(one ^ mask[at % 4] for at, one in enumerate(data))

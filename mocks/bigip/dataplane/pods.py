@@ -1,0 +1,150 @@
+"""Pod stand-ins: servers on loopback under the addresses of pool members.
+
+A pod answers every request with JSON that tells who it is and what it received: pod, namespace, address,
+port, protocol, method, target, headers (pairs, as sent), body, tls (None, or sni, version, cipher and
+whether a client certificate came), connection and request (its number on the connection). The query of
+the target asks for more: `status=404`, `delay=0.2` (s), `chunked=3` (pieces), `length=100000` (bytes of
+padding), `close=1` (Connection: close), `drop=1` (reset instead of an answer), `early=1` (answer before
+the body was read), `unframed=1` (the end of the connection ends the body).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mocks.bigip.dataplane.loop import LoopThread
+from mocks.bigip.dataplane.pod_server import PodConnection
+
+Address = tuple[str, int]
+
+
+@dataclass(eq=False)
+class Pod:
+    """A running stand-in. Its counters are read by tests."""
+
+    address: str
+    port: int
+    name: str
+    namespace: str = ""
+    raw: bool = False
+    """Answers the first bytes of a connection with a line of JSON, then sends back what comes."""
+    greeting: bytes = b""
+    """A raw one's first bytes, sent before anything came."""
+    tls: ssl.SSLContext | None = None
+    accepted: int = 0
+    requests: list[str] = field(default_factory=list)
+    """Method and target of each request."""
+    connections: set[PodConnection] = field(default_factory=set)
+    server: asyncio.Server | None = None
+
+    @property
+    def local_port(self) -> int:
+        return self.server.sockets[0].getsockname()[1] if self.server and self.server.sockets else 0
+
+    def identity(self) -> dict[str, Any]:
+        return {"pod": self.name, "namespace": self.namespace, "address": self.address, "port": self.port}
+
+
+class Pods:
+    """Pods by address and port. thread: the loop they run in, else one of their own."""
+
+    def __init__(self, thread: LoopThread | None = None) -> None:
+        self._own = thread is None
+        self._thread = thread or LoopThread("fake-pods")
+        self._pods: dict[Address, Pod] = {}
+        self._silent: set[Address] = set()
+
+    def __enter__(self) -> Pods:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Pod]:
+        return iter(list(self._pods.values()))
+
+    def __getitem__(self, where: Address) -> Pod:
+        return self._pods[where]
+
+    def start(
+        self,
+        address: str,
+        port: int,
+        name: str = "",
+        *,
+        namespace: str = "",
+        tls: tuple[bytes, bytes] | None = None,
+        client_ca: bytes | None = None,
+        raw: bool = False,
+        greeting: bytes = b"",
+    ) -> Pod:
+        """Start a pod; one that has the address is stopped.
+
+        Args: tls: certificate and key in PEM. client_ca: asks clients for a certificate of this CA.
+        """
+        context = _context(tls, client_ca) if tls else None
+        pod = Pod(address, port, name or address, namespace, raw, greeting, context)
+        self._thread.run(self._start(pod))
+        return pod
+
+    async def _start(self, pod: Pod) -> None:
+        await self._stop((pod.address, pod.port))
+        pod.server = await asyncio.get_running_loop().create_server(
+            lambda: PodConnection(pod), "127.0.0.1", 0, ssl=pod.tls, backlog=1024
+        )
+        self._pods[pod.address, pod.port] = pod
+
+    def stop(self, address: str, port: int) -> None:
+        """End a pod: its connections are reset, new ones are refused."""
+        self._thread.run(self._stop((address, port)))
+
+    def drain(self, address: str, port: int) -> None:
+        """New connections are refused; those that are open go on."""
+        self._thread.call(self._pods[address, port].server.close)
+
+    def silence(self, address: str, port: int) -> None:
+        """From now on nobody answers at this address, not even with a refusal."""
+        self._thread.run(self._stop((address, port)))
+        self._silent.add((address, port))
+
+    async def _stop(self, where: Address) -> None:
+        self._silent.discard(where)
+        pod = self._pods.pop(where, None)
+        if pod is not None:
+            pod.server.close()
+            for connection in list(pod.connections):
+                connection.abort()
+
+    def lookup(self, address: str, port: int) -> int | None:
+        """The local port of a pod, 0 for one that never answers, None if nobody is there."""
+        where = address.partition("%")[0], port
+        if where in self._silent:
+            return 0
+        pod = self._pods.get(where)
+        return pod.local_port or None if pod else None
+
+    def close(self) -> None:
+        for pod in self:
+            self.stop(pod.address, pod.port)
+        if self._own:
+            self._thread.stop()
+
+
+def _context(pair: tuple[bytes, bytes], client_ca: bytes | None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pod.pem"
+        path.touch(mode=0o600)
+        path.write_bytes(pair[1].rstrip() + b"\n" + pair[0])
+        context.load_cert_chain(path)
+    if client_ca is not None:
+        context.load_verify_locations(cadata=client_ca.decode())
+        context.verify_mode = ssl.CERT_OPTIONAL
+    context.sni_callback = lambda connection, name, _: setattr(connection, "asked_for", name)
+    return context

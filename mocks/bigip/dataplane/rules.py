@@ -1,0 +1,52 @@
+"""The iRules of one connection: events to the Tcl engine, TMM's commands back to the connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mocks.bigip import names
+from mocks.bigip.dataplane import commands_balancing, commands_connection, commands_http
+from mocks.bigip.tmm.commands import store_command
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.flow import Flow
+
+COMMANDS = {**commands_connection.COMMANDS, **commands_http.COMMANDS, **commands_balancing.COMMANDS}
+"""Name -> function of (rules, arguments) -> result."""
+
+
+class Rules:
+    """Raises: RuleError: a text that the device would not have accepted."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow, self.state = flow, flow.state
+        self._connection = flow.plane.interpreter().connection(
+            flow.virtual.rules, self._call, partition=names.partition_of(flow.virtual.path)
+        )
+
+    def fire(self, event: str) -> None:
+        """Run the handlers of an event; no write to the device comes between. Raises: RuleError."""
+        if not self._connection.has(event):
+            return
+        before, self.state.event = self.state.event, event
+        try:
+            with self.flow.plane.store.lock:
+                self._connection.fire(event)
+        finally:
+            self.state.event = before
+
+    @property
+    def folder(self) -> str:
+        """Of the rule that runs."""
+        return names.folder_of(self._connection.rule)
+
+    def _call(self, name: str, arguments: list[bytes]) -> bytes:
+        """Raises: TclError: the command fails. Unsupported: the fake does not know it."""
+        command = COMMANDS.get(name)
+        if command is None:
+            return store_command(self.flow.plane.store, self.folder, name, arguments)
+        found = command(self, arguments)
+        return found if isinstance(found, bytes) else str(found).encode("latin-1", "replace")
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,172 @@
+"""The server side of a connection: choosing a member, connecting, TLS towards it."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING
+
+from mocks.bigip import selection
+from mocks.bigip.dataplane import balancing, config, contexts, persistence, wire
+from mocks.bigip.dataplane.balancing import Member
+from mocks.bigip.dataplane.http import Head
+from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
+from mocks.bigip.dataplane.wire import Closed, Wire
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.flow import Flow
+
+SYN_S = 45.0
+"""Seconds until a member that does not answer is given up (LB_FAILED, clouddocs: 3 + 6 + 12 + 24)."""
+
+
+class Reset(Exception):
+    """The connection ends with a RST; the argument says why."""
+
+
+class NoServer(Exception):
+    """No pool, no member, or the member cannot be reached: LB_FAILED."""
+
+
+class Server:
+    """A server-side connection. stream: a Wire or a TLSWire."""
+
+    def __init__(self, member: Member, raw: Wire, balancer: balancing.Balancer) -> None:
+        self.member, self.raw = member, raw
+        self.stream: Wire | TLSWire = raw
+        self.profile: str | None = None
+        self.verified = False
+        self._balancer = balancer
+        self._open = True
+        balancer.opened(member)
+
+    @property
+    def usable(self) -> bool:
+        """Whether another request can be sent."""
+        return not self.raw.lost and not self.raw.readable
+
+    def close(self) -> None:
+        self._closed()
+        self.stream.close()
+
+    def abort(self) -> None:
+        self._closed()
+        self.raw.abort()
+
+    def _closed(self) -> None:
+        if self._open:
+            self._open = False
+            self._balancer.closed(self.member)
+
+
+class ServerSide:
+    """Makes server-side connections of one client connection."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow, self.plane, self.store = flow, flow.plane, flow.plane.store
+
+    async def connect(self, pool: str | None, head: Head | None) -> Server:
+        """A new connection to a member of a pool. Raises: NoServer, Reset, TLSFailure, Unsupported."""
+        flow, tried = self.flow, set()
+        flow.state.pool_now = pool
+        while True:
+            found, tries = self._choose(pool, head, tried)
+            if found is None:
+                raise NoServer("no member available" if pool else "no pool")
+            flow.state.member = found
+            flow.fire("LB_SELECTED")
+            try:
+                server = await self._dial(found)
+            except OSError as refused:
+                tried.add(found.name)
+                if len(tried) > tries:
+                    raise NoServer(str(refused)) from None
+                continue
+            try:
+                await self._prepare(server)
+            except BaseException:
+                server.abort()
+                raise
+            return server
+
+    def _choose(self, pool: str | None, head: Head | None, tried: set[str]) -> tuple[Member | None, int]:
+        """(member, reselectTries)"""
+        with self.store.lock:
+            item = self.store.get("ltm/pool", pool) if pool else None
+            if item is None:
+                return None, 0
+            members = balancing.members(self.store, pool, self.plane.monitors.is_down)
+            tries = int(item.fields.get("reselectTries", 0))
+            method, least = item.fields["loadBalancingMode"], int(item.fields.get("minActiveMembers", 0))
+            persist = self.flow.persistence()
+        forced = self.flow.state.forced_member
+        if forced is not None:
+            return next((one for one in members if forced in (one.name.rsplit("/", 1)[1], one.name)), None), 0
+        found = self._persistent(members, persist, pool, head) if not tried else None
+        return (
+            found or self.plane.balancer.choose(members, method=method, least_active=least, not_these=tried),
+            tries,
+        )
+
+    def _persistent(
+        self, members: list[Member], persist: tuple[str, dict] | None, pool: str, head: Head | None
+    ) -> Member | None:
+        if persist is None:
+            return None
+        kind, fields = persist
+        if kind == "cookie":
+            name = persistence.cookie_name(pool, str(fields.get("cookieName", "none")))
+            return persistence.by_cookie(members, head.cookie(name) if head else None)
+        client = persistence.masked(self.flow.client[0], str(fields.get("mask", "none")))
+        timeout_s = config.seconds(fields.get("timeout")) / self.plane.speed
+        now = self.plane.now()
+        kept = self.plane.sources.find(self.flow.virtual.path, client, now=now, timeout_s=timeout_s)
+        return next((one for one in members if one.key == kept and not one.down), None)
+
+    def keep(self, member: Member, fields: dict) -> None:
+        """Remember the member of a client for source address persistence."""
+        client = persistence.masked(self.flow.client[0], str(fields.get("mask", "none")))
+        self.plane.sources.keep(self.flow.virtual.path, client, member, now=self.plane.now())
+
+    async def _dial(self, member: Member) -> Server:
+        """Raises: OSError: refused, or nobody answers."""
+        port = self.plane.pods.lookup(member.address, member.port)
+        if port is None:
+            raise ConnectionRefusedError(f"{member.name} refuses connections")
+        if port == 0:
+            await asyncio.sleep(SYN_S / self.plane.speed)
+            raise TimeoutError(f"{member.name} does not answer")
+        _, raw = await asyncio.get_running_loop().create_connection(Wire, "127.0.0.1", port)
+        wire.no_delay(raw.transport)
+        return Server(member, raw, self.plane.balancer)
+
+    async def _prepare(self, server: Server) -> None:
+        """SERVER_CONNECTED, then TLS if the virtual server or an iRule wants it."""
+        flow = self.flow
+        flow.server_now = server
+        flow.fire("SERVER_CONNECTED")
+        if flow.state.ended:
+            raise Reset(flow.state.ended)
+        profile = flow.state.server_profile or flow.virtual.server_ssl
+        if profile is None or flow.state.server_ssl_off:
+            return
+        with self.store.lock:
+            context = self.plane.contexts.server_side(profile)
+            fields = selection.profile_fields(self.store, profile)
+        name = str(fields.get("serverName") or "none")
+        server.stream = TLSWire(
+            server.raw,
+            context,
+            server_side=False,
+            server_name=name if name != "none" else None,
+            unclean=fields.get("uncleanShutdown") != "disabled",
+        )
+        await server.stream.handshake()
+        server.profile, server.verified = profile, context.verify_mode == ssl.CERT_REQUIRED
+        wanted = str(fields.get("authenticateName") or "none")
+        certificate = server.stream.object.getpeercert(binary_form=True)
+        if server.verified and wanted != "none" and not contexts.is_named(certificate, wanted):
+            raise TLSFailure(f"the member's certificate is not for {wanted}")
+
+
+__all__ = ["Closed", "NoServer", "Reset", "Server", "ServerSide"]

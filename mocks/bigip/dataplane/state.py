@@ -1,0 +1,59 @@
+"""What iRules and policies have decided about a connection and its request so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mocks.bigip.dataplane.balancing import Member
+from mocks.bigip.dataplane.http import Head
+from mocks.bigip.matching import Effect
+
+
+@dataclass
+class Response:
+    """What an iRule answers itself."""
+
+    head: Head
+    body: bytes
+
+
+@dataclass
+class State:
+    """Of one client connection; `begin` starts the next request."""
+
+    event: str = ""
+    """That is running."""
+    # TCP
+    collect: int | None = None
+    """Bytes that TCP::collect waits for, 0 for any; None: nothing is held back."""
+    payload: bytearray = field(default_factory=bytearray)
+    ended: str = ""
+    """Not empty: the connection is to be reset, for this reason."""
+    # TLS
+    client_ssl_off: bool = False
+    server_ssl_off: bool = False
+    server_profile: str | None = None
+    hello: object = None
+    # load balancing
+    rule_pool: str | None = None
+    """Of the command `pool`; it stays for the connection (iRules 101 #05)."""
+    pool_now: str | None = None
+    """That the load balancing is about."""
+    forced_member: str | None = None
+    member: Member | None = None
+    reselect: bool = False
+    detach: bool = False
+    persist_off: bool = False
+    # HTTP
+    http_off: bool = False
+    request: Head | None = None
+    answer: Head | None = None
+    """The response, in HTTP_RESPONSE."""
+    effect: Effect = field(default_factory=Effect)
+    response: Response | None = None
+    close: bool = False
+
+    def begin(self, head: Head) -> None:
+        """A new request."""
+        self.request, self.answer, self.response = head, None, None
+        self.effect, self.reselect, self.detach, self.forced_member = Effect(), False, False, None
