@@ -184,6 +184,7 @@ def test_version_of_another_history(kube, follow):
     kube.apply(objects.route("a"))
     seen = follow()
     seen.until(lambda: seen.names() == {"a"})
+    assert kube.wait_for(lambda: watching(kube))  # else there is nothing to drop
     kube.inject("504", times=3, method="watch", path="routes")
     kube.inject("drop-watch", path="routes")
     assert kube.wait_for(lambda: len(lists(kube)) == 2)
