@@ -41,6 +41,9 @@ REFUSED_LOGIN_S = 60.0
 EXIT_S = 10.0
 """Longest wait for the saving at the end; of 30 s that a pod has."""
 
+SYNC_S, REFUSED_S = 60.0, 5.0
+"""How long `--once` and `plan` wait for the cluster's lists, and for a right or a kind that is missing."""
+
 ONCE_TRIES = 5
 EVENTS_S = 10.0
 """How long the one pass of `--once` waits for its Events, which go at a bounded rate."""
@@ -222,14 +225,12 @@ class Controller:
     # --- once ----------------------------------------------------------------------------
 
     def once(
-        self, stop: threading.Event, *, sync_timeout_s: float = 60.0, flush_s: float = 30.0,
+        self, stop: threading.Event, *, sync_timeout_s: float = SYNC_S, refused_s: float = REFUSED_S,
+        flush_s: float = 30.0,
     ) -> list[str]:
         """Converge, tell the statuses, and return why anything is not in step."""
-        deadline = self._clock() + sync_timeout_s
-        while not self._cluster.synced() and self._clock() < deadline and not stop.is_set():
-            self._events.wait(lambda: min(deadline, self._clock() + 1.0))
-        if not self._cluster.synced():
-            return [*self._cluster.problems()] or ["the cluster's objects could not be listed in time"]
+        if not self._cluster.wait_synced(sync_timeout_s, refused_s=refused_s, stop=stop):
+            return [*self._cluster.missing()]
         for attempt in range(ONCE_TRIES):
             try:
                 report = self.reconcile_once()
@@ -245,8 +246,9 @@ class Controller:
         self._settle()
         reasons = [f"Route {key}: {why}" for key, why in sorted(self._reconciler.unserved().items())]
         reasons += [f"VxLAN: {text}" for text in self._vxlan_problems()]
-        if not self._statuses.flush(flush_s):
-            reasons.append("not every Route status could be written")
+        if not self._statuses.flush(flush_s, unless_forbidden=True):
+            why = self._statuses.refusal()
+            reasons.append("not every Route status could be written" + (f": {why}" if why else ""))
         self._warnings.flush(EVENTS_S)
         return reasons
 
@@ -368,7 +370,7 @@ def run(config: Config, *, once: bool, stop: threading.Event) -> int:
         return 1 if reasons else 0
 
 
-def plan(config: Config, *, output: str) -> int:
+def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
     """The command `f5router plan`: print what `run` would write; writes nothing."""
     with ExitStack() as stack:
         connection = connect(KubeSettings(
@@ -378,8 +380,8 @@ def plan(config: Config, *, output: str) -> int:
         cluster = build_cluster(config, connection, lambda: None)
         cluster.start()
         stack.callback(cluster.stop)
-        if not cluster.wait_synced(60.0):
-            for problem in cluster.problems() or ("the cluster's objects could not be listed in time",):
+        if not cluster.wait_synced(SYNC_S, refused_s=refused_s):
+            for problem in cluster.missing():
                 log.error("cluster", extra={"problem": problem})
             return 1
         device = build_device(config, stack)
@@ -391,5 +393,7 @@ def plan(config: Config, *, output: str) -> int:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
             return 1
         found = reconciler.plan(full=True)
+        network = reconciler.vxlan_findings()
+        Notices().tell(network.problems, network.warnings)
     print(listing.as_json(found) if output == "json" else listing.as_table(found))
     return 0

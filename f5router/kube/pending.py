@@ -82,10 +82,16 @@ class Pending:
                 self._changed.wait(wait_s)
             return not self._closed
 
-    def wait_empty(self, timeout_s: float) -> bool:
-        """Whether everything is finished, at the latest after timeout_s seconds."""
+    def wait_empty(self, timeout_s: float, *, unless: Callable[[], object] | None = None) -> bool:
+        """Whether everything is finished, at the latest after timeout_s seconds.
+
+        Args: unless: says when it is of no use to wait; looked at whenever no worker has an item.
+        """
+        def ended() -> bool:
+            return not self._taken and bool(not self._waiting or (unless and unless()))
+
         with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting and not self._taken, timeout_s)
+            return self._changed.wait_for(ended, timeout_s) and not self._waiting
 
     def close(self) -> None:
         """End all waiting."""

@@ -1,6 +1,7 @@
 """Everything that the router watches: a thread per kind, one store, changes on demand."""
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -28,10 +29,16 @@ log = logging.getLogger(__name__)
 JOIN_S = 0.9
 """How long stop() waits for the threads together."""
 
+POLL_S = 0.05
+"""Between looks at what ends a wait, besides what is waited for."""
+
 USUAL = Timing()
 
 OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
 """Read to check settings; where they are forbidden or do not exist, nothing is wrong."""
+
+UNNEEDED = (NODES, *OPTIONAL)
+"""Routes can be served without them."""
 
 
 class Cluster:
@@ -67,6 +74,8 @@ class Cluster:
         self._waiting = set(sources)
         self._nodes_listed = False
         self._problems: dict[Source, str] = {}
+        self._refused_at: dict[Source, float] = {}
+        """When a kind was refused first, monotonic seconds."""
         namespace = namespace or connection.namespace
         timing = Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
         self._reflectors = [
@@ -105,9 +114,21 @@ class Cluster:
         """Whether every kind has been listed. Nodes and their network, if forbidden, are not waited for."""
         return self._synced.is_set()
 
-    def wait_synced(self, timeout_s: float) -> bool:
-        """synced(), at the latest after timeout_s seconds."""
-        return self._synced.wait(timeout_s)
+    def wait_synced(self, timeout_s: float, *, refused_s: float = math.inf,
+                    stop: threading.Event | None = None) -> bool:
+        """synced(), at the latest after timeout_s seconds; missing() then tells why not.
+
+        Args:
+            refused_s: how long a kind that is waited for may be forbidden or not served: long enough
+                for a right that was granted a moment ago; then only an administrator can help.
+            stop: ends the wait.
+        """
+        end = time.monotonic() + timeout_s
+        while not self._synced.wait(POLL_S):
+            now = time.monotonic()
+            if now >= min(end, self._refused_since() + refused_s) or (stop is not None and stop.is_set()):
+                return self.synced()
+        return True
 
     def problems(self) -> tuple[str, ...]:
         """A message for each kind that is forbidden or not served; empty when all is well.
@@ -125,10 +146,10 @@ class Cluster:
     def missing(self) -> tuple[str, ...]:
         """What is not known of the cluster: kinds not listed yet, kinds that cannot be read any more.
 
-        Not Nodes that are forbidden: Routes are served without them.
+        Not Nodes and their network that are forbidden: Routes are served without them.
         """
         with self._lock:
-            refused = [text for source, text in self._problems.items() if source is not NODES]
+            refused = [text for source, text in self._problems.items() if source not in UNNEEDED]
             waiting = self._waiting - self._problems.keys()
         return (*(f"{source.resource} are not listed yet" for source in waiting), *refused)
 
@@ -173,6 +194,7 @@ class Cluster:
             known = self._problems.get(source, "")
             if text:
                 self._problems[source] = text
+                self._refused_at.setdefault(source, time.monotonic())
             else:
                 self._problems.pop(source, None)
         if text and not known:
@@ -180,8 +202,14 @@ class Cluster:
             log.log(level, "kind cannot be read", extra={"kind": source.resource, "error": text})
         elif known and not text:
             log.info("kind can be read again", extra={"kind": source.resource})
-        if text and source in (NODES, *OPTIONAL):
-            self._done(source)  # Routes can be served without them
+        if text and source in UNNEEDED:
+            self._done(source)
+
+    def _refused_since(self) -> float:
+        """Since when a kind that is waited for is refused, monotonic seconds; infinite if none is."""
+        with self._lock:
+            return min((at for source, at in self._refused_at.items() if source in self._waiting),
+                       default=math.inf)
 
     def _changed(self) -> None:
         if not self._synced.is_set() or self._stopped.is_set():

@@ -67,7 +67,7 @@ class StatusWriter:
                          for number in range(workers)]
         self._started = False
         self._patch_is_forbidden = False
-        self._said_forbidden = False
+        self._forbidden = ""
         self._refused: dict[str, str] = {}
         self._troubles = 0
 
@@ -89,9 +89,16 @@ class StatusWriter:
         """How many Routes wait for their status to be looked at."""
         return len(self._pending)
 
-    def flush(self, timeout_s: float) -> bool:
-        """Wait until nothing is left to write; False if that takes longer."""
-        return self._pending.wait_empty(timeout_s)
+    def flush(self, timeout_s: float, *, unless_forbidden: bool = False) -> bool:
+        """Wait until nothing is left to write; False if that takes longer.
+
+        Args: unless_forbidden: do not wait for a right that is missing, which may come later.
+        """
+        return self._pending.wait_empty(timeout_s, unless=self.refusal if unless_forbidden else None)
+
+    def refusal(self) -> str:
+        """Why statuses may not be written, with the command that grants it; "" when they may."""
+        return self._forbidden
 
     def stop(self) -> None:
         """End the threads; what is not written yet is dropped."""
@@ -143,7 +150,7 @@ class StatusWriter:
         except KubeConflict:
             self._read(key)  # the watch may be far behind
             raise
-        self._troubles, self._said_forbidden = 0, False
+        self._troubles, self._forbidden = 0, ""
         if written is not None:
             # The watch tells of it later; a wish that comes before would be judged by old entries.
             self._cluster.observe(decode.route(written))
@@ -212,9 +219,9 @@ class StatusWriter:
             log.error("status refused", extra={"route": str(job.key), "error": text})
 
     def _wait_for_right(self, exc: KubeForbidden) -> float:
-        if not self._said_forbidden:
-            self._said_forbidden = True
+        if not self._forbidden:
             log.error("status cannot be written", extra={"error": str(exc)})
+        self._forbidden = str(exc)
         self._pending.pause(self._forbidden_s)
         return self._forbidden_s
 

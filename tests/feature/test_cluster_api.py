@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from f5router import controller
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.feature.test_loop import Running, admitted, pool
@@ -54,8 +55,8 @@ def test_a_cluster_without_routes(lab, other_kube, loop, caplog):
 
 @pytest.mark.parametrize("other_kube", [{"openshift": False}], indirect=True)
 def test_one_pass_on_a_cluster_without_routes(lab, other_kube):
-    """`run --once` ends with the reason."""
-    (reason,) = lab.router().once(threading.Event(), sync_timeout_s=1)
+    """`run --once` ends with the reason, as soon as it is sure of it."""
+    (reason,) = lab.router().once(threading.Event(), refused_s=0.5)
     assert NOT_SERVED in reason
     assert lab.writes() == []
 
@@ -75,17 +76,43 @@ def test_routes_that_are_forbidden(lab, loop, caplog):
 
 
 def test_one_pass_with_routes_forbidden(lab):
+    """`run --once` ends, and names the right and how to grant it."""
     lab.kube.forbid("routes")
-    (reason,) = lab.router().once(threading.Event(), sync_timeout_s=1)
+    (reason,) = lab.router().once(threading.Event(), refused_s=0.5)
     assert GRANT in reason
+    assert lab.writes() == []
+
+
+def test_a_plan_with_routes_forbidden(lab, caplog):
+    """The same, and exit status 1."""
+    lab.kube.forbid("routes")
+    assert controller.plan(lab.config(), output="table", refused_s=0.5) == 1
+    (told,) = [r.problem for r in caplog.records if hasattr(r, "problem")]
+    assert GRANT in told
+
+
+def test_one_pass_waits_for_a_right_that_is_granted_a_moment_ago(lab):
+    """The API server may learn of a new binding after it has refused a request."""
+    lab.apply(manifests.route("a"))
+    lab.kube.inject("403", times=2, path="/routes")
+    assert lab.converge() == []
+    assert admitted(lab, "a") == "True"
+
+
+def test_one_pass_waits_for_a_server_that_is_away(lab):
+    """No answer is no refusal."""
+    lab.apply(manifests.route("a"))
+    lab.kube.inject("503", times=2, path="/routes")
+    assert lab.router().once(threading.Event(), refused_s=0) == []
 
 
 def test_statuses_that_are_forbidden(lab, caplog):
     """Routes are served; the missing right is told with its command, and is a reason of `run --once`."""
     lab.apply(manifests.route("a"))
     lab.kube.forbid("routes/status", ["patch", "update"])
-    reasons = lab.router().once(threading.Event(), sync_timeout_s=10, flush_s=1)
-    assert reasons == ["not every Route status could be written"]
+    (reason,) = lab.router().once(threading.Event())
+    assert reason.startswith("not every Route status could be written: ")
+    assert GRANT in reason
     assert pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"}
     told = [text for text in errors(caplog, logging.WARNING) if "routes/status" in text]
     assert len(told) == 1

@@ -1,17 +1,22 @@
 """The BIG-IP as a host of the cluster network: its VxLAN device, and an FDB record per Node."""
 
+import json
 import threading
 import time
 
 import pytest
 
+from f5router import controller
 from f5router.cluster import Key
 from tests import manifests
+from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.sdn import (
     FDB,
     FLAGS,
     FOREIGN,
+    GHOST,
     MACS,
+    NETWORK,
     NODES,
     PROFILE,
     SELF,
@@ -51,6 +56,22 @@ def test_device_and_records(lab):
     lab.clear()
     assert lab.converge(**FLAGS) == []
     assert lab.writes() == []
+
+
+def test_a_plan_tells_what_a_pass_would_tell(lab, caplog, capsys):
+    """Problems and warnings, in the log, so that standard output is the plan; nothing is written."""
+    lab.apply(*NODES, GHOST, NETWORK, manifests.route("plain"))
+    config = lab.config(**{**FLAGS, "f5_vxlan_gateway_cidr": "10.131.0.5/23"})
+    lab.clear()
+    assert controller.plan(config, output="json") == 0
+    assert lab.writes() == []
+    planned = {change["path"] for change in json.loads(capsys.readouterr().out)}
+    assert {TUNNEL, "/Common/10.131.0.5/23"} <= planned
+    told = {record.problem: record.levelname for record in caplog.records if hasattr(record, "problem")}
+    (problem,) = (text for text, level in told.items() if level == "ERROR")
+    assert "set 10.131.0.5/14" in problem
+    warned = {text.partition(":")[0] for text, level in told.items() if level == "WARNING"}
+    assert warned == {f"virtual server /Common/{name}, source address translation" for name in (HTTP, HTTPS)}
 
 
 def test_without_vxlan_nothing_of_the_network_is_read(lab):

@@ -107,6 +107,16 @@ def test_wait_empty(pending):
     assert pending.wait_empty(0)
 
 
+def test_wait_empty_is_given_up(pending):
+    """When something else says so; not while a worker may still finish."""
+    pending.put("a", 1)
+    assert not pending.wait_empty(60, unless=lambda: True)
+    job = pending.take()
+    assert not pending.wait_empty(0.01, unless=lambda: True)
+    pending.done(job)
+    assert pending.wait_empty(0, unless=lambda: True)
+
+
 @pytest.mark.parametrize(("failures", "retry_after_s", "low", "high"), [
     pytest.param(1, None, 0.25, 0.5, id="first"),
     pytest.param(4, None, 2, 4, id="doubles"),

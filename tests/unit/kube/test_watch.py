@@ -226,6 +226,34 @@ def test_forbidden(kube, follow, resource, words):
         assert time.monotonic() < end
 
 
+def test_waiting_ends_when_a_kind_is_refused(kube, follow):
+    """Also when another one is still on its way; not for a kind that is not waited for."""
+    kube.forbid("services")
+    kube.inject("delay", method="list", path="endpointslices", seconds=60)
+    seen = follow()
+    assert not seen.cluster.wait_synced(60, refused_s=0.1)
+    listed, refused = seen.cluster.missing()
+    assert listed == "endpointslices are not listed yet"
+    assert "cannot list" in refused
+    kube.allow("services")
+    assert kube.wait_for(lambda: watching(kube, "services"))
+    assert not seen.cluster.wait_synced(0.3, refused_s=0.1)
+    assert seen.cluster.missing() == (listed,)
+
+
+def test_waiting_is_not_ended_by_nodes(kube, follow):
+    kube.forbid("nodes")
+    kube.inject("delay", method="list", path="routes", seconds=0.5)
+    assert follow(watch_nodes=True).cluster.wait_synced(LIMIT_S, refused_s=0.1)
+
+
+def test_waiting_ends_when_told_to(kube, follow):
+    kube.forbid("routes")
+    stop = threading.Event()
+    stop.set()
+    assert not follow().cluster.wait_synced(60, stop=stop)
+
+
 def test_forbidden_nodes(kube, follow):
     """Routes are served without Nodes; these follow when the right is granted."""
     kube.apply([objects.node(), objects.route("a")])
@@ -472,6 +500,7 @@ def test_network_that_may_not_be_read(kube, follow, resource):
     seen = follow(watch_nodes=True, watch_sdn=True)
     assert seen.cluster.wait_synced(LIMIT_S)
     assert seen.cluster.problems() == ()
+    assert seen.cluster.missing() == ()
     assert seen.cluster.nodes_problem() == ""
 
 
