@@ -361,3 +361,5 @@ class DeviceFacts:
     http: VirtualFacts | None = None
     """None: no such virtual server is configured."""
     https: VirtualFacts | None = None
+    vxlan_port: int = 0
+    """Of our VxLAN profile, 0 without one."""

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+VXLAN_PORT = 4789
+"""UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork that says none."""
+
 
 class Key(NamedTuple):
     """Namespace and name of an object; namespace is "" for cluster-wide kinds."""
@@ -143,6 +146,8 @@ class ClusterNetwork:
     key: Key
     networks: tuple[str, ...] = ()
     """CIDRs."""
+    vxlan_port: int = VXLAN_PORT
+    """UDP port on which every Node takes VxLAN."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     by_host: dict[str, list[Checked]] = {}
     for route in snapshot.routes.values():
         by_host.setdefault(route.host, []).append(admission.check(route))
-    common = base(config, facts)
+    common = base(config, facts, snapshot.cluster_networks)
     fragments = [fragment(host, checked, config, facts) for host, checked in by_host.items()]
     objects = dict(common)
     for part in fragments:
@@ -117,7 +117,7 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     )
 
 
-def base(config: Settings, facts: DeviceFacts) -> dict[Ref, Object]:
+def base(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
     """What the router needs whatever the Routes are."""
     made: list[Object] = [
         DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP)),
@@ -135,7 +135,7 @@ def base(config: Settings, facts: DeviceFacts) -> dict[Ref, Object]:
         if virtual and virtual.server_ssl:
             # An administrator's server SSL profile would encrypt towards every pod.
             made += _pod_tls(config, virtual)
-    made += vxlan.base(config, facts)
+    made += vxlan.base(config, facts, networks)
     return {obj.ref: obj for obj in made}
 
 

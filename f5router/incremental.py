@@ -169,6 +169,8 @@ class Engine:
         _update(self._networks, delta.cluster_networks)
         for key in {*delta.nodes, *delta.host_subnets}:
             self._remake_record(key)
+        if delta.cluster_networks:
+            self._rebase()
         if delta.nodes or delta.host_subnets or delta.cluster_networks:
             self._findings = None
 
@@ -204,7 +206,7 @@ class Engine:
     # --- parts ---------------------------------------------------------------------------
 
     def _rebase(self) -> None:
-        made = desired.base(self._config, self._facts)
+        made = desired.base(self._config, self._facts, self._networks)
         self._swap(self._base, made)
         self._base = made
 

@@ -7,6 +7,7 @@ rows 24-26, and 5).
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from f5router.cluster import VXLAN_PORT
 from f5router.ref import Ref
 
 
@@ -16,8 +17,8 @@ class VxlanProfile:
 
     KIND: ClassVar[str] = "net/tunnels/vxlan"
     path: str
-    port: int = 4789
-    """UDP; openshift-sdn knows no other."""
+    port: int = VXLAN_PORT
+    """UDP; the same on every Node."""
     flooding: str = "multipoint"
     """ARP requests go to every FDB record's endpoint; so the device learns the pods' addresses."""
 

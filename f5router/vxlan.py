@@ -5,13 +5,13 @@ settings is compared in vxlan_checks.py.
 """
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from f5router import names
 from f5router.bigip import DeviceFacts, Object, Ref, VirtualFacts
-from f5router.cluster import HostSubnet, Node
+from f5router.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
 from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 
 SINCE = (12, 0)
@@ -48,17 +48,28 @@ def supported(config: Settings, facts: DeviceFacts) -> bool:
     return config.vxlan is not None and facts.version >= SINCE
 
 
-def base(config: Settings, facts: DeviceFacts) -> list[Object]:
+Networks = Mapping[Key, ClusterNetwork]
+"""What may be read of the cluster's network: one object, or none."""
+
+
+def base(config: Settings, facts: DeviceFacts, networks: Networks) -> list[Object]:
     """The VxLAN device: profile, tunnel, self IP; and source addresses where they are ours to set."""
     if not supported(config, facts):
         return []
     folder, setup = config.folder, config.vxlan
-    profile = VxlanProfile(names.vxlan_profile(folder))
+    profile = VxlanProfile(names.vxlan_profile(folder), port(networks, facts))
     tunnel = Tunnel(names.tunnel(folder), profile.path, setup.internal_address)
     address = SelfIP(names.self_ip(folder, setup.gateway), setup.gateway, tunnel.path)
     return [profile, tunnel, address, *(
         SourceTranslation(virtual.path, AUTOMAP, frozenset({address.ref}))
         for virtual in (facts.http, facts.https) if virtual and _is_ours_to_set(config, virtual))]
+
+
+def port(networks: Networks, facts: DeviceFacts) -> int:
+    """The cluster's VxLAN port; as long as that is not known, the one that the device uses."""
+    for key in sorted(networks):
+        return networks[key].vxlan_port
+    return facts.vxlan_port or VXLAN_PORT
 
 
 def _is_ours_to_set(config: Settings, virtual: VirtualFacts) -> bool:

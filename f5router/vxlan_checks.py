@@ -8,9 +8,9 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from f5router import vxlan
+from f5router import names, vxlan
 from f5router.bigip import DeviceFacts, Ref, VirtualFacts
-from f5router.cluster import ClusterNetwork, HostSubnet, Key, Node
+from f5router.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
 from f5router.errors import BigIPError
 from f5router.tunnels import VxlanProfile
 
@@ -53,7 +53,7 @@ def check(config: vxlan.Settings, facts: DeviceFacts, cluster: Cluster) -> Findi
     problems = [*_settings(config.vxlan, cluster), *_own_address(config.vxlan, cluster)]
     virtuals = [virtual for virtual in (facts.http, facts.https) if virtual]
     snat = [text for virtual in virtuals if (text := _translation(virtual, config))]
-    return Findings(tuple(problems), (*snat, *_nodes(cluster), *_networks(cluster)))
+    return Findings(tuple(problems), (*snat, *_nodes(cluster), *_networks(cluster), *_port(facts, cluster)))
 
 
 def refusal(ref: Ref, error: BigIPError) -> str:
@@ -156,6 +156,12 @@ def _networks(cluster: Cluster) -> Iterable[str]:
     if len(found := _all_networks(cluster)) > 1:
         yield (f"{GATEWAY}: the cluster has {len(found)} networks ({', '.join(map(str, found))}); only pods "
                "of the one that holds the gateway are reached")
+
+
+def _port(facts: DeviceFacts, cluster: Cluster) -> Iterable[str]:
+    if not cluster.networks and facts.vxlan_port not in (0, VXLAN_PORT):
+        yield (f"VxLAN profile {names.VXLAN_PROFILE}: port {facts.vxlan_port} stays as it is, because the "
+               f"cluster's (vxlanPort of ClusterNetwork default, {VXLAN_PORT} without) cannot be read")
 
 
 # --- Nodes -------------------------------------------------------------------------------

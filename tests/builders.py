@@ -11,6 +11,7 @@ from cryptography.x509.oid import NameOID
 
 from f5router.bigip import DeviceFacts, VirtualFacts
 from f5router.cluster import (
+    ClusterNetwork,
     ClusterSnapshot,
     EndpointPort,
     EndpointSlice,
@@ -109,6 +110,11 @@ def node(name: str, *addresses: str, ready: bool = True) -> Node:
 def host_subnet(name: str, host_ip: str, subnet: str = "10.129.0.0/23") -> HostSubnet:
     """A HostSubnet; of a Node, or a ghost."""
     return HostSubnet(Key("", name), host_ip, subnet)
+
+
+def cluster_network(port: int = 4789) -> ClusterNetwork:
+    """The ClusterNetwork."""
+    return ClusterNetwork(Key("", "default"), ("10.128.0.0/14",), port)
 
 
 def snapshot(*objects) -> ClusterSnapshot:

@@ -90,10 +90,10 @@ def host_subnet(name: str, host_ip: str, subnet: str) -> dict:
     }
 
 
-def cluster_network(*networks: str) -> dict:
-    """The ClusterNetwork."""
+def cluster_network(*networks: str, **fields) -> dict:
+    """The ClusterNetwork, with more fields of the API."""
     return {
         "apiVersion": "network.openshift.io/v1", "kind": "ClusterNetwork", "metadata": {"name": "default"},
         "network": networks[0],
-        "clusterNetworks": [{"CIDR": cidr, "hostSubnetLength": 9} for cidr in networks],
+        "clusterNetworks": [{"CIDR": cidr, "hostSubnetLength": 9} for cidr in networks], **fields,
     }

@@ -70,3 +70,9 @@ def host_subnets(draw):
 def services(draw):
     """A Service."""
     return builders.service(draw(st.sampled_from(["web", "api"])), namespace=draw(NAMESPACES))
+
+
+@st.composite
+def cluster_networks(draw):
+    """The ClusterNetwork, with one of two ports."""
+    return builders.cluster_network(draw(st.sampled_from([4789, 8472])))

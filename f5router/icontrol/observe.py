@@ -31,6 +31,7 @@ from f5router.bigip import (
 from f5router.errors import DeviceTimeout, NotFound, NotReady
 from f5router.icontrol import codec, tunnels
 from f5router.icontrol.client import Client, item_path
+from f5router.tunnels import VxlanProfile
 from f5router.vxlan import SINCE
 
 log = logging.getLogger(__name__)
@@ -94,7 +95,9 @@ def observe(
     attached += tunnels.translations(facts) if vxlan else []
     objects.update((obj.ref, obj) for obj in attached)
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
-    return Observation(objects, DeviceFacts(version, *facts), *_policy_state(read[Policy.KIND], folder))
+    port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
+    known = DeviceFacts(version, *facts, vxlan_port=max(port, 0))
+    return Observation(objects, known, *_policy_state(read[Policy.KIND], folder))
 
 
 def _policy_state(raw: Iterable[Mapping], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:

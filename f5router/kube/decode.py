@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 
 from f5router.cluster import (
+    VXLAN_PORT,
     ClusterNetwork,
     EndpointPort,
     EndpointSlice,
@@ -232,11 +233,14 @@ def host_subnet(obj: Mapping) -> HostSubnet:
 def cluster_network(obj: Mapping) -> ClusterNetwork:
     """A network.openshift.io/v1 ClusterNetwork: clusterNetworks, or network alone before OpenShift 3.7.
 
+    vxlanPort came with OpenShift 3.10 (openshift/api#57, openshift/origin#20024).
+
     Raises:
         DecodeError: no name.
     """
     found = tuple(_text(item.get("CIDR")) for item in _objects(obj.get("clusterNetworks")))
-    return ClusterNetwork(key(obj), found or ((_text(obj.get("network")),) if obj.get("network") else ()))
+    networks = found or ((_text(obj.get("network")),) if obj.get("network") else ())
+    return ClusterNetwork(key(obj), networks, _port(obj.get("vxlanPort")) or VXLAN_PORT)
 
 
 def _mapping(value: object) -> Mapping:

@@ -1,5 +1,8 @@
 """What is found otherwise than wanted: changed by hand, by settings, by others, or lost on the way."""
 
+import threading
+import time
+
 import pytest
 
 from f5router.cluster import Key
@@ -64,6 +67,54 @@ def test_drift_is_repaired(lab, drift, writes):
     lab.clear()
     assert lab.converge(**FLAGS) == []
     assert lab.writes() == []
+
+
+def port(lab) -> int:
+    return device(lab)["net/tunnels/vxlan"]["port"]
+
+
+def test_the_port_is_the_cluster_s(lab):
+    """openshift-sdn may use another port than 4789: all Nodes use the one of the ClusterNetwork."""
+    sdn(lab)
+    lab.converge(**FLAGS)
+    lab.apply(manifests.cluster_network("10.128.0.0/14", vxlanPort=8472))
+    lab.clear()
+    assert lab.converge(**FLAGS) == []
+    assert network_writes(lab) == [("PATCH", "net/tunnels/vxlan/~Common~vxlan-ose")]
+    assert port(lab) == 8472
+    lab.clear()
+    assert lab.converge(**FLAGS) == []
+    assert lab.writes() == []
+
+
+def test_a_running_router_learns_the_port(lab):
+    """Not known at first, as the right came late; the device is set right without another reading."""
+    sdn(lab)
+    lab.apply(manifests.cluster_network("10.128.0.0/14", vxlanPort=8472))
+    lab.kube.forbid("clusternetworks", ["get"])
+    router = lab.router(**FLAGS)
+    assert lab.converge(router) == []
+    assert port(lab) == 4789
+    lab.kube.allow("clusternetworks")
+    deadline = time.monotonic() + 10
+    while port(lab) != 8472:
+        assert time.monotonic() < deadline
+        router.reconcile_once()
+        threading.Event().wait(0.02)
+
+
+def test_a_right_that_is_lost_changes_no_port(lab, caplog):
+    """What works stays, and it is told that the port cannot be compared."""
+    sdn(lab)
+    lab.apply(manifests.cluster_network("10.128.0.0/14", vxlanPort=8472))
+    lab.converge(**FLAGS)
+    lab.kube.forbid("clusternetworks", ["get"])
+    lab.clear()
+    assert lab.converge(**FLAGS) == []
+    assert lab.writes() == []
+    assert port(lab) == 8472
+    told = [r.levelname for r in caplog.records if "port 8472 stays" in getattr(r, "problem", "")]
+    assert told == ["WARNING"]
 
 
 def other_profile(lab) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from f5router import desired
 from f5router.bigip import DeviceFacts, VirtualFacts
-from f5router.cluster import Delta, EndpointSlice, HostSubnet, Node, Route, ServicePort
+from f5router.cluster import ClusterNetwork, Delta, EndpointSlice, HostSubnet, Node, Route, ServicePort
 from f5router.incremental import Engine
 from f5router.vxlan import Setup
 from tests import strategies
@@ -15,7 +15,7 @@ from tests.builders import FACTS, Settings, endpoints, host_subnet, node, route,
 
 OBJECTS = st.one_of(
     strategies.routes(), strategies.slices(), strategies.services(), strategies.nodes(),
-    strategies.host_subnets())
+    strategies.host_subnets(), strategies.cluster_networks())
 VXLAN = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
 CONFIGS = st.sampled_from([Settings(), VXLAN])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
@@ -23,6 +23,7 @@ OTHER_FACTS = DeviceFacts(
     (16, 1),
     http=VirtualFacts("/Common/ose-vserver", port=8080, server_ssl=("/Common/serverssl",)),
     https=VirtualFacts("/Common/https-ose-vserver", server_ssl=("/Common/serverssl",)),
+    vxlan_port=9000,
 )
 
 OLD_FACTS = DeviceFacts((11, 6), http=FACTS.http, https=FACTS.https)
@@ -30,12 +31,12 @@ OLD_FACTS = DeviceFacts((11, 6), http=FACTS.http, https=FACTS.https)
 
 def delta(*changes) -> Delta:
     """A Delta of (object, present) pairs."""
-    kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}}
+    kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}, ClusterNetwork: {}}
     services = {}
     for obj, present in changes:
         kinds.get(type(obj), services)[obj.key] = obj if present else None
     return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services,
-                 nodes=kinds[Node], host_subnets=kinds[HostSubnet])
+                 nodes=kinds[Node], host_subnets=kinds[HostSubnet], cluster_networks=kinds[ClusterNetwork])
 
 
 @settings(max_examples=200, deadline=None)

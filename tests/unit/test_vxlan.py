@@ -74,11 +74,26 @@ def test_order_does_not_matter(nodes, random):
 
 def test_device():
     """f5-router.md 2, rows 24-26."""
-    profile, tunnel, address = vxlan.base(CONFIG, FACTS)
+    profile, tunnel, address = vxlan.base(CONFIG, FACTS, {})
     assert profile == VxlanProfile("/Common/vxlan-ose", 4789, "multipoint")
     assert tunnel == Tunnel(TUNNEL, "/Common/vxlan-ose", "10.3.89.213", 0)
     assert address == SelfIP("/Common/10.131.0.5/14", "10.131.0.5/14", TUNNEL, ("all",))
     assert [obj.needs for obj in (profile, tunnel, address)] == [(), (profile.ref,), (tunnel.ref,)]
+
+
+@pytest.mark.parametrize(("cluster", "device", "wanted"), [
+    pytest.param(None, 0, 4789, id="nothing is known"),
+    pytest.param(4789, 0, 4789, id="the usual one"),
+    pytest.param(8472, 0, 8472, id="another"),
+    pytest.param(8472, 4789, 8472, id="the device has the usual one"),
+    pytest.param(4789, 8472, 4789, id="the device has another one"),
+    pytest.param(None, 8472, 8472, id="the cluster's may not be read"),
+])
+def test_port(cluster, device, wanted):
+    """That of the cluster; a right that is lost must not change a device that works."""
+    networks = {NETWORK.key: replace(NETWORK, vxlan_port=cluster)} if cluster else {}
+    profile, *_ = vxlan.base(CONFIG, replace(FACTS, vxlan_port=device), networks)
+    assert profile.port == wanted
 
 
 @pytest.mark.parametrize("version", [(11, 4), (11, 6, 5), (12, 0), (12, 1, 2), (16, 1)])
@@ -98,7 +113,7 @@ def test_ghost_and_own_address_get_no_record():
 
 
 def test_without_vxlan():
-    assert vxlan.base(Settings(manage_snat=True), FACTS) == []
+    assert vxlan.base(Settings(manage_snat=True), FACTS, {}) == []
     assert vxlan.record(node("n", "10.1.1.1"), None, Settings(), FACTS) == {}
     assert vxlan_checks.check(Settings(), FACTS, vxlan_checks.Cluster()) == vxlan_checks.Findings()
 
@@ -108,7 +123,7 @@ def test_without_vxlan():
 ])
 def test_manage_snat(snat, flag, wanted):
     facts = replace(FACTS, http=replace(FACTS.http, snat=snat), https=replace(FACTS.https, snat=snat))
-    made = vxlan.base(Settings(vxlan=SETUP, manage_snat=flag), facts)
+    made = vxlan.base(Settings(vxlan=SETUP, manage_snat=flag), facts, {})
     assert len([obj for obj in made if isinstance(obj, SourceTranslation)]) == wanted
 
 
@@ -197,6 +212,16 @@ def test_warnings():
 def test_return_traffic(snat, pool, flag, words):
     http = replace(FACTS.http, snat=snat, snat_pool="/Common/sp", snat_addresses=frozenset(pool))
     found = told(facts=replace(AUTOMAP, http=http), manage_snat=flag)
+    assert found.problems == ()
+    assert len(found.warnings) == bool(words)
+    assert words in "".join(found.warnings)
+
+
+@pytest.mark.parametrize(("port", "networks", "words"), [
+    (0, (), ""), (4789, (), ""), (8472, (NETWORK,), ""), (8472, (), "vxlan-ose: port 8472 stays as it is"),
+])
+def test_a_port_that_cannot_be_compared(port, networks, words):
+    found = told(facts=replace(AUTOMAP, vxlan_port=port), networks=networks)
     assert found.problems == ()
     assert len(found.warnings) == bool(words)
     assert words in "".join(found.warnings)

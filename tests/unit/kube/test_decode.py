@@ -292,3 +292,13 @@ def test_host_subnet(obj, wanted):
 ])
 def test_cluster_network(obj, wanted):
     assert decode.cluster_network({"metadata": {"name": "default"}, **obj}).networks == wanted
+
+
+@pytest.mark.parametrize(("given", "port"), [
+    pytest.param({}, 4789, id="none"), pytest.param({"vxlanPort": None}, 4789, id="null"),
+    pytest.param({"vxlanPort": 8472}, 8472, id="another"), pytest.param({"vxlanPort": 0}, 4789, id="no port"),
+    pytest.param({"vxlanPort": "8472"}, 4789, id="a text"),
+])
+def test_port_of_the_cluster_network(given, port):
+    """openshift/api: network/v1, ClusterNetwork: an integer from 1 to 65535, 4789 if unset."""
+    assert decode.cluster_network({"metadata": {"name": "default"}, **given}).vxlan_port == port
