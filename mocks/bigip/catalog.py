@@ -13,6 +13,7 @@ from mocks.bigip.irules import IRule
 from mocks.bigip.kinds import GROUPS, Kind
 from mocks.bigip.policies import ACTIONS, CONDITIONS
 from mocks.bigip.store import Store
+from mocks.bigip.users import Account
 
 MODULES = {
     "ltm/monitor": [kind.rsplit("/", 1)[1] for kind in GROUPS["monitor"]],
@@ -67,6 +68,7 @@ def _sys() -> list[Kind]:
         files.Crypto("sys/crypto/key", files.KEY, ".key", "Certificate Key File"),
         Folder(),
         Partition(),
+        Account(),
     ]
 
 

@@ -18,6 +18,7 @@ from mocks.bigip import (
     refusals,
     rendering,
     replies,
+    users,
     versions,
 )
 from mocks.bigip.certificate import ServerCertificate
@@ -27,7 +28,7 @@ from mocks.bigip.listener import Listener, Outcome
 from mocks.bigip.refusals import Refusal
 from mocks.bigip.requests import LoggedRequest, Request, logged
 from mocks.bigip.store import Item, Store
-from mocks.bigip.tokens import Tokens, User
+from mocks.bigip.tokens import Tokens
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane import DataPlane, Pods
@@ -65,8 +66,9 @@ class FakeBigIP:
         self.username, self.password = USERNAME, PASSWORD
         self.store = Store(version, _quirks(quirks, version), catalog.kinds(), clock)
         with self.store.lock:
+            users.add(self.store, USERNAME, PASSWORD, "admin", description="Admin User")
             catalog.furnish(self.store, partitions)
-        self.tokens = Tokens(version, clock, User(USERNAME, PASSWORD))
+        self.tokens = Tokens(version, clock, lambda name: users.find(self.store, name))
         self.faults = Faults()
         self.log: list[LoggedRequest] = []
         self.on_write: Callable[[LoggedRequest], None] | None = None
@@ -103,7 +105,7 @@ class FakeBigIP:
             from mocks.bigip.sshd import SSHServer
 
             self._ssh_server = SSHServer(
-                self.store.disk, username=self.username, password=self.password, port=self._ssh_port
+                self.store.disk, password_of=self._shell_password, port=self._ssh_port
             )
         if self._dataplane_options is not None and self.dataplane is None:
             self.start_dataplane(**self._dataplane_options)
@@ -303,10 +305,14 @@ class FakeBigIP:
             kind.check_folder(self.store, (path,))
             kind.store_content(self.store, (path,), data, {})
 
+    def _shell_password(self, name: str) -> str | None:
+        with self.store.lock:
+            return users.shell_password(self.store, name)
+
     def add_user(self, name: str, password: str, role: str = "admin") -> None:
         """A user; role: admin, manager, operator, guest, ..."""
         with self.store.lock:
-            self.tokens.users[name] = User(name, password, role)
+            users.add(self.store, name, password, role)
 
     def expire_tokens(self) -> None:
         """Every token that is alive has expired."""

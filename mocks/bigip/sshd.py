@@ -11,7 +11,7 @@ import io
 import shlex
 import socket
 import threading
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 
 import paramiko
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -39,6 +39,7 @@ class SSHServer:
 
     Args:
         disk: absolute path to DiskFile; written by scp, emptied by rm.
+        password_of: password of a user who may log in here, by name; None for everybody else.
         port: 0 for any free one.
 
     Attributes:
@@ -50,9 +51,9 @@ class SSHServer:
         connections: how many TCP connections were accepted.
     """
 
-    def __init__(self, disk: MutableMapping[str, DiskFile], *, username: str, password: str,
-                 port: int = 0):
-        self.disk, self.username, self.password = disk, username, password
+    def __init__(self, disk: MutableMapping[str, DiskFile], *,
+                 password_of: Callable[[str], str | None], port: int = 0):
+        self.disk, self.password_of = disk, password_of
         self.folders = Folders()
         self.log: list[str] = []
         self.connections = 0
@@ -166,7 +167,7 @@ class _Session(paramiko.ServerInterface):
         return "publickey,password"
 
     def check_auth_password(self, username: str, password: str) -> int:
-        return self._login(username, password == self._server.password)
+        return self._login(username, password == self._server.password_of(username))
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
         return self._login(username, key.asbytes() in self._server.authorized)
@@ -174,7 +175,7 @@ class _Session(paramiko.ServerInterface):
     def _login(self, username: str, proven: bool) -> int:
         if self._refused is None:  # one fault spoils all attempts of one connection
             self._refused = self._server.take("refuse-auth")
-        ok = proven and username == self._server.username and not self._refused
+        ok = proven and self._server.password_of(username) is not None and not self._refused
         return paramiko.AUTH_SUCCESSFUL if ok else paramiko.AUTH_FAILED
 
     def check_channel_request(self, kind: str, chanid: int) -> int:

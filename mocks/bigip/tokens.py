@@ -23,6 +23,7 @@ LIFE_S = 1200
 LONGEST_S = 36000
 _LETTERS = string.ascii_uppercase + string.digits
 
+NO_ACCESS = "no-access"
 READERS = frozenset(("guest", "operator", "auditor"))
 """Roles that may read all but write nothing here."""
 
@@ -67,12 +68,14 @@ class Token:
 
 
 class Tokens:
-    """The users of a device and their tokens. clock: seconds since the epoch."""
+    """Tokens of a device's users. clock: seconds since the epoch. find: a user by name."""
 
-    def __init__(self, version: Version, clock: Callable[[], float], user: User) -> None:
+    def __init__(
+        self, version: Version, clock: Callable[[], float], find: Callable[[str], User | None]
+    ) -> None:
         self.version = version
         self.clock = clock
-        self.users = {user.name: user}
+        self._find = find
         self._live: dict[str, Token] = {}
 
     def clear(self) -> None:
@@ -97,7 +100,7 @@ class Tokens:
         return self._checked(user, password, unauthorized())
 
     def _checked(self, name: str, password: str, refusal: Refusal) -> User:
-        user = self.users.get(name)
+        user = self._find(name)
         if user is None or not secrets.compare_digest(user.password.encode(), password.encode()):
             raise refusal
         return user
@@ -108,7 +111,10 @@ class Tokens:
             raise refusals.java(401, "X-F5-Auth-Token does not exist.")
         if self._is_over(token):
             raise refusals.java(401, "X-F5-Auth-Token has expired.")
-        return self.users[token.user]
+        user = self._find(token.user)
+        if user is None:  # deleted since
+            raise refusals.java(401, "X-F5-Auth-Token does not exist.")
+        return user
 
     def _is_over(self, token: Token) -> bool:
         return token.expired or self.clock() >= token.start + token.life_s
@@ -188,7 +194,7 @@ def check_role(user: User, method: str, path: str, *, version: Version, sender: 
     if user.role == "admin":
         return
     upload = path.startswith("/mgmt/shared/file-transfer/")
-    if upload or version < versions.LESSER_ROLES:
+    if upload or version < versions.LESSER_ROLES or user.role == NO_ACCESS:
         raise role_refused(user.name, method, path, sender)
     if method != "GET" and user.role in READERS:
         words = path.removeprefix("/mgmt/tm/").split("/")

@@ -225,6 +225,7 @@ def without_states(item: dict[str, Any]) -> dict[str, Any]:
         "net/tunnels/vxlan",
         "net/vlan",
         "auth/partition",
+        "auth/user",
         "sys/folder",
     ),
 )

@@ -60,7 +60,7 @@ def keys() -> Keys:
 @pytest.fixture
 def server():
     """A fake BIG-IP that accepts PASSWORD."""
-    with SSHServer({}, username=USERNAME, password=PASSWORD) as fake:
+    with SSHServer({}, password_of={USERNAME: PASSWORD}.get) as fake:
         yield fake
 
 

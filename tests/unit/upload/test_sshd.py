@@ -121,7 +121,7 @@ def test_fault_that_does_not_exist(server):
 def test_stop_leaves_no_thread():
     """Also when a command hangs and a connection waits for the banner."""
     before = set(threading.enumerate())
-    server = SSHServer({}, username=USERNAME, password=PASSWORD)
+    server = SSHServer({}, password_of={USERNAME: PASSWORD}.get)
     server.inject("hang")
     with paramiko.SSHClient() as client:
         client.set_missing_host_key_policy(paramiko.AutoAddPolicy())

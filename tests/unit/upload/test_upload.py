@@ -185,7 +185,7 @@ def test_unknown_host_key(server, uploader):
 
 def test_changed_host_key(server, uploader, tmp_path):
     """Another server at the address of a known one is refused, by known_hosts and by fingerprint."""
-    with SSHServer({}, username="admin", password=PASSWORD) as other:
+    with SSHServer({}, password_of={"admin": PASSWORD}.get) as other:
         known_hosts = tmp_path / "known_hosts"
         known_hosts.write_text(other.host_key_line.replace(f":{other.port} ", f":{server.port} "))
         for changes in ({"host_key_fingerprint": None, "known_hosts": str(known_hosts)},
