@@ -97,3 +97,30 @@ def cluster_network(*networks: str, **fields) -> dict:
         "network": networks[0],
         "clusterNetworks": [{"CIDR": cidr, "hostSubnetLength": 9} for cidr in networks], **fields,
     }
+
+
+SDN_GROUPS = ["", "network.openshift.io"]
+READ = ["get", "list", "watch"]
+
+
+def sdn_reader() -> dict:
+    """What a stock OpenShift has for the nodes' part of its SDN.
+
+    Source of both: GetOpenshiftBootstrapClusterRoles of OpenShift 3.11 and 4, as far as it matters here.
+    """
+    return _role("system:sdn-reader", ([""], ["nodes", "namespaces"], READ),
+                 (SDN_GROUPS, ["hostsubnets", "netnamespaces", "egressnetworkpolicies"], READ),
+                 (SDN_GROUPS, ["clusternetworks"], ["get"]))
+
+
+def sdn_manager() -> dict:
+    """The same for its master."""
+    return _role("system:sdn-manager", ([""], ["nodes"], READ),
+                 (SDN_GROUPS, ["hostsubnets", "netnamespaces"], [*READ, "create", "delete"]),
+                 (SDN_GROUPS, ["clusternetworks"], ["get", "create"]))
+
+
+def _role(name: str, *rules: tuple[list[str], list[str], list[str]]) -> dict:
+    made = [{"apiGroups": groups, "resources": kinds, "verbs": verbs} for groups, kinds, verbs in rules]
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": made}

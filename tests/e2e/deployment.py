@@ -1,14 +1,15 @@
-"""docs/deploy as a cluster would run it: the pod of its Deployment as a process between the fakes.
+"""docs/deploy as a cluster would run it: the pod of its Deployment between the fakes.
 
 What a cluster does for a pod is done here: Secrets become files, the service account's token becomes
-one, variables of the image and of the container are the whole environment. Paths of mounts are replaced
-by folders, the BIG-IP's address and the ports by those of the fakes; nothing else is changed.
+one, variables of the image and of the container are the whole environment. The BIG-IP's address and the
+ports are replaced by those of the fakes. With an Image nothing else is changed; without one the pod is a
+process of these tests' own environment, and paths of mounts are replaced by folders.
 """
 
 import base64
 import json
+import random
 import re
-import shlex
 import subprocess
 import sys
 import time
@@ -20,10 +21,17 @@ import yaml
 
 from mocks.bigip import FakeBigIP
 from mocks.kube import FakeKube
+from tests.e2e import image
+from tests.e2e.image import Image
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "deploy"
 FILES = sorted(FOLDER.glob("*.yaml"))
 LIMIT_S = 30
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+USERS = range(1_000_000_000, 2_000_000_000)
+"""IDs of the sort that OpenShift gives to a namespace."""
+COMMENTED = re.compile(r"^( *)# (- \{name: ROUTER_EXTERNAL_HOST_(?:INTERNAL|VXLAN).*)$", re.MULTILINE)
+"""Lines of the Deployment that are for VxLAN."""
 
 START = """
 import os, sys
@@ -44,29 +52,26 @@ main(prog_name="f5router")
 """The entry point, with the account's folder elsewhere than in /var/run, and every write told."""
 
 
-def documents() -> list[dict]:
-    """Every object of docs/deploy."""
-    return [obj for path in FILES for obj in yaml.safe_load_all(path.read_text())]
+def documents(*, vxlan: bool = False) -> list[dict]:
+    """Every object of docs/deploy; with vxlan the lines that are for it are no comments."""
+    texts = [path.read_text() for path in FILES]
+    if vxlan:
+        texts = [COMMENTED.sub(r"\1\2", text) for text in texts]
+    return [obj for text in texts for obj in yaml.safe_load_all(text)]
 
 
-def document(kind: str, name: str) -> dict:
-    (found,) = (obj for obj in documents() if (obj["kind"], obj["metadata"]["name"]) == (kind, name))
+def document(kind: str, name: str, *, vxlan: bool = False) -> dict:
+    (found,) = (obj for obj in documents(vxlan=vxlan)
+                if (obj["kind"], obj["metadata"]["name"]) == (kind, name))
     return found
 
 
-def container() -> dict:
-    (found,) = document("Deployment", "f5router")["spec"]["template"]["spec"]["containers"]
-    return found
+def pod_spec(*, vxlan: bool = False) -> dict:
+    return document("Deployment", "f5router", vxlan=vxlan)["spec"]["template"]["spec"]
 
 
-def image() -> dict[str, list[str]]:
-    """Instructions of the Containerfile's last stage, by name."""
-    text = (FOLDER / "Containerfile").read_text().replace("\\\n", " ")
-    lines = [line.split(None, 1) for line in text.splitlines() if line and not line.startswith("#")]
-    last = max(number for number, (name, _) in enumerate(lines) if name == "FROM")
-    found: dict[str, list[str]] = {}
-    for name, rest in lines[last:]:
-        found.setdefault(name, []).append(rest)
+def container(*, vxlan: bool = False) -> dict:
+    (found,) = pod_spec(vxlan=vxlan)["containers"]
     return found
 
 
@@ -85,65 +90,50 @@ def role(granted: list[tuple[str, str, str]]) -> dict:
 class Pod:
     """The container of the Deployment, started; its log is in a file."""
 
-    def __init__(self, folder: Path, kube: FakeKube, bigip: FakeBigIP, private_key: str):
-        self._log = folder / "log"
-        self._folder = folder
-        secrets = {
+    def __init__(self, folder: Path, kube: FakeKube, bigip: FakeBigIP, private_key: str, *,
+                 vxlan: bool = False, built: Image | None = None):
+        self._log, self._folder = folder / "log", folder
+        mounts = self._mounted({
             "bigip-login": {"url": bigip.url, "username": bigip.username, "password": bigip.password},
             "bigip-files": {"router.pem": private_key, "known_hosts": bigip.ssh_server.host_key_line,
                             "ca.crt": Path(bigip.ca_file).read_text()},
-        }
-        self._mounts = self._mounted(secrets)
+        })
         replaced = {"ROUTER_EXTERNAL_HOST_SSH_PORT": ("22", str(bigip.ssh_port)),
                     "ROUTER_LISTEN_ADDR": (":1936", "127.0.0.1:0")}
-        environment = self._environment(replaced) | {
+        variables = _variables(container(vxlan=vxlan), replaced) | {
             "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": kube.url.rpartition(":")[2]}
-        command = [sys.executable, "-c", START, str(self._account(kube)), *container()["args"]]
+        account = self._account(kube)
+        if built is None:
+            command = [sys.executable, "-c", START, str(account), *container()["args"]]
+            environment = image.variables() | {
+                name: _elsewhere(text, mounts) for name, text in variables.items()}
+        else:
+            (entry,) = map(json.loads, image.instructions("ENTRYPOINT"))
+            command, environment = built.command(
+                [*entry, *container()["args"]], user=random.choice(USERS), environment=variables,
+                mounts={**mounts, ACCOUNT: account}), None
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 command, env=environment, cwd="/", stdout=log, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL)
 
-    def _mounted(self, values: dict[str, dict[str, str]]) -> dict[str, str]:
-        """Lay out the Secrets; mount path to folder. The keys must be those of the YAML."""
-        pod = document("Deployment", "f5router")["spec"]["template"]["spec"]
-        volumes = {volume["name"]: volume["secret"]["secretName"] for volume in pod["volumes"]}
+    def _mounted(self, values: dict[str, dict[str, str]]) -> dict[str, Path]:
+        """Lay out the Secrets; folders by mount path. The keys must be those of the YAML."""
+        volumes = {volume["name"]: volume["secret"]["secretName"] for volume in pod_spec()["volumes"]}
         mounts = {}
         for mount in container()["volumeMounts"]:
             secret = volumes.pop(mount["name"])
             assert values[secret].keys() == document("Secret", secret)["stringData"].keys()
             assert mount["readOnly"]
-            place = self._folder / secret
-            place.mkdir()
-            for name, text in values[secret].items():
-                (place / name).write_text(text)
-            mounts[mount["mountPath"]] = str(place)
+            mounts[mount["mountPath"]] = folder(self._folder / secret, values[secret])
         assert not volumes
         return mounts
 
-    def _environment(self, replaced: dict[str, tuple[str, str]]) -> dict[str, str]:
-        made = {}
-        for line in image()["ENV"]:
-            made |= dict(item.split("=", 1) for item in shlex.split(line))
-        for item in container()["env"]:
-            name, text = item["name"], item["value"]
-            if name in replaced:
-                before, text = replaced[name]
-                assert item["value"] == before
-            for path, place in self._mounts.items():
-                text = re.sub(rf"^{re.escape(path)}(?=/|$)", place, text)
-            made[name] = text
-        return made
-
     def _account(self, kube: FakeKube) -> Path:
         """The mounted token, with the rights that the loaded objects give."""
-        metadata = document("Deployment", "f5router")["metadata"]
-        name = document("Deployment", "f5router")["spec"]["template"]["spec"]["serviceAccountName"]
-        place = self._folder / "account"
-        place.mkdir()
-        (place / "token").write_text(kube.token_for(metadata["namespace"], name))
-        (place / "ca.crt").write_text(Path(kube.ca_file).read_text())
-        return place
+        namespace = document("Deployment", "f5router")["metadata"]["namespace"]
+        return folder(self._folder / "account", account_files(
+            kube, namespace, pod_spec()["serviceAccountName"]))
 
     # --- what it says ----------------------------------------------------------------------
 
@@ -179,6 +169,35 @@ class Pod:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
+
+
+def account_files(kube: FakeKube, namespace: str, name: str) -> dict[str, str]:
+    """What a pod of a ServiceAccount finds in its folder."""
+    return {"token": kube.token_for(namespace, name), "ca.crt": Path(kube.ca_file).read_text()}
+
+
+def folder(place: Path, texts: dict[str, str]) -> Path:
+    """Make a folder of such files."""
+    place.mkdir()
+    for name, text in texts.items():
+        (place / name).write_text(text)
+    return place
+
+
+def _variables(box: dict, replaced: dict[str, tuple[str, str]]) -> dict[str, str]:
+    """A container's own; replaced: by name the text that must stand there, and the one to take."""
+    made = {item["name"]: item["value"] for item in box["env"]}
+    for name, (before, text) in replaced.items():
+        assert made[name] == before
+        made[name] = text
+    return made
+
+
+def _elsewhere(text: str, mounts: dict[str, Path]) -> str:
+    """A path below a mount as it is without one."""
+    for path, place in mounts.items():
+        text = re.sub(rf"^{re.escape(path)}(?=/|$)", str(place), text)
+    return text
 
 
 def decoded(secret: dict) -> dict[str, str]:

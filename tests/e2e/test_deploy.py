@@ -6,81 +6,15 @@ import signal
 import subprocess
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
-from mocks.bigip.traffic import Request, decide
-from mocks.kube import FakeKube
 from tests import manifests
-from tests.builders import identity
 from tests.e2e import deployment
-from tests.e2e.deployment import FILES, FOLDER, LIMIT_S, Pod
-from tests.feature.conftest import Lab
-
-EDGE = identity("edge.example.com")
-SDN_READER = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-              "metadata": {"name": "system:sdn-reader"},
-              "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]}]}
-"""Of openshift-sdn: GetOpenshiftBootstrapClusterRoles of OpenShift 3.11, as far as it matters here."""
-ENDPOINTS = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"namespace": "shop", "name": "web"},
-             "subsets": [{"addresses": [{"ip": "10.1.1.1"}], "ports": [{"name": "http", "port": 8080}]}]}
-
-
-class Site(Lab):
-    """Both fakes, docs/deploy loaded into the API, and the pod."""
-
-    def __init__(self, stack, folder: Path):
-        super().__init__(stack, folder, ssh=True)
-        self.virtuals()
-        self.key = folder / "router.pem"
-        self.ssh_flags()
-        self._stack = stack
-
-    def without_slices(self) -> None:
-        self.kube = self._stack.enter_context(FakeKube(slices=False))
-
-    def load(self) -> None:
-        """What an administrator applies, and Routes: good, with a certificate, without a Service."""
-        for path in FILES:
-            self.kube.load(path)
-        self.apply(SDN_READER, *manifests.service("shop", "web", pods=("10.1.1.1",)), ENDPOINTS,
-                   manifests.route("plain"),
-                   manifests.route("edge", host="edge.example.com", kind="edge",
-                                   certificate=EDGE.certificate, key=EDGE.key),
-                   manifests.route("lost", host="lost.example.com", service="none"))
-
-    def start(self) -> Pod:
-        pod = Pod(self._folder, self.kube, self.bigip, self.key.read_text())
-        self._stack.callback(pod.end)
-        return pod
-
-    def status(self, name: str) -> str:
-        """Of the Admitted condition that the router wrote."""
-        ingress = (self.kube.get("Route", "shop", name).get("status") or {}).get("ingress") or ()
-        return next((entry["conditions"][0]["status"] for entry in ingress
-                     if entry["routerName"] == "f5router"), "")
-
-    def events(self, name: str) -> list[tuple[str, int]]:
-        """Message and count of each Event of a Route."""
-        return [(event["message"], event["count"]) for event in self.kube.list("Event", "shop")
-                if event["involvedObject"]["name"] == name]
-
-    def pool(self, host: str, *, tls: bool = False) -> str:
-        """Where the BIG-IP sends a request."""
-        virtual = "/Common/https-ose-vserver" if tls else "/Common/ose-vserver"
-        return decide(self.bigip.store, virtual, Request(host, "/", sni=host if tls else None, tls=tls)).pool
-
-    def warn_again(self, pod: Pod) -> None:
-        """Make the router count an Event up: the Service comes, and goes again."""
-        pod.until(lambda: self.events("lost"))
-        self.apply(*manifests.service("shop", "none", pods=("10.1.1.2",)))
-        pool = "ltm/pool/~Common~openshift_shop_none"
-        pod.until(lambda: self.bigip.get(pool)["membersReference"].get("items"))
-        for kind, name in (("Service", "none"), ("EndpointSlice", "none-1")):
-            self.kube.delete(kind, "shop", name)
+from tests.e2e.deployment import FOLDER, LIMIT_S
+from tests.e2e.site import Site
 
 
 @pytest.fixture
@@ -105,8 +39,7 @@ def test_the_deployment_from_start_to_end(site):
     admitted = {sample.labels["verdict"]: sample.value for sample in families["f5router_routes"].samples}
     assert admitted == {"admitted": 3, "rejected": 0, "device_rejected": 0, "pending": 0}
     assert families["f5router_last_success_timestamp_seconds"].samples[0].value > time.time() - LIMIT_S
-    grace_s = deployment.document("Deployment", "f5router")["spec"]["template"]["spec"][
-        "terminationGracePeriodSeconds"]
+    grace_s = deployment.pod_spec()["terminationGracePeriodSeconds"]
     pod.process.send_signal(signal.SIGTERM)
     assert pod.process.wait(min(grace_s, LIMIT_S)) == 0, pod.log
     assert {line["level"] for line in pod.lines()} <= {"info", "warning"}
@@ -180,21 +113,6 @@ def test_one_at_a_time_and_without_privileges():
     assert [port["targetPort"] for port in service["ports"]] == [port["name"] for port in box["ports"]]
     listen = next(item["value"] for item in box["env"] if item["name"] == "ROUTER_LISTEN_ADDR")
     assert listen == f":{box['ports'][0]['containerPort']}"
-
-
-def test_the_image():
-    """Any user ID but root's, the router as entry point, no secrets, no registry but the builder's own."""
-    image = deployment.image()
-    user, _, group = image["USER"][0].partition(":")
-    assert int(user) > 0
-    assert group == "0"
-    assert image["FROM"] == ["python:3.11-slim"]
-    assert image["ENTRYPOINT"] == ['["f5router"]']
-    text = (FOLDER / "Containerfile").read_text()
-    for source in re.findall(r"^COPY (?!--)(.*) \S+$", text, re.MULTILINE):
-        for name in source.split():
-            assert (FOLDER.parents[1] / name).exists(), name
-    assert deployment.container()["image"] in text
 
 
 def commands() -> list[str]:

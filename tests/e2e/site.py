@@ -1,0 +1,69 @@
+"""Both fakes with docs/deploy loaded, and the pod between them."""
+
+from pathlib import Path
+
+from mocks.bigip.traffic import Request, decide
+from mocks.kube import FakeKube
+from tests import manifests
+from tests.builders import identity
+from tests.e2e.deployment import FILES, Pod
+from tests.feature.conftest import Lab
+
+EDGE = identity("edge.example.com")
+ENDPOINTS = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"namespace": "shop", "name": "web"},
+             "subsets": [{"addresses": [{"ip": "10.1.1.1"}], "ports": [{"name": "http", "port": 8080}]}]}
+
+
+class Site(Lab):
+    """Both fakes, docs/deploy loaded into the API, and the pod."""
+
+    def __init__(self, stack, folder: Path):
+        super().__init__(stack, folder, ssh=True)
+        self.virtuals()
+        self.key = folder / "router.pem"
+        self.ssh_flags()
+        self._stack = stack
+
+    def without_slices(self) -> None:
+        self.kube = self._stack.enter_context(FakeKube(slices=False))
+
+    def load(self) -> None:
+        """What an administrator applies, and Routes: good, with a certificate, without a Service."""
+        for path in FILES:
+            self.kube.load(path)
+        self.apply(manifests.sdn_reader(), *manifests.service("shop", "web", pods=("10.1.1.1",)), ENDPOINTS,
+                   manifests.route("plain"),
+                   manifests.route("edge", host="edge.example.com", kind="edge",
+                                   certificate=EDGE.certificate, key=EDGE.key),
+                   manifests.route("lost", host="lost.example.com", service="none"))
+
+    def start(self, **options) -> Pod:
+        """Options are those of Pod."""
+        pod = Pod(self._folder, self.kube, self.bigip, self.key.read_text(), **options)
+        self._stack.callback(pod.end)
+        return pod
+
+    def status(self, name: str) -> str:
+        """Of the Admitted condition that the router wrote."""
+        ingress = (self.kube.get("Route", "shop", name).get("status") or {}).get("ingress") or ()
+        return next((entry["conditions"][0]["status"] for entry in ingress
+                     if entry["routerName"] == "f5router"), "")
+
+    def events(self, name: str) -> list[tuple[str, int]]:
+        """Message and count of each Event of a Route."""
+        return [(event["message"], event["count"]) for event in self.kube.list("Event", "shop")
+                if event["involvedObject"]["name"] == name]
+
+    def pool(self, host: str, *, tls: bool = False) -> str:
+        """Where the BIG-IP sends a request."""
+        virtual = "/Common/https-ose-vserver" if tls else "/Common/ose-vserver"
+        return decide(self.bigip.store, virtual, Request(host, "/", sni=host if tls else None, tls=tls)).pool
+
+    def warn_again(self, pod: Pod) -> None:
+        """Make the router count an Event up: the Service comes, and goes again."""
+        pod.until(lambda: self.events("lost"))
+        self.apply(*manifests.service("shop", "none", pods=("10.1.1.2",)))
+        pool = "ltm/pool/~Common~openshift_shop_none"
+        pod.until(lambda: self.bigip.get(pool)["membersReference"].get("items"))
+        for kind, name in (("Service", "none"), ("EndpointSlice", "none-1")):
+            self.kube.delete(kind, "shop", name)
