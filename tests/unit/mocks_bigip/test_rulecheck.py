@@ -176,7 +176,8 @@ def test_accepted(body):
 def test_accepted_texts():
     check("priority 200\ntiming on\nwhen HTTP_REQUEST { }\nwhen HTTP_REQUEST priority 1000 timing off { }")
     check("when CLIENT_ACCEPTED priority 0 { }\nproc mine {a {b 2}} { return [expr { $a + $b }] }")
-    found = check("when RULE_INIT { set static::x 1 }\nwhen LB_FAILED { if { [LB::server] eq {} } { reject } }")
+    found = check(
+        "when RULE_INIT { set static::x 1 }\nwhen LB_FAILED { if { [LB::server] eq {} } { reject } }")
     assert found.events == ("RULE_INIT", "LB_FAILED")
     assert found.commands == {"set", "if", "LB::server", "reject"}
 
