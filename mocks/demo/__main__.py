@@ -6,16 +6,17 @@ Exit status: 0 when all was as expected, 1 when not, 130 when interrupted before
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import click
 import requests
 
 from mocks.demo import changes, expected, tables
 from mocks.demo.calls import Log, Traffic
+from mocks.demo.network import Network, read_network
 from mocks.demo.processes import DemoError, Interrupted, interruptible, wait_until
 from mocks.demo.servers import Lab
-from mocks.demo.serving import Row, Serving, read_rows
+from mocks.demo.serving import Row, read_rows
 
 CONVERGE_LIMIT_S = 30.0
 QUIET_S = 0.3
@@ -50,15 +51,22 @@ def show(lab: Lab) -> None:
     click.echo(f"  cluster  {lab.cluster.url}, two namespaces with Routes, Services and pods")
     click.echo(f"  BIG-IP   {lab.device.url}, TMOS {lab.bigip.tmos_version}, with the virtual servers "
                "ose-vserver and https-ose-vserver")
+    say("Giving the BIG-IP a subnet of the pod network")
+    for command, said in lab.join_network():
+        click.echo(f"  $ {command}\n{said}")
     say("Starting the router")
     log = Log(lab.bigip, lab.device)
     lab.start_router()
     click.echo(f"  f5router run, log in {lab.router.log}")
-    traffic, rows = converge(lab, log, expected.AT_START)
+    traffic, rows, network = converge(lab, log, expected.AT_START)
     say(f"The BIG-IP is in step with the cluster: {traffic}")
     click.echo(tables.routes(rows))
     click.echo(f"\n{tables.LEGEND}\n\n{tables.rejections(rows)}\n\n{tables.counts(traffic)}")
-    change(lab, log, "Two more pods of Service shop/web", changes.scale, expected.SCALED)
+    say("The BIG-IP is a host of the pod network, and has a record for each Node:")
+    click.echo(f"{tables.device(network)}\n\n{tables.records(network)}")
+    network = change(lab, log, "A third Node joins", changes.join, expected.JOINED)
+    click.echo(f"\n{tables.records(network)}")
+    change(lab, log, "Two more pods of Service shop/web, on that Node", changes.scale, expected.SCALED)
     change(lab, log, "A new Route, shop/sale", changes.add, expected.ADDED)
     change(lab, log, "Route shop/newsletter gets the right key", changes.mend, expected.MENDED)
     say("Is anything left to do? f5router plan:")
@@ -69,38 +77,39 @@ def show(lab: Lab) -> None:
     lab.check()
 
 
-def change(lab: Lab, log: Log, title: str, act: Callable, expectation: Mapping[str, Serving]) -> None:
+def change(lab: Lab, log: Log, title: str, act: Callable, expectation: expected.State) -> Network:
     """Do something in the cluster and show what the router did. Raises: DemoError."""
     log.begin()
     act(lab.cluster)
-    traffic, _ = converge(lab, log, expectation)
+    traffic, _, network = converge(lab, log, expectation)
     say(f"{title}: {traffic}")
     click.echo(tables.calls(traffic.writes))
+    return network
 
 
-def converge(lab: Lab, log: Log, expectation: Mapping[str, Serving]) -> tuple[Traffic, list[Row]]:
-    """Wait until every Route is served as expected. Raises: DemoError: it is not, in time."""
+def converge(lab: Lab, log: Log, expectation: expected.State) -> tuple[Traffic, list[Row], Network]:
+    """Wait until everything is as expected. Raises: DemoError: it is not, in time."""
     problems: list[str] = []
 
-    def look() -> list[Row]:
+    def look() -> tuple[list[Row], Network] | None:
         lab.check()
         try:
-            rows = read_rows(lab.cluster, lab.device)
+            found = read_rows(lab.cluster, lab.device), read_network(lab.cluster, lab.device)
         except requests.HTTPError as exc:  # what is looked for is not there yet
             problems[:] = [str(exc)]
-            return []
-        problems[:] = expected.differences(rows, expectation)
-        return [] if problems else rows
+            return None
+        problems[:] = expected.differences(*found, expectation)
+        return None if problems else found
 
     try:
-        rows = wait_until(look, CONVERGE_LIMIT_S, "The BIG-IP is not in step with the cluster")
+        rows, network = wait_until(look, CONVERGE_LIMIT_S, "The BIG-IP is not in step with the cluster")
     except DemoError as exc:
         raise DemoError(f"{exc}:\n{tables.indent(problems)}") from exc
     wait_until(lambda: log.quiet_s > QUIET_S, CONVERGE_LIMIT_S, "The router goes on writing")
     traffic = log.take()
     if traffic.refused:
         raise DemoError(f"The BIG-IP refused calls:\n{tables.calls(traffic.refused)}")
-    return traffic, rows
+    return traffic, rows, network
 
 
 def look_around(lab: Lab) -> None:
@@ -113,10 +122,13 @@ def look_around(lab: Lab) -> None:
   export KUBECONFIG={lab.kubeconfig}
   kubectl get routes,endpointslices -A
   kubectl -n shop edit route web
+  kubectl get nodes,hostsubnets
+  kubectl delete node node-3
 
   # the BIG-IP
   {curl}/ltm/pool/~Common~openshift_shop_web/members | python3 -m json.tool
   {curl}/ltm/policy/~Common~openshift_secure_routes/rules | python3 -m json.tool
+  {curl}/net/fdb/tunnel/~Common~vxlan5000/records | python3 -m json.tool
 
   # the router: what it does, and what it would do
   tail -f {lab.router.log}

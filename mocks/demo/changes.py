@@ -1,19 +1,26 @@
 """What happens in the cluster while the router runs."""
 
 from mocks.demo.certificates import Authority
-from mocks.demo.servers import ADDED, MANIFESTS, Api
+from mocks.demo.servers import ADDED, JOINING, MANIFESTS, Api
 from mocks.kube.manifests import read_manifests
 
 ROUTES = "/apis/route.openshift.io/v1/namespaces/shop/routes"
 SLICE = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/web-b8m4c"
+COLLECTIONS = {"Node": "/api/v1/nodes", "HostSubnet": "/apis/network.openshift.io/v1/hostsubnets"}
 MERGE = "application/merge-patch+json"
 
 
+def join(cluster: Api) -> None:
+    """A Node comes, with the subnet that the SDN gives it."""
+    for _, obj in read_manifests(MANIFESTS / JOINING):
+        cluster.call("POST", COLLECTIONS[obj["kind"]], obj)
+
+
 def scale(cluster: Api) -> None:
-    """Two more pods of Service shop/web become ready, as after `oc scale`."""
+    """Two more pods of Service shop/web become ready on that Node, as after `oc scale`."""
     endpoints = cluster.get(SLICE)["endpoints"]
     endpoints += [
-        {"addresses": [address], "conditions": {"ready": True}} for address in ("10.130.0.33", "10.130.0.34")
+        {"addresses": [address], "conditions": {"ready": True}} for address in ("10.131.0.33", "10.131.0.34")
     ]
     cluster.call("PATCH", SLICE, {"endpoints": endpoints}, content_type=MERGE)
 

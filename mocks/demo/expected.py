@@ -1,8 +1,9 @@
-"""How each Route of the example cluster has to be served: written down, not computed."""
+"""How each Route of the example cluster has to be served, and the network: written down, not computed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
+from mocks.demo.network import Network
 from mocks.demo.serving import (
     ADMITTED,
     CHECKED,
@@ -21,7 +22,7 @@ _HELLO_TLS = ("10.128.0.21:8443", "10.129.0.22:8443")
 _WEB = ("openshift_shop_web", ("10.128.0.31:8080", "10.129.0.32:8080"))
 _PAYMENTS = ("openshift_shop_payments__*", ("10.128.0.51:8443", "10.129.0.52:8443"))
 
-AT_START: Mapping[str, Serving] = {
+_ROUTES: Mapping[str, Serving] = {
     "docs/host-route": Serving(ADMITTED, RULE, "", *_HELLO),
     "docs/no-route-hostname": Serving("NoHostValue"),
     "docs/route-alternate-service": Serving("ExtendedValidationFailed"),
@@ -45,32 +46,60 @@ AT_START: Mapping[str, Serving] = {
     "shop/web": Serving(ADMITTED, REDIRECT, RULE, *_WEB, OWN),
 }
 
-_SCALED = (*_WEB[1], "10.130.0.33:8080", "10.130.0.34:8080")
+_NODES = {"0a:0a:0a:03:59:01": "10.3.89.1 node-1", "0a:0a:0a:03:59:02": "10.3.89.2 node-2"}
+_JOINED = {**_NODES, "0a:0a:0a:03:59:03": "10.3.89.3 node-3"}
+_MORE = (*_WEB[1], "10.131.0.33:8080", "10.131.0.34:8080")
 
-SCALED = {
-    **AT_START,
-    "shop/images": replace(AT_START["shop/images"], members=_SCALED),
-    "shop/web": replace(AT_START["shop/web"], members=_SCALED),
-}
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Of everything."""
+
+    routes: Mapping[str, Serving]
+    network: Network
+
+
+AT_START = State(_ROUTES, Network(
+    "multipoint, UDP port 4789", "VNID 0, from 10.3.89.213", "10.130.0.5/14", _NODES))
+
+JOINED = replace(AT_START, network=replace(AT_START.network, nodes=_JOINED))
+"""One more Node."""
+
+SCALED = replace(JOINED, routes={
+    **_ROUTES,
+    "shop/images": replace(_ROUTES["shop/images"], members=_MORE),
+    "shop/web": replace(_ROUTES["shop/web"], members=_MORE),
+})
 """Two more pods of Service shop/web."""
 
-ADDED = {**SCALED, "shop/sale": Serving(ADMITTED, RULE, "", _WEB[0], _SCALED)}
+ADDED = replace(SCALED, routes={
+    **SCALED.routes, "shop/sale": Serving(ADMITTED, RULE, "", _WEB[0], _MORE)})
 """One more Route."""
 
-MENDED = {**ADDED, "shop/newsletter": Serving(ADMITTED, "", RULE, _WEB[0], _SCALED, OWN)}
+MENDED = replace(ADDED, routes={
+    **ADDED.routes, "shop/newsletter": Serving(ADMITTED, "", RULE, _WEB[0], _MORE, OWN)})
 """The Route with a wrong key has the right one."""
 
 
-def differences(rows: Iterable[Row], expected: Mapping[str, Serving]) -> list[str]:
+def differences(rows: Iterable[Row], network: Network, expected: State) -> list[str]:
     """What is not as expected, a line each."""
+    return sorted(_of_routes(rows, expected.routes)) + [
+        _line("pod network", field.name, network, expected.network) for field in fields(Network)
+        if getattr(network, field.name) != getattr(expected.network, field.name)]
+
+
+def _line(name: str, field: str, found: object, expected: object) -> str:
+    is_, should = getattr(found, field), getattr(expected, field)
+    return f"{name}: {field} is {is_ or 'nothing'!r}, not {should or 'nothing'!r}"
+
+
+def _of_routes(rows: Iterable[Row], expected: Mapping[str, Serving]) -> list[str]:
     found = {row.name: row.serving for row in rows}
     lines = [f"{name}: there is no such Route" for name in expected.keys() - found.keys()]
     for name, serving in found.items():
         if name not in expected:
             lines.append(f"{name}: nobody expects this Route")
             continue
-        for field in fields(Serving):
-            is_, should = getattr(serving, field.name), getattr(expected[name], field.name)
-            if is_ != should:
-                lines.append(f"{name}: {field.name} is {is_ or 'nothing'!r}, not {should or 'nothing'!r}")
-    return sorted(lines)
+        lines += [_line(name, field.name, serving, expected[name]) for field in fields(Serving)
+                  if getattr(serving, field.name) != getattr(expected[name], field.name)]
+    return lines

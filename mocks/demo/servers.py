@@ -16,14 +16,17 @@ from mocks.demo.processes import DemoError, Program, clean_environment
 from mocks.kube.manifests import read_manifests
 
 MANIFESTS = Path(__file__).parent / "cluster"
-EXAMPLES = ("docs.yaml", "shop.yaml")
-ADDED = "added.yaml"
-"""The Route that is added later."""
+EXAMPLES = ("nodes.yaml", "docs.yaml", "shop.yaml")
+ADDED, JOINING = "added.yaml", "joining.yaml"
+"""The Route and the Node that are added later."""
 
 TMOS = "14.1.2.1"
 HTTP_VIRTUAL, HTTPS_VIRTUAL = "/Common/ose-vserver", "/Common/https-ose-vserver"
 DEFAULT_PROFILE = "/Common/demo-default"
 API_TIMEOUT_S = 10.0
+
+GHOST, INTERNAL = "openshift-f5-node", "10.3.89.213"
+"""HostSubnet of the BIG-IP, and its address in the Nodes' network."""
 
 
 class Api:
@@ -72,6 +75,7 @@ class Lab:
     def __init__(self) -> None:
         self.keep = False
         self.router: Program | None = None
+        self._gateway = ""
         self._stack = ExitStack()
         self._programs: list[Program] = []
 
@@ -116,7 +120,7 @@ class Lab:
         manifest.touch(mode=0o600)
         manifest.write_text(yaml.safe_dump_all(objects, sort_keys=False))
         return self._run("fake cluster", [
-            sys.executable, "-m", "mocks.kube", "--load", str(manifest),
+            sys.executable, "-m", "mocks.kube", "--load", str(manifest), "--sdn",
             "--write-kubeconfig", str(self.kubeconfig),
         ], environment=clean_environment())
 
@@ -127,6 +131,22 @@ class Lab:
                           auth=(self.bigip.username, self.bigip.password))
         for path, body in administrators_objects():
             self.device.call("POST", f"/mgmt/tm/{path}", body)
+
+    def join_network(self) -> list[tuple[str, str]]:
+        """Give the BIG-IP a HostSubnet, as an administrator does; commands and what they printed.
+
+        Raises: DemoError.
+        """
+        said = []
+        for arguments in (("create", f"--name={GHOST}", f"--host-ip={INTERNAL}"),
+                          ("gateway", f"--name={GHOST}")):
+            program = self._program(
+                f"ghost-hostsubnet {arguments[0]}", [sys.executable, "-m", "ghost_hostsubnet", *arguments],
+                environment=clean_environment() | {"KUBECONFIG": str(self.kubeconfig)})
+            program.wait_for_end()
+            said.append((f"ghost-hostsubnet {' '.join(arguments)}", program.tail()))
+        self._gateway = said[-1][1].strip()
+        return said
 
     def start_router(self) -> None:
         """`f5router run`, configured by variables and files as in a pod."""
@@ -176,7 +196,6 @@ class Lab:
         log = self.folder / f"{name.replace(' ', '-')}.log"
         return self._stack.enter_context(Program(name, command, log=log, environment=environment))
 
-
     def _settings(self) -> dict[str, str]:
         """Variables of the router; see docs/configuration.md."""
         login = self.folder / "bigip-login"
@@ -201,6 +220,8 @@ class Lab:
             "ROUTER_EXTERNAL_HOST_PRIVKEY": str(key),
             "ROUTER_EXTERNAL_HOST_SSH_PORT": str(self.bigip.ssh_port),
             "ROUTER_EXTERNAL_HOST_SSH_KNOWN_HOSTS": str(hosts),
+            "ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS": INTERNAL,
+            "ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR": self._gateway,
             "ROUTER_CANONICAL_HOSTNAME": "router.example.com",
             "ROUTER_LISTEN_ADDR": "127.0.0.1:0",
         }

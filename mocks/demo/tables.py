@@ -8,6 +8,7 @@ import click
 from tabulate import tabulate
 
 from mocks.demo.calls import Call, Traffic
+from mocks.demo.network import PROFILE, TUNNEL, Network
 from mocks.demo.serving import ADMITTED, REDIRECT, Row, Serving
 
 LEGEND = """\
@@ -48,6 +49,19 @@ def rejections(rows: Iterable[Row]) -> str:
         for row in rows if row.serving.status != ADMITTED
     ]
     return tabulate(cells, headers=("rejected Route", "reason", "message"), tablefmt="simple")
+
+
+def device(found: Network) -> str:
+    """What makes the BIG-IP a host of the pod network."""
+    cells = [("VxLAN profile", PROFILE, found.profile), ("tunnel", TUNNEL, found.tunnel),
+             ("self IP", found.self_ip, f"on {TUNNEL}")]
+    return tabulate(cells, headers=("object", "name", "properties"), tablefmt="simple")
+
+
+def records(found: Network) -> str:
+    """Where each Node takes VxLAN."""
+    cells = [(mac, *place.split()) for mac, place in found.nodes.items()]
+    return tabulate(cells, headers=("FDB record", "endpoint", "Node"), tablefmt="simple")
 
 
 def calls(writes: Iterable[Call]) -> str:

@@ -35,6 +35,8 @@ class Kind:
     namespaced: bool = True
     status: bool = False
     """Has /status: the object's own URL then ignores status, and /status ignores everything else."""
+    status_on_create: bool = False
+    """A POST may bring one, as a kubelet's does: k8s.io/kubernetes/pkg/registry/core/node/strategy.go."""
     generation: bool = False
     """metadata.generation counts changes of spec. OpenShift Routes have none: openshift-apiserver,
     pkg/route/apiserver/registry/route/strategy.go, never sets it."""
@@ -85,7 +87,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("", "v1", "Service", "services", "service", ("svc",), status=True, create_on_update=True,
          fields=_fields("spec.clusterIP", "spec.type")),
     Kind("", "v1", "Endpoints", "endpoints", "endpoints", ("ep",), create_on_update=True),
-    Kind("", "v1", "Node", "nodes", "node", ("no",), namespaced=False, status=True,
+    Kind("", "v1", "Node", "nodes", "node", ("no",), namespaced=False, status=True, status_on_create=True,
          fields=_fields("spec.unschedulable")),
     Kind("", "v1", "Secret", "secrets", "secret", fields=_fields("type")),
     Kind("", "v1", "ConfigMap", "configmaps", "configmap", ("cm",)),

@@ -42,7 +42,7 @@ def _create(store: Store, objects: Objects, call: Call, data: dict) -> Record:
         raise errors.not_found(kind_named("Namespace"), call.namespace)
     if store.get(kind, call.namespace, name):
         raise errors.already_exists(kind, name)
-    if kind.status:
+    if kind.status and not kind.status_on_create:
         data = {key: value for key, value in data.items() if key != "status"}
     return objects.create(kind, _completed(store, kind, data), dry_run=call.dry_run)
 

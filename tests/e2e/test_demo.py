@@ -8,9 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from mocks.demo import expected
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
@@ -125,7 +128,9 @@ def test_rejections_have_reasons(once, name, reason, message):
 
 
 @pytest.mark.parametrize(("title", "calls"), [
-    ("Two more pods of Service shop/web: 1 write, 0 reads, in ",
+    ("A third Node joins: 1 write, 0 reads, in ",
+     [("POST", "net/fdb/tunnel/~Common~vxlan5000/records", "0a:0a:0a:03:59:03")]),
+    ("Two more pods of Service shop/web, on that Node: 1 write, 0 reads, in ",
      [("PATCH", "ltm/pool/~Common~openshift_shop_web", "4 members")]),
     ("A new Route, shop/sale: 3 writes, 0 reads, in ",
      [("PATCH", "ltm/policy/~Common~openshift_insecure_routes", "createDraft"),
@@ -138,6 +143,40 @@ def test_the_calls_of_a_change_are_shown(once, title, calls):
     lines = once.stdout.split(title)[1].splitlines()[3 : 3 + len(calls)]
     for line, (method, path, body) in zip(lines, calls, strict=True):
         assert re.fullmatch(rf"{method} +{re.escape(path)} +.*{body}.* +200", line.rstrip())
+
+
+def test_the_gateway_is_that_of_the_ghost_host_subnet(once):
+    """The commands of an administrator, what they print, and where it ends up."""
+    assert re.search(r"\$ ghost-hostsubnet create --name=openshift-f5-node --host-ip=10\.3\.89\.213$",
+                     once.stdout, re.MULTILINE)
+    assert re.search(r"\$ ghost-hostsubnet gateway --name=openshift-f5-node\n +10\.130\.0\.5/14$",
+                     once.stdout, re.MULTILINE)
+    assert re.search(r"^self IP +10\.130\.0\.5/14 +on vxlan5000$", once.stdout, re.MULTILINE)
+    assert re.search(r"^tunnel +vxlan5000 +VNID 0, from 10\.3\.89\.213$", once.stdout, re.MULTILINE)
+    assert re.search(r"^VxLAN profile +vxlan-ose +multipoint, UDP port 4789$", once.stdout, re.MULTILINE)
+
+
+def test_the_records_of_the_nodes(once):
+    """Two at first, a third when its Node has joined."""
+    before, after = re.findall(r"^FDB record .*\n-.*\n((?:0a:0a:.*\n)+)", once.stdout, re.MULTILINE)
+    nodes = [["0a:0a:0a:03:59:01", "10.3.89.1", "node-1"], ["0a:0a:0a:03:59:02", "10.3.89.2", "node-2"]]
+    assert [line.split() for line in before.splitlines()] == nodes
+    assert [line.split() for line in after.splitlines()] == [
+        *nodes, ["0a:0a:0a:03:59:03", "10.3.89.3", "node-3"]]
+
+
+@pytest.mark.parametrize("wrong", [
+    {"profile": "none, UDP port 4789"}, {"tunnel": "VNID 1, from 10.3.89.213"}, {"self_ip": "10.130.0.5/23"},
+    {"nodes": {}},
+])
+def test_the_network_is_checked(wrong):
+    """Anything that is otherwise keeps the demo from success."""
+    network = replace(expected.AT_START.network, **wrong)
+    (name,) = wrong
+    (line,) = (line for line in expected.differences([], network, expected.AT_START) if "Route" not in line)
+    assert line.startswith(f"pod network: {name} is ")
+    assert not [line for line in expected.differences([], expected.AT_START.network, expected.AT_START)
+                if "Route" not in line]
 
 
 def test_the_mended_route_gets_its_certificate_by_scp(once):

@@ -34,6 +34,14 @@ class TestCreate:
         assert not stored["metadata"]["creationTimestamp"].startswith("2001")
         assert "status" not in stored
 
+    def test_a_node_brings_its_status(self, kube, http):
+        """As the kubelet registers it; a later update leaves it alone."""
+        status = {"addresses": [{"type": "InternalIP", "address": "192.0.2.1"}]}
+        assert http("POST", "/api/v1/nodes", json={**NODE, "status": status}).status_code == 201
+        assert kube.get("Node", None, "n1")["status"] == status
+        assert http("PUT", "/api/v1/nodes/n1", json=NODE).status_code == 200
+        assert kube.get("Node", None, "n1")["status"] == status
+
     def test_route_defaults(self, kube, http):
         """What openshift-apiserver fills into a Route."""
         body = {"metadata": {"name": "web"}, "spec": {"to": {"name": "web"}, "tls": {"termination": "Edge"}}}
