@@ -101,6 +101,8 @@ class Config:
     manage_snat: bool
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
+    unavailable_page: bool
+    """Answer 503 where nothing can answer."""
     save_config: bool
     observe_interval_s: float
     """Seconds between full reads of the BIG-IP's objects."""
@@ -193,6 +195,7 @@ def _config(reader: Reader) -> Config:
         pool_monitor=reader.value("f5-pool-monitor"),
         vxlan=vxlan, manage_snat=manage_snat,
         default_destination_ca=_certificates(reader, "default-destination-ca-path"),
+        unavailable_page=reader.value("f5-503-page"),
         save_config=reader.value("f5-save-config"),
         observe_interval_s=reader.value("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,

@@ -58,6 +58,7 @@ class Settings(Protocol):
     ownership_check: bool
     vxlan: vxlan.Setup | None
     manage_snat: bool
+    unavailable_page: bool
 
 
 class PoolKey(NamedTuple):
@@ -131,6 +132,8 @@ def base(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict
         path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
         made.append(IRule(path, irules.passthrough_irule(config.folder), depends=frozenset({group})))
         made.append(Attachment(config.https_virtual, "rules", path, IRule.KIND))
+    if config.unavailable_page:
+        made += _unavailable(config)
     for virtual in (facts.http, facts.https):
         if virtual and virtual.server_ssl:
             # An administrator's server SSL profile would encrypt towards every pod.
@@ -339,6 +342,16 @@ class _Parts:
 def _policy(config: Settings, name: str, virtual: str) -> list[Object]:
     policy = Policy(names.full_path(config.folder, name))
     return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
+
+
+def _unavailable(config: Settings) -> list[Object]:
+    """The iRule that answers 503 where nothing can answer."""
+    path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
+    virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
+    return [
+        IRule(path, irules.unavailable_irule(config.folder)),
+        *(Attachment(virtual, "rules", path, IRule.KIND) for virtual in virtuals),
+    ]
 
 
 def _pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:

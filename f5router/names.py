@@ -31,6 +31,7 @@ SECURE_POLICY = "openshift_secure_routes"
 NOOP_RULE = "default_noop"
 PASSTHROUGH_IRULE = "openshift_passthrough_irule"
 REENCRYPT_IRULE = "openshift_reencrypt_irule"
+UNAVAILABLE_IRULE = "openshift_unavailable_irule"
 PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
 REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
@@ -205,7 +206,7 @@ _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
     Pool.KIND: r"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){1,4}",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}",
-    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}",
+    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}",
     ClientSSL.KIND: rf"openshift_host_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
     ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",

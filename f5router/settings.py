@@ -129,6 +129,9 @@ _OBJECTS = (
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
            "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
            "without it, their pods are not verified.", _PATH),
+    _bool("f5-503-page", "ROUTER_F5_503_PAGE", "true", OBJECTS,
+          "Answer 503 with a small page where no Route matches or no pod is available; false leaves it "
+          "at a reset of the connection."),
     _bool("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
           "Save the BIG-IP's running configuration after changes."),
 )

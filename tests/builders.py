@@ -40,6 +40,7 @@ class Settings:
     ownership_check: bool = True
     vxlan: Setup | None = None
     manage_snat: bool = False
+    unavailable_page: bool = True
 
 
 FACTS = DeviceFacts(

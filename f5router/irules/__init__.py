@@ -44,6 +44,23 @@ def reencrypt_irule(folder: str) -> str:
     return _text("openshift_reencrypt_irule.tcl", folder)
 
 
+def unavailable_irule(folder: str) -> str:
+    """Text of openshift_unavailable_irule, for virtual servers with an http profile.
+
+    It answers 503 in LB_FAILED, which comes when no pool was chosen, no member is available or none
+    can be connected to, and never after a redirect or another answer, whatever the order of policies and
+    iRules. Pools and nodes of other makers keep what their virtual server does. The only command of
+    HTTP in it is one that TMOS takes in LB_FAILED; HTTP::has_responded is not in every version, and
+    a command that a device does not know refuses the whole text.
+    Sources: tmsh reference, ltm rule event LB_FAILED; clouddocs, HTTP::respond (valid in LB_FAILED,
+    -version since 11.2), LB::server, LB::reselect; bigip-rest.md B5.
+
+    Args: folder: full path of the folder that holds our pools.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_unavailable_irule.tcl", folder)
+
+
 def _text(name: str, folder: str) -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")

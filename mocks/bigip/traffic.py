@@ -1,6 +1,6 @@
 """What a virtual server would do with a request: a pure evaluation of the stored configuration.
 
-It knows what the documents tell of LTM policies, SNI and the two data-group iRules of the router; iRules
+It knows what the documents tell of LTM policies, SNI and the three iRules of the router; iRules
 are recognised by name, not executed (the data plane executes them). Anything else raises Unsupported.
 Source: `bigip-rest.md` B4, B11.
 """
@@ -8,7 +8,7 @@ Source: `bigip-rest.md` B4, B11.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mocks.bigip import matching, names, selection
 from mocks.bigip.matching import Request, Unsupported
@@ -18,15 +18,18 @@ __all__ = ["Decision", "Request", "Unsupported", "decide", "expand"]
 
 PASSTHROUGH_RULE, PASSTHROUGH_GROUP = "openshift_passthrough_irule", "ssl_passthrough_servername_dg"
 REENCRYPT_RULE, REENCRYPT_GROUP = "openshift_reencrypt_irule", "ssl_reencrypt_serverssl_dg"
+UNAVAILABLE_RULE = "openshift_unavailable_irule"
 PLAIN = "plain"
 """Data of a virtual server's record: its server-ssl profile is not for every pool."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """kind: pool, redirect, reset, none or passthrough. members: those that may get the request.
+    """kind: pool, redirect, reset, none, unavailable or passthrough. members: those that may get the
+    request.
 
-    "pool" with no members is what a client sees as a reset at the request (B11).
+    "pool" with no members, and "none", are what a client sees as a reset at the request (B11);
+    "unavailable" is the same behind the iRule that answers 503: pool tells which.
     """
 
     kind: str
@@ -86,7 +89,7 @@ def _evaluate(store: Store, virtual: Item, request: Request) -> Decision:
     pool = effect.pool if effect.kind == "pool" else virtual.fields.get("pool") if not effect.kind else None
     location = expand(effect.location, request) if effect.location is not None else None
     cert = str(selection.profile_fields(store, profile)["cert"]) if profile else None
-    return Decision(
+    found = Decision(
         effect.kind or ("pool" if pool else "none"),
         pool,
         selection.members(store, pool) if pool else (),
@@ -96,6 +99,17 @@ def _evaluate(store: Store, virtual: Item, request: Request) -> Decision:
         _server_ssl(store, virtual, pool),
         effect.rule,
     )
+    return _answered(virtual, found)
+
+
+def _answered(virtual: Item, found: Decision) -> Decision:
+    """503 for what goes nowhere, or to a pool of the router's that has no member."""
+    rule = _rule(virtual, UNAVAILABLE_RULE)
+    ours = f"{names.folder_of(rule)}/openshift_" if rule else ""
+    nowhere = found.kind == "none" or (
+        found.kind == "pool" and not found.members and found.pool.startswith(ours)
+    )
+    return replace(found, kind="unavailable") if rule and nowhere else found
 
 
 def _server_ssl(store: Store, virtual: Item, pool: str | None) -> str | None:

@@ -152,7 +152,7 @@ def test_odd_paths_are_taken_literally(crowd, name):
     for asked in (path, f"{path}/below"):
         assert _ask(crowd, f"{name}.example.com", asked).kind == "pool"
     for asked in {"/b", "/", "/../x", "/..", f"{path}y", path[:-1], path.swapcase()} - {path}:
-        assert _ask(crowd, f"{name}.example.com", asked).kind == "none", asked
+        assert _ask(crowd, f"{name}.example.com", asked).kind == "unavailable", asked
 
 
 @pytest.mark.parametrize("name", WARNED)

@@ -137,7 +137,8 @@ def test_others_objects_stay(lab):
         lab.kube.delete("Route", "shop", name)
     assert lab.converge() == []
     after = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
-    assert after["rules"] == [*before["rules"], "/Common/openshift_passthrough_irule"]
+    ours = ("/Common/openshift_passthrough_irule", "/Common/openshift_unavailable_irule")
+    assert after["rules"] == [*before["rules"], *ours]
     assert _profiles(after) == _profiles(before)
     assert lab.bigip.get("ltm/pool/~Common~web_pool")
     assert lab.bigip.get("ltm/pool/~Common~openshift-admin")

@@ -128,14 +128,14 @@ def test_longest_path_wins(direct, path, service):
 @pytest.mark.parametrize(
     ("kind", "insecure", "plain", "secure"),
     [
-        ("", "", "pool", "none"),
-        ("edge", "", "none", "pool"),
+        ("", "", "pool", "unavailable"),
+        ("edge", "", "unavailable", "pool"),
         ("edge", "Allow", "pool", "pool"),
         ("edge", "Redirect", "redirect", "pool"),
-        ("reencrypt", "", "none", "pool"),
+        ("reencrypt", "", "unavailable", "pool"),
         ("reencrypt", "Allow", "pool", "pool"),
         ("reencrypt", "Redirect", "redirect", "pool"),
-        ("passthrough", "", "none", "passthrough"),
+        ("passthrough", "", "unavailable", "passthrough"),
         ("passthrough", "Redirect", "redirect", "passthrough"),
     ],
 )

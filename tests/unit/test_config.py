@@ -107,6 +107,7 @@ PRECEDENCE = [
     ("f5-policy-model", "policy_model", "auto", "plain", "plain", "draft", "draft"),
     ("f5-pool-monitor", "pool_monitor", "/Common/tcp", "/Common/http", "/Common/http", "none", ""),
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
+    ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
     ("f5-save-config", "save_config", True, "false", False, "true", True),
     ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
     ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),

@@ -52,6 +52,7 @@ NS = Key("<ns>", "<svc>")
     (Policy.KIND, names.INSECURE_POLICY), (Policy.KIND, names.SECURE_POLICY),
     (DataGroup.KIND, names.PASSTHROUGH_GROUP), (DataGroup.KIND, names.REENCRYPT_GROUP),
     (IRule.KIND, names.PASSTHROUGH_IRULE), (IRule.KIND, names.REENCRYPT_IRULE),
+    (IRule.KIND, names.UNAVAILABLE_IRULE),
     (ServerSSL.KIND, names.DEFAULT_SERVERSSL),
     (Pool.KIND, names.pool("P", NS)),
     (ClientSSL.KIND, names.client_ssl("P", "<host>")),

@@ -156,6 +156,8 @@ def respond(rules: Rules, args: list[bytes]) -> Result:
     elif any(name.lower() == b"connection" and value.lower() == b"close" for name, value in headers):
         rules.state.close = True
     headers = [pair for pair in headers if pair[0].lower() != b"content-length"]
+    if form == "auto":
+        form = rules.state.request.version
     rules.state.response = Response(*http.reply(code, headers, body, version=form.removeprefix("HTTP/")))
     return ""
 

@@ -12,6 +12,7 @@ from tests.unit.irules.tmm import Tmm
 TEXTS = [
     pytest.param(irules.passthrough_irule, id="passthrough"),
     pytest.param(irules.reencrypt_irule, id="reencrypt"),
+    pytest.param(irules.unavailable_irule, id="unavailable"),
 ]
 
 # Tcl 8.5 and later, or TMM only; as words at the start of a command or in an expression.
@@ -47,7 +48,7 @@ class TestTexts:
     def test_data_groups_by_full_path(self, irule):
         """A bare name is looked for in the virtual server's folder."""
         groups = re.findall(r"\S*_dg\b", irule("/OpenShift/zone-1.a"))
-        assert groups
+        assert bool(groups) == (irule is not irules.unavailable_irule)
         assert all(group.startswith("/OpenShift/zone-1.a/ssl_") for group in groups)
         assert "@" not in re.sub(r"@\$\{f5r_\w+\}", "", irule("/Common"))
 
@@ -69,9 +70,9 @@ class TestTexts:
 
 
 def test_packaged():
-    """Both files are in the package, and no other iRule is."""
+    """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    assert files == {"openshift_passthrough_irule.tcl", "openshift_reencrypt_irule.tcl"}
+    assert files == {f"openshift_{name}_irule.tcl" for name in ("passthrough", "reencrypt", "unavailable")}
 
 
 @pytest.mark.parametrize(("body", "message"), [

@@ -13,7 +13,7 @@ Action = tuple[str, ...]
 
 _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
-                   "HTTP::disable", "pool", "reject", "log"))  # fmt: skip
+                   "HTTP::disable", "HTTP::respond", "LB::reselect", "pool", "reject", "log"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,22 @@ class Tmm:
         segments: Iterable[bytes] = (),
         groups: Mapping[str, Mapping[str, str]],
         pools: Iterable[str] = (),
+        failures: Iterable[tuple[str, str]] = (),
+        address: str = "",
         virtual: str = "/Common/vs",
         faults: Iterable[str] = (),
         mode: str = "stream",
     ) -> Connection:
-        """One client connection: segments from the client, then a server connection for each pool.
+        """One client connection: segments from the client, then a server connection for each pool, then
+        a failure of load balancing for each pool and address of a member.
 
-        Args: groups: records of each data-group by full path. faults: commands, with or without
-            their arguments, that raise. mode: "stream" fires CLIENT_DATA for every segment until
-            TCP::release, as F5 documents; "once" fires it only once for each TCP::collect, should a
-            TMOS do that.
+        Args: address: of the members that server connections go to. groups: records of each
+            data-group by full path. faults: commands, with or without their arguments, that raise.
+            mode: "stream" fires CLIENT_DATA for every segment until TCP::release, as F5 documents;
+            "once" fires it only once for each TCP::collect, should a TMOS do that.
         Raises: RuleError.
         """
-        stub = _Stub(groups, virtual, frozenset(faults))
+        stub = _Stub(groups, virtual, frozenset(faults), address=address)
         override = ("binary",) if "binary" in stub.faults else ()
         named = [(f"/Common/rule{number}", text) for number, text in enumerate(rules)]
         connection = self._interpreter.connection(named, stub, override=override)
@@ -78,6 +81,9 @@ class Tmm:
                     connection.fire("CLIENT_DATA")
             for stub.pool in pools:
                 connection.fire("SERVER_CONNECTED")
+            for stub.pool, stub.address in failures:
+                stub.responded = False
+                connection.fire("LB_FAILED")
             variables = frozenset(connection.variables())
         finally:
             connection.close()
@@ -92,6 +98,8 @@ class _Stub:
     virtual: str
     faults: frozenset[str]
     pool: str = ""
+    address: str = ""
+    responded: bool = False
     actions: list[Action] = field(default_factory=list)
     forwarded: bytes = b""
     held: bytes = b""
@@ -119,6 +127,10 @@ class _Stub:
             return self._read(name, words)
         if name not in _ACTS:
             raise Unsupported(f"command {called}")
+        if name == "HTTP::respond":
+            if self.responded:
+                raise TclError("Operation not supported. Multiple redirect/respond invocations not allowed")
+            self.responded = True
         if name == "TCP::collect":
             self.collecting = self.armed = True
         elif name == "TCP::release":
@@ -136,7 +148,9 @@ class _Stub:
             return self.held[: int(words[0])] if words else self.held
         if name == "class":
             return self._match(*words)
-        return (self.pool if name == "LB::server" else self.virtual).encode()
+        if name == "LB::server":
+            return (self.address if words == ("addr",) else self.pool).encode()
+        return self.virtual.encode()
 
     def _match(self, verb: str, *words: str) -> bytes:
         """class match ?-value? ?--? item equals group. As in TMM, a leading - of the item is an option."""

@@ -161,7 +161,7 @@ def test_commands_in_events(command, valid):
         "set x [expr { true && $::a ne ${b c} || [info exists static::x] }]",
         "puts x; trace variable x w y; after 100 { set x 1 }; upvar 1 a b",
         "call mine 1 2; call /P/r::mine",
-        "$command a b; [set c] x",
+        "$command a b; [set c] x; set x ${a b}c; binary scan $x @${a b}c y",
         'HSL::send $h "x"; DNS::question name; STREAM::disable; ACCESS::session sid',
         "# a comment with a { brace }\nset a 1; # another one",
         'log local0.err "a [HTTP::method] b"',
@@ -176,13 +176,14 @@ def test_accepted(body):
 def test_accepted_texts():
     check("priority 200\ntiming on\nwhen HTTP_REQUEST { }\nwhen HTTP_REQUEST priority 1000 timing off { }")
     check("when CLIENT_ACCEPTED priority 0 { }\nproc mine {a {b 2}} { return [expr { $a + $b }] }")
-    found = check(
-        "when RULE_INIT { set static::x 1 }\nwhen LB_FAILED { if { [LB::server] eq {} } { reject } }")
+    found = check("when RULE_INIT { log x }\nwhen LB_FAILED { if { [LB::server] eq {} } { reject } }")
     assert found.events == ("RULE_INIT", "LB_FAILED")
-    assert found.commands == {"set", "if", "LB::server", "reject"}
+    assert found.commands == {"log", "if", "LB::server", "reject"}
 
 
-@pytest.mark.parametrize("text", [irules.passthrough_irule("/P"), irules.reencrypt_irule("/P")])
+@pytest.mark.parametrize("text", [
+    irules.passthrough_irule("/P"), irules.reencrypt_irule("/P"), irules.unavailable_irule("/P"),
+], ids=["passthrough", "reencrypt", "unavailable"])
 def test_our_own(text):
     check(text)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from f5router import irules
 from mocks.bigip import FakeBigIP
 from mocks.bigip.traffic import Decision, Request, Unsupported, decide, expand
 from tests.unit.mocks_bigip.material import pair
@@ -286,3 +287,28 @@ def test_unknown_operand_is_loud(big):
     virtual(big, rule({"httpCookie": True, "all": True, "tmName": "x", "values": ["1"]}))
     with pytest.raises(Unsupported):
         decide(big.store, "/P/vs", Request("a.example"))
+
+
+UNAVAILABLE = "openshift_unavailable_irule"
+
+
+@pytest.mark.parametrize(("members", "pool", "default", "host", "expected"), [
+    ([], "openshift_ns_a", None, "a.example", "unavailable"),
+    (["10.0.0.9:80"], "openshift_ns_a", None, "a.example", "pool"),
+    ([], "foreign", None, "a.example", "pool"),
+    ([], "openshift_ns_a", None, "b.example", "unavailable"),
+    ([], "openshift_ns_a", "/P/one", "b.example", "pool"),
+    ([], "openshift_ns_a", "/P/foreign", "b.example", "pool"),
+    ([], "openshift_ns_a", "/P/one", "a.example", "unavailable"),
+])
+def test_503_page(big, members, pool, default, host, expected):
+    """Behind the router's iRule: what goes nowhere, or to a pool of the router's without members."""
+    for name in {pool, "foreign"}:
+        big.put_object("ltm/pool", {"name": name, "partition": "P", "members": members})
+    text = irules.unavailable_irule("/P")
+    big.put_object("ltm/rule", {"name": UNAVAILABLE, "partition": "P", "apiAnonymous": text})
+    more = {"pool": default} if default else {}
+    virtual(big, rule(HOST, pool=f"/P/{pool}"), rules=[f"/P/{UNAVAILABLE}"], **more)
+    found = decide(big.store, "/P/vs", Request(host))
+    assert found.kind == expected
+    assert found.pool == (f"/P/{pool}" if host == "a.example" else default)

@@ -163,8 +163,12 @@ class TestErrors:
 
     @pytest.mark.parametrize("body", ["nobody", "HTTP::nobody x", "catch nobody", "catch {echo [nobody]}"])
     def test_unknown_to_the_fake(self, tcl, body):
-        """Never hidden by the rule's catch: it might work on the device."""
-        assert "the fake does not know the command" in fails(tcl, body + "; set x 1")
+        """Never hidden by the rule's catch: it might work on the device. Nothing more of the rule runs."""
+        tmm = Tmm()
+        connection = connect(tcl, f"when A {{ {body}; note on }}", tmm=tmm)
+        with pytest.raises(RuleError, match="the fake does not know the command"):
+            connection.fire("A")
+        assert tmm.notes == []
 
     def test_fault_of_the_fake(self, tcl):
         """Comes out as it is."""
@@ -345,6 +349,7 @@ class TestBytes:
             "x": "\u00e5\u20ac".encode(),
             "n": b"5",
         }
+        assert run(tcl, "set x [echo \\u20ac\\u00e5]")["x"] == "\u20ac\u00e5".encode()
 
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.binary(max_size=400), cut=st.integers(0, 400))
