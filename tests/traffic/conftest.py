@@ -1,0 +1,96 @@
+"""A router between both fakes, with real traffic through the BIG-IP's virtual servers to pods."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import requests
+
+from mocks.bigip.dataplane.pods import Pod
+from tests import manifests
+from tests.builders import Identity, identity
+from tests.feature.conftest import Lab
+from tests.feature.test_loop import Running
+
+HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
+DEFAULT = identity("default.example.com", ca="Default CA")
+"""Of the client SSL profile that the administrator made."""
+PODS = identity("pods.example.com", ca="Pod CA")
+"""Of all pods that speak TLS."""
+
+
+class Site(Lab):
+    """Both fakes, pods, and routers as they are started."""
+
+    def __init__(self, stack: ExitStack, folder: Path, **options):
+        super().__init__(stack, folder, dataplane=True, **options)
+        self.virtuals()
+        self._certificate("default", DEFAULT)
+        self.change("PATCH", "ltm/profile/client-ssl/~Common~clientssl-default",
+                    {"cert": "/Common/default-site.crt", "key": "/Common/default-site.key"})
+        self.pods = self.bigip.dataplane.pods
+
+    def _certificate(self, name: str, pair: Identity) -> None:
+        """Install a pair as an administrator does."""
+        for kind, ending, text in (("cert", "crt", pair.certificate), ("key", "key", pair.key)):
+            reply = requests.post(
+                f"{self.bigip.url}/mgmt/shared/file-transfer/uploads/{name}.{ending}", data=text.encode(),
+                headers={"Content-Type": "application/octet-stream",
+                         "Content-Range": f"0-{len(text) - 1}/{len(text)}"},
+                auth=(self.bigip.username, self.bigip.password), verify=self.bigip.ca_file, timeout=10)
+            assert reply.status_code == 200, reply.text
+            self.change("POST", f"sys/file/ssl-{kind}", {
+                "name": f"{name}-site.{ending}", "partition": "Common",
+                "sourcePath": f"file:/var/config/rest/downloads/{name}.{ending}"})
+
+    @property
+    def http(self) -> tuple[str, int]:
+        """Where the virtual server for port 80 listens."""
+        return self.bigip.endpoint(HTTP)
+
+    @property
+    def https(self) -> tuple[str, int]:
+        return self.bigip.endpoint(HTTPS)
+
+    def pod(self, address: str, service: str, *, namespace: str = "shop", port: int = 8080, **how) -> Pod:
+        """Start a pod; its name is that of its Service and its address."""
+        return self.pods.start(address, port, f"{service}-{address}", namespace=namespace, **how)
+
+    def serve(self, service: str, *addresses: str, namespace: str = "shop", port: int = 8080,
+              tls: Identity | None = None) -> None:
+        """A Service with its pods."""
+        pair = (tls.certificate.encode(), tls.key.encode()) if tls else None
+        for address in addresses:
+            self.pod(address, service, namespace=namespace, port=port, tls=pair)
+        name = "https" if tls else "http"
+        self.apply(*manifests.service(namespace, service, pods=addresses, ports=((name, port),)))
+
+    def run(self, **flags: str) -> Running:
+        """Start the running router."""
+        return Running(self, **flags)
+
+    def right(self, *services: str, namespace: str = "shop"):
+        """Whether a pod is one of these Services', as load.Target asks."""
+        return lambda pod: pod["namespace"] == namespace and pod["pod"].rsplit("-", 1)[0] in services
+
+    def faults(self) -> list:
+        """What the fake did not know, and what iRules did wrong."""
+        return self.bigip.errors
+
+
+def until(condition, limit_s: float = 15.0) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with ExitStack() as stack:
+        made = Site(stack, tmp_path)
+        yield made
+        assert made.faults() == []

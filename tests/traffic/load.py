@@ -1,0 +1,174 @@
+"""Clients that go on asking, and the count of what they got.
+
+Each client keeps a connection for some requests, as browsers do, and opens new ones in between. A
+request counts as failed when it gets no whole answer, or another status than 200; as wrong when a pod
+answers it that is not the Route's. A connection that the server closed while it was idle is no failure:
+the client has to open another one (RFC 9112 9.3.1), unless bytes of an answer came.
+"""
+
+import asyncio
+import json
+import random
+import ssl
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+KEPT = 12
+"""Most requests on one connection."""
+PAUSE_S = 0.002
+LIMIT_S = 10.0
+
+
+@dataclass
+class Target:
+    """What clients ask for."""
+
+    name: str
+    address: tuple[str, int]
+    host: str
+    path: str = "/"
+    tls: bool = False
+    right: Callable[[dict], bool] = lambda pod: True
+    """Whether this pod may answer; asked with what the pod said of itself."""
+    certificates: set[bytes] = field(default_factory=set)
+    """DER of the certificates that may be shown; empty: any."""
+    asleep: bool = False
+    """Nobody asks at the moment."""
+
+
+@dataclass
+class Report:
+    """What came of all requests."""
+
+    sent: Counter = field(default_factory=Counter)
+    """By name of the target."""
+    failed: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    connections: int = 0
+    closed: int = 0
+    """Kept connections that were closed when the next request came."""
+
+    def __str__(self) -> str:
+        each = ", ".join(f"{name} {count}" for name, count in sorted(self.sent.items()))
+        return (f"{self.sent.total()} requests on {self.connections} connections, {self.closed} closed while "
+                f"idle ({each}): {len(self.failed)} failed, {len(self.wrong)} answered by a wrong pod")
+
+
+class Load:
+    """A number of clients in a thread of their own; a context manager."""
+
+    def __init__(self, *targets: Target, clients: int = 6, seed: int = 0):
+        self.targets, self.report = list(targets), Report()
+        self._clients, self._random = clients, random.Random(seed)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="load", daemon=True)
+
+    def __enter__(self) -> "Load":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+    def stop(self) -> Report:
+        """End after the requests that are under way."""
+        self._stop.set()
+        self._thread.join(2 * LIMIT_S)
+        assert not self._thread.is_alive(), "the clients hang"
+        return self.report
+
+    def more(self, count: int) -> Callable[[], bool]:
+        """A condition: each target that is awake has been asked so many times since now."""
+        before = Counter(self.report.sent)
+        return lambda: all(
+            self.report.sent[one.name] - before[one.name] >= count for one in self.targets if not one.asleep)
+
+    async def _run(self) -> None:
+        await asyncio.gather(*(self._client() for _ in range(self._clients)))
+
+    async def _client(self) -> None:
+        while not self._stop.is_set():
+            awake = [target for target in self.targets if not target.asleep]
+            if not awake:
+                await asyncio.sleep(PAUSE_S)
+                continue
+            await self._connection(self._random.choice(awake), self._random.randint(1, KEPT))
+
+    async def _connection(self, target: Target, count: int) -> None:
+        reader, writer = None, None
+        try:
+            for _ in range(count):
+                if self._stop.is_set() or target.asleep:
+                    break
+                fresh = writer is None or reader.at_eof()
+                if fresh:
+                    reader, writer = await self._open(target, writer)
+                if not await self._request(target, reader, writer, fresh=fresh):
+                    reader, writer = None, _closed(writer)
+                await asyncio.sleep(PAUSE_S)
+        except (OSError, ssl.SSLError, TimeoutError) as exc:
+            self._failed(target, f"no connection: {exc!r}")
+            await asyncio.sleep(10 * PAUSE_S)
+        finally:
+            _closed(writer)
+
+    async def _open(self, target: Target, old):
+        _closed(old)
+        self.report.connections += 1
+        context = _context() if target.tls else None
+        reader, writer = await asyncio.wait_for(asyncio.open_connection(
+            *target.address, ssl=context, server_hostname=target.host if target.tls else None), LIMIT_S)
+        if target.tls and target.certificates:
+            shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+            if shown not in target.certificates:
+                self.report.wrong.append(f"{target.name}: another certificate")
+        return reader, writer
+
+    async def _request(self, target: Target, reader, writer, *, fresh: bool) -> bool:
+        """One request; whether the connection may be kept."""
+        request = f"GET {target.path} HTTP/1.1\r\nHost: {target.host}\r\n\r\n"
+        try:
+            writer.write(request.encode())
+            await writer.drain()
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), LIMIT_S)
+            status, headers = _head(head)
+            body = await asyncio.wait_for(reader.readexactly(int(headers.get("content-length", 0))), LIMIT_S)
+        except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError) as exc:
+            partial = getattr(exc, "partial", b"")
+            if fresh or partial or isinstance(exc, TimeoutError):
+                self._failed(target, repr(exc))
+            else:
+                self.report.closed += 1  # while it was idle: the client asks again on another one
+            return False
+        self.report.sent[target.name] += 1
+        self._judge(target, status, headers, body)
+        return headers.get("connection", "").lower() != "close"
+
+    def _judge(self, target: Target, status: int, headers: dict, body: bytes) -> None:
+        if status != 200 or headers.get("content-type") != "application/json":
+            self.report.failed.append(f"{target.name}: status {status} {headers} {body[:200]!r}")
+        elif not target.right(pod := json.loads(body)):
+            self.report.wrong.append(f"{target.name}: answered by {pod}")
+
+    def _failed(self, target: Target, why: str) -> None:
+        self.report.sent[target.name] += 1
+        self.report.failed.append(f"{target.name}: {why}")
+
+
+def _closed(writer) -> None:
+    if writer is not None:
+        writer.transport.abort()
+
+
+def _context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def _head(head: bytes) -> tuple[int, dict[str, str]]:
+    first, *lines = head.decode("latin-1").split("\r\n")[:-2]
+    pairs = (line.partition(":") for line in lines)
+    return int(first.split()[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}

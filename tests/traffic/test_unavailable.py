@@ -1,0 +1,128 @@
+"""What clients get when no pod can answer: a page with status 503, as from OpenShift's own router."""
+
+import http.client
+
+import pytest
+
+from tests import manifests
+from tests.traffic import clients
+from tests.traffic.conftest import HTTP, PODS, until
+
+PAGE = "Application not available"
+
+
+def ask(site, tls: bool, host: str, path: str = "/", **how) -> clients.Seen:
+    if tls:
+        return clients.python(site.https, host, path, **how)
+    return clients.plain(site.http, host, path, **how)
+
+
+def is_page(found: clients.Seen) -> bool:
+    return (found.status == 503 and PAGE in found.body.decode()
+            and found.headers["cache-control"] == "no-store" and found.headers["connection"] == "close")
+
+
+@pytest.fixture(params=[False, True], ids=["HTTP", "HTTPS"])
+def tls(request):
+    return request.param
+
+
+@pytest.fixture
+def served(site, tls):
+    """Routes with pods, without pods, and with pods that refuse; and the router on them."""
+    kind = {"kind": "edge"} if tls else {}
+    site.serve("web", "10.1.1.1")
+    site.apply(
+        *manifests.service("shop", "empty", pods=()),
+        *manifests.service("shop", "dead", pods=("10.1.9.1", "10.1.9.2")),
+        manifests.route("app", path="/app", **kind),
+        manifests.route("empty", host="empty.example.com", service="empty", **kind),
+        manifests.route("dead", host="dead.example.com", service="dead", **kind),
+    )
+    router = site.router()
+    assert site.converge(router) == []
+    return router
+
+
+@pytest.mark.parametrize(("host", "path"), [
+    ("nobody.example.com", "/"), ("www.example.com", "/"), ("www.example.com", "/apple"),
+    ("empty.example.com", "/"), ("dead.example.com", "/"),
+])
+def test_the_page(site, served, tls, host, path):
+    """No Route for the host, none for the path, no pod, pods that refuse connections."""
+    assert is_page(ask(site, tls, host, path))
+
+
+def test_a_head_request_gets_no_body(site, served, tls):
+    found = ask(site, tls, "nobody.example.com", method="HEAD")
+    assert (found.status, found.body) == (503, b"")
+
+
+def test_one_dead_pod_of_two(site, served, tls):
+    """The page is for requests that no pod can answer: what one pod refuses, no page hides for ever."""
+    site.pod("10.1.9.2", "dead")
+    found = {ask(site, tls, "dead.example.com").status for _ in range(8)}
+    assert found <= {200, 503}
+    assert 200 in found
+
+
+def test_the_pod_comes(site, served, tls):
+    assert is_page(ask(site, tls, "empty.example.com"))
+    site.pod("10.1.8.1", "empty")
+    site.apply(manifests.endpoints("shop", "empty", ("10.1.8.1",)))
+    site.settle(served)
+    assert ask(site, tls, "empty.example.com").pod["pod"] == "empty-10.1.8.1"
+
+
+def test_a_body_that_nobody_reads(site, served, tls):
+    """The connection is closed after the page: what is left of the request is not taken for a next one."""
+    body = b"GET /app HTTP/1.1\r\nHost: www.example.com\r\n\r\n" * 200
+    data = clients.request_bytes("nobody.example.com", method="POST", close=False,
+                                 headers=[f"Content-Length: {len(body)}"]) + body
+    if not tls:
+        assert is_page(clients.raw(site.http, data))
+    assert not [one for one in site.bigip.dataplane.log if one.pool]
+
+
+@pytest.mark.parametrize("tls", [False])
+def test_the_connection_before(site, served):
+    """Requests of one connection, each by itself: served, then nobody's."""
+    connection = http.client.HTTPConnection(*site.http, timeout=clients.LIMIT_S)
+    for _ in range(3):
+        connection.request("GET", "/app/x", headers={"Host": "www.example.com"})
+        assert connection.getresponse().read()
+    connection.request("GET", "/", headers={"Host": "nobody.example.com"})
+    reply = connection.getresponse()
+    assert (reply.status, PAGE in reply.read().decode()) == (503, True)
+    connection.close()
+
+
+@pytest.mark.parametrize("tls", [False])
+def test_a_default_pool_of_the_administrator(site, served):
+    """It gets what no Route matches; a Route without pods is the router's all the same."""
+    site.pod("10.9.9.9", "legacy", namespace="none")
+    site.change("POST", "ltm/pool", {"name": "legacy", "partition": "Common",
+                                     "members": [{"name": "10.9.9.9:8080"}]})
+    site.change("PATCH", f"ltm/virtual/{HTTP.replace('/', '~')}", {"pool": "/Common/legacy"})
+    assert clients.plain(site.http, "nobody.example.com").pod["pod"] == "legacy-10.9.9.9"
+    assert is_page(clients.plain(site.http, "empty.example.com"))
+
+
+def test_switched_off(site, served, tls):
+    assert site.converge(f5_503_page="false") == []
+    found = ask(site, tls, "nobody.example.com")
+    assert (found.status, bool(found.error)) == (0, True)
+    assert ask(site, tls, "www.example.com", "/app").pod
+
+
+def test_passthrough_is_reset(site):
+    """There is no HTTP to answer in."""
+    site.apply(*manifests.service("shop", "tls", pods=(), ports=(("https", 8443),)),
+               manifests.route("through", host="through.example.com", service="tls", kind="passthrough"))
+    router = site.router()
+    assert site.converge(router) == []
+    found = clients.python(site.https, "through.example.com")
+    assert (found.status, found.certificate, bool(found.error)) == (0, "", True)
+    site.serve("tls", "10.1.3.1", port=8443, tls=PODS)
+    site.settle(router)
+    until(lambda: clients.python(site.https, "through.example.com").pod)
