@@ -25,7 +25,7 @@ from tests.e2e import image
 from tests.e2e.image import Image
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "deploy"
-FILES = sorted(FOLDER.glob("*.yaml"))
+FILES = sorted(FOLDER.glob("[0-9]*.yaml"))
 LIMIT_S = 30
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 USERS = range(1_000_000_000, 2_000_000_000)
@@ -90,17 +90,18 @@ def role(granted: list[tuple[str, str, str]]) -> dict:
 class Pod:
     """The container of the Deployment, started; its log is in a file."""
 
-    def __init__(self, folder: Path, kube: FakeKube, bigip: FakeBigIP, private_key: str, *,
-                 vxlan: bool = False, built: Image | None = None):
+    def __init__(self, folder: Path, kube: FakeKube, secrets: dict[str, dict[str, str]], ssh_port: int, *,
+                 box: dict | None = None, built: Image | None = None):
+        """Arguments:
+        secrets: texts by name of the Secret and of the file.
+        ssh_port: of the BIG-IP.
+        box: container as the Deployment has it; that of the YAML if not given.
+        """
         self._log, self._folder = folder / "log", folder
-        mounts = self._mounted({
-            "bigip-login": {"url": bigip.url, "username": bigip.username, "password": bigip.password},
-            "bigip-files": {"router.pem": private_key, "known_hosts": bigip.ssh_server.host_key_line,
-                            "ca.crt": Path(bigip.ca_file).read_text()},
-        })
-        replaced = {"ROUTER_EXTERNAL_HOST_SSH_PORT": ("22", str(bigip.ssh_port)),
+        mounts = self._mounted(secrets)
+        replaced = {"ROUTER_EXTERNAL_HOST_SSH_PORT": ("22", str(ssh_port)),
                     "ROUTER_LISTEN_ADDR": (":1936", "127.0.0.1:0")}
-        variables = _variables(container(vxlan=vxlan), replaced) | {
+        variables = _variables(box or container(), replaced) | {
             "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": kube.url.rpartition(":")[2]}
         account = self._account(kube)
         if built is None:
@@ -169,6 +170,15 @@ class Pod:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
+
+
+def secrets(bigip: FakeBigIP, private_key: str) -> dict[str, dict[str, str]]:
+    """Those of the YAML, for a fake."""
+    return {
+        "bigip-login": {"url": bigip.url, "username": bigip.username, "password": bigip.password},
+        "bigip-files": {"router.pem": private_key, "known_hosts": bigip.ssh_server.host_key_line,
+                        "ca.crt": Path(bigip.ca_file).read_text()},
+    }
 
 
 def account_files(kube: FakeKube, namespace: str, name: str) -> dict[str, str]:

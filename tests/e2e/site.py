@@ -6,7 +6,9 @@ from mocks.bigip.traffic import Request, decide
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.builders import identity
+from tests.e2e import deployment
 from tests.e2e.deployment import FILES, Pod
+from tests.e2e.image import Image
 from tests.feature.conftest import Lab
 
 EDGE = identity("edge.example.com")
@@ -37,9 +39,10 @@ class Site(Lab):
                                    certificate=EDGE.certificate, key=EDGE.key),
                    manifests.route("lost", host="lost.example.com", service="none"))
 
-    def start(self, **options) -> Pod:
-        """Options are those of Pod."""
-        pod = Pod(self._folder, self.kube, self.bigip, self.key.read_text(), **options)
+    def start(self, *, vxlan: bool = False, built: Image | None = None) -> Pod:
+        secrets = deployment.secrets(self.bigip, self.key.read_text())
+        pod = Pod(self._folder, self.kube, secrets, self.bigip.ssh_port, built=built,
+                  box=deployment.container(vxlan=vxlan))
         self._stack.callback(pod.end)
         return pod
 

@@ -1,9 +1,6 @@
 """docs/deploy works as it is written: with its rights, files, variables and probes, and nothing else."""
 
-import re
-import shutil
 import signal
-import subprocess
 import time
 from contextlib import ExitStack
 
@@ -11,7 +8,6 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests import manifests
 from tests.e2e import deployment
 from tests.e2e.deployment import FOLDER, LIMIT_S
 from tests.e2e.site import Site
@@ -115,44 +111,9 @@ def test_one_at_a_time_and_without_privileges():
     assert listen == f":{box['ports'][0]['containerPort']}"
 
 
-def commands() -> list[str]:
-    """kubectl's of the README, in order; what only a cluster with nodes can do is not among them."""
-    text = (FOLDER / "README.md").read_text()
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line.startswith("kubectl ")]
-
-
-def test_the_commands_of_the_readme(site, tmp_path):
-    """In order, as they stand there; at the end nothing is left."""
-    for folder, names in (("login", ("url", "username", "password")),
-                          ("files", ("router.pem", "known_hosts", "ca.crt"))):
-        (tmp_path / folder).mkdir()
-        for name in names:
-            (tmp_path / folder / name).write_text(f"{name}\n")
-    (tmp_path / "docs").mkdir()
-    shutil.copytree(FOLDER, tmp_path / "docs" / "deploy")
-    site.kube.apply(manifests.route("plain"))
-    made = set()
-    for command in commands():
-        _, *arguments = command.split()
-        done = subprocess.run(
-            ["kubectl", "--kubeconfig", str(site.kubeconfig), "--cache-dir", str(tmp_path / "cache"),
-             *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=2 * LIMIT_S)
-        assert done.returncode == 0, (command, done.stderr)
-        made |= {obj["kind"] for kind in ("Deployment", "ClusterRole", "Service", "Secret", "ServiceAccount")
-                 for obj in site.kube.list(kind)}
-        if "rollout" in command:
-            login = site.kube.get("Secret", "f5router", "bigip-login")
-            assert deployment.decoded(login) == {
-                "url": "url\n", "username": "username\n", "password": "password\n"}
-    assert made >= {"Deployment", "ClusterRole", "Service", "Secret", "ServiceAccount"}
-    assert site.kube.get("Namespace", None, "f5router") is None
-    assert site.kube.list("ClusterRoleBinding") == []
-
-
 def test_secrets_of_yaml_have_the_same_keys(site):
     """Those of the commands and those of 20-secrets.yaml."""
-    text = (FOLDER / "README.md").read_text()
+    text = (FOLDER.parent / "guide.md").read_text()
     for name in ("bigip-login", "bigip-files"):
         for key in deployment.document("Secret", name)["stringData"]:
             assert f"`{key}`" in text

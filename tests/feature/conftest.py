@@ -33,7 +33,7 @@ class Lab:
         self.kube.write_kubeconfig(str(self.kubeconfig))
 
     def virtuals(self, *, http: bool = True, https: bool = True, **https_fields) -> None:
-        """Create the virtual servers as docs/configuration.md asks for."""
+        """Create the virtual servers as docs/guide.md asks for."""
         if http:
             self.bigip.add_virtual(f"{self.partition}/{HTTP}", "10.0.0.1:80")
         if https:

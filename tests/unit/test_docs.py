@@ -37,6 +37,7 @@ def test_the_first_screen_has_both_commands():
     lines = (ROOT / "README.md").read_text().splitlines()[:24]
     assert [line.split("#")[0].strip() for line in lines if line.startswith("make ")] == [
         "make demo", "make test"]
+    assert "(docs/guide.md)" in "".join(lines)
 
 
 def test_every_reason_is_explained():

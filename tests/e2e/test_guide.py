@@ -1,0 +1,221 @@
+"""docs/guide.md, from an empty cluster and an empty BIG-IP: each command as it stands there, in its order."""
+
+import itertools
+import json
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from mocks.bigip import FakeBigIP
+from mocks.bigip.traffic import Request, decide
+from mocks.kube import FakeKube
+from tests import manifests
+from tests.builders import identity
+from tests.e2e import deployment
+from tests.e2e.deployment import LIMIT_S, Pod
+from tests.e2e.pages import DOCS, Block, Shell, blocks
+
+GUIDE, AFTERWARDS = "guide.md", "deploy/README.md"
+NODES = {"node-1": ("10.3.89.1", "10.128.0.0/23"), "node-2": ("10.3.89.2", "10.129.0.0/23"),
+         "node-3": ("10.3.89.3", "10.130.0.0/23")}
+EDGE = identity("edge.example.com")
+HOST = "bigip.example.com"
+"""The one that has to be replaced."""
+WORDS = {
+    "tmsh", "create", "sys", "config", "ltm", "virtual", "profile", "client-ssl", "net", "self", "auth",
+    "user", "partition", "password", "partition-access", "add", "role", "shell", "defaults-from",
+    "sni-default", "destination", "ip-protocol", "profiles", "source-address-translation", "type", "context",
+    "address", "vlan", "traffic-group", "allow-service", "replace-all-with", "{", "}",
+}
+"""Of tmsh's language; all others are names and values."""
+
+
+class Guide:
+    """An empty cluster, an empty BIG-IP, and an administrator of both at a shell."""
+
+    def __init__(self, stack: ExitStack, folder: Path, **bigip):
+        self._stack, self.folder = stack, folder
+        self.kube = stack.enter_context(FakeKube(sdn=True, sdn_delay_s=0.02))
+        self.bigip = stack.enter_context(FakeBigIP(ssh=True, **bigip))
+        self.kube.apply([manifests.sdn_reader(), manifests.sdn_manager()])
+        for name, (address, subnet) in NODES.items():
+            self.kube.apply([manifests.node(name, address), manifests.host_subnet(name, address, subnet)])
+        self.kube.write_kubeconfig(folder / "kubeconfig")
+        shutil.copytree(DOCS, folder / "docs")
+        (folder / "files").mkdir()
+        shutil.copy(self.bigip.ca_file, folder / "files" / "ca.crt")
+        self._shim("podman")
+        self.shell = Shell(folder, KUBECONFIG=str(folder / "kubeconfig"), PASSWORD=self.bigip.password)
+        stack.callback(self.shell.end)
+        self.pod: Pod | None = None
+        self.said: dict[str, str] = {}
+
+    def _shim(self, name: str) -> None:
+        """A command that is not there: it takes what it is told, if the files that it names exist."""
+        (self.folder / "bin").mkdir()
+        program = self.folder / "bin" / name
+        program.write_text(f'#!/bin/sh\ntest -f "$3" && echo "$@" >> {self.folder}/{name}.log\n')
+        program.chmod(0o755)
+
+    def type(self, block: Block) -> str:
+        """A block with the fake's address in it."""
+        text = block.text.replace(f"ssh-keyscan {HOST}", f"ssh-keyscan -p {self.bigip.ssh_port} 127.0.0.1")
+        said = self.shell.run(text.replace(HOST, self.bigip.address))
+        if "ssh-keygen" in text:
+            self.bigip.ssh_server.authorize((self.folder / "router.pem.pub").read_text())
+        if "apply -f docs/deploy/30-deployment.yaml" in text:
+            self.start()
+        if "example.yaml" in text:
+            self.apply_pods()
+            self.pod.until(self.admitted)
+        return said
+
+    def start(self) -> None:
+        """What the cluster does with the Deployment."""
+        spec = self.kube.get("Deployment", "f5router", "f5router")["spec"]["template"]["spec"]
+        secrets = {name: {key: text.rstrip("\n") for key, text in deployment.decoded(
+            self.kube.get("Secret", "f5router", name)).items()} for name in ("bigip-login", "bigip-files")}
+        self.pod = Pod(self.folder, self.kube, secrets, self.bigip.ssh_port, box=spec["containers"][0])
+        self._stack.callback(self.pod.end)
+        self.pod.until(lambda: self.pod.get("/readyz").status_code == 200)
+
+    def apply_pods(self) -> None:
+        """What it does with the Service of the example."""
+        found = self.kube.get("Service", "hello", "hello")["spec"]
+        assert found["selector"] == {"app": "hello"}
+        assert found["ports"][0]["targetPort"] == 8080
+        self.kube.apply(manifests.endpoints("hello", "hello", ("10.128.0.7", "10.129.0.7")))
+
+    def admitted(self) -> bool:
+        return "True" in str(self.kube.get("Route", "hello", "hello").get("status"))
+
+
+@pytest.fixture
+def make_guide(tmp_path):
+    with ExitStack() as stack:
+        yield lambda **options: Guide(stack, tmp_path, **options)
+
+
+def test_the_guide_from_start_to_end(make_guide):
+    """The Route is served, the BIG-IP is a host of the pod network, and what each block prints is right."""
+    guide = make_guide()
+    said = [(block, guide.type(block)) for block in blocks(GUIDE) if block.language == "sh"]
+    printed = {block.heading: text for block, text in said}
+    assert re.search(r"^10\.131\.0\.5/14$", printed["VxLAN: a subnet of the pod network"], re.MULTILINE)
+    planned = next(text for block, text in said if "f5router plan" in block.text)
+    assert "/Common/vxlan5000" in planned
+    assert "ERROR" not in planned
+    conditions = json.loads(printed["3. The first Route"])
+    assert [(one["type"], one["status"]) for one in conditions] == [("Admitted", "True")]
+    seen = printed["How to see that it works"]
+    for words in ("hello.example.com", "10.128.0.7:8080", "10.129.0.7:8080", "0a:0a:0a:03:59:01",
+                  "10.3.89.3%0"):
+        assert words in seen
+    place = decide(guide.bigip.store, "/Common/ose-vserver", Request("hello.example.com", "/"))
+    assert place.pool == "/Common/openshift_hello_hello"
+    assert (guide.folder / "podman.log").read_text().startswith("build -f docs/deploy/Containerfile")
+    again = guide.shell.run(next(block.text for block, _ in said if "f5router plan" in block.text))
+    assert "Nothing to do" in again
+    levels = {line["level"] for line in guide.pod.lines()}
+    assert levels == {"info"}, guide.pod.log
+    afterwards(guide)
+
+
+def afterwards(guide: Guide) -> None:
+    """Changes and removal, of the other page: nothing is left in the cluster, all on the BIG-IP."""
+    for block in blocks(AFTERWARDS):
+        if block.language == "sh":
+            guide.type(block)
+    for kind in ("Deployment", "Secret", "ServiceAccount", "ClusterRoleBinding"):
+        assert guide.kube.list(kind) == [], kind
+    assert guide.kube.get("Namespace", None, "f5router") is None
+    assert decide(guide.bigip.store, "/Common/ose-vserver", Request("hello.example.com", "/")).pool
+
+
+@pytest.mark.parametrize("version", [
+    "11.5.4", "11.6.1", "12.0.0", "12.1.2", "13.0.0", "13.1.1", "14.1.2.1", "16.1.0"])
+def test_the_bigip_of_each_version(make_guide, version):
+    """Section 1 makes it ready for a router that logs in as the new user: with VxLAN from 12.0 on, and with
+    what the guide says of tokens and certificates before."""
+    old = version.startswith("11.")
+    guide = make_guide(tmos_version=version)
+    for block in blocks(GUIDE):
+        skipped = old and block.heading.startswith("VxLAN")
+        if block.language == "sh" and block.section == "1. The BIG-IP" and not skipped:
+            guide.type(block)
+    vxlan = "" if old else "--f5-internal-address=10.3.89.213 --f5-vxlan-gateway-cidr=10.131.0.5/14"
+    if not old:
+        guide.shell.run("ghost-hostsubnet create --name openshift-f5-node --host-ip 10.3.89.213")
+    guide.kube.apply([*manifests.service("shop", "web", pods=("10.128.0.7",)), manifests.route(
+        "edge", host="edge.example.com", kind="edge", certificate=EDGE.certificate, key=EDGE.key)])
+    guide.shell.run(f"""
+        f5router run --once --f5-host=$BIGIP --f5-username=f5router --f5-password=Correct-Horse-7 \\
+          --f5-ca-bundle=files/ca.crt --f5-auth={"basic" if old else "token"} \\
+          --f5-private-key=files/router.pem --f5-ssh-port={guide.bigip.ssh_port} \\
+          --f5-ssh-host-key={guide.bigip.ssh_server.host_key_fingerprint} {vxlan}""")
+    assert any(command.startswith("scp ") for command in guide.bigip.ssh_server.log)
+    served = decide(guide.bigip.store, "/Common/https-ose-vserver",
+                    Request("edge.example.com", "/", sni="edge.example.com", tls=True))
+    assert served.pool == "/Common/openshift_shop_web"
+
+
+def pairs() -> list:
+    """Blocks of tmsh, each with the next block."""
+    found = list(blocks(GUIDE))
+    return [pytest.param(one, other, id=one.heading) for one, other in itertools.pairwise(found)
+            if one.language == "tmsh"]
+
+
+@pytest.mark.parametrize(("tmsh", "rest"), pairs())
+def test_tmsh_says_the_same_as_rest(tmsh, rest):
+    """As many commands, with the same names and values: those with tmsh cannot be run here."""
+    commands = tmsh.text.splitlines()
+    assert all(command.startswith("tmsh ") for command in commands)
+    assert rest.language == "sh"
+    calls = re.findall(r"^bigip (\S+) -d '(.*?)'$", rest.text, re.MULTILINE | re.DOTALL)
+    assert len(commands) == len(calls)
+    for command, (path, body) in zip(commands, calls, strict=True):
+        kind = " ".join(path.split("/"))
+        assert command.startswith((f"tmsh create {kind} ", f"tmsh save {kind}"))
+        values = [word for word in command.split() if word not in WORDS]
+        assert [word for word in values if word not in json.dumps(json.loads(body))] == []
+
+
+def test_no_block_is_left_out():
+    """Each is of tmsh, or run by these tests; the image is built by another one."""
+    for page in (GUIDE, AFTERWARDS):
+        for block in blocks(page):
+            assert block.language in ("sh", "tmsh") or block.text.startswith("podman run "), block.text
+            assert (block.language == "tmsh") == ("tmsh" in block.text)
+
+
+def test_the_rest_calls_fail_as_they_should(make_guide):
+    """A call that the BIG-IP refuses stops whoever types it."""
+    guide = make_guide()
+    first = next(block for block in blocks(GUIDE) if block.language == "sh")
+    guide.type(first)
+    with pytest.raises(AssertionError, match="409"):
+        guide.shell.run("bigip auth/user -d '{\"name\": \"admin\"}'")
+
+
+def test_the_shell_of_these_tests_stops_at_an_error(tmp_path):
+    """Else nothing here would show anything."""
+    shell = Shell(tmp_path)
+    try:
+        assert shell.run("echo a; echo b").split() == ["a", "b"]
+        with pytest.raises(AssertionError, match="no-such-command"):
+            shell.run("no-such-command; echo c")
+    finally:
+        shell.end()
+
+
+def test_the_commands_come_with_the_package():
+    """What the guide types without a path."""
+    for name in ("f5router", "ghost-hostsubnet"):
+        program = Path(sys.executable).with_name(name)
+        assert subprocess.run([program, "--version"], capture_output=True, timeout=LIMIT_S).returncode == 0
