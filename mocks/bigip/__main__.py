@@ -8,7 +8,8 @@ import threading
 
 import click
 
-from mocks.bigip import faults
+from mocks.bigip import addresses, faults
+from mocks.bigip.dataplane.control import Control
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.server import PASSWORD, USERNAME, FakeBigIP
 
@@ -42,6 +43,17 @@ from mocks.bigip.server import PASSWORD, USERNAME, FakeBigIP
     metavar="PATH=ADDRESS:PORT",
     help="A virtual server with http and tcp profiles, made at the start.",
 )
+@click.option("--dataplane", is_flag=True, help="Carry traffic; prints where each virtual server listens.")
+@click.option(
+    "--control-port", default=0, show_default=True, help="HTTP port that tells and changes the data plane."
+)
+@click.option(
+    "--pod",
+    "pods",
+    multiple=True,
+    metavar="ADDRESS:PORT[=NAME]",
+    help="A stand-in that answers for this pool member; with --dataplane.",
+)
 @click.option(
     "--ca-out",
     type=click.Path(dir_okay=False, writable=True),
@@ -56,6 +68,9 @@ def main(
     faults_: tuple[str, ...],
     quirks: tuple[str, ...],
     virtuals: tuple[str, ...],
+    dataplane: bool,
+    control_port: int,
+    pods: tuple[str, ...],
     ca_out: str | None,
 ) -> None:
     ended = threading.Event()
@@ -69,6 +84,7 @@ def main(
             port=port,
             partitions=("Common", *partitions),
             ssh_port=ssh_port or 0,
+            dataplane={"told": _print_listener} if dataplane else False,
         )
         for fault in faults_:
             big.inject(**faults.parse(fault))
@@ -85,7 +101,29 @@ def main(
             f"url={big.url} user={big.username} password={big.password} ssh-port={ssh} "
             f"ca={ca_out or big.ca_file}"
         )
-        ended.wait()
+        if dataplane:
+            _start_pods(big, pods)
+            with Control(big.dataplane, control_port) as control:
+                click.echo(f"control={control.url}")
+                ended.wait()
+        else:
+            ended.wait()
+
+
+def _print_listener(virtual: str, destination: str, where: tuple[str, int] | None) -> None:
+    shown = f"{where[0]}:{where[1]}" if where else "-"
+    click.echo(f"listen={shown} destination={destination} virtual={virtual}")
+
+
+def _start_pods(big: FakeBigIP, pods: tuple[str, ...]) -> None:
+    """Raises: click.UsageError."""
+    for text in pods:
+        where, _, name = text.partition("=")
+        try:
+            address, port = addresses.split_port(where)
+            big.pods.start(address, int(port), name)
+        except ValueError:
+            raise click.UsageError(f"--pod {text}: not ADDRESS:PORT") from None
 
 
 if __name__ == "__main__":

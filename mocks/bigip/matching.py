@@ -151,6 +151,8 @@ class Condition:
         self.operator = next(one for one in OPERATORS if one in fields)
         self.negated = "not" in fields
         self.exact = "caseSensitive" in fields
+        tls = self.operand == "sslExtension" and "sslClientHello" in fields
+        self.known_event = tls or "request" in fields
         self.index, self.header = fields["index"], str(fields.get("tmName", "")).lower()
         self.group = fields.get("datagroup")
         values = fields.get("values") or []
@@ -171,6 +173,8 @@ class Condition:
     def _value(self, store: Store, request: Request) -> str | None:
         """The compared part of the request; None: the request has none."""
         operand, selector = self.operand, self.selector
+        if not self.known_event:
+            raise Unsupported(f"event of a condition on {operand}")
         if operand == "httpHost":
             return _host(store, request, selector)
         if operand == "httpUri" and selector == "pathSegment":

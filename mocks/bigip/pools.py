@@ -191,14 +191,17 @@ class Members(Kind):
                 self.replace(store, old, body)
 
     def read(self, store: Store, item: Item) -> Body:
-        """`session` and `state` as monitors leave them; the fake's monitors find every member up."""
+        """`session` and `state` as monitors leave them; without a data plane every member is up."""
         fields = dict(item.fields)
         own = fields.get("monitor")
-        monitored = bool(own) and (own != "default" or "monitor" in store.get("ltm/pool", item.path).fields)
+        of_pool = own == "default" and "monitor" in store.get("ltm/pool", item.path).fields
+        monitored = of_pool or own not in (None, "", "none", "default")
         if fields["session"] == "user-enabled" and monitored:
             fields["session"] = "monitor-enabled"
         if fields["state"] == "user-up":
-            fields["state"] = "up" if monitored else "unchecked"
+            down = store.is_down(item.path, item.name) if monitored else None
+            found = {True: "down", False: "up", None: "checking"}[down]
+            fields["state"] = found if monitored else "unchecked"
         return fields
 
 

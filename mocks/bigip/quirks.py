@@ -75,6 +75,24 @@ class Quirk(enum.StrEnum):
     """Unset addresses of a tunnel are read `any` instead of `any6` (B9)."""
     PERCENT_2F_REFUSED = "percent-2f-refused"
     """`%2F` in the id of an object is a 400 (A10.3: in no recording)."""
+    POLICY_POOL_STAYS = "policy-pool-stays"
+    """A request that no Rule matches goes where an earlier request of its connection went. So it is for
+    the iRule command `pool` (iRules 101 #05); for policies no source tells."""
+    FIRST_SERVER_STAYS = "first-server-stays"
+    """Without OneConnect all requests of a connection go to the server of the first one, whatever pool is
+    chosen for them (DevCentral 276984 for TMOS 9; B11 has the opposite)."""
+    REPLY_SKIPS_HTTP_REQUEST = "reply-skips-http-request"
+    """HTTP_REQUEST does not run for a request that a policy has answered or redirected (no source)."""
+    COLLECT_AGAIN = "collect-again"
+    """TCP::collect without a length asks for one CLIENT_DATA; for another it must be called again (B5 has
+    CLIENT_DATA for each packet until TCP::release)."""
+    SERVER_SSL_AFRESH = "server-ssl-afresh"
+    """SSL::disable and SSL::profile of the server side hold for one server-side connection, not for those
+    that follow on the same client connection (no source)."""
+    BARE_NAMES = "bare-names"
+    """`LB::server pool` and `virtual name` give names without folder (B5: inferred)."""
+    CHECKING_TAKES_NOTHING = "checking-takes-nothing"
+    """A new member gets no traffic before its monitor has found it up (no source)."""
     SDN_NOT_LICENSED = "sdn-not-licensed"
     """VXLAN profiles are refused: no SDN Services licence (B12.11: text unknown)."""
 

@@ -28,7 +28,7 @@ def client_ssl(store: Store, virtual: str, sni: str | None) -> str | None:
     if not default:
         return None
     fields = profile_fields(store, default[0])
-    refused = (fields.get("sniRequire") == "true" and sni) or fields.get("mode") == "disabled"
+    refused = fields.get("sniRequire") == "true" or fields.get("mode") == "disabled"
     return None if refused else default[0]
 
 

@@ -82,10 +82,12 @@ class Store:
         self.generation = 1
         self.changes = 0
         """Grows with every write, also of what is undone: what is computed from items is kept until then."""
+        self.is_down: Callable[[str, str], bool | None] = lambda pool, member: False
+        """What monitors found of a member, None before they know. Replaced by a data plane."""
         self.kept: dict[str, Any] = {}
         """What others computed from items, by a name of theirs, to be checked against the items."""
-        self.on_commit: list[Callable[[set[str]], None]] = []
-        """Called with the kinds that were written, under the lock, when the outermost `atomic` has ended."""
+        self.on_commit: list[Callable[[set[tuple[str, Key]]], None]] = []
+        """Called with (kind, key) of what was written when the outermost `atomic` ends, under the lock."""
         self.counters: dict[str, int] = {}
         self._tables: dict[str, dict[Key, Item]] = {}
         self._children: dict[tuple[str, Key], dict[str, Item]] = {}
@@ -190,7 +192,7 @@ class Store:
             self.run_checks()
             if self._journal:
                 self.generation += 1
-                self._committed({kind for kind, _, _ in self._journal})
+                self._committed({(kind, key) for kind, key, _ in self._journal})
         except BaseException:
             journal, self._journal = self._journal, None
             for kind, key, old in reversed(journal):
@@ -200,9 +202,9 @@ class Store:
         finally:
             self._journal, self._later, self._released = None, {}, set()
 
-    def _committed(self, kinds: set[str]) -> None:
+    def _committed(self, written: set[tuple[str, Key]]) -> None:
         for told in self.on_commit:
-            told(kinds)
+            told(written)
 
     def run_checks(self) -> None:
         """Run what `later` collected. Raises: Refusal."""
@@ -224,7 +226,7 @@ class Store:
         for kind, table in saved.items():
             for key, item in table.items():
                 self._set(kind, key, Item(kind, key, item.fields, min(item.generation, 1), item.hidden), None)
-        self._committed(set(saved))
+        self._committed({(kind, key) for kind, table in saved.items() for key in table})
 
     # -- indexes -----------------------------------------------------------------------------------
 

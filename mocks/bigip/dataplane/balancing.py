@@ -6,11 +6,12 @@ Source: `bigip-rest.md` B3, B11.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from mocks.bigip import addresses, pools, selection
 from mocks.bigip.matching import Unsupported
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Store
 
 ROUND_ROBIN = frozenset(("round-robin",))
@@ -41,11 +42,11 @@ class Member:
         return self.pool, self.name
 
 
-def members(store: Store, pool: str, is_down: Callable[[str, str], bool]) -> list[Member]:
-    """All members of a pool in order of creation; is_down: what monitors found. Hold the lock."""
-    found = []
+def members(store: Store, pool: str) -> list[Member]:
+    """All members of a pool in order of creation. Hold the lock."""
+    found, unknown_is_down = [], store.has(Quirk.CHECKING_TAKES_NOTHING)
     for item in store.children("ltm/pool/members", (pool,)).values():
-        fields = item.fields
+        fields, down = item.fields, store.is_down(pool, item.name)
         found.append(
             Member(
                 pool,
@@ -56,7 +57,7 @@ def members(store: Store, pool: str, is_down: Callable[[str, str], bool]) -> lis
                 int(fields.get("priorityGroup", 0)),
                 int(fields.get("connectionLimit", 0)),
                 selection.takes_new(store, item),
-                selection.forced_down(store, item) or is_down(pool, item.name),
+                selection.forced_down(store, item) or (unknown_is_down if down is None else down),
             )
         )
     return found

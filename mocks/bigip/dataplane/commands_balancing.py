@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mocks.bigip import names
 from mocks.bigip.dataplane.commands_connection import CONTEXT, Result, text
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def server(rules: Rules, args: list[bytes]) -> Result:
     member = state.member if state.event not in ("HTTP_REQUEST", "CLIENT_DATA", "CLIENT_ACCEPTED") else None
     match words:
         case ["pool"]:
-            return chosen
+            return shown(rules, chosen)
         case ["addr"]:
             return member.address if member else ""
         case ["port"]:
@@ -57,6 +58,11 @@ def server(rules: Rules, args: list[bytes]) -> Result:
             return f"{chosen} {member.address} {member.port}" if member else chosen
         case _:
             raise Unsupported(f"LB::server {' '.join(words)}")
+
+
+def shown(rules: Rules, path: str) -> str:
+    """A name as TMM gives it: the full path (B5), or without the folder."""
+    return path.rsplit("/", 1)[-1] if rules.flow.plane.store.has(Quirk.BARE_NAMES) else path
 
 
 def reselect(rules: Rules, args: list[bytes]) -> Result:

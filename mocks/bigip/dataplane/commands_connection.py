@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mocks.bigip import names, selection
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def tcp_collect(rules: Rules, args: list[bytes]) -> Result:
     need(rules, *_COLLECTING)
     if len(args) > 1:
         raise Unsupported("TCP::collect with skip")
-    rules.state.collect = number(args[0]) if args else 0
+    rules.state.collect, rules.state.waits = number(args[0]) if args else 0, True
     return ""
 
 
@@ -117,7 +118,8 @@ def server_port(rules: Rules, args: list[bytes]) -> Result:
 def virtual(rules: Rules, args: list[bytes]) -> Result:
     if [text(one) for one in args] not in ([], ["name"]):
         raise Unsupported(f"virtual {' '.join(map(text, args))}")
-    return rules.flow.virtual.path
+    path = rules.flow.virtual.path
+    return path.rsplit("/", 1)[1] if rules.flow.plane.store.has(Quirk.BARE_NAMES) else path
 
 
 # -- SSL -------------------------------------------------------------------------------------------

@@ -39,9 +39,12 @@ def request_of(head: Head, *, sni: str | None, tls: bool) -> Request:
     return Request(host, path, sni, tls, query, head.method.decode(), headers)
 
 
-def expanded(text: str, request: Request) -> str:
-    """A value that may begin with `tcl:`."""
-    return traffic.expand(text, request)
+def expanded(text: str, request: Request, flow: Flow) -> str:
+    """A value that may begin with `tcl:`; what `traffic.expand` does not know goes to the Tcl engine."""
+    try:
+        return traffic.expand(text, request)
+    except Unsupported:
+        return flow.evaluate(text.removeprefix("tcl:"))
 
 
 def redirect(location: str, code: int) -> Response:
@@ -56,15 +59,15 @@ def redirect(location: str, code: int) -> Response:
 # -- policies --------------------------------------------------------------------------------------
 
 
-def apply_all(head: Head, actions: list[dict[str, Any]], request: Request) -> None:
-    """Actions of policies on the request. Raises: Unsupported."""
+def apply_all(head: Head, actions: list[dict[str, Any]], request: Request, flow: Flow) -> None:
+    """Actions of policies on the request. Raises: Unsupported, RuleError."""
     for action in actions:
         if "response" not in action:
-            _apply(head, action, request)
+            _apply(head, action, request, flow)
 
 
-def _apply(head: Head, action: dict[str, Any], request: Request) -> None:
-    value = expanded(str(action.get("value", "")), request).encode("latin-1")
+def _apply(head: Head, action: dict[str, Any], request: Request, flow: Flow) -> None:
+    value = expanded(str(action.get("value", "")), request, flow).encode("latin-1")
     if "httpHeader" in action:
         name = str(action.get("tmName", "")).encode("latin-1")
         if "insert" in action:
@@ -76,19 +79,19 @@ def _apply(head: Head, action: dict[str, Any], request: Request) -> None:
     elif "httpHost" in action:
         head.replace(b"Host", value)
     else:
-        _rewrite(head, action, request)
+        _rewrite(head, action, request, flow)
 
 
-def _rewrite(head: Head, action: dict[str, Any], request: Request) -> None:
+def _rewrite(head: Head, action: dict[str, Any], request: Request, flow: Flow) -> None:
     """httpUri replace: the whole, the path or the query."""
     path, _, query = head.target.partition(b"?")
     if "value" in action:
-        head.target = expanded(str(action["value"]), request).encode("latin-1")
+        head.target = expanded(str(action["value"]), request, flow).encode("latin-1")
         return
     if isinstance(action.get("path"), str):
-        path = expanded(action["path"], request).encode("latin-1")
+        path = expanded(action["path"], request, flow).encode("latin-1")
     if isinstance(action.get("queryString"), str):
-        query = expanded(action["queryString"], request).encode("latin-1")
+        query = expanded(action["queryString"], request, flow).encode("latin-1")
     head.target = path + (b"?" + query if query else b"")
 
 
@@ -113,7 +116,7 @@ def towards_client(head: Head, flow: Flow, server: Server) -> None:
     request = request_of(flow.state.request, sni=flow.sni, tls=flow.tls is not None)
     for action in flow.state.effect.edits:
         if "response" in action:
-            _apply(head, action, request)
+            _apply(head, action, request, flow)
     hsts = flow.virtual.http.get("hsts") or {}
     if hsts.get("mode") == "enabled" and flow.tls is not None:
         value = f"max-age={hsts['maximumAge']}"

@@ -64,18 +64,21 @@ class Exchange:
     # -- response ----------------------------------------------------------------------------------
 
     async def _receive(self) -> bool:
+        wrong = ""
         while True:
             ended = await self._take()
             await self._flush()
             if ended:
-                return self._goes_on()
+                return self._goes_on() and not wrong
+            if wrong:
+                raise Reset(f"the member's response is not HTTP: {wrong}")
             data = await self._server.stream.read()
             if not data:
                 return self._server_ended()
             try:
                 self._parser.feed(data)
-            except http.BadMessage as wrong:
-                raise Reset(f"the member's response is not HTTP: {wrong}") from None
+            except http.BadMessage as problem:
+                wrong = str(problem)
 
     async def _take(self) -> bool:
         """Work on what has come; whether it was all of the response."""

@@ -14,12 +14,13 @@ from mocks.bigip import selection
 from mocks.bigip.dataplane import config, hello, tunnel
 from mocks.bigip.dataplane.http_flow import HttpFlow
 from mocks.bigip.dataplane.records import Served
-from mocks.bigip.dataplane.rules import Rules
+from mocks.bigip.dataplane.rules import Expression, Rules
 from mocks.bigip.dataplane.server_side import NoServer, Reset, Server, ServerSide
 from mocks.bigip.dataplane.state import State
 from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
 from mocks.bigip.matching import Unsupported
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import RuleError
 
 if TYPE_CHECKING:
@@ -75,10 +76,11 @@ class Flow:
         self.leave_server()
         if self.rules is not None:
             try:
-                self.fire("CLIENT_CLOSED")
+                self.rules.fire("CLIENT_CLOSED")
             except (RuleError, Unsupported) as wrong:
                 self.plane.errors.append(wrong)
-            self.rules.close()
+            finally:
+                self.rules.close()
         self.wire.close()
 
     def expire(self, reason: str) -> None:
@@ -116,16 +118,26 @@ class Flow:
             if self.state.ended:
                 raise Reset(self.state.ended)
 
+    def evaluate(self, text: str) -> str:
+        """A string with commands in it, in the place of HTTP_REQUEST. Raises: RuleError."""
+        return Expression(self, text).value()
+
+    @property
+    def _once(self) -> bool:
+        return self.plane.store.has(Quirk.COLLECT_AGAIN)
+
     async def _collect(self) -> None:
         """Hold back what comes while TCP::collect waits for it (B5)."""
-        state, held = self.state, b""
+        state = self.state
         while state.collect is not None:
             data = await self.wire.read()
             if not data:
                 raise Closed("ended while bytes were collected")
             state.payload += data
-            if len(state.payload) >= state.collect:
-                self.fire("CLIENT_DATA")
+            if len(state.payload) < state.collect or not (state.waits or not self._once):
+                continue
+            state.waits = False
+            self.fire("CLIENT_DATA")
         held = bytes(state.payload)
         state.payload.clear()
         if held:

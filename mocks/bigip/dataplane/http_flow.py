@@ -15,6 +15,7 @@ from mocks.bigip.dataplane.exchange import Exchange
 from mocks.bigip.dataplane.server_side import NoServer, Reset, Server
 from mocks.bigip.dataplane.tls import TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
+from mocks.bigip.quirks import Quirk
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.flow import Flow
@@ -33,6 +34,8 @@ class HttpFlow:
             "most": int(limits.get("maxHeaderCount", 64)),
         }
         self._parser = self._new_parser()
+        self._bad = ""
+        """What is wrong behind the requests that are still to be served."""
 
     def _new_parser(self) -> http.Parser:
         return http.Parser(requests=True, **self._limits)
@@ -49,6 +52,8 @@ class HttpFlow:
 
     async def _next_head(self) -> http.Head | None:
         while not self._parser.events:
+            if self._bad:
+                raise Reset(self._bad)
             if not await self._read():
                 return None
         kind, head = self._parser.events.popleft()
@@ -71,8 +76,7 @@ class HttpFlow:
         try:
             self._parser.feed(data)
         except http.BadMessage as wrong:
-            if not self._parser.events:
-                raise Reset(f"not HTTP as the profile allows it: {wrong}") from None
+            self._bad = f"not HTTP as the profile allows it: {wrong}"
         return True
 
     async def next_body(self) -> tuple[str, object]:
@@ -112,9 +116,11 @@ class HttpFlow:
         served.host = (head.get(b"Host") or b"").decode("latin-1")
         pool = self._judge(head)
         served.rule, served.pool = state.effect.rule, pool
-        flow.fire("HTTP_REQUEST")
+        if state.response is None or not flow.plane.store.has(Quirk.REPLY_SKIPS_HTTP_REQUEST):
+            flow.fire("HTTP_REQUEST")
         if state.response is None and not state.http_off:
             pool = state.rule_pool or pool
+            state.last_pool = pool
             try:
                 return await self._forward(head, pool)
             except NoServer as missing:
@@ -132,14 +138,15 @@ class HttpFlow:
                 raise Reset("the virtual server is gone")
             request = edits.request_of(head, sni=flow.sni, tls=flow.tls is not None)
             effect = self.state.effect = matching.judge(store, virtual, request)
-            pool = effect.pool or virtual.fields.get("pool")
+            stays = self.state.last_pool if store.has(Quirk.POLICY_POOL_STAYS) else None
+            pool = effect.pool or stays or virtual.fields.get("pool")
         for message in effect.messages:
-            store.irule_log.append(edits.expanded(message, request))
-        edits.apply_all(head, effect.edits, request)
+            store.irule_log.append(edits.expanded(message, request, flow))
+        edits.apply_all(head, effect.edits, request, flow)
         if effect.kind == "reset":
             raise Reset(f"by {effect.rule}")
         if effect.kind == "redirect":
-            location = edits.expanded(effect.location, request)
+            location = edits.expanded(effect.location, request, flow)
             self.state.response = edits.redirect(location, effect.code)
         return pool
 
@@ -172,6 +179,10 @@ class HttpFlow:
         if exchange.upgraded:
             await self._tunnel(server, exchange)
             return False
+        if head.upgrade:
+            # llhttp stops at an upgrade, which the member did not want
+            rest, self._parser = self.leftover(), self._new_parser()
+            self._parser.feed(rest)
         if flow.virtual.one_connect and server.usable and goes_on:
             flow.server_now = None
             flow.plane.idle.put(flow.virtual.path, server)
@@ -181,10 +192,10 @@ class HttpFlow:
         flow, state = self.flow, self.state
         now = flow.server_now
         if now is not None:
-            same = now.member.pool == pool and not state.detach and state.forced_member is None
-            if same and now.usable:
+            same = now.member.pool == pool or flow.plane.store.has(Quirk.FIRST_SERVER_STAYS)
+            if same and now.usable and not state.detach and state.forced_member is None:
                 served = flow.served
-                served.pool, served.member = pool, now.member.name.rsplit("/", 1)[1]
+                served.pool, served.member = now.member.pool, now.member.name.rsplit("/", 1)[1]
                 served.server_ssl, served.verified = now.profile, now.verified
                 return now
             flow.leave_server()

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from mocks.bigip.dataplane.plane import DataPlane
     from mocks.bigip.dataplane.server_side import Server
 
+Key = tuple[str, str, int]
+"""Virtual server, address and port: a connection is reused by pool member (B11), in whatever pool it is."""
 _MAX_AGE_S = 86400.0
 
 
@@ -17,25 +19,26 @@ class IdleServers:
 
     def __init__(self, plane: DataPlane) -> None:
         self._plane = plane
-        self._servers: dict[tuple[str, str, str], list[Server]] = {}
+        self._servers: dict[Key, list[Server]] = {}
 
     def put(self, virtual: str, server: Server) -> None:
-        key = (virtual, *server.member.key)
+        key = (virtual, server.member.address, server.member.port)
         self._servers.setdefault(key, []).append(server)
         server.raw.on_end = lambda: self._gone(key, server)
 
     def take(self, virtual: str, member: Member) -> Server | None:
         """A connection to the member that is still good."""
-        waiting = self._servers.get((virtual, *member.key), [])
+        waiting = self._servers.get((virtual, member.address, member.port), [])
         while waiting:
             server = waiting.pop()
             server.raw.on_end = None
             if server.usable:
+                server.adopt(member)
                 return server
             server.close()
         return None
 
-    def _gone(self, key: tuple[str, str, str], server: Server) -> None:
+    def _gone(self, key: Key, server: Server) -> None:
         if server in self._servers.get(key, ()):
             self._servers[key].remove(server)
         server.close()

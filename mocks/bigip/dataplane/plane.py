@@ -18,9 +18,10 @@ from mocks.bigip.dataplane.persistence import SourceTable
 from mocks.bigip.dataplane.pods import Pods
 from mocks.bigip.dataplane.records import Served
 from mocks.bigip.dataplane.wire import Wire
-from mocks.bigip.store import Store
+from mocks.bigip.store import Key, Store
 from mocks.bigip.tmm import Interpreter
 
+Told = Callable[[str, str, tuple[str, int] | None], None]
 SWEEP_S = 0.05
 """Between looks for connections that are idle for too long."""
 LOG_LENGTH = 20_000
@@ -31,41 +32,60 @@ class DataPlane:
 
     Args: errors: where faults, unknown configuration and errors of iRules are put. pods: who answers for
     the pool members; None: a registry of its own. speed: all of the device's time-outs and intervals
-    (idle, handshake, persistence, monitors, SYN) are divided by it.
+    (idle, handshake, persistence, monitors, SYN) are divided by it. told: called in the loop with a
+    virtual server, its destination and the local address, None when it stops listening.
     """
 
     def __init__(
-        self, store: Store, errors: list[BaseException], *, pods: Pods | None = None, speed: float = 1.0
+        self,
+        store: Store,
+        errors: list[BaseException],
+        *,
+        pods: Pods | None = None,
+        speed: float = 1.0,
+        told: Told | None = None,
     ) -> None:
+        self._told = told
         self.store, self.errors, self.speed = store, errors, speed
         self.thread = LoopThread("fake-data-plane")
         self._own_pods = pods is None
         self.pods = pods if pods is not None else Pods(self.thread)
         self.log: deque[Served] = deque(maxlen=LOG_LENGTH)
         self.balancer, self.sources = Balancer(), SourceTable()
-        self.contexts, self.monitors = Contexts(store), Monitors()
+        self.contexts, self.monitors = Contexts(store), Monitors(self)
         self.idle = IdleServers(self)
         self.flows: set[Flow] = set()
         self.now: Callable[[], float] = self.thread.loop.time
+        self.rules = 0
+        """Connections that the Tcl engine has."""
         self._interpreter: Interpreter | None = None
         self._listening: dict[str, tuple[str, asyncio.Server]] = {}
         self._ports: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.TimerHandle | None = None
-        store.on_commit.append(self._changed)
+        self._syncing = asyncio.Lock()
+        with store.lock:
+            store.on_commit.append(self._changed)
+            store.is_down = self.monitors.is_down
+            self.monitors.changed({("ltm/pool", item.key) for item in store.all("ltm/pool")})
         self.sync()
 
     # -- listeners ---------------------------------------------------------------------------------
 
-    def _changed(self, kinds: set[str]) -> None:
-        if "ltm/virtual" in kinds:
+    def _changed(self, written: set[tuple[str, Key]]) -> None:
+        if any(kind == "ltm/virtual" for kind, _ in written):
             self.thread.soon(lambda: asyncio.ensure_future(self._sync()))
+        self.monitors.changed(written)
 
     def sync(self) -> None:
         """Listen for exactly the virtual servers that there are now."""
         self.thread.run(self._sync())
 
     async def _sync(self) -> None:
+        async with self._syncing:
+            await self._listen_for_all()
+
+    async def _listen_for_all(self) -> None:
         with self.store.lock:
             items = [item for item in self.store.all("ltm/virtual") if config.carried(item)]
             wanted = {item.path: item.fields["destination"].rsplit("/", 1)[1] for item in items}
@@ -73,10 +93,16 @@ class DataPlane:
             if wanted.get(path) != destination:
                 del self._listening[path]
                 server.close()
+                self._tell(path, destination, None)
         for path, destination in wanted.items():
             if path not in self._listening:
-                self._listening[path] = (destination, None)
-                self._listening[path] = (destination, await self._listen(path, destination))
+                server = await self._listen(path, destination)
+                self._listening[path] = (destination, server)
+                self._tell(path, destination, server.sockets[0].getsockname()[:2])
+
+    def _tell(self, path: str, destination: str, where: tuple[str, int] | None) -> None:
+        if self._told is not None:
+            self._told(path, destination, where)
 
     async def _listen(self, path: str, destination: str) -> asyncio.Server:
         """On the port that the destination had before, if it is free."""
@@ -143,18 +169,25 @@ class DataPlane:
             self._interpreter = Interpreter()
         return self._interpreter
 
+    def check_members(self) -> None:
+        """Run every monitor once and believe its result at once."""
+        self.thread.run(self.monitors.check_all())
+
     def counters(self) -> dict[str, int]:
         """What lives now; all 0 when no connection is open."""
         return {
             "connections": len(self.flows),
             "tasks": len(self._tasks),
             "server connections": sum(self.balancer.connections.values()),
+            "rules": self.rules,
             "idle server connections": len(self.idle),
         }
 
     def close(self) -> None:
         """Reset all connections and stop."""
-        self.store.on_commit.remove(self._changed)
+        with self.store.lock:
+            self.store.on_commit.remove(self._changed)
+            self.store.is_down = lambda pool, member: False
         self.thread.run(self._close())
         if self._own_pods:
             self.pods.close()
@@ -168,6 +201,7 @@ class DataPlane:
         if self._sweeper is not None:
             self._sweeper.cancel()
         self.idle.clear()
+        self.monitors.stop()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

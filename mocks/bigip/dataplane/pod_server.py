@@ -141,7 +141,7 @@ class PodConnection(asyncio.Protocol):
             body = b"".join(map(http.chunk, pieces)) + http.last_chunk([])
         elif not asked.get("unframed"):
             head.headers.append((b"Content-Length", b"%d" % len(body)))
-        self._send((head, b"" if self._head.method == b"HEAD" else body))
+        self._send((head, b"" if self._head.method == b"HEAD" or head.status in (204, 304) else body))
         if ends:
             self._transport.close()
 

@@ -20,6 +20,7 @@ class Rules:
 
     def __init__(self, flow: Flow) -> None:
         self.flow, self.state = flow, flow.state
+        flow.plane.rules += 1
         self._connection = flow.plane.interpreter().connection(
             flow.virtual.rules, self._call, partition=names.partition_of(flow.virtual.path)
         )
@@ -49,4 +50,23 @@ class Rules:
         return found if isinstance(found, bytes) else str(found).encode("latin-1", "replace")
 
     def close(self) -> None:
+        self.flow.plane.rules -= 1
         self._connection.close()
+
+
+class Expression(Rules):
+    """A value of a policy that begins with `tcl:`, as the text of a string in HTTP_REQUEST."""
+
+    def __init__(self, flow: Flow, text: str) -> None:
+        self.flow, self.state = flow, flow.state
+        flow.plane.rules += 1
+        rule = ("/Common/policy", f'when HTTP_REQUEST {{ set value "{text}" }}')
+        self._connection = flow.plane.interpreter().connection([rule], self._call)
+
+    def value(self) -> str:
+        """Raises: RuleError."""
+        try:
+            self.fire("HTTP_REQUEST")
+            return self._connection.variables()["value"].decode("latin-1")
+        finally:
+            self.close()

@@ -12,6 +12,7 @@ from mocks.bigip.dataplane.balancing import Member
 from mocks.bigip.dataplane.http import Head
 from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
 from mocks.bigip.dataplane.wire import Closed, Wire
+from mocks.bigip.quirks import Quirk
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.flow import Flow
@@ -45,6 +46,12 @@ class Server:
         """Whether another request can be sent."""
         return not self.raw.lost and not self.raw.readable
 
+    def adopt(self, member: Member) -> None:
+        """Used for a member of another pool from now on."""
+        self._balancer.closed(self.member)
+        self.member = member
+        self._balancer.opened(member)
+
     def close(self) -> None:
         self._closed()
         self.stream.close()
@@ -75,6 +82,9 @@ class ServerSide:
                 raise NoServer("no member available" if pool else "no pool")
             flow.state.member = found
             flow.fire("LB_SELECTED")
+            idle = self.plane.idle.take(flow.virtual.path, found) if flow.virtual.one_connect else None
+            if idle is not None:
+                return idle
             try:
                 server = await self._dial(found)
             except OSError as refused:
@@ -95,7 +105,7 @@ class ServerSide:
             item = self.store.get("ltm/pool", pool) if pool else None
             if item is None:
                 return None, 0
-            members = balancing.members(self.store, pool, self.plane.monitors.is_down)
+            members = balancing.members(self.store, pool)
             tries = int(item.fields.get("reselectTries", 0))
             method, least = item.fields["loadBalancingMode"], int(item.fields.get("minActiveMembers", 0))
             persist = self.flow.persistence()
@@ -144,9 +154,9 @@ class ServerSide:
         """SERVER_CONNECTED, then TLS if the virtual server or an iRule wants it."""
         flow = self.flow
         flow.server_now = server
+        if self.store.has(Quirk.SERVER_SSL_AFRESH):
+            flow.state.server_ssl_off, flow.state.server_profile = False, None
         flow.fire("SERVER_CONNECTED")
-        if flow.state.ended:
-            raise Reset(flow.state.ended)
         profile = flow.state.server_profile or flow.virtual.server_ssl
         if profile is None or flow.state.server_ssl_off:
             return

@@ -26,6 +26,8 @@ class State:
     # TCP
     collect: int | None = None
     """Bytes that TCP::collect waits for, 0 for any; None: nothing is held back."""
+    waits: bool = False
+    """Whether TCP::collect was called since the last CLIENT_DATA."""
     payload: bytearray = field(default_factory=bytearray)
     ended: str = ""
     """Not empty: the connection is to be reset, for this reason."""
@@ -43,6 +45,8 @@ class State:
     member: Member | None = None
     reselect: bool = False
     detach: bool = False
+    last_pool: str | None = None
+    """Of the request before."""
     persist_off: bool = False
     # HTTP
     http_off: bool = False

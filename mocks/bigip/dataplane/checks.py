@@ -1,0 +1,83 @@
+"""One check of a member by one monitor (`bigip-rest.md` B3; K2167 for the escapes of send strings)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from typing import TYPE_CHECKING, Any
+
+from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
+from mocks.bigip.dataplane.wire import Closed, Wire
+from mocks.bigip.matching import Unsupported
+
+if TYPE_CHECKING:
+    from mocks.bigip.dataplane.plane import DataPlane
+
+_ESCAPES = {"\\r": "\r", "\\n": "\n", "\\t": "\t"}
+
+
+async def check(plane: DataPlane, kind: str, fields: dict[str, Any], address: str, port: int) -> bool:
+    """Whether a member answers as the monitor wants. Raises: Unsupported."""
+    if kind in ("icmp", "gateway-icmp"):
+        return any(pod.address == address.partition("%")[0] for pod in plane.pods)
+    port = _port(fields, port)
+    local = plane.pods.lookup(address, port)
+    if not local:
+        return False
+    if kind not in ("tcp", "tcp-half-open", "http", "https"):
+        raise Unsupported(f"monitor of type {kind}")
+    try:
+        async with asyncio.timeout(float(fields.get("timeout", 16)) / plane.speed):
+            _, wire = await asyncio.get_running_loop().create_connection(Wire, "127.0.0.1", local)
+            try:
+                return kind == "tcp-half-open" or await _talk(wire, kind, fields)
+            finally:
+                wire.close()
+    except (OSError, Closed, TLSFailure, TimeoutError):
+        return False
+
+
+def _port(fields: dict[str, Any], port: int) -> int:
+    """The member's, or the one of a destination such as *:8080."""
+    destination = str(fields.get("destination", "*:*"))
+    host, _, given = destination.rpartition(":" if ":" in destination else ".")
+    if host != "*" or fields.get("recvDisable"):
+        raise Unsupported(f"monitor with destination {destination} or recvDisable")
+    return port if given == "*" else int(given)
+
+
+async def _talk(wire: Wire, kind: str, fields: dict[str, Any]) -> bool:
+    stream: Wire | TLSWire = wire
+    if kind == "https":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        stream = TLSWire(wire, context, server_side=False)
+        await stream.handshake()
+    text, wanted = _text(fields.get("send")), fields.get("recv")
+    if kind != "tcp" and text:
+        # a request without a blank line at its end would be waited for
+        text = text.rstrip("\r\n") + "\r\n\r\n"
+    if not text and not wanted:
+        return kind == "tcp"
+    stream.write(text.encode("latin-1"))
+    return await _answered(stream, str(wanted or ""), reverse=fields.get("reverse") == "enabled")
+
+
+def _text(value: object) -> str:
+    text = "" if value in (None, "none") else str(value)
+    for escape, char in _ESCAPES.items():
+        text = text.replace(escape, char)
+    return text
+
+
+async def _answered(stream: Wire | TLSWire, wanted: str, *, reverse: bool) -> bool:
+    """Whether what comes matches; any answer does for an empty pattern."""
+    found = ""
+    while data := await stream.read():
+        found += data.decode("latin-1")
+        if not wanted or wanted == "none":
+            return True
+        if re.search(wanted, found):
+            return not reverse
+    return reverse and bool(found)
