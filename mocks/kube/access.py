@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from . import rbac
 from .calls import Call
 from .errors import forbidden, unauthorized
-from .kinds import kind_named
+from .kinds import PROJECT_GROUP, kind_named
 from .rbac import Asked, User
 from .store import Store
 
@@ -18,8 +18,8 @@ PUBLIC = frozenset({"/version", "/healthz", "/readyz", "/livez"})
 """Readable without a token, as ClusterRole system:public-info-viewer allows."""
 
 
-SELF_SERVICE = frozenset({"authorization.k8s.io"})
-"""What each account may ask about itself, as ClusterRole system:basic-user allows."""
+SELF_SERVICE = frozenset({"authorization.k8s.io", PROJECT_GROUP})
+"""What each account may ask about itself, as the ClusterRoles system:basic-user and basic-user allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,10 @@ class Access:
                 call.kind, verb=call.verb, user=user.name, namespace=call.namespace, name=call.name,
                 subresource=call.subresource,
             )  # fmt: skip
+
+    def sees(self, user: User, namespace: str) -> bool:
+        """Whether a namespace is a Project of this user: openshift-apiserver pkg/project/auth/cache.go."""
+        return self._allowed(user, Asked("get", "", "namespaces", namespace, namespace))
 
     def _holder(self, token: str) -> User | None:
         if token == self.token:

@@ -8,11 +8,11 @@ from . import reading, writing
 from .access import Access
 from .calls import Call
 from .discovery import PROTOBUF_SCHEMA, document
-from .errors import ApiError, PathNotFound, details_of
-from .kinds import Kind
+from .errors import ApiError, PathNotFound, details_of, not_found
+from .kinds import PROJECT_GROUP, Kind
 from .objects import Objects, utc_now
 from .rbac import User
-from .reading import Page
+from .reading import Page, projects
 from .store import Store, dumps
 from .views import View, view_of
 from .watching import Watch
@@ -64,9 +64,20 @@ class Api:
             if not call.kind.stored:
                 return Reply(201, dumps(self._access.review(user, call.kind.kind, writing.body_of(call))))
             view = view_of(call, utc_now)
+            if call.kind.group == PROJECT_GROUP:
+                return self._projects(user, call, view)
             if call.verb == "watch":
                 return Watch(self._store, call, view, loop)
             return getattr(self, f"_{call.verb}")(call, view)
+
+    def _projects(self, user: User, call: Call, view: View) -> Reply:
+        """Namespaces that the user may get; one that he may not is a secret."""
+        page = projects(self._store, call, lambda name: self._access.sees(user, name))
+        if call.verb == "list":
+            return Reply(200, view.many(page))
+        if not page.records:
+            raise not_found(call.kind, call.name)
+        return Reply(200, view.one(page.records[0]))
 
     def _get(self, call: Call, view: View) -> Reply:
         return Reply(200, view.one(reading.get(self._store, call)))

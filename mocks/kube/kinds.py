@@ -115,6 +115,8 @@ KINDS: tuple[Kind, ...] = (
          create_on_update=True),
     Kind("route.openshift.io", "v1", "Route", "routes", "route", status=True, unconditional_update=False,
          fields=_fields("spec.host", "spec.path", "spec.to.name")),
+    Kind("project.openshift.io", "v1", "Project", "projects", "project", namespaced=False,
+         verbs=("get", "list")),
     Kind("contour.heptio.com", "v1beta1", "IngressRoute", "ingressroutes", "ingressroute", generation=True,
          custom=True, unconditional_update=False),
     Kind("network.openshift.io", "v1", "HostSubnet", "hostsubnets", "hostsubnet", namespaced=False,
@@ -138,7 +140,8 @@ KINDS: tuple[Kind, ...] = (
 )  # fmt: skip
 
 SDN_GROUP = "network.openshift.io"
-OPENSHIFT_GROUPS = frozenset({"route.openshift.io", "config.openshift.io", SDN_GROUP})
+PROJECT_GROUP = "project.openshift.io"
+OPENSHIFT_GROUPS = frozenset({"route.openshift.io", "config.openshift.io", PROJECT_GROUP, SDN_GROUP})
 SLICE_GROUPS = frozenset({"discovery.k8s.io"})
 
 

@@ -3,11 +3,13 @@
 import base64
 import binascii
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
 from . import errors
 from .calls import Call
+from .kinds import kind_named
 from .selectors import Selection, selection
 from .store import Key, Record, Store
 
@@ -52,6 +54,14 @@ def list_page(store: Store, call: Call) -> Page:
         if call.query.get("resourceVersion") == "0":
             limit = 0  # served from the watch cache, which does not page
     return _page(store, call, chosen, revision, start, limit)
+
+
+def projects(store: Store, call: Call, visible: Callable[[str], bool]) -> Page:
+    """Namespaces as Projects, without pages. Raises: ApiError: 400 malformed."""
+    chosen = selection(call.kind, "", call.name, call.query)
+    found = (Record(call.kind, one.data, one.revision) for one in store.records(kind_named("Namespace")))
+    taken = [record for record in found if chosen.takes(record) and visible(record.key[1])]
+    return Page(taken, store.revision)
 
 
 def _page(store: Store, call: Call, chosen: Selection, revision: int, start: Key | None, limit: int) -> Page:

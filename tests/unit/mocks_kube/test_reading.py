@@ -150,9 +150,13 @@ def test_label_selector(kube, http, selector, chosen):
     assert "".join(names(http.get(ROUTES, labelSelector=selector).json())) == chosen
 
 
-@pytest.mark.parametrize("selector", ["a b", "a in b", "=x", "a=b=c", "a in (b"])
-def test_bad_label_selector(http, selector):
-    assert http.get(ROUTES, labelSelector=selector).status_code == 400
+def test_bad_label_selector(http):
+    """More of them in test_requirements.py."""
+    reply = http.get(ROUTES, labelSelector="a b")
+    assert (reply.status_code, reply.json()["reason"]) == (400, "BadRequest")
+    assert reply.json()["message"] == (
+        "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt")
+    assert http("GET", ROUTES, params={"watch": "true", "labelSelector": "a b"}).status_code == 400
 
 
 @pytest.mark.parametrize(("selector", "chosen"), [
@@ -171,7 +175,8 @@ def test_unsupported_field(http):
     """Each kind has its own few fields; others are refused, as in a real server."""
     reply = http.get(ROUTES, fieldSelector="spec.port=1")
     assert reply.status_code == 400
-    assert "field label not supported: spec.port" in reply.json()["message"]
+    assert (reply.json()["reason"], reply.json()["message"]) == (
+        "BadRequest", "field label not supported: spec.port")
 
 
 def test_pods_of_a_node(kube, http):
@@ -265,3 +270,41 @@ def test_absent_groups(option, path):
         assert (http.get(path).status_code, http.get(path).text) == (404, "404 page not found\n")
         group = path.split("/")[2]
         assert group not in {group["name"] for group in http.get("/apis").json()["groups"]}
+
+
+class TestProjects:
+    """Namespaces, for who may get them (openshift-apiserver, pkg/project)."""
+
+    PROJECTS = "/apis/project.openshift.io/v1/projects"
+
+    @pytest.fixture(autouse=True)
+    def _namespaces(self, kube):
+        for name, labels in (("shop", {"zone": "a"}), ("bank", {"zone": "b"})):
+            kube.apply({"apiVersion": "v1", "kind": "Namespace",
+                        "metadata": {"name": name, "labels": labels}})
+
+    def test_all_of_them(self, kube, http):
+        listed = http.get(self.PROJECTS).json()
+        assert listed["kind"] == "ProjectList"
+        assert {"shop", "bank", "default"} <= set(names(listed))
+        assert names(http.get(self.PROJECTS, labelSelector="zone=b").json()) == ["bank"]
+        assert http.get(f"{self.PROJECTS}/shop").json()["metadata"]["labels"]["zone"] == "a"
+        assert http.get(f"{self.PROJECTS}/none").status_code == 404
+        assert http.get(self.PROJECTS, labelSelector="a b").status_code == 400
+
+    def test_those_of_an_account(self, kube):
+        """Without a right of its own on projects, and not those of others."""
+        kube.apply([
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "r"}},
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+             "metadata": {"namespace": "shop", "name": "view"},
+             "rules": [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}]},
+            {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+             "metadata": {"namespace": "shop", "name": "view"},
+             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "view"},
+             "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "r"}]},
+        ])
+        http = Http(kube)
+        http.session.headers["Authorization"] = f"Bearer {kube.token_for('default', 'r')}"
+        assert names(http.get(self.PROJECTS).json()) == ["shop"]
+        assert http.get("/api/v1/namespaces").status_code == 403
