@@ -114,6 +114,13 @@ class EndpointSlice:
 
 
 @dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace, or project, that is selected."""
+
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """A Kubernetes Node."""
 
@@ -173,6 +180,8 @@ class Delta:
     routes: Mapping[Key, Route | None] = field(default_factory=dict)
     services: Mapping[Key, Service | None] = field(default_factory=dict)
     slices: Mapping[Key, EndpointSlice | None] = field(default_factory=dict)
+    namespaces: Mapping[Key, Namespace | None] = field(default_factory=dict)
+    """Those that are selected, where namespaces are."""
     nodes: Mapping[Key, Node | None] = field(default_factory=dict)
     host_subnets: Mapping[Key, HostSubnet | None] = field(default_factory=dict)
     cluster_networks: Mapping[Key, ClusterNetwork | None] = field(default_factory=dict)
@@ -180,5 +189,5 @@ class Delta:
     """Whether every Node is known; without, what a Node left behind cannot be told from others'."""
 
     def __bool__(self) -> bool:
-        return bool(self.routes or self.services or self.slices or self.nodes
+        return bool(self.routes or self.services or self.slices or self.namespaces or self.nodes
                     or self.host_subnets or self.cluster_networks)

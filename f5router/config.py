@@ -23,12 +23,14 @@ from cryptography.hazmat.primitives.serialization import (
 
 from f5router import values
 from f5router.errors import ConfigError
+from f5router.selection import Selection
 from f5router.settings import LATER, OPTIONS, Reader
 from f5router.vxlan import Setup
 
 HIDDEN = "***"
 
 _VXLAN = ("f5-internal-address", "f5-vxlan-gateway-cidr")
+_NAMESPACES = ("namespace", "namespace-labels", "project-labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,7 @@ class Config:
     update_status: bool
     status_rate: float
     """Writes per second."""
-    namespace: str | None
-    """None: all."""
+    selection: Selection
     ownership_check: bool
     watch_endpoints: bool
     log_level: str
@@ -204,7 +205,7 @@ def _config(reader: Reader) -> Config:
         canonical_hostname=reader.value("router-canonical-hostname"),
         update_status=update_status,
         status_rate=reader.value("status-rate"),
-        namespace=reader.value("namespace") or None,
+        selection=_selection(reader),
         ownership_check=not reader.value("disable-namespace-ownership-check"),
         watch_endpoints=reader.value("watch-endpoints"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
@@ -392,6 +393,18 @@ def _kube(reader: Reader) -> Kube:
     if reader.text("config"):
         reader.read("config")
     return Kube(reader.text("config") or None, reader.text("context") or None, reader.value("master") or None)
+
+
+def _selection(reader: Reader) -> Selection:
+    """Namespaces can be told in one way only. Source: openshift/router, RouterSelection.Complete."""
+    namespace, namespaces, projects = _NAMESPACES
+    for pair in ((projects, namespace), (namespaces, projects), (namespaces, namespace)):
+        if all(reader.text(name) for name in pair):
+            reader.problem("only one of them may be used", *pair)
+    return Selection(
+        reader.value(namespace) or None, reader.value("labels"), reader.value("fields"),
+        reader.value(namespaces), reader.value(projects),
+    )
 
 
 def _vxlan(reader: Reader) -> tuple[Setup | None, bool]:

@@ -72,7 +72,7 @@ class Controller:
         self._first_write: float | None = None
         self._last_write = 0.0
         self._warned: dict = {}
-        self._notices = Notices()
+        self._network, self._selection = Notices("VxLAN"), Notices("selection of Routes")
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
 
@@ -117,7 +117,8 @@ class Controller:
 
     def _tell(self, report: Report) -> None:
         network = self._reconciler.vxlan_findings()
-        self._notices.tell(network.problems, network.warnings)
+        self._network.tell(network.problems, network.warnings)
+        self._selection.tell((), self._cluster.warnings())
         for key, verdict in report.verdicts.items():
             route = self._reconciler.engine.route(key)
             self._statuses.submit(key, route.uid, verdict, route.host)
@@ -125,9 +126,9 @@ class Controller:
             self._warn(key, "Admitted", refusals)
         for key, texts in report.warnings.items():
             self._warn(key, "Warning", tuple(("Warning", text) for text in texts))
-        for key in list(self._warned):
-            if key[0] not in self._reconciler.engine.routes():
-                del self._warned[key]
+        for key in report.left:
+            for subject in ("Admitted", "Warning"):
+                self._warned.pop((key, subject), None)
 
     def _warn(self, key: Key, subject: str, found: tuple[tuple[str, str], ...]) -> None:
         """Tell reasons and texts, in the log and as Events: once, until they are others or none."""
@@ -327,7 +328,7 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
     """The watches of a Config, not yet started; Nodes only where their FDB is ours to keep."""
     vxlan = config.vxlan is not None
     return Cluster(
-        connection, namespace=config.namespace, use_endpoints=config.watch_endpoints, watch_nodes=vxlan,
+        connection, selection=config.selection, use_endpoints=config.watch_endpoints, watch_nodes=vxlan,
         watch_sdn=vxlan, resync_s=config.resync_s, on_change=on_change,
     )
 
@@ -337,7 +338,7 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
     events = Events(time.monotonic)
     connection = connect(KubeSettings(
         kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
-        namespace=config.namespace,
+        namespace=config.selection.namespace,
     ))
     cluster = build_cluster(config, connection, events.notify)
     device = build_device(config, stack)
@@ -375,7 +376,7 @@ def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
     with ExitStack() as stack:
         connection = connect(KubeSettings(
             kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
-            namespace=config.namespace,
+            namespace=config.selection.namespace,
         ))
         cluster = build_cluster(config, connection, lambda: None)
         cluster.start()

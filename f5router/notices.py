@@ -7,9 +7,11 @@ log = logging.getLogger(__name__)
 
 
 class Notices:
-    """What was told and still holds; one thread uses it."""
+    """What was told of a subject and still holds; one thread uses it."""
 
-    def __init__(self):
+    def __init__(self, subject: str):
+        """Args: subject: a constant, the log's message."""
+        self._subject = subject
         self._told: dict[str, int] = {}
 
     def tell(self, problems: Iterable[str], warnings: Iterable[str]) -> None:
@@ -17,7 +19,7 @@ class Notices:
         now = {**dict.fromkeys(warnings, logging.WARNING), **dict.fromkeys(problems, logging.ERROR)}
         for text, level in now.items():
             if self._told.get(text) != level:
-                log.log(level, "VxLAN", extra={"problem": text})
+                log.log(level, self._subject, extra={"problem": text})
         for text in self._told.keys() - now.keys():
-            log.info("VxLAN: no longer so", extra={"problem": text})
+            log.info("no longer so", extra={"subject": self._subject, "problem": text})
         self._told = now

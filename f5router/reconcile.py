@@ -7,11 +7,11 @@ and after anything that leaves doubt. Between them a pass looks only at what an 
 import logging
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from f5router import names, oldforms, vxlan, vxlan_checks
 from f5router.bigip import FDBRecord, Object, Ref
-from f5router.cluster import Delta, Key
+from f5router.cluster import Delta, Key, Route
 from f5router.errors import BigIPError
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
@@ -46,6 +46,8 @@ class Report:
     """Of the Routes that may have a new one; those not yet served have none."""
     warnings: dict[Key, tuple[str, ...]]
     """Of the same Routes."""
+    left: dict[Key, Route] = field(default_factory=dict)
+    """Routes that are served no longer, as they were last judged: deleted, or not selected any more."""
 
 
 class Reconciler:
@@ -62,12 +64,19 @@ class Reconciler:
         self._withheld_times = 0
         self._dirty: set[Ref] = set()
         self._touched: set[Key] = set()
+        self._left: dict[Key, Route] = {}
 
     # --- the pass ------------------------------------------------------------------------
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster; cheap, writes nothing."""
         before = self.engine.nodes_listed
+        for key, route in delta.routes.items():
+            known = self.engine.route(key)
+            if route is not None:
+                self._left.pop(key, None)
+            elif known is not None:
+                self._left[key] = known
         self.engine.apply(delta)
         if self.engine.nodes_listed and not before:
             # What Nodes left behind can be told only now.
@@ -120,8 +129,9 @@ class Reconciler:
         routes = self.engine.routes().keys()
         keys = set(routes) if full else (self._touched | self._routes_needing(changed)) & routes
         self._touched = set()
+        left, self._left = self._left, {}
         verdicts = {key: verdict for key in keys if (verdict := self.verdict(key)) is not None}
-        return Report(outcome, full, verdicts, {key: self.engine.warnings(key) for key in keys})
+        return Report(outcome, full, verdicts, {key: self.engine.warnings(key) for key in keys}, left)
 
     # --- verdicts ------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ Sources: f5-router.md 1.1 (names and defaults of the BIG-IP's settings), 1.2 and
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from f5router import values
+from f5router import selectors, values
 
 BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
@@ -16,11 +16,12 @@ OBJECTS = "BIG-IP objects"
 VXLAN = "VxLAN"
 ROUTER = "Routes and their status"
 CLUSTER = "Cluster"
+SELECTION = "Which Routes are served"
 TIMING = "Timing"
 LOGGING = "Logging"
 SERVING = "Metrics and health"
 LATER = "Not yet supported"
-GROUPS = (BIGIP, UPLOAD, OBJECTS, VXLAN, ROUTER, CLUSTER, TIMING, LOGGING, SERVING, LATER)
+GROUPS = (BIGIP, UPLOAD, OBJECTS, VXLAN, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING, LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def _bool(name: str, env: str, default: str, group: str, text: str) -> Option:
 
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
-_NAME, _PATH, _GO = "NAME", "FILE", "DURATION"
+_NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
 
 _BIGIP = (
     Option("f5-host", _HOST + "HOSTNAME", "", BIGIP,
@@ -168,10 +169,23 @@ _CLUSTER = (
     Option("context", "", "", CLUSTER, "Context of the kubeconfig; without it, the current one.", _NAME),
     Option("master", "KUBERNETES_MASTER", "", CLUSTER, "URL of the API server; goes before the "
            "kubeconfig's.", "URL", values.url, secret=True),
-    Option("namespace", "", "", CLUSTER, "Serve the Routes of this namespace only; without it, of all.",
-           _NAME, values.namespace, short="n"),
     _bool("watch-endpoints", "ROUTER_WATCH_ENDPOINTS", "false", CLUSTER,
           "Watch Endpoints, also where the cluster has EndpointSlices."),
+)
+
+_SELECTION = (
+    Option("namespace", "", "", SELECTION, "Serve the Routes of this namespace only; without it, of all.",
+           _NAME, values.namespace, short="n"),
+    Option("namespace-labels", "NAMESPACE_LABELS", "", SELECTION,
+           "Serve Routes of namespaces that this label selector takes; not together with --namespace.",
+           _SELECTOR, selectors.labels),
+    Option("project-labels", "PROJECT_LABELS", "", SELECTION,
+           "The same for projects that the account may see, * for all of these; with neither of the two "
+           "above.", _SELECTOR, selectors.project_labels),
+    Option("labels", "ROUTE_LABELS", "", SELECTION, "Serve Routes that this label selector takes.",
+           _SELECTOR, selectors.labels),
+    Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve Routes that this field selector takes.",
+           _SELECTOR, selectors.fields),
 )
 
 _TIMING = (
@@ -214,10 +228,6 @@ _SERVING = (
 )
 
 _LATER = (
-    Option("labels", "ROUTE_LABELS", "", LATER, "Label selector for Routes.", "SELECTOR"),
-    Option("fields", "ROUTE_FIELDS", "", LATER, "Field selector for Routes.", "SELECTOR"),
-    Option("project-labels", "PROJECT_LABELS", "", LATER, "Label selector for projects.", "SELECTOR"),
-    Option("namespace-labels", "NAMESPACE_LABELS", "", LATER, "Label selector for namespaces.", "SELECTOR"),
     Option("allowed-domains", "ROUTER_ALLOWED_DOMAINS", "", LATER,
            "Domains whose hosts alone are admitted.", "DOMAINS"),
     Option("denied-domains", "ROUTER_DENIED_DOMAINS", "", LATER,
@@ -238,7 +248,8 @@ _LATER = (
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        *_BIGIP, *_UPLOAD, *_OBJECTS, *_VXLAN, *_ROUTER, *_CLUSTER, *_TIMING, *_LOGGING, *_SERVING, *_LATER,
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *_VXLAN, *_ROUTER, *_CLUSTER, *_SELECTION, *_TIMING, *_LOGGING,
+        *_SERVING, *_LATER,
     )
 }
 """By name, in the order of help and documentation."""

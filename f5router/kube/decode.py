@@ -16,6 +16,7 @@ from f5router.cluster import (
     EndpointSlice,
     HostSubnet,
     Key,
+    Namespace,
     Node,
     Route,
     RouteTLS,
@@ -194,6 +195,11 @@ def _endpoint_ports(items: object) -> tuple[EndpointPort, ...]:
     return tuple(sorted({
         EndpointPort(intern(_text(item.get("name"))), number, intern(_text(item.get("protocol")) or "TCP"))
         for item in _objects(items) if (number := _port(item.get("port"))) is not None}))
+
+
+def namespace(obj: Mapping) -> Namespace:
+    """A v1 Namespace or a project.openshift.io/v1 Project. Raises: DecodeError: no name."""
+    return Namespace(key(obj))
 
 
 def node(obj: Mapping) -> Node:

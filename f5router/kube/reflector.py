@@ -13,6 +13,7 @@ from f5router.errors import (
     KubeError,
     KubeForbidden,
     KubeGone,
+    KubeRefused,
     KubeUnreachable,
 )
 from f5router.kube import backoff, decode, replies
@@ -59,6 +60,10 @@ ROUTES = Source("routes", "/apis/route.openshift.io/v1", "routes", lambda obj: (
 SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),))
 ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)
 SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, fallback=ENDPOINTS)
+NAMESPACES = Source("namespaces", "/api/v1", "namespaces", lambda obj: (decode.namespace(obj),),
+                    namespaced=False)
+PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
+                  lambda obj: (decode.namespace(obj),), namespaced=False)
 NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
 HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
                       lambda obj: (decode.host_subnet(obj),), namespaced=False)
@@ -86,16 +91,18 @@ class Reflector:
     """Follows one kind until stop(); run() is the body of its thread."""
 
     def __init__(self, connection: Connection, source: Source, store: Store, *, namespace: str | None,
-                 timing: Timing, clock: Callable[[], float], sleep: Callable[[float], object],
-                 on_list: Callable[[], None], on_change: Callable[[], None],
-                 on_problem: Callable[[str], None]):
+                 selectors: Mapping[str, str], timing: Timing, clock: Callable[[], float],
+                 sleep: Callable[[float], object], on_list: Callable[[], None],
+                 on_change: Callable[[], None], on_problem: Callable[[str], None]):
         """Arguments:
+        selectors: labelSelector and fieldSelector, as far as there are.
         on_list: a list is complete.
         on_change: a value in the store changed.
         on_problem: the kind cannot be read, and why; "" when it can.
         """
         self._connection, self._source, self._store = connection, source, store
-        self._namespace, self._timing, self._clock, self._sleep = namespace, timing, clock, sleep
+        self._namespace, self._selectors = namespace, selectors
+        self._timing, self._clock, self._sleep = timing, clock, sleep
         self._on_list, self._on_change, self._on_problem = on_list, on_change, on_problem
         self._stopped = threading.Event()
         self._stream: LineStream | None = None
@@ -137,9 +144,11 @@ class Reflector:
             return
         self._failures += 1
         self._not_accepted += 1
+        # A refused list says the same the next time; a refused watch only asks for a list.
+        lasting = (KubeForbidden, KindNotServed, *(() if self._version else (KubeRefused,)))
         if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
             self._version = ""
-        if isinstance(exc, (KubeForbidden, KindNotServed)):
+        if isinstance(exc, lasting):
             self._on_problem(self._explained(exc))
         elif not isinstance(exc, KubeGone):
             log.warning("watch broken", extra={"kind": self._source.resource, "error": str(exc)})
@@ -170,6 +179,9 @@ class Reflector:
                    for item in (listed if isinstance(listed, list) else ()))
 
     def _explained(self, exc: KubeError) -> str:
+        if isinstance(exc, KubeRefused):
+            asked = ", ".join(f"{name} {text!r}" for name, text in self._selectors.items())
+            return f"{exc} ({asked})" if asked else str(exc)
         try:
             served = isinstance(exc, KubeForbidden) and self._is_served()
         except KubeError:
@@ -181,27 +193,15 @@ class Reflector:
                 f"custom resource definition installed? ({exc})")
 
     def _list(self) -> None:
-        objects: dict[Key, tuple[Value, ...]] = {}
-        query = {"limit": str(self._timing.page_size)}
         path = self._source.path(self._namespace)
-        while True:
-            page = self._connection.request("GET", path, query=query)
-            if self._stopped.is_set():
-                return
-            if not isinstance(page, Mapping):
-                raise KubeUnreachable(f"GET {path}: the reply is no list")
-            for item in page.get("items") or ():
-                key, values = self._decoded(item)
-                if key is not None:
-                    objects[key] = values
-            token = (page.get("metadata") or {}).get("continue")
-            if not token:
-                break
-            query["continue"] = token
-        if not decode.resource_version(page):
+        objects, version = listed(self._connection, self._source, path, self._selectors,
+                                  page_size=self._timing.page_size, stopped=self._stopped)
+        if self._stopped.is_set():
+            return
+        if not version:
             raise KubeUnreachable(f"GET {path}: a list without a resourceVersion")
         changed = self._store.replace(self._source.field, objects)
-        self._version = decode.resource_version(page)
+        self._version = version
         self._list_at = self._clock() + (self._timing.resync_s or float("inf"))
         log.info("listed", extra={"kind": self._source.resource, "objects": len(objects)})
         self._on_list()
@@ -213,8 +213,8 @@ class Reflector:
         whole_s = max(1, round(lasts_s))
         stream = self._connection.request(
             "GET", self._source.path(self._namespace), stream=True, timeout_s=whole_s + self._timing.grace_s,
-            query={"watch": "true", "resourceVersion": self._version, "allowWatchBookmarks": "true",
-                   "timeoutSeconds": str(whole_s)})
+            query={**self._selectors, "watch": "true", "resourceVersion": self._version,
+                   "allowWatchBookmarks": "true", "timeoutSeconds": str(whole_s)})
         self._stream, self._not_accepted = stream, 0
         if self._stopped.is_set():  # stop() may have missed it
             stream.close()
@@ -238,7 +238,7 @@ class Reflector:
             self._version = ""
             raise replies.error_in_stream(self._source.path(self._namespace), obj)
         if kind in ("ADDED", "MODIFIED", "DELETED"):
-            key, values = self._decoded(obj)
+            key, values = decoded(self._source, obj)
             if key is not None:
                 gone = kind == "DELETED"
                 if self._store.put(self._source.field, key, () if gone else values):
@@ -247,13 +247,36 @@ class Reflector:
             raise KubeUnreachable("the watch sent something that is no event")
         self._version = decode.resource_version(obj) or self._version
 
-    def _decoded(self, obj: object) -> tuple[Key | None, tuple[Value, ...]]:
-        """Key and values of an object; no values, or not even a key, if it has no meaning."""
-        key = None
-        try:
-            key = decode.key(obj)
-            return key, self._source.decode(obj)
-        except decode.DecodeError as exc:
-            log.warning("object ignored", extra={
-                "kind": self._source.resource, "object": exc.key, "field": exc.field})
-            return key, ()
+
+def listed(connection: Connection, source: Source, path: str, selectors: Mapping[str, str], *,
+           page_size: int, stopped: threading.Event) -> tuple[dict[Key, tuple[Value, ...]], str]:
+    """Every object of a collection, with the list's resourceVersion; of no use once stopped.
+
+    Raises: KubeError.
+    """
+    objects: dict[Key, tuple[Value, ...]] = {}
+    query = {**selectors, "limit": str(page_size)}
+    while True:
+        page = connection.request("GET", path, query=query)
+        if not isinstance(page, Mapping):
+            raise KubeUnreachable(f"GET {path}: the reply is no list")
+        for item in page.get("items") or ():
+            key, values = decoded(source, item)
+            if key is not None:
+                objects[key] = values
+        token = (page.get("metadata") or {}).get("continue")
+        if not token or stopped.is_set():
+            return objects, decode.resource_version(page)
+        query["continue"] = token
+
+
+def decoded(source: Source, obj: object) -> tuple[Key | None, tuple[Value, ...]]:
+    """Key and values of an object; no values, or not even a key, if it has no meaning."""
+    key = None
+    try:
+        key = decode.key(obj)
+        return key, source.decode(obj)
+    except decode.DecodeError as exc:
+        log.warning("object ignored", extra={
+            "kind": source.resource, "object": exc.key, "field": exc.field})
+        return key, ()

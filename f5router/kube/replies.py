@@ -34,6 +34,7 @@ ROLES = {
     "nodes": "system:sdn-reader",
     "hostsubnets": "system:sdn-reader",
     "clusternetworks": "system:sdn-reader",
+    "projects": "basic-user",
 }
 """Role of a stock OpenShift that has the needed rights, by resource.
 

@@ -6,12 +6,12 @@ One Store is shared by the watchers, which write, and the controller, which drai
 import threading
 from collections.abc import Mapping
 
-from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key, Node, Route, Service
+from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key, Namespace, Node, Route, Service
 from f5router.cluster import EndpointSlice as Slice
 
-Value = Route | Service | Slice | Node | HostSubnet | ClusterNetwork
+Value = Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork
 
-FIELDS = ("routes", "services", "slices", "nodes", "host_subnets", "cluster_networks")
+FIELDS = ("routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks")
 """Fields of a Delta."""
 
 

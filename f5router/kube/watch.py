@@ -8,13 +8,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from f5router.cluster import Delta, Key, Route
+from f5router.kube import poller
 from f5router.kube.connection import Connection
 from f5router.kube.poller import Poller
 from f5router.kube.reflector import (
     CLUSTER_NETWORKS,
     ENDPOINTS,
     HOST_SUBNETS,
+    NAMESPACES,
     NODES,
+    PROJECTS,
     ROUTES,
     SERVICES,
     SLICES,
@@ -23,6 +26,8 @@ from f5router.kube.reflector import (
     Timing,
 )
 from f5router.kube.store import Store
+from f5router.selection import NamespaceFilter, Selection
+from f5router.selectors import EVERYTHING
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +38,11 @@ POLL_S = 0.05
 """Between looks at what ends a wait, besides what is waited for."""
 
 USUAL = Timing()
+
+EVERY_ROUTE = Selection()
+
+PROJECTS_S = 30.0
+"""From one list of projects to the next. The original router waits for half an hour."""
 
 OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
 """Read to check settings; where they are forbidden or do not exist, nothing is wrong."""
@@ -45,7 +55,7 @@ class Cluster:
     """Routes, Services, endpoints and, if wanted, Nodes and their network as the API server tells."""
 
     def __init__(self, connection: Connection, *, on_change: Callable[[], None],
-                 namespace: str | None = None, watch_nodes: bool = False, watch_sdn: bool = False,
+                 selection: Selection = EVERY_ROUTE, watch_nodes: bool = False, watch_sdn: bool = False,
                  use_endpoints: bool = False,
                  resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
                  watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
@@ -56,7 +66,7 @@ class Cluster:
 
         on_change: called from the threads of the watchers once synced() and after each stored
             change from then on. It must be quick.
-        namespace: the only one that is watched, None for that of the connection, which may be all.
+        selection: what is watched; without a namespace, that of the connection, which may be all.
         watch_nodes: Nodes too; watch_sdn: HostSubnets and ClusterNetworks too.
         use_endpoints: read Endpoints although EndpointSlices may be served.
         sleep: None for one that stop() cuts short.
@@ -67,6 +77,9 @@ class Cluster:
         self._synced = threading.Event()
         self._stopped = threading.Event()
         sources = [ROUTES, SERVICES, ENDPOINTS if use_endpoints else SLICES]
+        self._selection, self._filter = selection, NamespaceFilter()
+        if selection.by_namespace:
+            sources.append(PROJECTS if selection.project_labels else NAMESPACES)
         if watch_nodes:
             sources.append(NODES)
         if watch_sdn:
@@ -76,7 +89,7 @@ class Cluster:
         self._problems: dict[Source, str] = {}
         self._refused_at: dict[Source, float] = {}
         """When a kind was refused first, monotonic seconds."""
-        namespace = namespace or connection.namespace
+        namespace = selection.namespace or connection.namespace
         timing = Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
         self._reflectors = [
             self._reflector(connection, source, namespace, timing, clock, sleep or self._stopped.wait)
@@ -89,11 +102,18 @@ class Cluster:
                    clock: Callable[[], float], sleep: Callable[[float], object]) -> Reflector | Poller:
         heard = {"on_list": lambda: self._listed(source), "on_change": self._changed,
                  "on_problem": lambda text: self._problem(source, text)}
+        selectors = _selectors(self._selection, source)
         if source is CLUSTER_NETWORKS:
-            return Poller(connection, source, "default", self._store, timing=timing, sleep=sleep, **heard)
-        return Reflector(
-            connection, source, self._store, namespace=namespace, timing=timing, clock=clock, sleep=sleep,
-            **heard)
+            read, period_s = poller.one(connection, source, "default"), timing.resync_s or timing.backoff_s[1]
+        elif source is PROJECTS:
+            read = poller.every(connection, source, selectors, page_size=timing.page_size,
+                                stopped=self._stopped)
+            period_s = min(PROJECTS_S, timing.resync_s or PROJECTS_S)
+        else:
+            return Reflector(
+                connection, source, self._store, namespace=namespace, selectors=selectors, timing=timing,
+                clock=clock, sleep=sleep, **heard)
+        return Poller(source, read, self._store, period_s=period_s, timing=timing, sleep=sleep, **heard)
 
     def start(self) -> None:
         """Start the threads."""
@@ -162,7 +182,19 @@ class Cluster:
         if not self.synced():
             return Delta()
         listed = self._nodes_listed  # before the drain, which then holds them all
-        return replace(self._store.drain(), nodes_listed=listed)
+        delta = replace(self._store.drain(), nodes_listed=listed)
+        return self._filter.apply(delta) if self._selection.by_namespace else delta
+
+    def warnings(self) -> tuple[str, ...]:
+        """What an operator should know of the selection, as of the last drain."""
+        if not self._selection.by_namespace or self._filter.namespaces or not self.synced():
+            return ()
+        projects = self._selection.project_labels
+        if projects:
+            return (f"--project-labels {projects!r} takes no project that the account may see: no Route is "
+                    "served",)
+        return (f"--namespace-labels {self._selection.namespace_labels!r} takes no namespace: no Route is "
+                "served",)
 
     def route(self, key: Key) -> Route | None:
         """The newest known Route, with resource_version and status_ingress."""
@@ -218,3 +250,12 @@ class Cluster:
             self._notify()
         except Exception:  # a watcher must outlive a bug of its listener
             log.exception("listener failed")
+
+
+def _selectors(selection: Selection, source: Source) -> dict[str, str]:
+    """What the API server is asked to choose by; empty for everything."""
+    labels = {ROUTES: selection.labels, NAMESPACES: selection.namespace_labels,
+              PROJECTS: selection.project_labels if selection.project_labels != EVERYTHING else ""}
+    wanted = {"labelSelector": labels.get(source, ""),
+              "fieldSelector": selection.fields if source is ROUTES else ""}
+    return {name: text for name, text in wanted.items() if text}

@@ -13,8 +13,9 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import requests
 import yaml
@@ -75,33 +76,35 @@ def container(*, vxlan: bool = False) -> dict:
     return found
 
 
-def rights() -> list[tuple[str, str, str]]:
-    """API group, resource and verb, one by one, of the ClusterRole."""
-    return [(group, resource, verb) for rule in document("ClusterRole", "f5router")["rules"]
+def rights(name: str = "f5router") -> list[tuple[str, str, str]]:
+    """API group, resource and verb, one by one, of a ClusterRole."""
+    return [(group, resource, verb) for rule in document("ClusterRole", name)["rules"]
             for group in rule["apiGroups"] for resource in rule["resources"] for verb in rule["verbs"]]
 
 
-def role(granted: list[tuple[str, str, str]]) -> dict:
-    """The ClusterRole with these rights."""
+def role(granted: list[tuple[str, str, str]], name: str = "f5router") -> dict:
+    """A ClusterRole with these rights."""
     rules = [{"apiGroups": [g], "resources": [r], "verbs": [v]} for g, r, v in granted]
-    return document("ClusterRole", "f5router") | {"rules": rules}
+    return document("ClusterRole", name) | {"rules": rules}
 
 
 class Pod:
     """The container of the Deployment, started; its log is in a file."""
 
     def __init__(self, folder: Path, kube: FakeKube, secrets: dict[str, dict[str, str]], ssh_port: int, *,
-                 box: dict | None = None, built: Image | None = None):
+                 box: dict | None = None, built: Image | None = None,
+                 more: Mapping[str, str] = MappingProxyType({})):
         """Arguments:
         secrets: texts by name of the Secret and of the file.
         ssh_port: of the BIG-IP.
+        more: variables that an administrator adds.
         box: container as the Deployment has it; that of the YAML if not given.
         """
         self._log, self._folder = folder / "log", folder
         mounts = self._mounted(secrets)
         replaced = {"ROUTER_EXTERNAL_HOST_SSH_PORT": ("22", str(ssh_port)),
                     "ROUTER_LISTEN_ADDR": (":1936", "127.0.0.1:0")}
-        variables = _variables(box or container(), replaced) | {
+        variables = _variables(box or container(), replaced) | more | {
             "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": kube.url.rpartition(":")[2]}
         account = self._account(kube)
         if built is None:

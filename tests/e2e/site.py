@@ -1,6 +1,8 @@
 """Both fakes with docs/deploy loaded, and the pod between them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from mocks.bigip.traffic import Request, decide
 from mocks.kube import FakeKube
@@ -39,10 +41,12 @@ class Site(Lab):
                                    certificate=EDGE.certificate, key=EDGE.key),
                    manifests.route("lost", host="lost.example.com", service="none"))
 
-    def start(self, *, vxlan: bool = False, built: Image | None = None) -> Pod:
+    def start(self, *, vxlan: bool = False, built: Image | None = None,
+              more: Mapping[str, str] = MappingProxyType({})) -> Pod:
+        """Start the pod. Args: more: variables that an administrator adds."""
         secrets = deployment.secrets(self.bigip, self.key.read_text())
         pod = Pod(self._folder, self.kube, secrets, self.bigip.ssh_port, built=built,
-                  box=deployment.container(vxlan=vxlan))
+                  box=deployment.container(vxlan=vxlan), more=more)
         self._stack.callback(pod.end)
         return pod
 

@@ -192,12 +192,12 @@ def test_a_refused_password_ends_the_single_pass(site):
 
 def test_what_cannot_start_says_so_at_once(site):
     """All problems, each by flag and variable; exit status 2; the device is not asked."""
-    found = site.f5router("run", "--f5-vxlan-gateway-cidr=10.1.2.3", "--labels=a=b", "--f5-http-vserver=/a/b")
+    found = site.f5router("run", "--f5-vxlan-gateway-cidr=10.1.2.3", "--labels=a b", "--f5-http-vserver=/a/b")
     assert found.returncode == 2
     assert found.stdout == ""
     for words in ("--f5-vxlan-gateway-cidr / ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR: ",
                   "For VxLAN setup, both internal-address and gateway-cidr must be specified",
-                  "--labels / ROUTE_LABELS: not yet supported",
+                  "--labels / ROUTE_LABELS: 'a b' is none of key, !key, key=value",
                   "--f5-http-vserver / ROUTER_EXTERNAL_HOST_HTTP_VSERVER: "):
         assert words in found.stderr
 

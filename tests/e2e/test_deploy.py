@@ -68,6 +68,26 @@ def test_every_right_is_needed(site, right):
         assert site.status("plain") == ""
 
 
+NAMESPACES = deployment.rights("f5router-namespaces")
+
+
+@pytest.mark.parametrize("right", NAMESPACES, ids=lambda right: right[2])
+def test_every_right_for_labelled_namespaces_is_needed(site, right):
+    """Of the file that only they need; without any one of them the log says so."""
+    site.load()
+    site.apply({"apiVersion": "v1", "kind": "Namespace",
+                "metadata": {"name": "shop", "labels": {"zone": "west"}}},
+               deployment.role([other for other in NAMESPACES if other != right], "f5router-namespaces"))
+    pod = site.start(more={"NAMESPACE_LABELS": "zone=west"})
+    words = f'cannot {right[2]} resource "namespaces" in API group ""'
+    pod.until(lambda: any(words in line.get("error", "") for line in pod.lines()))
+    if right[2] == "list":
+        assert site.bigip.writes() == []
+    site.apply(deployment.role(NAMESPACES, "f5router-namespaces"))
+    pod.until(lambda: pod.get("/readyz").status_code == 200)
+    assert site.pool("www.example.com") == "/Common/openshift_shop_web"
+
+
 def test_endpoints_are_enough(site):
     """A cluster without EndpointSlices, as OpenShift 3 is."""
     site.without_slices()

@@ -137,6 +137,13 @@ class Lab:
         while seen and router._cluster.route(Key(*seen)) is None and time.monotonic() < deadline:
             self._changed.wait(0.02)
 
+    def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something holds."""
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline, "not in time"
+            self._changed.wait(0.02)
+
     def apply(self, *objects: dict) -> None:
         """Create or replace objects in the cluster."""
         for obj in objects:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from operator import attrgetter
 
 import pytest
 from click.testing import CliRunner
@@ -130,11 +131,11 @@ def test_every_flag_arrives(f5router, command):
     (["--watch-endpoints", "--name=x"], "watch_endpoints", True),
     (["--name=x", "--watch-endpoints"], "watch_endpoints", True),
     (["--update-status=false"], "update_status", False),
-    (["--namespace", "ns"], "namespace", "ns"),
-    (["--namespace=ns"], "namespace", "ns"),
-    (["-n", "ns"], "namespace", "ns"),
-    (["-nns"], "namespace", "ns"),
-    (["-n=ns"], "namespace", "ns"),
+    (["--namespace", "ns"], "selection.namespace", "ns"),
+    (["--namespace=ns"], "selection.namespace", "ns"),
+    (["-n", "ns"], "selection.namespace", "ns"),
+    (["-nns"], "selection.namespace", "ns"),
+    (["-n=ns"], "selection.namespace", "ns"),
     (["--f5-http-vserver="], "http_virtual", None),
     (["--f5-http-vserver", ""], "http_virtual", None),
     (["--name=a", "--name=b"], "router_name", "b"),
@@ -144,7 +145,7 @@ def test_forms_of_flags(f5router, args, field, value):
     controller = Controller()
     result = f5router("run", *args, controller=controller, env={"ROUTER_WATCH_ENDPOINTS": "true"})
     assert result.exit_code == 0, result.output
-    assert getattr(controller.config, field) == value
+    assert attrgetter(field)(controller.config) == value
 
 
 def test_flag_of_no_value_before_word(f5router):
@@ -159,12 +160,12 @@ def test_flag_of_no_value_before_word(f5router):
 def test_problems(f5router, command):
     """Each on a line of its own on stderr, status 2, and the controller is not called."""
     controller = Controller()
-    result = f5router(command, "--f5-host=", "--f5-timeout=x", "--labels=a", controller=controller)
+    result = f5router(command, "--f5-host=", "--f5-timeout=x", "--labels=a=b,", controller=controller)
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
         "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: F5 host must be specified",
         "--f5-timeout / ROUTER_F5_TIMEOUT: 'x' is not a number of seconds",
-        "--labels / ROUTE_LABELS: not yet supported",
+        "--labels / ROUTE_LABELS: there is nothing before or after a comma",
     ]
     assert result.stdout == ""
     assert controller.config is None

@@ -127,7 +127,12 @@ PRECEDENCE = [
     # Without a variable:
     ("resync-interval", "resync_s", 1800, None, None, "1h", 3600),
     ("context", "kube.context", None, None, None, "c", "c"),
-    ("namespace", "namespace", None, None, None, "ns", "ns"),
+    ("namespace", "selection.namespace", None, None, None, "ns", "ns"),
+    # Which Routes are served:
+    ("namespace-labels", "selection.namespace_labels", "", "a=b", "a=b", " !c ", "!c"),
+    ("project-labels", "selection.project_labels", "", "*", "*", "a in (b,c)", "a in (b,c)"),
+    ("labels", "selection.labels", "", "a=b", "a=b", "a>1", "a>1"),
+    ("fields", "selection.fields", "", "spec.host=a", "spec.host=a", "metadata.name!=b", "metadata.name!=b"),
 ]
 FILES = {  # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
@@ -293,6 +298,7 @@ BAD = {
     "hold-off-limit": "x", "status-rate": "0", "router-canonical-hostname": "10.0.0.1", "namespace": "A",
     "master": "ftp://m", "log-level": "loud", "log-format": "JSON",
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
+    "labels": "a b", "fields": "a", "namespace-labels": ",a", "project-labels": "a in b",
 }
 LOGIN = {"STATS_USERNAME": "prometheus", "STATS_PASSWORD": "gauge-word"}
 """Both or none: a bad one is told beside a good one."""
@@ -362,7 +368,6 @@ def test_router_name():
 
 
 @pytest.mark.parametrize(("name", "text"), [
-    ("labels", "a=b"), ("fields", "metadata.name=a"), ("project-labels", "*"), ("namespace-labels", "a"),
     ("allowed-domains", "example.com"), ("denied-domains", "example.com"),
     ("hostname-template", "${name}.example.com"), ("override-hostname", "true"),
     ("override-domains", "example.com"), ("allow-wildcard-routes", "true"),
@@ -377,6 +382,26 @@ def test_not_yet_supported(name, text):
         config({option.env: ""})
         config({option.env: text}, **{name: option.default})
     config(**{name: option.default})
+
+
+PAIRS = [("project-labels", "namespace"), ("namespace-labels", "project-labels"),
+         ("namespace-labels", "namespace")]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_one_way_to_tell_namespaces(one, other):
+    """Source: openshift/router pkg/cmd/infra/router/router.go, RouterSelection.Complete."""
+    given = {"namespace": "shop", "namespace-labels": "a=b", "project-labels": "*"}
+    assert problems(**{name: given[name] for name in (one, other)}) == (
+        f"{OPTIONS[one].label}, {OPTIONS[other].label}: only one of them may be used",)
+    config(**{one: given[one]}, **{other: ""})
+
+
+def test_all_ways_to_tell_namespaces():
+    """One of them as a variable; the selectors of Routes go with each."""
+    found = problems({"NAMESPACE_LABELS": "a=b", "PROJECT_LABELS": "a"}, namespace="shop", labels="a=b")
+    assert len(found) == 3
+    config({"NAMESPACE_LABELS": "a=b", "ROUTE_LABELS": "a=b", "ROUTE_FIELDS": "spec.host=x"})
 
 
 def test_enable_ingress():

@@ -17,6 +17,8 @@ PURE = (
     "names",
     "pem",
     "plan",
+    "selection",
+    "selectors",
     "status",
     "irules/__init__",
     "icontrol/codec",

@@ -7,8 +7,9 @@ from f5router.notices import Notices
 
 def test_once(caplog):
     caplog.set_level(logging.INFO)
-    notices = Notices()
+    notices = Notices("VxLAN")
     for problems, warnings in ((("a",), ("b",)), (("a",), ("b",)), (("a",), ()), ((), ("a",)), ((), ())):
         notices.tell(problems, warnings)
-    assert [(r.levelname, r.problem) for r in caplog.records] == [
-        ("WARNING", "b"), ("ERROR", "a"), ("INFO", "b"), ("WARNING", "a"), ("INFO", "a")]
+    assert [(r.levelname, r.message, r.problem) for r in caplog.records] == [
+        ("WARNING", "VxLAN", "b"), ("ERROR", "VxLAN", "a"), ("INFO", "no longer so", "b"),
+        ("WARNING", "VxLAN", "a"), ("INFO", "no longer so", "a")]

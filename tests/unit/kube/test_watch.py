@@ -9,6 +9,7 @@ from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key
 from f5router.kube import decode
 from f5router.kube.connection import KubeSettings, connect
 from f5router.kube.watch import Cluster
+from f5router.selection import Selection
 from mocks.kube import FakeKube
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import LIMIT_S, Follower, lists, watches, watching
@@ -319,7 +320,7 @@ def test_endpoints_on_request(kube, follow):
 
 def test_one_namespace(kube, follow):
     kube.apply([objects.route("a"), objects.route("b", namespace="other"), objects.node()])
-    seen = follow(namespace="shop", watch_nodes=True)
+    seen = follow(selection=Selection("shop"), watch_nodes=True)
     seen.until(lambda: seen.names() == {"a"})
     assert lists(kube)[0].path == "/apis/route.openshift.io/v1/namespaces/shop/routes"
     assert lists(kube, "nodes")[0].path == "/api/v1/nodes"
