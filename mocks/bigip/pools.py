@@ -153,12 +153,15 @@ class Members(Kind):
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         node, port = node_and_port(key[-1])
         addresses.port_number(port)
+        check_partition(key[0], node)
         if old is not None:
             address = old.fields["address"]
             if "address" in body and body["address"] not in (address, address.partition("%")[0]):
                 raise refusals.tmsh('"address" may not be changed')
         else:
-            address = store.kinds["ltm/node"].for_member(store, node, body.get("address"))
+            own = names.partition_of(node) == names.partition_of(key[0])
+            made = own or not store.has(Quirk.MEMBER_MAKES_NO_SHARED_NODE)
+            address = store.kinds["ltm/node"].for_member(store, node, body.get("address"), made=made)
         return {
             **fields,
             "address": address,
@@ -203,6 +206,18 @@ class Members(Kind):
             found = {True: "down", False: "up", None: "checking"}[down]
             fields["state"] = found if monitored else "unchecked"
         return fields
+
+
+def check_partition(pool: str, node: str) -> None:
+    """A pool refers to nodes of its own partition and of /Common (B3).
+
+    The number and the form are those recorded for rules of a virtual server; the word is inferred.
+    """
+    if names.partition_of(node) not in (names.partition_of(pool), "Common"):
+        raise refusals.mcpd(
+            "01070726",
+            f"A pool may only reference nodes in the same partition or the common partition ({pool}:{node})",
+        )
 
 
 def refuse_duplicate(store: Store, refusal: refusals.Refusal) -> None:
@@ -254,14 +269,17 @@ class Node(Monitored):
         self.check_references(store, item)
         return item
 
-    def for_member(self, store: Store, path: str, address: str | None) -> str:
-        """The address of a member's node; the node is made if its name or the body tells an address."""
+    def for_member(self, store: Store, path: str, address: str | None, *, made: bool) -> str:
+        """The address of a member's node; the node is made if its name or the body tells an address.
+
+        Args: made: whether this device makes it at all.
+        """
         partition, _, host = names.split(path)
         node = store.get(self.url, path)
         if node is not None:
             return node.fields["address"]
         given = str(address) if address else host
-        if not addresses.is_address(given):
+        if not made or not addresses.is_address(given):
             raise refusals.not_found("node", path)
         clash = store.holder("node address", self._index(store, partition, given))
         if clash:

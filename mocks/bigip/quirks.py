@@ -25,6 +25,8 @@ class Quirk(enum.StrEnum):
     """GET of an absent item of a virtual server's sub-collection is 200 with a stub (B1; 11.6.0)."""
     NESTED_POLICIES_REFERENCE = "nested-policies-reference"
     """GET of a virtual server's `/policies` has its items under `policiesReference` (B7; 11.5)."""
+    MEMBER_MAKES_NO_SHARED_NODE = "member-makes-no-shared-node"
+    """A member's node in /Common is not made with a member of a pool elsewhere: 404 (no source tells)."""
     MONITOR_TRAILING_SPACE = "monitor-trailing-space"
     """A pool's `monitor` is read with a blank at its end (B3; below 14)."""
     MONITOR_BRACES_REFUSED = "monitor-braces-refused"

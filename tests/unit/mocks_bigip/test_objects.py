@@ -273,6 +273,31 @@ def test_members(client):
     client.ok("DELETE", "ltm/node/~P~10.0.0.1")
 
 
+def test_nodes_of_several_partitions(client):
+    """One per address whatever the partition; /Common's may be shared, another partition's not."""
+    client.ok("POST", "sys/folder", {"name": "Q", "subPath": "/"})
+    own = {"name": "10.0.0.1:80"}
+    shared = {"name": "10.0.0.2:80", "partition": "Common"}
+    for partition in "PQ":
+        client.ok("POST", "ltm/pool", {"name": "p", "partition": partition, "members": [shared]})
+    client.ok("PATCH", "ltm/pool/~P~p", {"members": [own, shared]})
+    assert [one["fullPath"] for one in client.ok("GET", "ltm/pool/~P~p/members")["items"]] == [
+        "/Common/10.0.0.2:80", "/P/10.0.0.1:80"]
+    status, text = client.refused("PATCH", "ltm/pool/~Q~p", {"members": [own]})
+    assert (status, text) == (400, (
+        "0107003a:3: Pool member node (/Q/10.0.0.1) and existing node (/P/10.0.0.1) "
+        "cannot use the same IP Address (10.0.0.1)."))
+    status, text = client.refused("PATCH", "ltm/pool/~Q~p", {"members": [{**own, "partition": "P"}]})
+    assert status == 400
+    assert text.startswith("01070726:3:")
+    status, text = client.refused("POST", "ltm/node", {"name": "/Common/10.0.0.1", "address": "10.0.0.1"})
+    assert (status, text) == (400, "0107176c:3: Invalid Node, the IP address 10.0.0.1 already exists.")
+    client.ok("PATCH", "ltm/pool/~P~p", {"members": []})
+    assert client.refused("DELETE", "ltm/node/~Common~10.0.0.2")[1].startswith("01070110:3")
+    client.ok("PATCH", "ltm/pool/~Q~p", {"members": []})
+    client.ok("DELETE", "ltm/node/~Common~10.0.0.2")
+
+
 @pytest.mark.parametrize(
     ("version", "written", "shown"),
     [

@@ -179,6 +179,14 @@ def percent_2f(client):
     return client.call("GET", "ltm/pool/%2FCommon%2Fx").status_code
 
 
+def shared_node(client):
+    client.ok("POST", "ltm/pool", {"name": "p", "partition": "P"})
+    sent = {"members": [{"name": "10.0.0.1:80", "partition": "Common"}]}
+    first = client.call("PATCH", "ltm/pool/~P~p", sent).status_code
+    client.call("POST", "ltm/node", {"name": "10.0.0.1", "partition": "Common", "address": "10.0.0.1"})
+    return first, client.call("PATCH", "ltm/pool/~P~p", sent).status_code
+
+
 def vxlan(client):
     return client.call("POST", "net/tunnels/vxlan", {"name": "v", "partition": "P"}).status_code
 
@@ -189,6 +197,7 @@ CASES = [
     (Quirk.SUB_POST_404, "14.1.2.1", post_member, (404, 1), (200, 1)),
     (Quirk.PROFILES_POST_404, "14.1.2.1", post_profile, (404, 3), (200, 3)),
     (Quirk.MEMBERS_NEED_PARTITION, "14.1.2.1", post_member, (404, 1), (200, 1)),
+    (Quirk.MEMBER_MAKES_NO_SHARED_NODE, "14.1.2.1", shared_node, (404, 200), (200, 200)),
     (Quirk.ABSENT_SUB_200, "14.1.2.1", absent_sub, 200, 404),
     (Quirk.NESTED_POLICIES_REFERENCE, "14.1.2.1", policies_form, True, False),
     (Quirk.MONITOR_TRAILING_SPACE, "14.1.2.1", monitor, "/Common/http ", "/Common/http"),
