@@ -90,6 +90,8 @@ class Config:
     """"ssh" or "rest"; never "auto"."""
     folder: str
     """Full path, "/Common" or "/OpenShift/zone1"."""
+    node_partition: str | None
+    """"/Common"; None: LTM nodes come with the members, in the partition of the pools."""
     http_virtual: str | None
     """Full path, or None when there is none; so for HTTPS."""
     https_virtual: str | None
@@ -191,7 +193,8 @@ def _config(reader: Reader) -> Config:
     update_status = reader.value("update-status")
     return Config(
         bigip=bigip, ssh=ssh, kube=_kube(reader), cert_upload=cert_upload,
-        folder=folder, http_virtual=http_virtual, https_virtual=https_virtual,
+        folder=folder, node_partition=_node_partition(reader, folder),
+        http_virtual=http_virtual, https_virtual=https_virtual,
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"),
         vxlan=vxlan, manage_snat=manage_snat,
@@ -358,6 +361,16 @@ def _places(reader: Reader) -> tuple[str, str | None, str | None]:
             reader.warn(f"it is blank; nothing is served over {scheme}", name)
     http_virtual, https_virtual = (f"{folder}/{virtual}" if virtual else None for virtual in bare)
     return folder, http_virtual, https_virtual
+
+
+def _node_partition(reader: Reader, folder: str) -> str | None:
+    """Source: mcpd's 01070726; a pool refers to objects of its own partition and of /Common only."""
+    wanted, own = reader.value("f5-node-partition"), "/" + folder.split("/")[1]
+    if wanted and wanted not in ("/Common", own):
+        allowed = own if own == "/Common" else f"/Common or {own}"
+        reader.problem(f"a pool in {own} cannot have LTM nodes in {wanted}; set {allowed}",
+                       "f5-node-partition")
+    return wanted or None
 
 
 def _hold_off(reader: Reader) -> tuple[float, float]:

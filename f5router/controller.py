@@ -318,7 +318,8 @@ def build_device(config: Config, stack: ExitStack) -> Device:
     device = Device(
         client, FileWriter(client, uploader, sleep=time.sleep), folder=config.folder,
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
-        policy_model=config.policy_model, vxlan=config.vxlan is not None, max_in_flight=bigip.max_in_flight,
+        policy_model=config.policy_model, node_partition=config.node_partition,
+        vxlan=config.vxlan is not None, max_in_flight=bigip.max_in_flight,
     )
     stack.callback(device.close)
     return device

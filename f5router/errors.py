@@ -22,6 +22,7 @@ RouterError
      |   +- NotFound       404
      |   +- Conflict       409
      |   +- InUse          400: something refers to the object
+     |   +- Incomplete     parts of the object were refused, the rest is written
      +- UploadError        certificate files over SSH
          +- HostKeyRefused
          +- UploadAuthFailed
@@ -181,6 +182,19 @@ class Conflict(Refused):
 
 class InUse(Refused):
     """The object is referenced and cannot be deleted."""
+
+
+class Incomplete(Refused):
+    """The device refused parts of this object.
+
+    Attributes:
+        made: the object as it is now.
+        usable: whether what needs the object does its work with that.
+    """
+
+    def __init__(self, error: Refused, made: object, *, usable: bool):
+        super().__init__(error.method, error.path, error.text, status=error.status)
+        self.made, self.usable = made, usable
 
 
 class UploadError(BigIPError):

@@ -39,6 +39,9 @@ DEFAULT_DESTINATION_CA = "openshift_default-https-chain"
 VXLAN_PROFILE = "vxlan-ose"
 TUNNEL = "vxlan5000"
 
+NODE_DESCRIPTION = "made by f5router for pool members"
+"""Of LTM nodes that were made on purpose; every router with a shared partition may remove them."""
+
 STEM_LIMIT = 150
 """Characters of the part of a name that comes from the cluster. With folder and suffix a full path
 stays below the device's 255 (bigip-rest.md B10, inferred there)."""

@@ -116,6 +116,10 @@ _OBJECTS = (
     Option("f5-partition-path", _HOST + "PARTITION_PATH", "/Common", OBJECTS,
            "Partition, or folder in it, that holds the virtual servers and all that the router creates.",
            "PATH", values.partition_path),
+    Option("f5-node-partition", "ROUTER_F5_NODE_PARTITION", "", OBJECTS,
+           "Partition of the LTM nodes of pool members, for routers in several partitions that share pods: "
+           "/Common, or that of the path above; without it, nodes come with the members.",
+           "PATH", values.partition),
     Option("f5-http-vserver", _HOST + "HTTP_VSERVER", "ose-vserver", OBJECTS,
            "Virtual server for HTTP, without its folder. Only the flag can blank it.",
            _NAME, values.virtual_server),

@@ -253,6 +253,14 @@ def partition_path(text: str) -> str:
     return posixpath.join("/", *parts)
 
 
+def partition(text: str) -> str:
+    """A partition, with its slash."""
+    path = partition_path(text)
+    if path.count("/") > 1:
+        raise ValueError(f"{text!r} must be a partition, not a folder in one")
+    return path
+
+
 def virtual_server(text: str) -> str:
     """Name of a virtual server, without its folder; "" for none."""
     if "/" in text:

@@ -9,6 +9,7 @@ import ipaddress
 import json
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from f5router import names
@@ -85,22 +86,27 @@ def items(obj: JSON, name: str) -> list[JSON]:
 # --- pools -------------------------------------------------------------------------------
 
 
-def encode_pool(pool: Pool) -> dict:
-    """Body of a POST."""
-    body = {**located(pool.path), **pool_changes(pool)}
+def encode_pool(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict:
+    """Body of a POST; places: see pool_changes."""
+    body = {**located(pool.path), **pool_changes(pool, places)}
     if not pool.monitor:
         del body["monitor"]
     return body
 
 
-def pool_changes(pool: Pool) -> dict:
-    """Body of a PATCH: the member list replaces the old one whole."""
-    partition = pool.path.split("/")[1]
+def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict:
+    """Body of a PATCH: the member list replaces the old one whole.
+
+    Args:
+        places: partition of a member's node by its address, "/Common"; without, the pool's own.
+    """
+    own = "/" + pool.path.split("/")[1]
     return {
         "loadBalancingMode": pool.load_balancing,
         # Braces were refused by some versions (bigip-rest.md B3).
         "monitor": " ".join(pool.monitor.replace("{", " ").replace("}", " ").split()) or "none",
-        "members": [{"name": m.name, "partition": partition} for m in sorted(pool.members)],
+        "members": [{"name": m.name, "partition": places.get(m.address, own).strip("/")}
+                    for m in sorted(pool.members)],
     }
 
 

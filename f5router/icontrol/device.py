@@ -9,16 +9,26 @@ import threading
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 
 from f5router.bigip import Attachment, DeviceFacts, Object, Policy, Pool, Record, Ref, Rule
-from f5router.errors import AuthFailed, BigIPError, InUse, NotFound, NotReady, Refused, UploadError
+from f5router.errors import (
+    AuthFailed,
+    BigIPError,
+    Incomplete,
+    InUse,
+    NotFound,
+    NotReady,
+    Refused,
+    UploadError,
+)
 from f5router.icontrol.attachments import AttachmentWriter
 from f5router.icontrol.client import Client, item_path
 from f5router.icontrol.fdb import FDBWriter
 from f5router.icontrol.files import FileWriter
+from f5router.icontrol.nodes import NodeWriter
 from f5router.icontrol.objects import ObjectWriter
 from f5router.icontrol.observe import Observation, observe
 from f5router.icontrol.policies import PolicyWriter
@@ -71,6 +81,7 @@ class Device:
         http_virtual: str | None,
         https_virtual: str | None,
         policy_model: str = "auto",
+        node_partition: str | None = None,
         vxlan: bool = False,
         max_in_flight: int = 4,
     ):
@@ -79,7 +90,8 @@ class Device:
         self._folder = folder
         self._virtuals = (http_virtual, https_virtual)
         self._vxlan = vxlan
-        self._objects = ObjectWriter(client)
+        self._nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
+        self._objects = ObjectWriter(client, self._nodes)
         self._records = RecordWriter(client)
         self._attachments = AttachmentWriter(client, folder)
         self._tunnels = TunnelWriter(client, folder)
@@ -91,8 +103,6 @@ class Device:
         self.facts = DeviceFacts()
         self.stale = True
         """True until an observation, and after anything that leaves doubt."""
-        self.left_addresses: set[str] = set()
-        """Addresses that left a pool of ours; their LTM nodes may be orphans."""
 
     def close(self) -> None:
         """Stop the writers' threads."""
@@ -126,6 +136,7 @@ class Device:
         self._policies.learn(seen.facts.version, seen.legacy, seen.drafts)
         self._attachments.learn(seen.facts)
         self._fdb.learn(seen.facts.version)
+        self._nodes.learn(seen.nodes)
         self.stale = False
 
     def _ensure_folder(self, *, create: bool) -> bool:
@@ -232,6 +243,10 @@ class Device:
         """Note what became of Changes. Raises: BigIPError: the first for which no object is to blame."""
         trouble = None
         for change, error in results:
+            if isinstance(error, Incomplete) and error.made != change.old:
+                part = replace(change, new=error.made)
+                self._confirm(part)
+                on_change(part)
             if error is None:
                 self._confirm(change)
                 outcome.done.append(change)
@@ -253,7 +268,7 @@ class Device:
     def _confirm(self, change: Change) -> None:
         if isinstance(change.old, Pool):
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
-            self.left_addresses |= {m.address for m in change.old.members - stays}
+            self._nodes.forget({m.address for m in change.old.members - stays})
         if change.new is None:
             self.observed.pop(change.ref, None)
         else:
@@ -284,7 +299,7 @@ class Device:
         stack = list(obj.needs) if errors else []
         while stack:
             ref = stack.pop()
-            if ref in errors:
+            if ref in errors and not _usable(errors[ref]):
                 return errors[ref], True
             if ref not in seen and ref in self.observed:
                 seen.add(ref)
@@ -314,14 +329,11 @@ class Device:
         self.client.save()
 
     def remove_orphans(self) -> int:
-        """Delete LTM nodes that our members left behind; returns how many.
-
-        Only addresses that this process saw in a pool of ours, in our partition, referenced by no
-        pool; the device refuses to delete a node that a pool uses. Raises: BigIPError.
-        """
+        """Delete LTM nodes that our members left behind; returns how many. Raises: BigIPError."""
         in_use = {m.address for obj in self.observed.values() if isinstance(obj, Pool) for m in obj.members}
-        addresses, self.left_addresses = self.left_addresses - in_use, set()
-        if not addresses:
-            return 0
-        return self._objects.remove_nodes(addresses, "/" + self._folder.split("/")[1])
+        return self._nodes.remove_left(in_use)
 
+
+def _usable(error: BigIPError) -> bool:
+    """Whether what was refused is there all the same, well enough for what needs it."""
+    return isinstance(error, Incomplete) and error.usable

@@ -1,11 +1,13 @@
 """Writes of objects that are one REST object each: pools, data-groups, iRules, SSL profiles."""
 
 import logging
+from collections.abc import Mapping
 
 from f5router.bigip import ClientSSL, DataGroup, IRule, Object, Pool, ServerSSL
-from f5router.errors import Conflict, InUse, NotFound
+from f5router.errors import Conflict, NotFound
 from f5router.icontrol import codec
 from f5router.icontrol.client import Client, item_path
+from f5router.icontrol.nodes import NodeWriter
 from f5router.plan import CREATE, DELETE, Change
 
 log = logging.getLogger(__name__)
@@ -29,8 +31,8 @@ _CHANGE = {
 class ObjectWriter:
     """Thread-safe: it keeps no state."""
 
-    def __init__(self, client: Client):
-        self._client = client
+    def __init__(self, client: Client, nodes: NodeWriter):
+        self._client, self._nodes = client, nodes
 
     def write(self, change: Change) -> None:
         """Send one Change.
@@ -41,14 +43,10 @@ class ObjectWriter:
         obj = change.obj
         if change.verb == DELETE:
             self._delete(obj)
-        elif change.verb == CREATE:
-            try:
-                self._client.post(obj.KIND, _CREATE[obj.KIND](obj))
-            except Conflict:
-                log.info("exists already, changed to what is wanted", extra={"object": str(obj.ref)})
-                self._change(obj)
+        elif isinstance(obj, Pool):
+            self._nodes.write(obj, change.old, lambda pool, places: self._put(change.verb, pool, places))
         else:
-            self._change(obj)
+            self._put(change.verb, obj)
 
     def create_folder(self, path: str) -> None:
         """Create one folder below an existing one. Raises: BigIPError."""
@@ -59,24 +57,15 @@ class ObjectWriter:
         except Conflict:
             log.debug("folder exists", extra={"path": path})
 
-    def remove_nodes(self, addresses: set[str], partition: str) -> int:
-        """Delete LTM nodes of these addresses in a partition that no pool references."""
-        reply = self._client.get("ltm/node", {"$filter": f"partition eq {partition.strip('/')}"})
-        removed = 0
-        for item in reply.get("items") or []:
-            path = codec.path_of(item)
-            own_name = codec.address_of(path.rsplit("/", 1)[1])
-            if own_name not in addresses or not path.startswith(f"{partition}/"):
-                continue  # a node with a name of its own is somebody's
+    def _put(self, verb: str, obj: Object, *more: Mapping[str, str]) -> None:
+        """Args: more: what the encoder of the kind takes beside the object."""
+        if verb == CREATE:
             try:
-                self._client.delete(item_path("ltm/node", path))
-            except (InUse, NotFound):
-                continue
-            removed += 1
-        return removed
-
-    def _change(self, obj: Object) -> None:
-        self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj))
+                self._client.post(obj.KIND, _CREATE[obj.KIND](obj, *more))
+                return
+            except Conflict:
+                log.info("exists already, changed to what is wanted", extra={"object": str(obj.ref)})
+        self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj, *more))
 
     def _delete(self, obj: Object) -> None:
         try:

@@ -29,7 +29,7 @@ from f5router.bigip import (
     record_ref,
 )
 from f5router.errors import DeviceTimeout, NotFound, NotReady
-from f5router.icontrol import codec, tunnels
+from f5router.icontrol import codec, nodes, tunnels
 from f5router.icontrol.client import Client, item_path
 from f5router.tunnels import VxlanProfile
 from f5router.vxlan import SINCE
@@ -56,6 +56,8 @@ class Observation:
     """Policies of ours that are edited in place on 12.1 and newer."""
     drafts: tuple[str, ...] = ()
     """Drafts of our policies, left by an interrupted run."""
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    """Partition of the LTM node, by the address of a member of our pools."""
 
 
 def observe(
@@ -97,7 +99,15 @@ def observe(
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
     known = DeviceFacts(version, *facts, vxlan_port=max(port, 0))
-    return Observation(objects, known, *_policy_state(read[Policy.KIND], folder))
+    return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
+                       nodes.places(_members(read[Pool.KIND], folder)))
+
+
+def _members(pools: Iterable[Mapping], folder: str) -> Iterable[Mapping]:
+    """Of our pools."""
+    for obj in pools:
+        if names.owns_path(folder, Pool.KIND, codec.path_of(obj)):
+            yield from codec.items(obj, "members")
 
 
 def _policy_state(raw: Iterable[Mapping], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:

@@ -32,25 +32,30 @@ class Lab:
         self.kubeconfig = folder / "kubeconfig"
         self.kube.write_kubeconfig(str(self.kubeconfig))
 
-    def virtuals(self, *, http: bool = True, https: bool = True, **https_fields) -> None:
+    def virtuals(
+        self, *, http: bool = True, https: bool = True, partition: str = "", address: str = "10.0.0.1",
+        **https_fields,
+    ) -> None:
         """Create the virtual servers as docs/guide.md asks for."""
+        partition = partition or self.partition
         if http:
-            self.bigip.add_virtual(f"{self.partition}/{HTTP}", "10.0.0.1:80")
+            self.bigip.add_virtual(f"{partition}/{HTTP}", f"{address}:80")
         if https:
             profiles = https_fields.pop(
                 "profiles", ("/Common/tcp", "/Common/http", "/Common/clientssl-default")
             )
-            self.bigip.put_object(
-                "ltm/profile/client-ssl",
-                {
-                    "name": "clientssl-default",
-                    "partition": "Common",
-                    "defaultsFrom": "/Common/clientssl",
-                    "sniDefault": "true",
-                },
-            )
+            if "/Common/clientssl-default" not in self.paths("ltm/profile/client-ssl"):
+                self.bigip.put_object(
+                    "ltm/profile/client-ssl",
+                    {
+                        "name": "clientssl-default",
+                        "partition": "Common",
+                        "defaultsFrom": "/Common/clientssl",
+                        "sniDefault": "true",
+                    },
+                )
             self.bigip.add_virtual(
-                f"{self.partition}/{HTTPS}", "10.0.0.1:443", profiles=profiles, **https_fields
+                f"{partition}/{HTTPS}", f"{address}:443", profiles=profiles, **https_fields
             )
 
     def config(self, **flags: str) -> config.Config:

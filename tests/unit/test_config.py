@@ -96,6 +96,7 @@ PRECEDENCE = [
      "/Common/v2"),
     ("f5-insecure", "bigip.verify", True, "1", False, "false", True),
     ("f5-partition-path", "folder", "/Common", "/a/b", "/a/b", "c", "/c"),
+    ("f5-node-partition", "node_partition", None, "/Common", "/Common", "Common/", "/Common"),
     ("f5-auth", "bigip.auth", "token", "basic", "basic", "token", "token"),
     ("f5-connect-timeout", "bigip.connect_timeout_s", 10, "5", 5, "2.5", 2.5),
     ("f5-timeout", "bigip.timeout_s", 60, "5", 5, "90", 90),
@@ -292,6 +293,7 @@ def test_all_problems_at_once():
 BAD = {
     "f5-host": "http://bigip", "f5-username": "a:b", "f5-password": "a\nb", "f5-auth": "Token",
     "f5-partition-path": "/a/../b", "f5-http-vserver": "/Common/v", "f5-https-vserver": "a b",
+    "f5-node-partition": "/Common/x",
     "f5-connect-timeout": "10s", "f5-timeout": "0", "f5-max-in-flight": "33", "f5-ssh-port": "0",
     "f5-ssh-host-key": "ssh-rsa AAAA", "f5-policy-model": "drafts", "cert-upload": "scp",
     "f5-pool-monitor": "tcp", "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",
@@ -402,6 +404,24 @@ def test_all_ways_to_tell_namespaces():
     found = problems({"NAMESPACE_LABELS": "a=b", "PROJECT_LABELS": "a"}, namespace="shop", labels="a=b")
     assert len(found) == 3
     config({"NAMESPACE_LABELS": "a=b", "ROUTE_LABELS": "a=b", "ROUTE_FIELDS": "spec.host=x"})
+
+
+@pytest.mark.parametrize(("folder", "wanted", "expected"), [
+    ("/openshift/zone1", "/Common", "/Common"), ("/openshift/zone1", "openshift", "/openshift"),
+    ("/Common", "/Common", "/Common"),
+])
+def test_node_partition(folder, wanted, expected):
+    """The two that pools may refer to."""
+    assert config(f5_partition_path=folder, f5_node_partition=wanted).node_partition == expected
+
+
+@pytest.mark.parametrize(("folder", "words"), [
+    ("/openshift/zone1", "a pool in /openshift cannot have LTM nodes in /other; set /Common or /openshift"),
+    ("/Common", "a pool in /Common cannot have LTM nodes in /other; set /Common"),
+])
+def test_no_node_partition(folder, words):
+    assert problems(f5_partition_path=folder, f5_node_partition="/other") == (
+        f"{OPTIONS['f5-node-partition'].label}: {words}",)
 
 
 def test_enable_ingress():
