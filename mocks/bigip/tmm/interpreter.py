@@ -125,6 +125,8 @@ class Interpreter:
     def _running(self) -> Process:
         if self._closed:
             raise RuntimeError("the interpreter is closed")
+        if self._process is not None and (died := self._process.death()):
+            self._lost(died)
         if self._process is None:
             self._process, self._known = Process(), set()
         return self._process

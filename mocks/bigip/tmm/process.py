@@ -57,6 +57,10 @@ class Process:
     def pid(self) -> int:
         return self._process.pid
 
+    def death(self) -> Died | None:
+        """How it ended; None: it runs."""
+        return None if self._process.poll() is None else self._died()
+
     def send(self, *words: str | bytes) -> None:
         """Raises: Died."""
         encoded = [word if isinstance(word, bytes) else word.encode() for word in words]

@@ -11,5 +11,12 @@ from mocks.bigip.tmm import Interpreter
 
 @pytest.fixture(scope="module")
 def tcl() -> Iterator[Interpreter]:
-    with Interpreter(limit_s=0.3) as interpreter:
+    with Interpreter() as interpreter:
+        yield interpreter
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[Interpreter]:
+    """For rules that run away."""
+    with Interpreter(limit_s=0.2) as interpreter:
         yield interpreter
