@@ -1,14 +1,14 @@
 """What a virtual server would do with a request: a pure evaluation of the stored configuration.
 
-It knows what the documents tell of LTM policies, SNI and the three iRules of the router; iRules
-are recognised by name, not executed (the data plane executes them). Anything else raises Unsupported.
+It knows what the documents tell of LTM policies, SNI and the three iRules of the router; iRules are
+recognised by name, not executed (the data plane executes them). Anything else raises Unsupported.
 Source: `bigip-rest.md` B4, B11.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mocks.bigip import matching, names, selection
 from mocks.bigip.matching import Request, Unsupported
@@ -88,33 +88,22 @@ def _evaluate(store: Store, virtual: Item, request: Request) -> Decision:
     effect = matching.judge(store, virtual, request)
     pool = effect.pool if effect.kind == "pool" else virtual.fields.get("pool") if not effect.kind else None
     location = expand(effect.location, request) if effect.location is not None else None
-    cert = str(selection.profile_fields(store, profile)["cert"]) if profile else None
-    found = Decision(
-        effect.kind or ("pool" if pool else "none"),
-        pool,
-        selection.members(store, pool) if pool else (),
-        location,
-        profile,
-        cert,
-        _server_ssl(store, virtual, pool),
-        effect.rule,
-    )
-    return _answered(virtual, found)
+    cert = str(selection.profile_fields(store, profile).get("cert", "none")) if profile else None
+    kind = effect.kind or ("pool" if pool else "none")
+    members = selection.members(store, pool) if pool else ()
+    if kind in ("none", "pool") and not members and _answers_503(virtual, pool):
+        kind = "unavailable"
+    server_ssl = _server_ssl(store, virtual, pool) if kind == "pool" else None
+    return Decision(kind, pool, members, location, profile, cert, server_ssl, effect.rule)
 
 
-def _answered(virtual: Item, found: Decision) -> Decision:
-    """503 for what goes nowhere, or to a pool of the router's that has no member."""
+def _answers_503(virtual: Item, pool: str | None) -> bool:
+    """Whether the third iRule does, for what goes nowhere or to a pool of the router's."""
     rule = _rule(virtual, UNAVAILABLE_RULE)
-    ours = f"{names.folder_of(rule)}/openshift_" if rule else ""
-    nowhere = found.kind == "none" or (
-        found.kind == "pool" and not found.members and found.pool.startswith(ours)
-    )
-    return replace(found, kind="unavailable") if rule and nowhere else found
+    return rule is not None and (pool is None or pool.startswith(f"{names.folder_of(rule)}/openshift_"))
 
 
-def _server_ssl(store: Store, virtual: Item, pool: str | None) -> str | None:
-    if pool is None:
-        return None
+def _server_ssl(store: Store, virtual: Item, pool: str) -> str | None:
     own = selection.server_ssl(store, virtual.path)
     rule = _rule(virtual, REENCRYPT_RULE)
     if rule is None:

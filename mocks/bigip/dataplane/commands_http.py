@@ -138,7 +138,8 @@ def respond(rules: Rules, args: list[bytes]) -> Result:
     form, body, server = "1.0", b"", True
     while rest:
         if rest[0] == b"-version" and len(rest) > 1:
-            form, rest = text(rest[1]), rest[2:]
+            form, rest = text(rest[1]).removeprefix("HTTP/"), rest[2:]
+            form = rules.state.request.version if form == "auto" else form
         elif rest[0] == b"content" and len(rest) > 1:
             body, rest = rest[1], rest[2:]
         elif rest[0] == b"noserver":
@@ -156,9 +157,7 @@ def respond(rules: Rules, args: list[bytes]) -> Result:
     elif any(name.lower() == b"connection" and value.lower() == b"close" for name, value in headers):
         rules.state.close = True
     headers = [pair for pair in headers if pair[0].lower() != b"content-length"]
-    if form == "auto":
-        form = rules.state.request.version
-    rules.state.response = Response(*http.reply(code, headers, body, version=form.removeprefix("HTTP/")))
+    rules.state.response = Response(*http.reply(code, headers, body, version=form))
     return ""
 
 
