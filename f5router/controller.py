@@ -396,6 +396,6 @@ def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
             return 1
         found = reconciler.plan(full=True)
         network = reconciler.vxlan_findings()
-        Notices().tell(network.problems, network.warnings)
+        Notices("VxLAN").tell(network.problems, network.warnings)
     print(listing.as_json(found) if output == "json" else listing.as_table(found))
     return 0
