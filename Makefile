@@ -20,6 +20,7 @@ help:
 	@echo 'make clean        remove the environment and what tools leave behind'
 
 demo: environment
+	@tests/system-packages tclsh curl
 	@$(BIN)/python -m mocks.demo $(if $(filter-out 0 no false,$(ONCE)),--once)
 
 test: environment

@@ -4,6 +4,7 @@ Exit status: 0 when all was as expected, 1 when not, 130 when interrupted before
 """
 
 import contextlib
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from collections.abc import Callable
 import click
 import requests
 
-from mocks.demo import changes, expected, tables
+from mocks.demo import asking, changes, expected, tables
 from mocks.demo.calls import Log, Traffic
 from mocks.demo.network import Network, read_network
 from mocks.demo.processes import DemoError, Interrupted, interruptible, wait_until
@@ -68,13 +69,26 @@ def show(lab: Lab) -> None:
     click.echo(f"\n{tables.records(network)}")
     change(lab, log, "Two more pods of Service shop/web, on that Node", changes.scale, expected.SCALED)
     change(lab, log, "A new Route, shop/sale", changes.add, expected.ADDED)
-    change(lab, log, "Route shop/newsletter gets the right key", changes.mend, expected.MENDED)
+    change(lab, log, "Route shop/newsletter gets the right key",
+           lambda cluster: changes.mend(cluster, lab.public), expected.MENDED)
+    ask(lab)
     say("Is anything left to do? f5router plan:")
     answer = lab.plan()
     click.echo(answer)
     if "Nothing to do" not in answer:
         raise DemoError("The plan is not empty.")
     lab.check()
+
+
+def ask(lab: Lab) -> None:
+    """A request for each Route, as somebody would type it. Raises: DemoError: another one answered."""
+    say("Requests through the BIG-IP to the pods; each command works in another terminal too:")
+    if not shutil.which("curl"):
+        click.echo("  (There is no curl here: none of them is run.)")
+    for request in asking.requests(lab, read_rows(lab.cluster, lab.device)):
+        click.echo(f"  $ {request}")
+        if shutil.which("curl"):
+            click.echo(f"    {asking.ask(request)}")
 
 
 def change(lab: Lab, log: Log, title: str, act: Callable, expectation: expected.State) -> Network:

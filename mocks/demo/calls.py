@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from mocks.bigip import FakeBigIP
-from mocks.demo.servers import Api
+from mocks.demo.api import Api
 
 TM = "/mgmt/tm/"
 SHOWN = 48

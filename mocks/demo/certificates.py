@@ -27,18 +27,18 @@ class Authority:
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         self.pem = _pem(builder.sign(self._key, hashes.SHA256()))
 
-    def issue(self, host: str) -> tuple[str, str]:
-        """A certificate for a host and its key, both PEM."""
+    def issue(self, *hosts: str) -> tuple[str, str]:
+        """A certificate for hosts and its key, both PEM."""
         key = rsa.generate_private_key(65537, 2048)
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])])
         builder = _builder(subject, self._name, key.public_key())
-        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        names = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
+        builder = builder.add_extension(names, critical=False)
         return _pem(builder.sign(self._key, hashes.SHA256())), _key_pem(key)
 
 
-def fill(routes: Iterable[dict]) -> None:
-    """Replace GENERATED and MISMATCHED in Routes, in place."""
-    public, pods = Authority("demo authority"), Authority("demo authority of the pods")
+def fill(routes: Iterable[dict], public: Authority, pods: Authority) -> None:
+    """Replace GENERATED and MISMATCHED in Routes, in place. Args: public, pods: who issues for whom."""
     for route in routes:
         tls = route["spec"].get("tls", {})
         if "certificate" not in tls and "destinationCACertificate" not in tls:

@@ -1,7 +1,8 @@
 """What happens in the cluster while the router runs."""
 
+from mocks.demo.api import Api
 from mocks.demo.certificates import Authority
-from mocks.demo.servers import ADDED, JOINING, MANIFESTS, Api
+from mocks.demo.servers import ADDED, JOINING, MANIFESTS
 from mocks.kube.manifests import read_manifests
 
 ROUTES = "/apis/route.openshift.io/v1/namespaces/shop/routes"
@@ -31,8 +32,8 @@ def add(cluster: Api) -> None:
         cluster.call("POST", ROUTES, route)
 
 
-def mend(cluster: Api) -> None:
+def mend(cluster: Api, public: Authority) -> None:
     """The Route whose key was wrong gets a certificate with its own key."""
-    certificate, key = Authority("demo authority").issue("newsletter.example.com")
+    certificate, key = public.issue("newsletter.example.com")
     tls = {"certificate": certificate, "key": key}
     cluster.call("PATCH", f"{ROUTES}/newsletter", {"spec": {"tls": tls}}, content_type=MERGE)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mocks.demo.servers import Api
+from mocks.demo.api import Api
 
 TUNNEL, PROFILE = "vxlan5000", "vxlan-ose"
 

@@ -1,17 +1,17 @@
 """The two fakes and the router, started in a directory of their own and stopped together."""
 
 import base64
-import json
 import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-import requests
 import yaml
 
 from mocks.bigip import FakeBigIP
-from mocks.demo.certificates import fill, ssh_key_pair
+from mocks.demo.api import Api
+from mocks.demo.certificates import Authority, fill, ssh_key_pair
+from mocks.demo.pods import PodKeeper
 from mocks.demo.processes import DemoError, Program, clean_environment
 from mocks.kube.manifests import read_manifests
 
@@ -23,48 +23,19 @@ ADDED, JOINING = "added.yaml", "joining.yaml"
 TMOS = "14.1.2.1"
 HTTP_VIRTUAL, HTTPS_VIRTUAL = "/Common/ose-vserver", "/Common/https-ose-vserver"
 DEFAULT_PROFILE = "/Common/demo-default"
-API_TIMEOUT_S = 10.0
+CERTIFICATE, KEY = "demo-default.crt", "demo-default.key"
+UPLOADED = "file:/var/config/rest/downloads"
 
 GHOST, INTERNAL = "openshift-f5-node", "10.3.89.213"
 """HostSubnet of the BIG-IP, and its address in the Nodes' network."""
-
-
-class Api:
-    """A REST server as curl sees it.
-
-    Args: auth: name and password. token: of the bearer.
-    Attributes: calls: how many were made.
-    """
-
-    def __init__(self, url: str, ca_file: str, *, auth: tuple[str, str] | None = None, token: str = ""):
-        self.url, self.calls = url, 0
-        self._session = requests.Session()
-        self._session.trust_env = False
-        self._session.verify, self._session.auth = ca_file, auth
-        if token:
-            self._session.headers["Authorization"] = f"Bearer {token}"
-
-    def get(self, path: str) -> dict:
-        """Raises: requests.RequestException."""
-        return self.call("GET", path)
-
-    def call(self, method: str, path: str, body: object = None, *, content_type: str = "application/json"):
-        """Raises: requests.RequestException."""
-        self.calls += 1
-        reply = self._session.request(
-            method, f"{self.url}{path}", timeout=API_TIMEOUT_S, headers={"Content-Type": content_type},
-            data=None if body is None else json.dumps(body),
-        )
-        if reply.status_code >= 400:
-            raise requests.HTTPError(f"{method} {path}: {reply.status_code} {reply.text[:300]}")
-        return reply.json()
 
 
 class Lab:
     """Everything that the demo starts; use as a context manager.
 
     Attributes: folder: holds all files, removed at the end unless `keep` is set. cluster, device: the
-    two servers as a client sees them. bigip: the fake itself, for its log.
+    two servers as a client sees them. bigip: the fake itself, for its log. public, pods: authorities of
+    the certificates that clients and the BIG-IP are shown.
     """
 
     folder: Path
@@ -74,6 +45,7 @@ class Lab:
 
     def __init__(self) -> None:
         self.keep = False
+        self.public, self.pods = Authority("demo authority"), Authority("demo authority of the pods")
         self.router: Program | None = None
         self._gateway = ""
         self._stack = ExitStack()
@@ -96,6 +68,11 @@ class Lab:
         return self.folder / "kubeconfig"
 
     @property
+    def authorities_file(self) -> Path:
+        """Whom a client has to trust: who ends TLS may be the BIG-IP or, for passthrough, a pod."""
+        return self.folder / "ca.crt"
+
+    @property
     def environment_file(self) -> Path:
         """Settings of the router, for a shell."""
         return self.folder / "router.env"
@@ -110,12 +87,14 @@ class Lab:
         authority = self.folder / "cluster-ca.crt"
         authority.write_bytes(base64.b64decode(server["certificate-authority-data"]))
         token = config["users"][0]["user"]["token"]
-        self.cluster = Api(server["server"], str(authority), token=token)
+        self.cluster, watched = (Api(server["server"], str(authority), token=token) for _ in range(2))
+        self._stack.enter_context(PodKeeper(watched, self.bigip.dataplane.pods, self.pods))
 
     def _start_cluster(self) -> Program:
         """Make the example objects and serve them: `python -m mocks.kube --load ...`."""
         objects = [obj for name in EXAMPLES for _, obj in read_manifests(MANIFESTS / name)]
-        fill(obj for obj in objects if obj["kind"] == "Route")
+        fill((obj for obj in objects if obj["kind"] == "Route"), self.public, self.pods)
+        self.authorities_file.write_text(self.public.pem + self.pods.pem)
         manifest = self.folder / "cluster.yaml"
         manifest.touch(mode=0o600)
         manifest.write_text(yaml.safe_dump_all(objects, sort_keys=False))
@@ -126,9 +105,12 @@ class Lab:
 
     def _start_bigip(self) -> None:
         """Serve a BIG-IP in this process, so that its log of calls is at hand, and set it up."""
-        self.bigip = self._stack.enter_context(FakeBigIP(tmos_version=TMOS, ssh=True))
+        self.bigip = self._stack.enter_context(FakeBigIP(tmos_version=TMOS, ssh=True, dataplane=True))
         self.device = Api(self.bigip.url, self.bigip.ca_file,
                           auth=(self.bigip.username, self.bigip.password))
+        certificate, key = self.public.issue("*.example.com")
+        for name, text in ((CERTIFICATE, certificate), (KEY, key)):
+            self.device.upload(name, text)
         for path, body in administrators_objects():
             self.device.call("POST", f"/mgmt/tm/{path}", body)
 
@@ -230,12 +212,15 @@ class Lab:
 def administrators_objects() -> list[tuple[str, dict]]:
     """What an administrator makes before the router comes: collection and body of each object.
 
-    A client SSL profile that serves hosts without a certificate, and two virtual servers.
+    A client SSL profile for hosts whose Routes bring no certificate, and two virtual servers.
     """
     common = ["/Common/tcp", "/Common/http"]
     default = {"name": DEFAULT_PROFILE, "context": "clientside"}
     return [
+        ("sys/file/ssl-cert", {"name": CERTIFICATE, "sourcePath": f"{UPLOADED}/{CERTIFICATE}"}),
+        ("sys/file/ssl-key", {"name": KEY, "sourcePath": f"{UPLOADED}/{KEY}"}),
         ("ltm/profile/client-ssl", {"name": DEFAULT_PROFILE, "defaultsFrom": "/Common/clientssl",
+                                    "cert": f"/Common/{CERTIFICATE}", "key": f"/Common/{KEY}",
                                     "sniDefault": "true"}),
         ("ltm/virtual", {"name": HTTP_VIRTUAL, "destination": "192.0.2.80:80", "ipProtocol": "tcp",
                          "profiles": common, "sourceAddressTranslation": {"type": "automap"}}),

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mocks.demo.servers import HTTPS_VIRTUAL, Api
+from mocks.demo.api import Api
+from mocks.demo.servers import HTTPS_VIRTUAL
 
 POLICIES = {80: "openshift_insecure_routes", 443: "openshift_secure_routes"}
 PASSTHROUGH, REENCRYPT = "ssl_passthrough_servername_dg", "ssl_reencrypt_serverssl_dg"
@@ -49,6 +50,8 @@ class Row:
     address: str
     """Host and path."""
     kind: str
+    service: str
+    """Name of its Service."""
     serving: Serving
     pool: str
     """Its whole name."""
@@ -117,7 +120,7 @@ def _row(route: dict, device: Device) -> Row:
     kind = KINDS.get(tls.get("termination", ""), "?")
     return Row(
         name=_name(route), address=f"{spec.get('host', '(no host)')}{spec.get('path', '')}",
-        kind=f"{kind}, {policy}" if policy else kind,
+        kind=f"{kind}, {policy}" if policy else kind, service=spec["to"]["name"],
         serving=Serving(
             status, port_80, port_443, re.sub(r"[0-9a-f]{16}$", "*", pool), members,
             _certificate(route, device) if port_443 == RULE else "", _pods(pools, device),

@@ -1,5 +1,6 @@
 """The demo, as `make demo` runs it: real processes, what they print, how they end."""
 
+import json
 import os
 import re
 import signal
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from mocks.demo import expected
+from mocks.demo import asking, expected
+from mocks.demo.processes import DemoError
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
@@ -187,6 +189,53 @@ def test_the_mended_route_gets_its_certificate_by_scp(once):
 def test_a_second_plan_is_empty(once):
     """`f5router plan` at the end finds nothing to do."""
     assert "Nothing to do: the BIG-IP is in step with the cluster." in once.stdout
+
+
+CURL = re.compile(r"^  \$ (curl .*/([a-z-]+\.example\.com):\d+(/\S*))\n    (.*)$", re.MULTILINE)
+
+
+def test_each_route_is_asked(once):
+    """Every Route that is served, on each of its ports, and a host that nobody has."""
+    found = {(command.split()[-1].split(":")[0], host, path): said
+             for command, host, path, said in CURL.findall(once.stdout)}
+    assert found["http", "nobody.example.com", "/"] == "503"
+    assert found["http", "shop.example.com", "/"] == "302 https://shop.example.com/"
+    assert re.fullmatch(r"web-10\.\S+, asked by HTTP", found["https", "shop.example.com", "/"])
+    assert found["https", "shop.example.com", "/api"] == "api-10.128.0.41, asked by HTTP"
+    assert re.fullmatch(r"payments-10\.\S+, asked by TLS", found["https", "payments.example.com", "/"])
+    assert found["https", "ledger.example.com", "/"] == "ledger-10.128.0.61, asked by TLS"
+    hosts = {text for name, (text, *rest) in SHOWN.items() if "Admitted" in rest}
+    assert hosts <= {host + path.rstrip("/") for _, host, path in found}
+
+
+def test_a_printed_command_works(start):
+    """In another terminal, while the demo stays up; also for pods that came while it ran."""
+    process, output = start()
+    _wait_for("f5router plan --log", process, output)
+    said = {}
+    for command, host, path, _ in CURL.findall(output.read_text()):
+        tls = "--cacert" in command and host in ("shop.example.com", "ledger.example.com")
+        if tls or path == "/summer":
+            said[host + path] = json.loads(subprocess.check_output(
+                command, shell=True, text=True, timeout=LIMIT_S, env=os.environ | {"no_proxy": "*"}))
+    assert said.keys() == {"shop.example.com/", "shop.example.com/api", "ledger.example.com/",
+                           "sale.example.com/summer"}
+    assert {pod["namespace"] for pod in said.values()} == {"shop"}
+
+
+def test_an_answer_by_somebody_else_is_noticed(monkeypatch, tmp_path):
+    """The demo fails then."""
+    curl = tmp_path / "curl"
+    curl.write_text("""#!/bin/sh
+printf '%s' '{"pod": "web-10.0.0.1", "namespace": "rival", "tls": null}
+200 '""")
+    curl.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    good = asking.Request(("curl", "-s", "http://x"), "a pod of rival/web, asked by HTTP")
+    assert asking.ask(good) == "web-10.0.0.1, asked by HTTP"
+    for expected_ in ("a pod of shop/web, asked by HTTP", "a pod of rival/web, asked by TLS", "503"):
+        with pytest.raises(DemoError, match="was answered by a pod of rival/web"):
+            asking.ask(replace(good, expected=expected_))
 
 
 def test_nothing_is_left_behind(once, folder):
