@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 
-from mocks.bigip import files, network, policies, pools, profiles, snat, versions, virtuals
+from mocks.bigip import files, network, policies, pools, profiles, routes, snat, versions, virtuals
 from mocks.bigip.attachments import VirtualPolicies, VirtualProfiles
 from mocks.bigip.data_groups import InternalDataGroup
 from mocks.bigip.folders import Folder, Partition
@@ -79,7 +79,7 @@ def _net() -> list[Kind]:
         network.FDBTunnel(),
         network.FDBRecords(),
         network.SelfIP(),
-        network.Route(),
+        routes.Route(),
         network.Vlan(),
         network.VlanInterfaces(),
         network.RouteDomain(),

@@ -63,12 +63,18 @@ class Tunnel(Kind):
     ignored = frozenset(("ifIndex",))
     links: ClassVar[dict[str, str]] = {"profile": "net/tunnels/vxlan", "trafficGroup": "cm/traffic-group"}
     _fixed = ("profile", "trafficGroup")
+    _factory: ClassVar[dict[str, str]] = {"/Common/ipip": "net/tunnels/ipip"}
+    """Profiles of other kinds that every device has; those kinds themselves are not modelled."""
 
     def references(self, item: Item) -> Iterable[Ref]:
         return [("tunnel profile", item.fields["profile"])]
 
+    def link_target(self, store: Store, item: Item, name: str, value: str) -> str | None:
+        return self._factory.get(value) or super().link_target(store, item, name, value)
+
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
-        fields["profile"] = resolve(
+        factory = names.full_path(str(fields["profile"]), "/Common")
+        fields["profile"] = factory if factory in self._factory else resolve(
             store, fields["profile"], f"/{names.partition_of(key[0])}", ("net/tunnels/vxlan",)
         )
         for name in self._fixed:
@@ -81,8 +87,9 @@ class Tunnel(Kind):
         return fields
 
     def check_references(self, store: Store, item: Item) -> None:
-        if store.get("net/tunnels/vxlan", item.fields["profile"]) is None:
-            raise refusals.not_found("tunnel profile", item.fields["profile"])
+        profile = item.fields["profile"]
+        if profile not in self._factory and store.get("net/tunnels/vxlan", profile) is None:
+            raise refusals.not_found("tunnel profile", profile)
 
     def written(self, store: Store, item: Item, body: Body, old: Item | None) -> None:
         if old is None:
@@ -240,33 +247,6 @@ class SelfIP(Kind):
     def check_references(self, store: Store, item: Item) -> None:
         if find_in_group(store, "vlan", item.fields["vlan"]) is None:
             raise refusals.not_found("VLAN", item.fields["vlan"])
-
-
-class Route(Kind):
-    url = "net/route"
-    word = "route"
-    required = ("network",)
-    links: ClassVar[dict[str, str]] = {"tmInterface": "vlan", "pool": "ltm/pool"}
-    _targets = ("gw", "tmInterface", "pool", "blackhole")
-
-    def references(self, item: Item) -> Iterable[Ref]:
-        found = [("vlan", item.fields["tmInterface"])] if "tmInterface" in item.fields else []
-        return found + ([("pool", item.fields["pool"])] if "pool" in item.fields else [])
-
-    def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
-        fields = {name: value for name, value in fields.items() if value is not False and value != "none"}
-        targets = [name for name in self._targets if name in fields]
-        if len(targets) > 1:
-            raise refusals.may_not(*map(refusals.dashed, targets[:2]))
-        if not targets:
-            raise refusals.missing("gw")
-        folder = f"/{names.partition_of(key[0])}"
-        for name, kinds in (("tmInterface", GROUPS["vlan"]), ("pool", ("ltm/pool",))):
-            if name in fields:
-                fields[name] = resolve(store, fields[name], folder, kinds)
-                if not any(store.get(kind, fields[name]) for kind in kinds):
-                    raise refusals.foreign_key(fields[name], self.word, key[0], f"{name}_FK")
-        return fields
 
 
 class Vlan(Kind):

@@ -75,6 +75,8 @@ class Quirk(enum.StrEnum):
     """An FDB record's `endpoint` is read without `%0` (B9: recorded with it on 14.1.4.5 and 16.1.2)."""
     TUNNEL_ADDRESSES_ANY = "tunnel-addresses-any"
     """Unset addresses of a tunnel are read `any` instead of `any6` (B9)."""
+    ROUTE_NETWORK_TWICE = "route-network-twice"
+    """Two routes may lead to one network (no source tells; by default the second is refused)."""
     PERCENT_2F_REFUSED = "percent-2f-refused"
     """`%2F` in the id of an object is a 400 (A10.3: in no recording)."""
     POLICY_POOL_STAYS = "policy-pool-stays"

@@ -332,6 +332,21 @@ def test_folders(client):
     assert client.call("GET", "sys/folder/~P").status_code == 404
 
 
+def test_routes(client):
+    """Route domains of the partition are shown in both addresses; the gateway may change (B9)."""
+    client.ok("POST", "net/route-domain", {"name": "5", "partition": "Common", "id": 5})
+    client.ok("PATCH", "auth/partition/P", {"defaultRouteDomain": 5})
+    client.ok("POST", "net/self", {"name": "/P/s", "address": "10.0.0.1/24", "vlan": "/Common/internal"})
+    made = client.ok("POST", "net/route", {"name": "/P/r", "network": "10.9.0.0/16", "gw": "10.0.0.7"})
+    assert (made["network"], made["gw"], made["mtu"]) == ("10.9.0.0%5/16", "10.0.0.7%5", 0)
+    changed = client.ok("PATCH", "net/route/~P~r", {"gw": "10.0.0.8"})
+    assert (changed["network"], changed["gw"]) == ("10.9.0.0%5/16", "10.0.0.8%5")
+    client.ok("POST", "net/route", {"name": "/P/d", "network": "0.0.0.0/0", "gw": "10.0.0.7"})
+    assert client.ok("GET", "net/route/~P~d")["network"] == "default%5"
+    client.ok("DELETE", "net/route/~P~r")
+    client.ok("POST", "net/route", {"name": "/P/q", "network": "10.9.0.0/16", "gw": "10.0.0.7"})
+
+
 def test_vxlan(client):
     """The objects of the original router, and FDB records (B9)."""
     client.ok(

@@ -175,6 +175,12 @@ def tunnel_address(client):
     return client.ok("POST", "net/tunnels/tunnel", body)["remoteAddress"]
 
 
+def network_twice(client):
+    client.ok("POST", "net/route", {"name": "/P/a", "network": "10.0.0.0/24", "blackhole": True})
+    body = {"name": "/P/b", "network": "10.0.0.0/24", "blackhole": True}
+    return client.call("POST", "net/route", body).status_code
+
+
 def percent_2f(client):
     return client.call("GET", "ltm/pool/%2FCommon%2Fx").status_code
 
@@ -223,6 +229,7 @@ CASES = [
     (Quirk.NO_SNI_DEFAULT_ACCEPTED, "14.1.2.1", no_sni_default, 200, 400),
     (Quirk.FDB_ENDPOINT_BARE, "14.1.2.1", endpoint, "10.0.0.1", "10.0.0.1%0"),
     (Quirk.TUNNEL_ADDRESSES_ANY, "14.1.2.1", tunnel_address, "any", "any6"),
+    (Quirk.ROUTE_NETWORK_TWICE, "14.1.2.1", network_twice, 200, 409),
     (Quirk.PERCENT_2F_REFUSED, "14.1.2.1", percent_2f, 400, 404),
     (Quirk.SDN_NOT_LICENSED, "14.1.2.1", vxlan, 400, 200),
 ]

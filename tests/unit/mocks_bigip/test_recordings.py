@@ -79,6 +79,10 @@ class Replay:
 
     def reference(self, name: str, value: Any) -> None:
         """Create what a property refers to."""
+        if name == "gw" and not self.big.store.all("net/self"):
+            # A gateway is reached by a self IP.
+            address = f"{value.rpartition('.')[0]}.254/24"
+            self.big.put_object("net/self", {"name": "/Common/near", "address": address, "vlan": "internal"})
         if isinstance(value, list):
             for one in value:
                 self.reference(name, one)

@@ -23,6 +23,7 @@ TUNNEL = ("net/tunnels/tunnel", {"name": "/P/t", "profile": "vxlan"})
 SELF = ("net/self", {"name": "/P/s", "address": "10.0.0.1/24", "vlan": "/Common/internal"})
 POOL = ("ltm/pool", {"name": "/P/p", "members": ["10.0.0.1:80"]})
 CLIENT_SSL = ("ltm/profile/client-ssl", {"name": "/P/c"})
+ROUTE = ("net/route", {"name": "/P/r", "network": "10.9.0.0/16", "gw": "10.0.0.7"})
 DOMAIN = ("net/route-domain", {"name": "/Common/7", "id": 7})
 RULE = ("ltm/rule", {"name": "/P/r", "apiAnonymous": "when CLIENT_ACCEPTED { }"})
 
@@ -535,6 +536,32 @@ NETWORK = [
         "400 01070712:3",
         name="route to no pool",
     ),
+    case(
+        "POST",
+        "net/route",
+        {"name": "/P/r", "network": "10.9.0.0/16", "gw": "10.0.1.7"},
+        "400 01070330:3: Static route gateway 10.0.1.7 is not directly connected via an interface.",
+        SELF,
+        name="gateway without a self IP",
+    ),
+    case(
+        "POST",
+        "net/route",
+        {"name": "/P/r", "network": "10.9.0.0%7/16", "gw": "10.0.0.7%7"},
+        "400 01070330:3",
+        SELF,
+        DOMAIN,
+        name="gateway in another route domain",
+    ),
+    case("POST", "net/route", {"name": "/P/r", "network": "10.9", "gw": "10.0.0.7"}, "400", SELF,
+         name="no network"),
+    case("POST", "net/route", {"name": "/P/r", "network": "fd01::/64", "gw": "10.0.0.7"}, "400", SELF,
+         name="gateway of another family"),
+    case("POST", "net/route", {"name": "/P/r", "network": "10.9.0.0/16", "gw": "x"}, "400", SELF,
+         name="gateway that is no address"),
+    case("PATCH", "net/route/~P~r", {"network": "10.8.0.0/16"}, "400", SELF, ROUTE, name="fixed network"),
+    case("POST", "net/route", {"name": "/P/q", "network": "10.9.0.0/16", "gw": "10.0.0.8"}, "409",
+         SELF, ROUTE, name="network of another route"),
     case("POST", "net/route-domain", {"name": "/Common/8"}, "400", name="domain without id"),
     case("POST", "net/arp", {"name": "/P/a", "ipAddress": "10.0.0.1", "macAddress": "x"}, "400", name="MAC"),
     case(
