@@ -70,11 +70,26 @@ def endpoints(
     }
 
 
-def node(name: str, *addresses: str, ready: bool = True, others: tuple[tuple[str, str], ...] = ()) -> dict:
-    """A Node with addresses of type InternalIP; others, (type, address), stand before them."""
+def node(
+    name: str, *addresses: str, ready: bool = True, others: tuple[tuple[str, str], ...] = (),
+    cidrs: tuple[str, ...] = (), subnets: str = "", unschedulable: bool = False, created: str = "",
+    labels: dict[str, str] | None = None,
+) -> dict:
+    """A Node with addresses of type InternalIP; others, (type, address), stand before them.
+
+    Args:
+        cidrs: spec.podCIDRs; subnets: OVN-Kubernetes' annotation, as text; created: creationTimestamp.
+    """
     listed = [*others, *(("InternalIP", address) for address in addresses)]
+    metadata: dict = {"name": name, "labels": labels or {}}
+    if subnets:
+        metadata["annotations"] = {"k8s.ovn.org/node-subnets": subnets}
+    if created:
+        metadata["creationTimestamp"] = created
+    spec = {"podCIDR": cidrs[0], "podCIDRs": list(cidrs)} if cidrs else {}
     return {
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+        "apiVersion": "v1", "kind": "Node", "metadata": metadata,
+        "spec": spec | ({"unschedulable": True} if unschedulable else {}),
         "status": {
             "addresses": [{"type": kind, "address": address} for kind, address in listed],
             "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
