@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from f5router.ref import Ref
-from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
+from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 
 
 class PoolMember(NamedTuple):
@@ -322,7 +322,7 @@ def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
 Object = (
     Pool | Policy | Rule | DataGroup | Record | IRule
     | CertFile | KeyFile | ClientSSL | ServerSSL | Attachment
-    | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation
+    | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
 )
 BigIPState = Mapping[Ref, Object]
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 VXLAN_PORT = 4789
 """UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork that says none."""
+OVN_SUBNETS = "k8s.ovn.org/node-subnets"
+"""Annotation of a Node under OVN-Kubernetes: the networks of its pods, as JSON."""
 
 
 class Key(NamedTuple):
@@ -132,6 +134,16 @@ class Node:
     unschedulable: bool = False
     labels: tuple[tuple[str, str], ...] = ()
     pod_cidrs: tuple[str, ...] = ()
+    """spec.podCIDRs, as written."""
+    ovn_subnets: str = ""
+    """The annotation OVN_SUBNETS, as written; "" without one."""
+    created: str = ""
+    """creationTimestamp, RFC 3339 in UTC: sorts as text."""
+
+    @property
+    def age(self) -> tuple[str, str]:
+        """Smaller is older."""
+        return (self.created, self.uid)
 
 
 @dataclass(frozen=True, slots=True)

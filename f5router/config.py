@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from f5router import values
+from f5router import reach, values
 from f5router.errors import ConfigError
 from f5router.selection import Selection
 from f5router.settings import LATER, OPTIONS, Reader
@@ -29,7 +29,6 @@ from f5router.vxlan import Setup
 
 HIDDEN = "***"
 
-_VXLAN = ("f5-internal-address", "f5-vxlan-gateway-cidr")
 _NAMESPACES = ("namespace", "namespace-labels", "project-labels")
 
 
@@ -103,6 +102,7 @@ class Config:
     vxlan: Setup | None
     """None: pods are reached in another way."""
     manage_snat: bool
+    static_routes: bool
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
     unavailable_page: bool
@@ -189,7 +189,7 @@ def _config(reader: Reader) -> Config:
     ssh, cert_upload = _upload(reader)
     folder, http_virtual, https_virtual = _places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
-    vxlan, manage_snat = _vxlan(reader)
+    pods = reach.load(reader)
     update_status = reader.value("update-status")
     return Config(
         bigip=bigip, ssh=ssh, kube=_kube(reader), cert_upload=cert_upload,
@@ -197,7 +197,7 @@ def _config(reader: Reader) -> Config:
         http_virtual=http_virtual, https_virtual=https_virtual,
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"),
-        vxlan=vxlan, manage_snat=manage_snat,
+        vxlan=pods.vxlan, manage_snat=pods.manage_snat, static_routes=pods.static_routes,
         default_destination_ca=_certificates(reader, "default-destination-ca-path"),
         unavailable_page=reader.value("f5-503-page"),
         save_config=reader.value("f5-save-config"),
@@ -418,22 +418,6 @@ def _selection(reader: Reader) -> Selection:
         reader.value(namespace) or None, reader.value("labels"), reader.value("fields"),
         reader.value(namespaces), reader.value(projects),
     )
-
-
-def _vxlan(reader: Reader) -> tuple[Setup | None, bool]:
-    """Both addresses or none, and f5-manage-snat. Source: f5-router.md 1.1, the original's fifth check."""
-    manage_snat = reader.value("f5-manage-snat")
-    address, gateway = (reader.value(name) for name in _VXLAN)
-    given = [bool(reader.text(name)) for name in _VXLAN]
-    if given[0] != given[1]:
-        reader.problem("For VxLAN setup, both internal-address and gateway-cidr must be specified", *_VXLAN)
-    if not any(given) and manage_snat:
-        reader.warn("not used: it is part of VxLAN, which is not configured", "f5-manage-snat")
-    if not (address and gateway):
-        return None, manage_snat
-    if address == gateway.partition("/")[0]:
-        reader.problem("they are the same address: one is of the Nodes' network, one of the pods'", *_VXLAN)
-    return Setup(address, gateway), manage_snat
 
 
 def _remarks(reader: Reader) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ class Controller:
         self._first_write: float | None = None
         self._last_write = 0.0
         self._warned: dict = {}
-        self._network, self._selection = Notices("VxLAN"), Notices("selection of Routes")
+        self._network, self._selection = Notices("way to the pods"), Notices("selection of Routes")
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
 
@@ -116,7 +116,7 @@ class Controller:
             self._first_write = self._last_write
 
     def _tell(self, report: Report) -> None:
-        network = self._reconciler.vxlan_findings()
+        network = self._reconciler.network_findings()
         self._network.tell(network.problems, network.warnings)
         self._selection.tell((), self._cluster.warnings())
         for key, verdict in report.verdicts.items():
@@ -246,17 +246,17 @@ class Controller:
                 break
         self._settle()
         reasons = [f"Route {key}: {why}" for key, why in sorted(self._reconciler.unserved().items())]
-        reasons += [f"VxLAN: {text}" for text in self._vxlan_problems()]
+        reasons += [f"way to the pods: {text}" for text in self._network_problems()]
         if not self._statuses.flush(flush_s, unless_forbidden=True):
             why = self._statuses.refusal()
             reasons.append("not every Route status could be written" + (f": {why}" if why else ""))
         self._warnings.flush(EVENTS_S)
         return reasons
 
-    def _vxlan_problems(self) -> list[str]:
+    def _network_problems(self) -> list[str]:
         """Why pods may not be reached although their Routes are programmed."""
         nodes = self._cluster.nodes_problem()
-        return [*((nodes,) if nodes else ()), *self._reconciler.vxlan_findings().problems]
+        return [*((nodes,) if nodes else ()), *self._reconciler.network_findings().problems]
 
     # --- settling ------------------------------------------------------------------------
 
@@ -319,28 +319,34 @@ def build_device(config: Config, stack: ExitStack) -> Device:
         client, FileWriter(client, uploader, sleep=time.sleep), folder=config.folder,
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
-        vxlan=config.vxlan is not None, max_in_flight=bigip.max_in_flight,
+        vxlan=config.vxlan is not None, static_routes=config.static_routes, max_in_flight=bigip.max_in_flight,
     )
     stack.callback(device.close)
     return device
 
 
+def build_connection(config: Config) -> Connection:
+    """The API server of a Config. Raises: ConfigError."""
+    return connect(KubeSettings(
+        kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
+        namespace=config.selection.namespace, sdn=config.vxlan is not None,
+    ))
+
+
 def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> Cluster:
-    """The watches of a Config, not yet started; Nodes only where their FDB is ours to keep."""
+    """The watches of a Config, not yet started; Nodes only where something on the BIG-IP follows them."""
     vxlan = config.vxlan is not None
     return Cluster(
-        connection, selection=config.selection, use_endpoints=config.watch_endpoints, watch_nodes=vxlan,
-        watch_sdn=vxlan, resync_s=config.resync_s, on_change=on_change,
+        connection, selection=config.selection, use_endpoints=config.watch_endpoints,
+        watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, resync_s=config.resync_s,
+        on_change=on_change,
     )
 
 
 def build_controller(config: Config, stack: ExitStack) -> Controller:
     """Everything that runs, started; stopped with the stack."""
     events = Events(time.monotonic)
-    connection = connect(KubeSettings(
-        kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
-        namespace=config.selection.namespace,
-    ))
+    connection = build_connection(config)
     cluster = build_cluster(config, connection, events.notify)
     device = build_device(config, stack)
     reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
@@ -375,10 +381,7 @@ def run(config: Config, *, once: bool, stop: threading.Event) -> int:
 def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
     """The command `f5router plan`: print what `run` would write; writes nothing."""
     with ExitStack() as stack:
-        connection = connect(KubeSettings(
-            kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
-            namespace=config.selection.namespace,
-        ))
+        connection = build_connection(config)
         cluster = build_cluster(config, connection, lambda: None)
         cluster.start()
         stack.callback(cluster.stop)
@@ -395,7 +398,7 @@ def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
             return 1
         found = reconciler.plan(full=True)
-        network = reconciler.vxlan_findings()
-        Notices("VxLAN").tell(network.problems, network.warnings)
+        network = reconciler.network_findings()
+        Notices("way to the pods").tell(network.problems, network.warnings)
     print(listing.as_json(found) if output == "json" else listing.as_table(found))
     return 0

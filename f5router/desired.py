@@ -1,9 +1,9 @@
 """From admitted Routes to the BIG-IP objects that serve them.
 
 The state is the union of independent parts: `base` (what the router always needs), one `Fragment`
-per Host, one Pool per Service port and, with VxLAN, one FDB record per Node. Equal refs in
-different parts are equal objects. `build` is the definition; `incremental.py` keeps the same union
-while only changed parts are made anew.
+per Host, one Pool per Service port and, by settings, one FDB record per Node or one route per network
+of its pods. Equal refs in different parts are equal objects. `build` is the definition;
+`incremental.py` keeps the same union while only changed parts are made anew.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from f5router import admission, irules, names, vxlan
+from f5router import admission, irules, names, podroutes, vxlan
 from f5router.admission import Checked, Rejection
 from f5router.bigip import (
     Attachment,
@@ -58,6 +58,7 @@ class Settings(Protocol):
     ownership_check: bool
     vxlan: vxlan.Setup | None
     manage_snat: bool
+    static_routes: bool
     unavailable_page: bool
 
 
@@ -109,6 +110,7 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
         objects[made.ref] = made
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
+    objects.update(podroutes.build(snapshot.nodes.values(), config).routes)
     return Built(
         objects,
         _merged(part.rejections for part in fragments),

@@ -6,7 +6,7 @@ an object. A property test holds `Engine.objects` equal to `desired.build(...).o
 
 from collections.abc import Iterable, Mapping
 
-from f5router import admission, desired, names, vxlan, vxlan_checks
+from f5router import admission, desired, names, podroutes, vxlan, vxlan_checks
 from f5router.admission import Checked, Rejection
 from f5router.bigip import DeviceFacts, Object, Pool, Ref
 from f5router.cluster import (
@@ -21,6 +21,7 @@ from f5router.cluster import (
     Service,
 )
 from f5router.desired import Fragment, PoolKey
+from f5router.findings import Findings
 
 _EMPTY = Fragment()
 
@@ -46,9 +47,11 @@ class Engine:
         self._networks: dict[Key, ClusterNetwork] = {}
         self._records: dict[Key, Mapping[Ref, Object]] = {}
         """By Node."""
-        self._findings: vxlan_checks.Findings | None = None
+        self._claims: dict[Key, podroutes.Claim] = {}
+        self._contest = podroutes.Contest({})
+        self._findings: Findings | None = None
         self.nodes_listed = False
-        """Whether every Node is known: without, no FDB record is one too many."""
+        """Whether every Node is known: without, no FDB record and no route is one too many."""
         self.objects: dict[Ref, Object] = {}
         """Desired."""
         self._dirty: set[Ref] = set()
@@ -123,11 +126,12 @@ class Engine:
         return ClusterSnapshot(routes, dict(self._services), dict(self._slices), dict(self._nodes),
                                dict(self._host_subnets), dict(self._networks))
 
-    def vxlan_findings(self) -> vxlan_checks.Findings:
-        """What is wrong between settings, device and cluster network."""
+    def network_findings(self) -> Findings:
+        """What is wrong between settings, device, Nodes and cluster network."""
         if self._findings is None:
             known = vxlan_checks.Cluster(self._nodes, self._host_subnets, self._networks)
-            self._findings = vxlan_checks.check(self._config, self._facts, known)
+            found = vxlan_checks.check(self._config, self._facts, known)
+            self._findings = found + Findings(warnings=self._contest.warnings)
         return self._findings
 
     # --- inputs --------------------------------------------------------------------------
@@ -171,6 +175,8 @@ class Engine:
             self._remake_record(key)
         if delta.cluster_networks:
             self._rebase()
+        if self._config.static_routes:
+            self._claim(delta.nodes)
         if delta.nodes or delta.host_subnets or delta.cluster_networks:
             self._findings = None
 
@@ -278,6 +284,16 @@ class Engine:
         if new:
             self._records[key] = new
         self._swap(old, new)
+
+    def _claim(self, changed: Iterable[Key]) -> None:
+        """Judge anew who gets which network of pods, where a Node says something else than before."""
+        before = {key: self._claims.pop(key, None) for key in changed}
+        for key in before:
+            if node := self._nodes.get(key):
+                self._claims[key] = podroutes.claim(node, self._config.folder)
+        if any(self._claims.get(key) != old for key, old in before.items()):
+            old, self._contest = self._contest, podroutes.contest(self._claims.values())
+            self._swap(old.routes, self._contest.routes)
 
     def _fragment(self, key: Key) -> Fragment:
         checked = self._checked.get(key)

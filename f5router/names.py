@@ -24,7 +24,7 @@ from f5router.bigip import (
     ServerSSL,
 )
 from f5router.cluster import Key
-from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
+from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 
 INSECURE_POLICY = "openshift_insecure_routes"
 SECURE_POLICY = "openshift_secure_routes"
@@ -38,6 +38,7 @@ DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
 DEFAULT_DESTINATION_CA = "openshift_default-https-chain"
 VXLAN_PROFILE = "vxlan-ose"
 TUNNEL = "vxlan5000"
+POD_ROUTE = "openshift_pods_"
 
 NODE_DESCRIPTION = "made by f5router for pool members"
 """Of LTM nodes that were made on purpose; every router with a shared partition may remove them."""
@@ -174,6 +175,16 @@ def fdb_mac(address: str) -> str:
     return ":".join(["0a", "0a", *(f"{byte:02x}" for byte in found.packed)])
 
 
+def pod_route(folder: str, network: str) -> str:
+    """Full path of the route to a network of pods, which its name tells: openshift_pods_10.128.0.0_23.
+
+    So a network that passes to another Node is a change of one route's gateway, in place, and never
+    two routes to one network, which the device may refuse. A colon of IPv6 becomes "-": which other
+    characters a name may hold is not recorded (bigip-rest.md B1).
+    """
+    return full_path(folder, POD_ROUTE + network.replace(":", "-").replace("/", "_"))
+
+
 def remote_file(path: str) -> str:
     """Where a file is put on the device's disk before it is installed.
 
@@ -234,7 +245,8 @@ def owns(folder: str, obj: Object) -> bool:
 
     Of parts: Rules with a Route's name in a policy of ours, every record of a data-group of ours,
     on a virtual server what it carries of ours, on our tunnel the self IPs named by their CIDR and
-    the FDB records whose MAC address is made of their endpoint.
+    the FDB records whose MAC address is made of their endpoint. Of routes: those that are named by
+    the network to which they lead.
     """
     if isinstance(obj, Rule):
         return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
@@ -246,6 +258,8 @@ def owns(folder: str, obj: Object) -> bool:
         return obj.vlan == tunnel(folder) and owns_self_path(folder, obj.path)
     if isinstance(obj, FDBRecord):
         return obj.tunnel == tunnel(folder) and obj.mac == fdb_mac(obj.endpoint)
+    if isinstance(obj, StaticRoute):
+        return obj.path == pod_route(folder, obj.network)
     if isinstance(obj, SourceTranslation):
         return False  # a property of the administrator's virtual server: there is nothing to delete
     return owns_path(folder, obj.KIND, obj.path)

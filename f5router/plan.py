@@ -25,12 +25,13 @@ from f5router.bigip import (
     Rule,
     ServerSSL,
 )
-from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
+from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 _LEVELS = {
     # The way to the pods, before the pools.
+    StaticRoute.KIND: -6,
     VxlanProfile.KIND: -5, Tunnel.KIND: -4, SelfIP.KIND: -3, FDBRecord.KIND: -2, SourceTranslation.KIND: -1,
     Pool.KIND: 0,
     DataGroup.KIND: 1, CertFile.KIND: 1, KeyFile.KIND: 1, Policy.KIND: 1,

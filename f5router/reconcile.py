@@ -9,10 +9,11 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from f5router import names, oldforms, vxlan, vxlan_checks
-from f5router.bigip import FDBRecord, Object, Ref
+from f5router import names, oldforms, podroutes, vxlan, vxlan_checks
+from f5router.bigip import FDBRecord, Object, Ref, StaticRoute
 from f5router.cluster import Delta, Key, Route
 from f5router.errors import BigIPError
+from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
 from f5router.plan import Change, Plan, diff, level
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 
 DEVICE_REJECTED = "DeviceRejected"
 RETRY_FIRST_S, RETRY_MOST_S = 5.0, 300.0
+
+_OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
+"""Kinds of what each Node has on the device."""
 
 
 @dataclass(slots=True)
@@ -80,7 +84,7 @@ class Reconciler:
         self.engine.apply(delta)
         if self.engine.nodes_listed and not before:
             # What Nodes left behind can be told only now.
-            self._dirty |= {ref for ref in self.device.observed if ref.kind == FDBRecord.KIND}
+            self._dirty |= {ref for ref in self.device.observed if ref.kind in _OF_NODES}
 
     def needs_observation(self) -> bool:
         """Whether the next pass must read the device first."""
@@ -159,16 +163,17 @@ class Reconciler:
                 found[key] = verdict.message
         return found
 
-    def vxlan_findings(self) -> vxlan_checks.Findings:
+    def network_findings(self) -> Findings:
         """What keeps the pods from being reached, besides pools: also what the device refused."""
-        found = self.engine.vxlan_findings()
         refused: dict[BigIPError, Ref] = {}
         ours = [ref for ref in self.failures if ref.kind in vxlan.KINDS]
         # What needs a refused object has the same error: the lowest is the one to tell of.
         for ref in sorted(ours, key=lambda ref: (vxlan.KINDS.index(ref.kind), ref)):
             refused.setdefault(self.failures[ref].error, ref)
         texts = tuple(vxlan_checks.refusal(ref, error) for error, ref in refused.items())
-        return vxlan_checks.Findings(found.problems + texts, found.warnings)
+        routes = {ref: failure.error for ref, failure in self.failures.items()
+                  if ref.kind == StaticRoute.KIND}
+        return self.engine.network_findings() + Findings(texts) + podroutes.refusals(routes)
 
     def _routes_needing(self, refs: set[Ref]) -> set[Key]:
         """Routes whose verdict these objects have a part in."""
@@ -180,7 +185,7 @@ class Reconciler:
     # --- refusals ------------------------------------------------------------------------
 
     def _owns(self, obj: Object) -> bool:
-        if isinstance(obj, FDBRecord) and not self.engine.nodes_listed:
+        if obj.KIND in _OF_NODES and not self.engine.nodes_listed:
             return False
         return names.owns(self._folder, obj)
 

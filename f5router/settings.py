@@ -14,6 +14,7 @@ BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
 OBJECTS = "BIG-IP objects"
 VXLAN = "VxLAN"
+PODS = "Clusters without openshift-sdn"
 ROUTER = "Routes and their status"
 CLUSTER = "Cluster"
 SELECTION = "Which Routes are served"
@@ -21,7 +22,8 @@ TIMING = "Timing"
 LOGGING = "Logging"
 SERVING = "Metrics and health"
 LATER = "Not yet supported"
-GROUPS = (BIGIP, UPLOAD, OBJECTS, VXLAN, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING, LATER)
+GROUPS = (
+    BIGIP, UPLOAD, OBJECTS, VXLAN, PODS, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING, LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,11 @@ _VXLAN = (
           "Set source address translation of the virtual servers to automap where none is configured."),
 )
 
+_PODS = (
+    _bool("f5-static-routes", "ROUTER_F5_STATIC_ROUTES", "false", PODS,
+          "Keep a route on the BIG-IP for each network of a Node's pods, by way of the Node."),
+)
+
 _ROUTER = (
     Option("name", "ROUTER_SERVICE_NAME", "public", ROUTER,
            "Name under which the router writes the status of Routes.", _NAME),
@@ -252,8 +259,8 @@ _LATER = (
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        *_BIGIP, *_UPLOAD, *_OBJECTS, *_VXLAN, *_ROUTER, *_CLUSTER, *_SELECTION, *_TIMING, *_LOGGING,
-        *_SERVING, *_LATER,
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *_VXLAN, *_PODS, *_ROUTER, *_CLUSTER, *_SELECTION, *_TIMING,
+        *_LOGGING, *_SERVING, *_LATER,
     )
 }
 """By name, in the order of help and documentation."""

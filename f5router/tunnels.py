@@ -1,7 +1,7 @@
-"""BIG-IP objects that join the device to the cluster network: VxLAN device, FDB, source addresses.
+"""BIG-IP objects that join the device to the cluster network: VxLAN device, FDB, source addresses; routes.
 
-Frozen values like those of bigip.py. Names and fields are the original router's (f5-router.md 2,
-rows 24-26, and 5).
+Frozen values like those of bigip.py. Names and fields of the VxLAN are the original router's
+(f5-router.md 2, rows 24-26, and 5); it had no routes.
 """
 
 from dataclasses import dataclass, field
@@ -124,3 +124,24 @@ class SourceTranslation:
     @property
     def needs(self) -> tuple[Ref, ...]:
         return tuple(self.depends)
+
+
+@dataclass(frozen=True, slots=True)
+class StaticRoute:
+    """The way to the pods of one Node."""
+
+    KIND: ClassVar[str] = "net/route"
+    path: str
+    """Its name tells the network, so two of ours never lead to one network; see names.pod_route."""
+    network: str
+    """Canonical CIDR without route domain; the device cannot change it (bigip-rest.md B9)."""
+    gateway: str
+    """Canonical address of the Node without route domain; "" in what is read, where it has none."""
+
+    @property
+    def ref(self) -> Ref:
+        return Ref(self.KIND, self.path)
+
+    @property
+    def needs(self) -> tuple[Ref, ...]:
+        return ()

@@ -4,12 +4,11 @@ Sources: f5-router.md 2 (rows 24-26), 5, and gotchas 13 and 14. What the cluster
 settings is compared in vxlan_checks.py.
 """
 
-import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from f5router import names
+from f5router import names, nodes
 from f5router.bigip import DeviceFacts, Object, Ref, VirtualFacts
 from f5router.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
 from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
@@ -96,17 +95,7 @@ def vtep(node: Node, subnet: HostSubnet | None) -> str:
     """Where a Node takes VxLAN: hostIP of its HostSubnet, or its first InternalIP of IPv4; or "".
 
     openshift-sdn sends from and listens on hostIP, which is the InternalIP unless somebody chose
-    another. Other types of addresses, whatever their order, are not meant for it.
+    another.
     """
-    candidates = (*((subnet.host_ip,) if subnet else ()), *node.internal_ips)
-    return next(_usable(candidates), "")
-
-
-def _usable(addresses: Iterable[str]) -> Iterable[str]:
-    for text in addresses:
-        try:
-            found = ipaddress.IPv4Address(text)
-        except ValueError:
-            continue
-        if not (found.is_unspecified or found.is_loopback or found.is_link_local or found.is_multicast):
-            yield str(found)
+    chosen = next(nodes.usable((subnet.host_ip,), 4), "") if subnet else ""
+    return chosen or nodes.address(node, 4)

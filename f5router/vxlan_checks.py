@@ -12,6 +12,7 @@ from f5router import names, vxlan
 from f5router.bigip import DeviceFacts, Ref, VirtualFacts
 from f5router.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
 from f5router.errors import BigIPError
+from f5router.findings import Findings
 from f5router.tunnels import VxlanProfile
 
 RAMP = ("without --f5-internal-address and --f5-vxlan-gateway-cidr the router works behind a ramp node, "
@@ -21,14 +22,6 @@ NOT_LICENSED = "01070356"
 """TMOS message number of "... feature not licensed"; which text SDN Services has is not recorded."""
 
 ADDRESS, GATEWAY = "--f5-internal-address", "--f5-vxlan-gateway-cidr"
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """Sentences, each once, in a fixed order."""
-
-    problems: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

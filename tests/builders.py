@@ -40,6 +40,7 @@ class Settings:
     ownership_check: bool = True
     vxlan: Setup | None = None
     manage_snat: bool = False
+    static_routes: bool = False
     unavailable_page: bool = True
 
 
@@ -103,9 +104,10 @@ def endpoints(
     )
 
 
-def node(name: str, *addresses: str, ready: bool = True) -> Node:
-    """A Node with addresses of type InternalIP."""
-    return Node(Key("", name), uid=f"uid-{name}", internal_ips=addresses, ready=ready)
+def node(name: str, *addresses: str, ready: bool = True, age: int = 0, **more) -> Node:
+    """A Node with addresses of type InternalIP; age is the second of its creation."""
+    return Node(Key("", name), uid=f"uid-{name}", internal_ips=addresses, ready=ready,
+                created=f"2026-01-01T00:00:{age:02}Z", **more)
 
 
 def host_subnet(name: str, host_ip: str, subnet: str = "10.129.0.0/23") -> HostSubnet:

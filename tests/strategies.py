@@ -13,6 +13,8 @@ POD_ADDRESSES = st.sampled_from(["10.1.1.1", "10.1.1.2", "10.1.2.1", "2001:db8::
 
 NODE_ADDRESSES = st.sampled_from(["10.3.89.1", "10.3.89.2", "10.3.89.213", "2001:db8::1", "127.0.0.1"])
 
+POD_CIDRS = st.sampled_from(["10.128.0.0/23", "10.128.1.0/24", "10.128.2.0/23", "fd01::/64", "10.3.89.1/32"])
+
 
 def _tls(kind: str) -> st.SearchStrategy[dict]:
     if kind not in ("edge", "reencrypt"):
@@ -55,9 +57,13 @@ def slices(draw):
 
 @st.composite
 def nodes(draw):
-    """A Node of one of few names and addresses."""
+    """A Node of one of few names, addresses and networks."""
     addresses = draw(st.lists(NODE_ADDRESSES, max_size=2))
-    return builders.node(draw(st.sampled_from(["n1", "n2", "n3"])), *addresses, ready=draw(st.booleans()))
+    return builders.node(
+        draw(st.sampled_from(["n1", "n2", "n3"])), *addresses, ready=draw(st.booleans()),
+        unschedulable=draw(st.booleans()), age=draw(st.integers(0, 2)),
+        pod_cidrs=draw(st.lists(POD_CIDRS, max_size=2).map(tuple)),
+    )
 
 
 @st.composite

@@ -33,9 +33,10 @@ from f5router.icontrol.objects import ObjectWriter
 from f5router.icontrol.observe import Observation, observe
 from f5router.icontrol.policies import PolicyWriter
 from f5router.icontrol.records import RecordWriter
+from f5router.icontrol.routes import RouteWriter
 from f5router.icontrol.tunnels import TunnelWriter
 from f5router.plan import DELETE, Change, Plan
-from f5router.tunnels import FDBRecord
+from f5router.tunnels import FDBRecord, StaticRoute
 
 log = logging.getLogger(__name__)
 
@@ -83,19 +84,21 @@ class Device:
         policy_model: str = "auto",
         node_partition: str | None = None,
         vxlan: bool = False,
+        static_routes: bool = False,
         max_in_flight: int = 4,
     ):
         self.client = client
         self._files = files
         self._folder = folder
         self._virtuals = (http_virtual, https_virtual)
-        self._vxlan = vxlan
+        self._network = {"vxlan": vxlan, "static_routes": static_routes}
         self._nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
         self._objects = ObjectWriter(client, self._nodes)
         self._records = RecordWriter(client)
         self._attachments = AttachmentWriter(client, folder)
         self._tunnels = TunnelWriter(client, folder)
         self._fdb = FDBWriter(client)
+        self._routes = RouteWriter(client, folder)
         self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint)
         self._given_up = threading.Event()
         self._executor = ThreadPoolExecutor(max_in_flight, thread_name_prefix="bigip")
@@ -131,7 +134,7 @@ class Device:
         if not self._ensure_folder(create=create_folder):
             self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
             return
-        seen: Observation = observe(self.client, self._folder, self._virtuals, vxlan=self._vxlan)
+        seen: Observation = observe(self.client, self._folder, self._virtuals, **self._network)
         self.observed, self.facts = seen.objects, seen.facts
         self._policies.learn(seen.facts.version, seen.legacy, seen.drafts)
         self._attachments.learn(seen.facts)
@@ -227,6 +230,8 @@ class Device:
                 self._files.write(change)
             elif change.ref.kind in self._tunnels.KINDS:
                 self._tunnels.write(change)
+            elif change.ref.kind == StaticRoute.KIND:
+                self._routes.write(change)
             else:
                 self._objects.write(change)
         except BigIPError as exc:

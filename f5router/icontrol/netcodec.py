@@ -4,11 +4,12 @@ What is read differs from what was written (bigip-rest.md B9): route domains on 
 any6 for unset ones, numbers that were sent as texts.
 """
 
+import ipaddress
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from f5router.icontrol.codec import JSON, address_of, items, located, path_of
-from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
+from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 
 FIXED: Mapping[str, frozenset[str]] = {
     Tunnel.KIND: frozenset({"profile"}),
@@ -116,6 +117,25 @@ def pool_addresses(obj: JSON) -> frozenset[str]:
     """Addresses of a SNAT pool, whose members are paths of translations named by them."""
     names = (str(name).rsplit("/", 1)[-1] for name in obj.get("members") or ())
     return frozenset(address for name in names if (address := address_of(name)))
+
+
+def encode_route(route: StaticRoute) -> dict[str, str]:
+    """Body of a POST."""
+    return {**located(route.path), "network": route.network, "gw": route.gateway}
+
+
+def decode_route(obj: JSON) -> StaticRoute:
+    """Anybody's route; a network that is none, such as "default", stays as it is written.
+
+    Route domains may stand in both, as in 10.128.0.0%1/23.
+    """
+    text = str(obj.get("network", ""))
+    address, slash, bits = text.partition("/")
+    try:
+        network = str(ipaddress.ip_network(f"{address.partition('%')[0]}{slash}{bits}", strict=False))
+    except ValueError:
+        network = text
+    return StaticRoute(path_of(obj), network, address_of(str(obj.get("gw", ""))))
 
 
 def _set(value: Any) -> str:

@@ -29,9 +29,9 @@ from f5router.bigip import (
     record_ref,
 )
 from f5router.errors import DeviceTimeout, NotFound, NotReady
-from f5router.icontrol import codec, nodes, tunnels
+from f5router.icontrol import codec, netcodec, nodes, tunnels
 from f5router.icontrol.client import Client, item_path
-from f5router.tunnels import VxlanProfile
+from f5router.tunnels import StaticRoute, VxlanProfile
 from f5router.vxlan import SINCE
 
 log = logging.getLogger(__name__)
@@ -62,12 +62,14 @@ class Observation:
 
 def observe(
     client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
+    static_routes: bool = False,
 ) -> Observation:
     """Read everything of ours, and what decides how it may be written.
 
     Args:
         virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.
         vxlan: read net objects too, where the version has what we need of them.
+        static_routes: read routes too.
     Raises:
         NotReady: the device was not ready before or after.
         BigIPError: a read failed.
@@ -82,6 +84,7 @@ def observe(
     found = [virtual(client, path) for path in virtuals]
     vxlan = vxlan and version >= SINCE
     network = tunnels.observe(client, folder) if vxlan else []
+    network += pod_routes(client, folder) if static_routes else []
     sources = [tunnels.translation_facts(client, path, raw) if vxlan and raw else {}
                for path, raw in zip(virtuals, found, strict=True)]
     _require_ready(client)
@@ -148,6 +151,20 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
             depends = {record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.virtual)} & objects.keys()
         if depends:
             found.append(replace(obj, depends=frozenset(depends)))
+    return found
+
+
+def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
+    """Static routes of ours."""
+    found = []
+    for item in collection(client, StaticRoute.KIND, folder, expand=False):
+        try:
+            route = netcodec.decode_route(item)
+        except codec.ODD as exc:
+            log.warning("object not understood", extra={"kind": StaticRoute.KIND, "error": repr(exc)})
+            continue
+        if names.owns(folder, route):
+            found.append(route)
     return found
 
 

@@ -64,6 +64,8 @@ class KubeSettings:
     connect_timeout_s: float = 10
     read_timeout_s: float = 60
     """Longest silence in a reply; a watch sets its own."""
+    sdn: bool = True
+    """Whether openshift-sdn is expected: a missing right may then be granted by one of its roles."""
 
 
 class LineStream:
@@ -165,7 +167,8 @@ class Connection:
         except (HTTPError, OSError) as exc:
             raise KubeUnreachable(f"{request}: {_reason(exc)}") from exc
         if not 200 <= sent.status < 300:
-            raise replies.error_for(method, path, sent.status, data, sent.headers)
+            raise replies.error_for(
+                method, path, sent.status, data, sent.headers, sdn=self._settings.sdn)
         try:
             return json.loads(data) if data else None
         except ValueError as exc:

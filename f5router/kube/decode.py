@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from sys import intern
 
 from f5router.cluster import (
+    OVN_SUBNETS,
     VXLAN_PORT,
     ClusterNetwork,
     EndpointPort,
@@ -224,6 +225,8 @@ def node(obj: Mapping) -> Node:
         unschedulable=spec.get("unschedulable") is True,
         labels=_pairs(metadata.get("labels")),
         pod_cidrs=cidrs or ((first,) if first else ()),
+        ovn_subnets=_text(_mapping(metadata.get("annotations")).get(OVN_SUBNETS)),
+        created=_text(metadata.get("creationTimestamp")),
     )
 
 

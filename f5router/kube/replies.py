@@ -31,12 +31,14 @@ ROLES = {
     "routes": "system:router",
     "services": "system:router",
     "endpoints": "system:router",
+}
+SDN_ROLES = {
     "nodes": "system:sdn-reader",
     "hostsubnets": "system:sdn-reader",
     "clusternetworks": "system:sdn-reader",
     "projects": "basic-user",
 }
-"""Role of a stock OpenShift that has the needed rights, by resource.
+"""Role of a stock OpenShift that has the needed rights, by resource; the second one of openshift-sdn.
 
 Source: f5-router.md 10.3; GetOpenshiftBootstrapClusterRoles of OpenShift 3.11.
 """
@@ -50,17 +52,18 @@ _RESOURCE = re.compile(r"^/o?apis?/(?:[^/]+/)?v\w+/(?:namespaces/[^/]+/)?([a-z]+
 
 
 def error_for(method: str, path: str, status: int, body: bytes,
-              headers: Mapping[str, str] | None = None) -> KubeError:
+              headers: Mapping[str, str] | None = None, *, sdn: bool = True) -> KubeError:
     """The exception for a reply that is not 2xx.
 
     Args:
         path: of the request, without host and query.
         body: a Status object as JSON, or anything that a proxy in between sends.
+        sdn: whether the cluster may be taken to have the roles of openshift-sdn.
     """
     details = _status_object(body)
     text = details.get("message") if isinstance(details.get("message"), str) else ""
     text = excerpt(text or body.decode("utf-8", "replace"))
-    return _error(method, path, status, text, details, headers or {})
+    return _error(method, path, status, text, details, headers or {}, sdn=sdn)
 
 
 def error_in_stream(path: str, status: object) -> KubeError:
@@ -77,26 +80,27 @@ def excerpt(text: str) -> str:
 
 
 def _error(method: str, path: str, status: int, text: str, details: Mapping,
-           headers: Mapping[str, str]) -> KubeError:
+           headers: Mapping[str, str], *, sdn: bool = True) -> KubeError:
     message = f"{method} {path}: {status} {text}".rstrip()
     kind = BY_STATUS.get(status, KubeRefused if 400 <= status < 500 else KubeUnreachable)
     if kind is KubeUnreachable:
         return KubeUnreachable(message, _retry_after_s(headers, details))
     if kind is KubeForbidden:
-        return KubeForbidden(f"{message}; {_grant(method, path, status, text)}")
+        return KubeForbidden(f"{message}; {_grant(method, path, status, text, sdn=sdn)}")
     if kind is KubeNotFound and not _details(details).get("name"):
         return KindNotServed(message)  # a missing object is named in the reply, a missing kind is not
     return kind(message)
 
 
-def _grant(method: str, path: str, status: int, text: str) -> str:
+def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
     """What an administrator can do about a refusal."""
     if status == 401:
         return "the credentials are missing, expired, or of another cluster"
     found = _RESOURCE.match(path)
     resource = found.group(1) if found else "this resource"
     command = "oc adm policy add-cluster-role-to-user"
-    role = (WRITE_ROLES if method != "GET" else {}).get(resource) or ROLES.get(resource)
+    roles = ROLES | (SDN_ROLES if sdn else {})
+    role = (WRITE_ROLES if method != "GET" else {}).get(resource) or roles.get(resource)
     if role is None:
         group = path.split("/")[2] if path.startswith("/apis/") else ""
         kind = f"{resource}.{group}" if group else resource

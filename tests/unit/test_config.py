@@ -109,6 +109,7 @@ PRECEDENCE = [
     ("f5-pool-monitor", "pool_monitor", "/Common/tcp", "/Common/http", "/Common/http", "none", ""),
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
+    ("f5-static-routes", "static_routes", False, "true", True, "false", False),
     ("f5-save-config", "save_config", True, "false", False, "true", True),
     ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
     ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),
@@ -270,6 +271,20 @@ def test_manage_snat_without_vxlan():
     assert warning.startswith("--f5-manage-snat / ROUTER_F5_MANAGE_SNAT: not used")
     assert config(f5_manage_snat="true", **VXLAN).warnings == ()
     assert config(f5_manage_snat="true", **VXLAN).manage_snat
+
+
+def test_static_routes():
+    """Off unless asked for; not beside VxLAN, whole or half."""
+    assert not config().static_routes
+    assert config(f5_static_routes="true").static_routes
+    assert config({"ROUTER_F5_STATIC_ROUTES": "1"}).static_routes
+    message = ("--f5-static-routes / ROUTER_F5_STATIC_ROUTES, --f5-internal-address / "
+               "ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS, --f5-vxlan-gateway-cidr / "
+               "ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR: pods are reached by static routes or by VxLAN, not by "
+               "both")
+    assert problems(f5_static_routes="true", **VXLAN) == (message,)
+    assert message in problems(f5_static_routes="true", f5_internal_address="192.0.2.1")
+    assert config(f5_static_routes="false", **VXLAN).vxlan
 
 
 def test_all_problems_at_once():

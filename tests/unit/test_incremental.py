@@ -5,9 +5,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router import desired
+from f5router import desired, podroutes, vxlan_checks
 from f5router.bigip import DeviceFacts, VirtualFacts
 from f5router.cluster import ClusterNetwork, Delta, EndpointSlice, HostSubnet, Node, Route, ServicePort
+from f5router.findings import Findings
 from f5router.incremental import Engine
 from f5router.vxlan import Setup
 from tests import strategies
@@ -17,7 +18,8 @@ OBJECTS = st.one_of(
     strategies.routes(), strategies.slices(), strategies.services(), strategies.nodes(),
     strategies.host_subnets(), strategies.cluster_networks())
 VXLAN = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
-CONFIGS = st.sampled_from([Settings(), VXLAN])
+STATIC = Settings(static_routes=True)
+CONFIGS = st.sampled_from([Settings(), VXLAN, STATIC])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(
     (16, 1),
@@ -39,6 +41,13 @@ def delta(*changes) -> Delta:
                  nodes=kinds[Node], host_subnets=kinds[HostSubnet], cluster_networks=kinds[ClusterNetwork])
 
 
+def findings(known, config, facts) -> Findings:
+    """From scratch."""
+    network = vxlan_checks.Cluster(known.nodes, known.host_subnets, known.cluster_networks)
+    routes = podroutes.build(known.nodes.values(), config)
+    return vxlan_checks.check(config, facts, network) + Findings(warnings=routes.warnings)
+
+
 @settings(max_examples=200, deadline=None)
 @given(STEPS, st.integers(0, 25), CONFIGS, st.sampled_from([OTHER_FACTS, OLD_FACTS]))
 def test_equals_the_full_pass(steps, facts_at, config, other):
@@ -58,6 +67,7 @@ def test_equals_the_full_pass(steps, facts_at, config, other):
         assert {k: r for k in keys if (r := engine.rejection(k))} == built.rejections
         assert {k: r for k in keys if (r := engine.fault(k))} == built.faults
         assert {k: engine.uses(k) for k in built.uses} == built.uses
+        assert engine.network_findings() == findings(engine.snapshot(), config, facts)
         # What `take` names is all that must be looked at.
         dirty, _ = engine.take()
         for ref in {*wanted, *engine.objects} - dirty:
@@ -103,19 +113,39 @@ def test_a_node_event_touches_one_object():
     assert touched == set()
 
 
+def test_a_node_event_touches_its_routes_only():
+    """Nothing for what is no matter of routes; one for a gateway, two for another network."""
+    engine = Engine(STATIC)
+    known = [node(f"n{n}", f"10.1.1.{n}", pod_cidrs=(f"10.128.{n}.0/24",)) for n in range(50)]
+    engine.apply(delta(*((found, True) for found in known)))
+    engine.take()
+    contest = engine._contest
+    engine.apply(delta((replace(known[7], labels=(("a", "b"),)), True)))
+    assert engine._contest is contest, "judged anew for nothing"
+    for changed, touched in (
+        (replace(known[7], ready=False, labels=(("a", "b"),)), set()),
+        (replace(known[7], internal_ips=("10.1.2.7",)), {"10.128.7.0_24"}),
+        (replace(known[7], pod_cidrs=("10.128.99.0/24",)), {"10.128.7.0_24", "10.128.99.0_24"}),
+    ):
+        engine.apply(delta((changed, True)))
+        dirty, routes = engine.take()
+        assert {ref.path.removeprefix("/Common/openshift_pods_") for ref in dirty} == touched
+        assert routes == set()
+
+
 def test_findings_follow_nodes_and_facts():
     """They are kept between events, and made anew by those that change them."""
     engine = Engine(VXLAN)
-    assert engine.vxlan_findings().warnings == ()
+    assert engine.network_findings().warnings == ()
     for change, words in (
         ((node("n1"), True), "Node n1: no usable"), ((node("n1", "10.1.1.1"), True), ""),
         ((node("n2", "10.1.1.1"), True), "Nodes n1, n2"), ((host_subnet("n2", "10.1.1.2"), True), ""),
     ):
         engine.apply(delta(change))
-        assert words in "".join(engine.vxlan_findings().warnings)
-        assert bool(words) == bool(engine.vxlan_findings().warnings)
+        assert words in "".join(engine.network_findings().warnings)
+        assert bool(words) == bool(engine.network_findings().warnings)
     engine.set_facts(OLD_FACTS)
-    assert "ramp node" in engine.vxlan_findings().problems[0]
+    assert "ramp node" in engine.network_findings().problems[0]
 
 
 def test_warns_of_a_missing_service_and_port():

@@ -23,8 +23,10 @@ PURE = (
     "irules/__init__",
     "icontrol/codec",
     "icontrol/netcodec", "ref", "tunnels", "vxlan", "vxlan_checks",
+    "findings", "nodes", "podroutes",
 )
 STANDARD = {
+    "bisect",
     "collections",
     "copy",
     "dataclasses",
@@ -36,6 +38,7 @@ STANDARD = {
     "itertools",
     "json",
     "logging",
+    "math",
     "re",
     "threading",
     "time",

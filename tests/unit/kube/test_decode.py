@@ -193,7 +193,9 @@ def test_endpoints_without_subsets(subsets):
 
 def test_node():
     found = decode.node({
-        "metadata": {"name": "n1", "uid": "u", "labels": {"zone": "a"}},
+        "metadata": {"name": "n1", "uid": "u", "labels": {"zone": "a"},
+                     "creationTimestamp": "2026-01-01T00:00:00Z",
+                     "annotations": {"k8s.ovn.org/node-subnets": "{}", "other": "x"}},
         "spec": {"podCIDR": "10.128.0.0/23", "podCIDRs": ["10.128.0.0/23", 5], "unschedulable": True},
         "status": {
             "addresses": [
@@ -201,7 +203,7 @@ def test_node():
                 {"type": "InternalIP", "address": "FD00::1"}, {"type": "InternalIP", "address": "bad"}],
             "conditions": [{"type": "Ready", "status": "Unknown"}]}})
     assert found == Node(Key("", "n1"), "u", ("192.0.2.1", "fd00::1"), False, True, (("zone", "a"),),
-                         ("10.128.0.0/23",))
+                         ("10.128.0.0/23",), "{}", "2026-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize(("spec", "cidrs"), [

@@ -1,0 +1,414 @@
+"""A route on the BIG-IP for each network of a Node's pods, by way of the Node."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from f5router.cluster import OVN_SUBNETS, Key
+from tests import manifests
+from tests.feature.sdn import many, network_writes, until, url
+
+FLAGS = {"f5_static_routes": "true"}
+N1 = manifests.node("n1", "10.3.89.1", cidrs=("10.128.0.0/23",), created="2026-01-01T00:00:01Z")
+N2 = manifests.node("n2", "10.3.89.2", cidrs=("10.128.2.0/23",), created="2026-01-01T00:00:02Z")
+ROUTES = {"10.128.0.0/23": "10.3.89.1", "10.128.2.0/23": "10.3.89.2"}
+URL = "net/route/~Common~openshift_pods_10.128.{}.0_23"
+FOREIGN = (
+    {"name": "k8s-n9-10.3.89.9", "network": "10.200.0.0/16", "gw": "10.3.89.9"},
+    {"name": "openshift_pods_10.201.0.0_16", "network": "10.202.0.0/16", "gw": "10.3.89.9"},
+    {"name": "openshift_pods_x", "network": "10.203.0.0/16", "gw": "10.3.89.9"},
+    {"name": "default_route", "network": "default", "gw": "10.3.89.254"},
+)
+
+
+@pytest.fixture
+def near(lab):
+    """A BIG-IP in the Nodes' network, and two Nodes."""
+    address(lab, "10.3.89.213/24")
+    lab.apply(N1, N2)
+    return lab
+
+
+def address(lab, cidr: str, partition: str = "Common") -> None:
+    """A self IP."""
+    lab.bigip.put_object("net/self", {"name": f"near-{cidr.split('/')[0].replace(':', '-')}", "address": cidr,
+                                      "vlan": "/Common/internal", "partition": partition})
+
+
+def routes(lab, folder: str = "/Common") -> dict[str, str]:
+    """Gateways by network, of the routes that are named as ours."""
+    ours = [path for path in lab.paths("net/route") if path.startswith(f"{folder}/openshift_pods_")]
+    shown = (lab.bigip.get(url("net/route", path)) for path in ours)
+    return {item["network"]: item["gw"] for item in shown}
+
+
+def told(caplog) -> list[tuple[str, str]]:
+    """Level and text of what is said of the way to the pods."""
+    return [(r.levelname, r.problem) for r in caplog.records if getattr(r, "problem", "")]
+
+
+# --- what is programmed --------------------------------------------------------------------
+
+
+def test_a_route_for_each_node(near):
+    """Before the pools; a second run writes nothing; VxLAN objects are not looked at."""
+    near.apply(manifests.route("plain"))
+    near.clear()
+    assert near.converge(**FLAGS) == []
+    assert routes(near) == ROUTES
+    order = [path.removeprefix("/mgmt/tm/") for _, path in near.writes()]
+    assert order[:2] == ["net/route", "net/route"]
+    assert "ltm/pool" in order[2:]
+    assert {e.path for e in near.bigip.log if "/net/" in e.path} == {"/mgmt/tm/net/route"}
+    near.clear()
+    assert near.converge(**FLAGS) == []
+    assert near.writes() == []
+
+
+@pytest.mark.parametrize(("version", "quirk", "partition"), [
+    ("11.5.4", "empty-items-absent", "/Common"), ("11.6.0", "route-network-twice", "/OpenShift"),
+    ("12.1.2", "filter-excludes-subfolders", "/OpenShift/zone1"),
+    ("14.1.2.1", "route-network-twice", "/Common"), ("17.1.0", "empty-items-absent", "/OpenShift/zone1"),
+])
+def test_versions_quirks_and_folders(make_lab, version, quirk, partition):
+    lab = make_lab(tmos_version=version, quirks=frozenset({quirk}), partition=partition)
+    lab.virtuals()
+    address(lab, "10.3.89.213/24")
+    lab.apply(N1, N2)
+    assert lab.converge(**FLAGS) == []
+    assert routes(lab, partition) == ROUTES
+    lab.kube.delete("Node", "", "n1")
+    assert lab.converge(**FLAGS) == []
+    assert routes(lab, partition) == {"10.128.2.0/23": "10.3.89.2"}
+    lab.clear()
+    assert lab.converge(**FLAGS) == []
+    assert lab.writes() == []
+
+
+def test_networks_of_ovn_kubernetes(near):
+    """The annotation, in both forms, goes before podCIDRs; IPv6 by way of the Node's IPv6 address."""
+    address(near, "2001:db8::213/64")
+    near.apply(
+        manifests.node("n1", "10.3.89.1", "2001:db8::1", cidrs=("10.244.0.0/24",),
+                       subnets=json.dumps({"default": ["10.128.0.0/23", "fd01:0:0:1::/64"]})),
+        manifests.node("n2", "10.3.89.2",
+                       subnets=json.dumps({"default": "10.128.2.0/23", "blue": "10.9.0.0/24"})))
+    assert near.converge(**FLAGS) == []
+    assert routes(near) == {**ROUTES, "fd01:0:0:1::/64": "2001:db8::1"}
+    assert "/Common/openshift_pods_fd01-0-0-1--_64" in near.paths("net/route")
+    near.clear()
+    assert near.converge(**FLAGS) == []
+    assert near.writes() == []
+
+
+def test_a_route_domain(make_lab):
+    """The partition's default one; its suffix is ignored in comparison."""
+    lab = make_lab(partition="/P")
+    lab.bigip.put_object("auth/partition", {"name": "P"})
+    lab.bigip.put_object("net/route-domain", {"name": "5", "partition": "Common", "id": 5})
+    lab.change("PATCH", "auth/partition/P", {"defaultRouteDomain": 5})
+    lab.virtuals()
+    address(lab, "10.3.89.213%5/24", "P")
+    lab.apply(N1)
+    assert lab.converge(**FLAGS) == []
+    assert routes(lab, "/P") == {"10.128.0.0%5/23": "10.3.89.1%5"}
+    lab.clear()
+    assert lab.converge(**FLAGS) == []
+    assert lab.writes() == []
+
+
+def test_other_routes_stay(near):
+    """Whoever's name they have; also those that are ours but for one thing."""
+    for body in FOREIGN:
+        near.bigip.put_object("net/route", {**body, "partition": "Common"})
+    before = near.bigip.items("net/route")
+    near.converge(**FLAGS)
+    near.kube.delete("Node", "", "n1")
+    near.kube.delete("Node", "", "n2")
+    assert near.converge(**FLAGS) == []
+    assert near.bigip.items("net/route") == before
+
+
+def test_a_network_that_somebody_else_routes(near, caplog):
+    """His route stays; the refusal is told with the device's words; the other Node is served."""
+    near.bigip.put_object("net/route", {"name": "mine", "network": "10.128.0.0/23", "gw": "10.3.89.1"})
+    (reason,) = near.converge(**FLAGS)
+    assert "openshift_pods_10.128.0.0_23" in reason
+    assert "already exists" in reason
+    assert routes(near) == {"10.128.2.0/23": "10.3.89.2"}
+    assert "/Common/mine" in near.paths("net/route")
+
+
+def test_a_name_that_somebody_else_has(near):
+    """A route of our name to another network is not ours to change."""
+    body = {"name": "openshift_pods_10.128.0.0_23", "network": "10.77.0.0/16", "gw": "10.3.89.9"}
+    near.bigip.put_object("net/route", body)
+    (reason,) = near.converge(**FLAGS)
+    assert "leads to 10.77.0.0/16 and is not the router's" in reason
+    assert near.bigip.get(URL.format(0))["gw"] == "10.3.89.9"
+    assert routes(near)["10.128.2.0/23"] == "10.3.89.2"
+
+
+def test_repair(near):
+    """Deleted by hand, another gateway, no gateway at all; what else an administrator set stays."""
+    near.converge(**FLAGS)
+    near.change("PATCH", URL.format(2), {"mtu": 1400})
+    near.change("DELETE", URL.format(0))
+    near.change("PATCH", URL.format(2), {"gw": "10.3.89.77"})
+    near.clear()
+    assert near.converge(**FLAGS) == []
+    assert routes(near) == ROUTES
+    assert near.bigip.get(URL.format(2))["mtu"] == 1400
+    assert sorted(network_writes(near)) == [("PATCH", URL.format(2)), ("POST", "net/route")]
+    near.change("DELETE", URL.format(0))
+    near.bigip.put_object("net/route", {
+        "name": "openshift_pods_10.128.0.0_23", "network": "10.128.0.0/23", "blackhole": True})
+    assert near.converge(**FLAGS) == []
+    assert routes(near) == ROUTES
+
+
+# --- Nodes that come, change and go ----------------------------------------------------------
+
+
+def change(lab, router, *nodes: dict) -> list[tuple[str, str]]:
+    """Apply Nodes at once, reconcile, and return the writes to net."""
+    lab.clear()
+    known = {node["metadata"]["name"]: (tuple(node["spec"].get("podCIDRs", ())),
+                                        node["status"]["addresses"][0]["address"]) for node in nodes}
+    lab.apply(*nodes)
+
+    def seen() -> bool:
+        found = router._reconciler.engine.snapshot().nodes
+        return all((found[Key("", name)].pod_cidrs, found[Key("", name)].internal_ips[0]) == wanted
+                   for name, wanted in known.items())
+
+    take(router, seen)
+    router.reconcile_once()
+    return network_writes(lab)
+
+
+def take(router, seen) -> None:
+    """Let a running router see something, and write nothing yet."""
+    deadline = time.monotonic() + 10
+    while not seen():
+        assert time.monotonic() < deadline
+        router._take_events()
+        threading.Event().wait(0.02)
+
+
+@pytest.fixture
+def running(near):
+    """A router with both routes in place."""
+    router = near.router(**FLAGS)
+    near.converge(router)
+    return near, router
+
+
+def test_a_node_joins_and_leaves(running):
+    """One write each."""
+    lab, router = running
+    lab.clear()
+    lab.apply(manifests.node("n3", "10.3.89.3", cidrs=("10.128.4.0/23",)))
+    until(lab, router, lambda nodes: Key("", "n3") in nodes)
+    assert network_writes(lab) == [("POST", "net/route")]
+    assert [e for e in lab.bigip.log if e.method == "GET" and "/net/" in e.path] == []
+    lab.clear()
+    lab.kube.delete("Node", "", "n3")
+    until(lab, router, lambda nodes: Key("", "n3") not in nodes)
+    assert network_writes(lab) == [("DELETE", URL.format(4))]
+    assert routes(lab) == ROUTES
+
+
+def test_another_address_is_one_change_in_place(running):
+    lab, router = running
+    moved = manifests.node("n1", "10.3.89.77", cidrs=("10.128.0.0/23",))
+    assert change(lab, router, moved) == [("PATCH", URL.format(0))]
+    assert routes(lab) == {**ROUTES, "10.128.0.0/23": "10.3.89.77"}
+
+
+def test_another_network_comes_before_the_old_one_goes(running):
+    lab, router = running
+    moved = manifests.node("n1", "10.3.89.1", cidrs=("10.128.4.0/23",))
+    assert change(lab, router, moved) == [("POST", "net/route"), ("DELETE", URL.format(0))]
+    assert routes(lab) == {"10.128.4.0/23": "10.3.89.1", "10.128.2.0/23": "10.3.89.2"}
+
+
+def test_two_nodes_exchange_networks(running):
+    """Two changes in place: at no time has a network two routes or none."""
+    lab, router = running
+    swapped = (manifests.node("n1", "10.3.89.1", cidrs=("10.128.2.0/23",)),
+               manifests.node("n2", "10.3.89.2", cidrs=("10.128.0.0/23",)))
+    assert sorted(change(lab, router, *swapped)) == [("PATCH", URL.format(0)), ("PATCH", URL.format(2))]
+    assert routes(lab) == {"10.128.0.0/23": "10.3.89.2", "10.128.2.0/23": "10.3.89.1"}
+
+
+def test_two_nodes_exchange_networks_one_after_the_other(running):
+    """In between both claim one network: the older Node has it."""
+    lab, router = running
+    n1 = manifests.node("n1", "10.3.89.1", cidrs=("10.128.2.0/23",), created="2026-01-01T00:00:01Z")
+    n2 = manifests.node("n2", "10.3.89.2", cidrs=("10.128.0.0/23",), created="2026-01-01T00:00:02Z")
+    change(lab, router, n1)
+    assert routes(lab) == {"10.128.2.0/23": "10.3.89.1"}
+    change(lab, router, n2)
+    assert routes(lab) == {"10.128.0.0/23": "10.3.89.2", "10.128.2.0/23": "10.3.89.1"}
+
+
+def test_a_network_passes_to_a_new_node(running):
+    """A Node is replaced by one of another name with its network: one write, in place."""
+    lab, router = running
+    lab.clear()
+    lab.apply(manifests.node("n7", "10.3.89.7", cidrs=("10.128.0.0/23",), created="2026-01-02T00:00:00Z"))
+    until(lab, router, lambda nodes: Key("", "n7") in nodes)
+    assert network_writes(lab) == []
+    lab.kube.delete("Node", "", "n1")
+    until(lab, router, lambda nodes: Key("", "n1") not in nodes)
+    assert network_writes(lab) == [("PATCH", URL.format(0))]
+    assert routes(lab)["10.128.0.0/23"] == "10.3.89.7"
+
+
+def test_a_node_that_is_not_ready_keeps_its_route(running):
+    lab, router = running
+    lab.clear()
+    lab.apply(manifests.node("n1", "10.3.89.1", cidrs=("10.128.0.0/23",), ready=False))
+    until(lab, router, lambda nodes: not nodes[Key("", "n1")].ready)
+    assert lab.writes() == []
+
+
+def test_a_node_that_left_while_no_router_ran(near):
+    near.converge(**FLAGS)
+    near.kube.delete("Node", "", "n1")
+    near.clear()
+    assert near.converge(**FLAGS) == []
+    assert network_writes(near) == [("DELETE", URL.format(0))]
+
+
+def test_pools_lose_their_members_before_the_route_goes(running):
+    """A Node that leaves takes its pods along."""
+    lab, router = running
+    lab.apply(*manifests.service("shop", "web", pods=("10.128.0.5", "10.128.2.5")), manifests.route("plain"))
+    lab.settle(router)
+    lab.clear()
+    lab.kube.delete("Node", "", "n1")
+    lab.apply(manifests.endpoints("shop", "web", ("10.128.2.5",)))
+
+    def seen() -> bool:
+        known = router._reconciler.engine.snapshot()
+        pods = known.slices[Key("shop", "web")][Key("shop", "web-1")].addresses
+        return len(pods) == 1 and Key("", "n1") not in known.nodes
+
+    take(router, seen)
+    router.reconcile_once()
+    assert lab.writes() == [
+        ("PATCH", "/mgmt/tm/ltm/pool/~Common~openshift_shop_web"), ("DELETE", "/mgmt/tm/" + URL.format(0))]
+
+
+# --- cost ------------------------------------------------------------------------------------
+
+
+def test_cost_of_many_nodes(near):
+    """One reading, one write for each, several at once; none at a restart."""
+    count = 200
+    near.apply(*(node | {"spec": {"podCIDRs": [f"10.{130 + n // 250}.{n % 250}.0/24"]}}
+                 for n, node in enumerate(many(count))))
+    address(near, "10.3.0.213/20")
+    near.clear()
+    assert near.converge(**FLAGS) == []
+    assert len(routes(near)) == count + 2
+    assert network_writes(near) == [("POST", "net/route")] * (count + 2)
+    reads = [e.path for e in near.bigip.log if e.method == "GET" and "/net/" in e.path]
+    assert set(reads) == {"/mgmt/tm/net/route"}
+    assert len(reads) <= 2
+    near.clear()
+    assert near.converge(**FLAGS) == []
+    assert near.writes() == []
+
+
+def test_routes_go_in_parallel(near):
+    """Up to --f5-max-in-flight, so two thousand Nodes take a quarter of the time with four."""
+    near.bigip.inject("delay", times=2, method="POST", path="net/route", seconds=0.5)
+    begin = time.monotonic()
+    near.converge(**FLAGS)
+    spent = time.monotonic() - begin
+    near.change("DELETE", URL.format(0))
+    near.change("DELETE", URL.format(2))
+    near.bigip.inject("delay", times=2, method="POST", path="net/route", seconds=0.5)
+    begin = time.monotonic()
+    near.converge(f5_max_in_flight="1", **FLAGS)
+    assert spent < time.monotonic() - begin
+
+
+# --- what is wrong -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("bad", "words"), [
+    pytest.param({"subnets": "{"}, f"annotation {OVN_SUBNETS} is no JSON object", id="no JSON"),
+    pytest.param({"subnets": '{"default":[]}'}, "neither a network nor several", id="empty"),
+    pytest.param({"cidrs": ("10.128.4.0/33",)}, "'10.128.4.0/33' is not a network", id="bad CIDR"),
+    pytest.param({"cidrs": ("0.0.0.0/0",)}, "would be the default route", id="default route"),
+    pytest.param({"cidrs": ("10.128.0.0/22",)}, "overlaps 10.128.2.0/23 of Node n2", id="overlap"),
+    pytest.param({"cidrs": ("10.128.2.0/23",)}, "overlaps 10.128.2.0/23 of Node n2", id="the same"),
+    pytest.param({"cidrs": ("10.3.89.2/32",)}, "holds the address 10.3.89.2 of Node n2", id="a Node"),
+    pytest.param({"cidrs": ("fd01::/64",)}, "no usable IPv6 address of type InternalIP", id="family"),
+    pytest.param({}, "neither spec.podCIDRs nor annotation", id="none"),
+])
+def test_a_bad_node_costs_itself(near, caplog, bad, words):
+    """One warning that names it; no reason of `run --once`; the others are served."""
+    near.apply(manifests.node("n9", "10.3.89.9", created="2026-01-03T00:00:00Z", **bad))
+    assert near.converge(**FLAGS) == []
+    assert routes(near) == ROUTES
+    ((level, text),) = told(caplog)
+    assert level == "WARNING"
+    assert text.startswith("Node n9: ")
+    assert words in text
+
+
+def test_gateways_that_are_not_near(lab):
+    """One sentence for all Nodes, which says what is missing; Routes are served."""
+    lab.apply(N1, N2, manifests.route("plain"))
+    (reason,) = lab.converge(**FLAGS)
+    assert "10.3.89.1 is not directly connected via an interface., and 1 more alike" in reason
+    assert "needs a self IP in the Nodes' network" in reason
+    assert lab.admitted("shop", "plain")["status"] == "True"
+
+
+def test_forbidden_nodes(near, caplog):
+    """One message with the command, which fits this cluster; Routes are served; no route goes."""
+    near.converge(**FLAGS)
+    near.kube.delete("Node", "", "n1")
+    near.kube.forbid("nodes", ("get", "list", "watch"))
+    near.apply(manifests.route("plain"))
+    caplog.clear()
+    near.clear()
+    (reason,) = near.converge(**FLAGS)
+    assert ("oc create clusterrole f5router-nodes --verb=get,list,watch --resource=nodes and oc adm policy "
+            "add-cluster-role-to-user f5router-nodes system:serviceaccount:default:router") in reason
+    assert len([r for r in caplog.records if r.levelname == "ERROR"]) == 1
+    assert near.admitted("shop", "plain")["status"] == "True"
+    assert routes(near) == ROUTES
+    assert network_writes(near) == []
+
+
+def test_nodes_permitted_later(near):
+    """What Nodes left behind goes when their list is known, without another reading of the device."""
+    near.converge(**FLAGS)
+    near.kube.delete("Node", "", "n1")
+    near.kube.forbid("nodes", ("get", "list", "watch"))
+    router = near.router(**FLAGS)
+    near.converge(router)
+    assert routes(near) == ROUTES
+    near.clear()
+    near.kube.allow("nodes")
+    until(near, router, lambda nodes: Key("", "n2") in nodes)
+    assert network_writes(near) == [("DELETE", URL.format(0))]
+    assert [e for e in near.bigip.log if e.method == "GET" and "/net/" in e.path] == []
+
+
+def test_no_longer_wanted(near):
+    """Without the flag its routes are neither read nor deleted."""
+    near.converge(**FLAGS)
+    near.clear()
+    assert near.converge() == []
+    assert routes(near) == ROUTES
+    assert [e.path for e in near.bigip.log if "/net/" in e.path] == []
