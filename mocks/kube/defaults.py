@@ -6,7 +6,7 @@ Sources: openshift/api route/v1 defaults, openshift-apiserver pkg/route/apis/rou
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from .kinds import Kind
 from .objects import filled_namespace
@@ -20,12 +20,17 @@ Cause = tuple[str, str, str]
 """(reason, message, field)"""
 
 
-def with_defaults(kind: Kind, data: dict, services: Iterable[Mapping]) -> dict:
-    """The object with the server's defaults. Args: services: existing ones, whose addresses are taken."""
+def with_defaults(
+    kind: Kind, data: dict, services: Iterable[Mapping], current: Mapping | None = None
+) -> dict:
+    """The object with the server's defaults.
+
+    Args: services: the other ones, whose addresses and node ports are taken. current: what is updated.
+    """
     if kind.kind == "Route":
         return _route(data)
     if kind.kind == "Service":
-        return _service(data, services)
+        return _service(data, services, current or {})
     if kind.kind == "Secret":
         return secret(data)
     if kind.kind == "Namespace":
@@ -71,22 +76,57 @@ def with_status_defaults(kind: Kind, data: dict) -> dict:
     return dict(data, status=dict(data["status"], ingress=filled))
 
 
-def _service(data: dict, services: Iterable[Mapping]) -> dict:
+NODE_PORTS = range(30000, 32768)
+PUBLISHED = ("NodePort", "LoadBalancer")
+
+
+def _service(data: dict, services: Iterable[Mapping], current: Mapping) -> dict:
     spec = {"type": "ClusterIP", "sessionAffinity": "None"} | (data.get("spec") or {})
     others = [service.get("spec") or {} for service in services]
+    before = current.get("spec") or {}
     if spec["type"] != "ExternalName" and not spec.get("clusterIP"):
-        spec["clusterIP"] = _free_address({other.get("clusterIP") for other in others})
-    node_ports = {port.get("nodePort") for other in others for port in other.get("ports") or ()}
-    ports = []
-    for port in spec.get("ports") or ():
-        filled = {"protocol": "TCP", "targetPort": port.get("port")} | port
-        if spec["type"] in ("NodePort", "LoadBalancer") and not filled.get("nodePort"):
-            filled["nodePort"] = next(n for n in range(30000, 32768) if n not in node_ports)
-            node_ports.add(filled["nodePort"])
-        ports.append(filled)
-    if ports:
-        spec["ports"] = ports
+        taken = {other.get("clusterIP") for other in others}
+        spec["clusterIP"] = before.get("clusterIP") or _free_address(taken)
+    if spec["type"] in PUBLISHED:
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    if spec["type"] == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+    if spec.get("ports"):
+        spec["ports"] = list(_service_ports(spec, before.get("ports") or (), _node_ports(others)))
     return {"status": {"loadBalancer": {}}} | data | {"spec": spec}
+
+
+def _service_ports(spec: Mapping, before: Iterable[Mapping], taken: set[int | None]) -> Iterator[dict]:
+    """A port keeps its node port in an update that does not name it (PatchAllocatedValues in the API server's
+    pkg/registry/core/service/strategy.go); another type of Service has none."""
+    kept = {(port.get("protocol", "TCP"), port.get("port")): port.get("nodePort") for port in before}
+    allocates = spec.get("allocateLoadBalancerNodePorts", True) is not False
+    for port in spec["ports"]:
+        filled = {"protocol": "TCP", "targetPort": port.get("port")} | port
+        number = filled.pop("nodePort", None) or kept.get((filled["protocol"], filled["port"]))
+        if spec["type"] in PUBLISHED and (number or allocates):
+            filled["nodePort"] = number or next(free for free in NODE_PORTS if free not in taken)
+            taken.add(filled["nodePort"])
+        yield filled
+
+
+def _node_ports(specs: Iterable[Mapping]) -> set[int | None]:
+    return {port.get("nodePort") for spec in specs for port in spec.get("ports") or ()}
+
+
+def service_faults(data: Mapping, services: Iterable[Mapping]) -> list[Cause]:
+    """Why the API server refuses node ports; empty if it does not. Args: services: the other ones."""
+    taken = _node_ports(other.get("spec") or {} for other in services)
+    faults = []
+    for number, port in enumerate((data.get("spec") or {}).get("ports") or ()):
+        wanted, where = port.get("nodePort"), f"spec.ports[{number}].nodePort"
+        if wanted and wanted in taken:
+            why = "provided port is already allocated"
+            faults.append(("FieldValueInvalid", f"Invalid value: {wanted}: {why}", where))
+        elif wanted and wanted not in NODE_PORTS:
+            why = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+            faults.append(("FieldValueInvalid", f"Invalid value: {wanted}: {why}", where))
+    return faults
 
 
 def _free_address(taken: set[str | None]) -> str:

@@ -8,7 +8,7 @@ import yaml
 
 from . import errors, patches
 from .calls import Call
-from .defaults import route_faults, with_defaults, with_status_defaults
+from .defaults import route_faults, service_faults, with_defaults, with_status_defaults
 from .kinds import Kind, kind_named
 from .objects import Objects
 from .sdn import hostsubnet_faults
@@ -197,10 +197,15 @@ def _with_status(data: Mapping, status: object) -> dict:
 
 def _completed(store: Store, kind: Kind, data: dict, current: Mapping | None = None) -> dict:
     """With the server's defaults. Raises: ApiError: 422."""
-    services = (r.data for r in store.records(kind)) if kind.kind == "Service" else ()
-    data = with_defaults(kind, data, services)
+    uid = ((current or {}).get("metadata") or {}).get("uid")
+    services = [record.data for record in (store.records(kind) if kind.kind == "Service" else ())
+                if record.data["metadata"]["uid"] != uid]
+    name = data["metadata"]["name"]
+    data = with_defaults(kind, data, services, current)
+    if kind.kind == "Service" and (faults := service_faults(data, services)):
+        raise errors.invalid(kind, name, faults)
     if kind.kind == "Route" and (faults := route_faults(data)):
-        raise errors.invalid(kind, data["metadata"]["name"], faults)
+        raise errors.invalid(kind, name, faults)
     if kind.kind == "HostSubnet" and (faults := hostsubnet_faults(data, current)):
-        raise errors.invalid(kind, data["metadata"]["name"], faults)
+        raise errors.invalid(kind, name, faults)
     return data

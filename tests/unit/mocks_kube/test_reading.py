@@ -141,6 +141,8 @@ class TestPages:
     pytest.param("tier in (front,back),x!=1", "b", id="both"),
     pytest.param("example.com/key=v_1.0", "c", id="prefixed key"),
     pytest.param("empty=", "c", id="empty value"),
+    pytest.param("x>1", "b", id="above"),
+    pytest.param("x<2", "a", id="below"),
     pytest.param("", "abc", id="everything"),
 ])  # fmt: skip
 def test_label_selector(kube, http, selector, chosen):

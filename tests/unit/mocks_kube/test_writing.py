@@ -65,6 +65,31 @@ class TestCreate:
         assert specs[0]["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80, "nodePort": 30000}]
         assert specs[1]["ports"][0]["nodePort"] == 30001
 
+    def test_node_ports(self, kube, http):
+        """Kept in an update, given back with the type, refused where they are taken or out of range."""
+        def body(kind: str, port: int = 80, **spec) -> dict:
+            return {"metadata": {"name": "a"}, "spec": {"type": kind, "ports": [{"port": port}], **spec}}
+
+        http("POST", SERVICES, json=body("NodePort"))
+        first = kube.get("Service", "shop", "a")["spec"]
+        assert first["externalTrafficPolicy"] == "Cluster"
+        for kind, port, expected in (
+            ("LoadBalancer", 80, 30000), ("NodePort", 81, 30000), ("ClusterIP", 81, None),
+            ("NodePort", 81, 30000),
+        ):
+            assert http("PUT", f"{SERVICES}/a", json=body(kind, port)).status_code == 200
+            found = kube.get("Service", "shop", "a")["spec"]
+            assert found["ports"][0].get("nodePort") == expected
+            assert found["clusterIP"] == first["clusterIP"]
+        other = {"metadata": {"name": "b"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}
+        for wrong in (30000, 80, 32768):
+            other["spec"]["ports"][0]["nodePort"] = wrong
+            assert http("POST", SERVICES, json=other).status_code == 422
+        other["spec"] = {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False,
+                         "ports": [{"port": 80}]}
+        assert http("POST", SERVICES, json=other).status_code == 201
+        assert "nodePort" not in kube.get("Service", "shop", "b")["spec"]["ports"][0]
+
     def test_generate_name(self, http):
         body = route() | {"metadata": {"generateName": "web-"}}
         made = {http("POST", SHOP, json=body).json()["metadata"]["name"] for _ in range(3)}
