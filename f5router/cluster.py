@@ -89,6 +89,9 @@ class Service:
     ports: tuple[ServicePort, ...] = ()
     cluster_ip: str = ""
     annotations: tuple[tuple[str, str], ...] = ()
+    type: str = "ClusterIP"
+    local: bool = False
+    """externalTrafficPolicy is Local: only Nodes with a ready pod of it accept connections."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -111,8 +114,10 @@ class EndpointSlice:
     service: str
     """Name of the Service, in the same namespace."""
     addresses: frozenset[str] = frozenset()
-    """Ready IPv4 and IPv6 addresses, in canonical text form."""
+    """Ready IPv4 and IPv6 addresses, in canonical text form; none where `nodes` is kept instead."""
     ports: tuple[EndpointPort, ...] = ()
+    nodes: frozenset[str] = frozenset()
+    """Names of Nodes with a ready address, "" where none is told; only where node ports are members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +185,8 @@ class ClusterSnapshot:
     nodes: Mapping[Key, Node] = field(default_factory=dict)
     host_subnets: Mapping[Key, HostSubnet] = field(default_factory=dict)
     cluster_networks: Mapping[Key, ClusterNetwork] = field(default_factory=dict)
+    slices_listed: bool = True
+    """Whether the slices are all that there are; where node ports are members, they may be forbidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +206,8 @@ class Delta:
     cluster_networks: Mapping[Key, ClusterNetwork | None] = field(default_factory=dict)
     nodes_listed: bool = field(default=False, compare=False)
     """Whether every Node is known; without, what a Node left behind cannot be told from others'."""
+    slices_listed: bool = field(default=False, compare=False)
+    """As in ClusterSnapshot."""
 
     def __bool__(self) -> bool:
         return bool(self.routes or self.services or self.slices or self.namespaces or self.nodes

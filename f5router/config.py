@@ -25,7 +25,6 @@ from f5router import reach, values
 from f5router.errors import ConfigError
 from f5router.selection import Selection
 from f5router.settings import LATER, OPTIONS, Reader
-from f5router.vxlan import Setup
 
 HIDDEN = "***"
 
@@ -79,7 +78,7 @@ class Kube:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(reach.Reach):
     """All settings, checked. docs/configuration.md says what they mean."""
 
     bigip: BigIP
@@ -99,10 +98,6 @@ class Config:
     pool_monitor: str
     """As the device reads it back: "/Common/tcp", "/Common/a and /Common/b",
     "min 1 of { /Common/http /Common/https }"; "" for none."""
-    vxlan: Setup | None
-    """None: pods are reached in another way."""
-    manage_snat: bool
-    static_routes: bool
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
     unavailable_page: bool
@@ -189,7 +184,6 @@ def _config(reader: Reader) -> Config:
     ssh, cert_upload = _upload(reader)
     folder, http_virtual, https_virtual = _places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
-    pods = reach.load(reader)
     update_status = reader.value("update-status")
     return Config(
         bigip=bigip, ssh=ssh, kube=_kube(reader), cert_upload=cert_upload,
@@ -197,7 +191,7 @@ def _config(reader: Reader) -> Config:
         http_virtual=http_virtual, https_virtual=https_virtual,
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"),
-        vxlan=pods.vxlan, manage_snat=pods.manage_snat, static_routes=pods.static_routes,
+        **reach.load(reader),
         default_destination_ca=_certificates(reader, "default-destination-ca-path"),
         unavailable_page=reader.value("f5-503-page"),
         save_config=reader.value("f5-save-config"),

@@ -335,11 +335,11 @@ def build_connection(config: Config) -> Connection:
 
 def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> Cluster:
     """The watches of a Config, not yet started; Nodes only where something on the BIG-IP follows them."""
-    vxlan = config.vxlan is not None
+    vxlan, nodeport = config.vxlan is not None, config.nodeport
     return Cluster(
         connection, selection=config.selection, use_endpoints=config.watch_endpoints,
-        watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, resync_s=config.resync_s,
-        on_change=on_change,
+        watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, nodeport=nodeport is not None,
+        node_selector=nodeport.selector if nodeport else "", resync_s=config.resync_s, on_change=on_change,
     )
 
 

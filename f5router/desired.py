@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from f5router import admission, irules, names, podroutes, vxlan
+from f5router import admission, irules, members, names, nodeport, podroutes, vxlan
 from f5router.admission import Checked, Rejection
 from f5router.bigip import (
     Attachment,
@@ -26,7 +26,6 @@ from f5router.bigip import (
     Object,
     Policy,
     Pool,
-    PoolMember,
     Record,
     Redirect,
     Ref,
@@ -35,7 +34,8 @@ from f5router.bigip import (
     VirtualFacts,
     attachment_ref,
 )
-from f5router.cluster import ClusterSnapshot, EndpointSlice, Key, Route
+from f5router.cluster import ClusterSnapshot, Key, Route
+from f5router.members import Candidate, ServiceView
 
 REDIRECT = "tcl:https://[string tolower [getfield [HTTP::host] : 1]][HTTP::uri]"
 """Location of a redirect: the Host without its port, then path and query. A constant; nothing of a
@@ -59,6 +59,8 @@ class Settings(Protocol):
     vxlan: vxlan.Setup | None
     manage_snat: bool
     static_routes: bool
+    nodeport: nodeport.Setup | None
+    """None: pods are the pool members, not Nodes."""
     unavailable_page: bool
 
 
@@ -105,8 +107,9 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     objects = dict(common)
     for part in fragments:
         objects.update(part.objects)
+    candidates = nodeport.candidates(snapshot.nodes, config.nodeport)
     for key in {key for part in fragments for key in part.pools}:
-        made = pool(key, snapshot.slices.get(key.service, {}).values(), config)
+        made = pool(key, service_view(key.service, snapshot, candidates), config)
         objects[made.ref] = made
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
@@ -161,17 +164,18 @@ def fragment(host: str, checked: Iterable[Checked], config: Settings, facts: Dev
     )
 
 
-def pool(key: PoolKey, slices: Iterable[EndpointSlice], config: Settings) -> Pool:
-    """The pool of a Service port: its ready TCP endpoints."""
-    members = {
-        PoolMember(address, port.port)
-        for part in slices
-        for port in part.ports
-        if port.protocol == "TCP" and key.port in ("", port.name, str(port.port))
-        for address in part.addresses
-    }
-    return Pool(
-        names.pool(config.folder, key.service, key.port, key.tls), config.pool_monitor, frozenset(members)
+def pool(key: PoolKey, view: ServiceView, config: Settings) -> Pool:
+    """The pool of a Service port."""
+    chosen = (nodeport if config.nodeport else members).choose(key.port, view)
+    path = names.pool(config.folder, key.service, key.port, key.tls)
+    return Pool(path, config.pool_monitor, chosen)
+
+
+def service_view(service: Key, snapshot: ClusterSnapshot, candidates: Mapping[str, Candidate]) -> ServiceView:
+    """What a snapshot tells of a Service."""
+    return ServiceView(
+        snapshot.services.get(service), tuple(snapshot.slices.get(service, {}).values()),
+        snapshot.slices_listed, candidates,
     )
 
 

@@ -6,7 +6,7 @@ an object. A property test holds `Engine.objects` equal to `desired.build(...).o
 
 from collections.abc import Iterable, Mapping
 
-from f5router import admission, desired, names, podroutes, vxlan, vxlan_checks
+from f5router import admission, desired, members, names, nodeport, podroutes, vxlan, vxlan_checks
 from f5router.admission import Checked, Rejection
 from f5router.bigip import DeviceFacts, Object, Pool, Ref
 from f5router.cluster import (
@@ -22,6 +22,7 @@ from f5router.cluster import (
 )
 from f5router.desired import Fragment, PoolKey
 from f5router.findings import Findings
+from f5router.members import Candidate, ServiceView
 
 _EMPTY = Fragment()
 
@@ -42,7 +43,9 @@ class Engine:
         self._pools_of: dict[Key, set[PoolKey]] = {}
         self._count: dict[Ref, int] = {}
         self._base: Mapping[Ref, Object] = {}
+        self._slices_listed = False
         self._nodes: dict[Key, Node] = {}
+        self._candidates: dict[str, Candidate] = {}
         self._host_subnets: dict[Key, HostSubnet] = {}
         self._networks: dict[Key, ClusterNetwork] = {}
         self._records: dict[Key, Mapping[Ref, Object]] = {}
@@ -114,7 +117,7 @@ class Engine:
         key = names.pool_key(self._config.folder, path)
         if key is None:
             return Pool(path, self._config.pool_monitor)
-        return desired.pool(PoolKey(*key), self._slices.get(key[0], {}).values(), self._config)
+        return desired.pool(PoolKey(*key), self._view(key[0]), self._config)
 
     def warnings(self, key: Key) -> tuple[str, ...]:
         """What the team should know of a Route that is served; see also `service_warning`."""
@@ -124,13 +127,14 @@ class Engine:
         """The cluster as it was applied so far; for the full pass."""
         routes = {key: checked.route for key, checked in self._checked.items()}
         return ClusterSnapshot(routes, dict(self._services), dict(self._slices), dict(self._nodes),
-                               dict(self._host_subnets), dict(self._networks))
+                               dict(self._host_subnets), dict(self._networks), self._slices_listed)
 
     def network_findings(self) -> Findings:
         """What is wrong between settings, device, Nodes and cluster network."""
         if self._findings is None:
             known = vxlan_checks.Cluster(self._nodes, self._host_subnets, self._networks)
             found = vxlan_checks.check(self._config, self._facts, known)
+            found += nodeport.findings(self._candidates, self._config.nodeport)
             self._findings = found + Findings(warnings=self._contest.warnings)
         return self._findings
 
@@ -150,24 +154,28 @@ class Engine:
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster."""
+        everywhere = self._apply_nodes(delta)
+        _update(self._services, delta.services)
+        touched = set(delta.services).union(
+            *(self._put_slice(key, part) for key, part in delta.slices.items()))
         hosts: set[str] = set()
         for key, route in delta.routes.items():
             hosts |= self._put_route(key, route)
         for host in hosts:
             self._remake(host)
-        touched = {self._put_slice(key, part) for key, part in delta.slices.items()}
-        for service in set().union(*touched) if touched else ():
-            for pool_key in self._pools_of.get(service, ()):
+        for service in self._pools_of if everywhere else touched & self._pools_of.keys():
+            for pool_key in self._pools_of[service]:
                 self._remake_pool(pool_key)
-        _update(self._services, delta.services)
-        for key in delta.services:
+        # With node ports, endpoints are told of in warnings without being members.
+        for key in touched if self._config.nodeport else delta.services:
             for pool_key in self._pools_of.get(key, ()):
                 self._touch_users(pool_key)
 
-        self._apply_network(delta)
-
-    def _apply_network(self, delta: Delta) -> None:
+    def _apply_nodes(self, delta: Delta) -> bool:
+        """Nodes and their network; returns whether every pool may have other members."""
         self.nodes_listed = self.nodes_listed or delta.nodes_listed
+        newly = delta.slices_listed and not self._slices_listed
+        self._slices_listed = self._slices_listed or delta.slices_listed
         _update(self._nodes, delta.nodes)
         _update(self._host_subnets, delta.host_subnets)
         _update(self._networks, delta.cluster_networks)
@@ -179,6 +187,18 @@ class Engine:
             self._claim(delta.nodes)
         if delta.nodes or delta.host_subnets or delta.cluster_networks:
             self._findings = None
+        return self._config.nodeport is not None and (self._choose(delta.nodes) or newly)
+
+    def _choose(self, changed: Iterable[Key]) -> bool:
+        """Follow Nodes that may be pool members; returns whether any differs from before."""
+        differs = False
+        for key in changed:
+            node, old = self._nodes.get(key), self._candidates.pop(key.name, None)
+            new = nodeport.candidate(node, self._config.nodeport) if node else None
+            if new is not None:
+                self._candidates[key.name] = new
+            differs = differs or new != old
+        return differs
 
     def _put_route(self, key: Key, route: Route | None) -> set[str]:
         hosts = set()
@@ -265,7 +285,7 @@ class Engine:
         self._dirty.add(ref)
 
     def _remake_pool(self, key: PoolKey) -> None:
-        made = desired.pool(key, self._slices.get(key.service, {}).values(), self._config)
+        made = desired.pool(key, self._view(key.service), self._config)
         old = self.objects.get(made.ref)
         if not (old and old.members and made.members):
             self._touch_users(key)  # their warnings may differ
@@ -299,32 +319,28 @@ class Engine:
         checked = self._checked.get(key)
         return self._fragments.get(checked.route.host, _EMPTY) if checked else _EMPTY
 
+    def _view(self, service: Key) -> ServiceView:
+        parts = tuple(self._slices.get(service, {}).values())
+        return ServiceView(self._services.get(service), parts, self._slices_listed, self._candidates)
+
     def _service_warning(self, key: Key) -> Iterable[str]:
         route = self.route(key)
         if route is None:
             return
         wanted, owner = route.target_port, Key(key.namespace, route.service)
-        service = self._services.get(owner)
-        if service is None:
+        view = self._view(owner)
+        if view.service is None:
             yield f"spec.to.name: there is no Service {route.service}"
-        elif self._has_members(owner, wanted):
-            return
-        elif wanted and not self._has_port(service, wanted):
-            yield f"spec.port.targetPort: Service {route.service} has no port {wanted}"
-        elif key in self._fragment(key).uses:
-            yield f"spec.to.name: Service {route.service} has no ready endpoints"
+        elif self._config.nodeport:
+            yield from nodeport.warnings(wanted, view) if key in self._fragment(key).uses else ()
+        elif not self._has_members(owner, wanted):
+            served = key in self._fragment(key).uses
+            yield from members.warnings(wanted, view, served=served)
 
     def _has_members(self, service: Key, port: str) -> bool:
         pools = (names.pool(self._config.folder, *key)
                  for key in self._pools_of.get(service, ()) if key.port == port)
         return any(self.objects[Ref("ltm/pool", path)].members for path in pools)
-
-    def _has_port(self, service: Service, wanted: str) -> bool:
-        """By the endpoints, which decide; by the Service, where there are none yet."""
-        slices = self._slices.get(service.key, {}).values()
-        if found := [port for part in slices for port in part.ports]:
-            return any(wanted in (port.name, str(port.port)) for port in found)
-        return any(wanted in (port.name, port.target_port) for port in service.ports)
 
 
 def _update(known: dict, changes: Mapping) -> None:

@@ -8,7 +8,7 @@ Sources: f5-router.md 1.1 (names and defaults of the BIG-IP's settings), 1.2 and
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from f5router import selectors, values
+from f5router import nodeport, selectors, values
 
 BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
@@ -157,6 +157,15 @@ _VXLAN = (
 _PODS = (
     _bool("f5-static-routes", "ROUTER_F5_STATIC_ROUTES", "false", PODS,
           "Keep a route on the BIG-IP for each network of a Node's pods, by way of the Node."),
+    Option("pool-member-type", "ROUTER_POOL_MEMBER_TYPE", "cluster", PODS,
+           "What the pool members are: cluster: pods; nodeport: Nodes at the node ports of Services.",
+           "cluster|nodeport", values.choice("cluster", "nodeport")),
+    Option("node-label-selector", "ROUTER_NODE_LABEL_SELECTOR", "", PODS,
+           "With nodeport: labels of the Nodes that are pool members; without it, all are.",
+           "SELECTOR", selectors.labels),
+    Option("nodeport-exclude", "ROUTER_NODEPORT_EXCLUDE", "", PODS,
+           "With nodeport: not-ready, unschedulable, or both separated by a comma: such Nodes are no pool "
+           "members while there are others.", "STATES", values.several(*nodeport.STATES)),
 )
 
 _ROUTER = (

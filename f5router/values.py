@@ -123,6 +123,18 @@ def choice(*words: str) -> Callable[[str], str]:
     return parse
 
 
+def several(*words: str) -> Callable[[str], tuple[str, ...]]:
+    """Parser of some of these words, separated by commas; returns each once, in this order."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        found = [part.strip() for part in text.split(",")]
+        if unknown := [part for part in found if part not in words]:
+            raise ValueError(f"{text!r}: {unknown[0]!r} is not one of {', '.join(words)}")
+        return tuple(word for word in words if word in found)
+
+    return parse
+
+
 def log_level(text: str) -> str:
     """debug, info, warning, error or critical; syslog's words, in any case, are mapped to these."""
     level = LOG_LEVELS.get(text.lower())

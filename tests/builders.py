@@ -23,6 +23,7 @@ from f5router.cluster import (
     Service,
     ServicePort,
 )
+from f5router.nodeport import Setup as NodePorts
 from f5router.vxlan import Setup
 
 EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -41,6 +42,7 @@ class Settings:
     vxlan: Setup | None = None
     manage_snat: bool = False
     static_routes: bool = False
+    nodeport: NodePorts | None = None
     unavailable_page: bool = True
 
 
@@ -82,9 +84,15 @@ def route(
     )
 
 
-def service(name: str = "web", *, namespace: str = "shop", ports: tuple = (("http", 8080),)) -> Service:
-    """A Service with TCP ports."""
-    return Service(Key(namespace, name), tuple(ServicePort(n, p, target_port=str(p)) for n, p in ports))
+def service(
+    name: str = "web", *, namespace: str = "shop", ports: tuple = (("http", 8080),), node_port: int = 0,
+    **more,
+) -> Service:
+    """A Service with TCP ports; node_port is the first one's, the others' follow."""
+    listed = enumerate(ports)
+    return Service(Key(namespace, name), tuple(
+        ServicePort(n, p, target_port=str(p), node_port=node_port + count if node_port else 0)
+        for count, (n, p) in listed), **more)
 
 
 def endpoints(
@@ -94,13 +102,15 @@ def endpoints(
     name: str = "",
     ports: tuple = (("http", 8080),),
     protocol: str = "TCP",
+    nodes: tuple[str, ...] = (),
 ) -> EndpointSlice:
-    """An EndpointSlice of ready addresses."""
+    """An EndpointSlice of ready addresses, or with node ports of the Nodes that have some."""
     return EndpointSlice(
         Key(namespace, name or f"{service}-1"),
         service,
         frozenset(addresses),
         tuple(EndpointPort(n, p, protocol) for n, p in ports),
+        frozenset(nodes),
     )
 
 

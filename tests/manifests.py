@@ -52,6 +52,26 @@ def service(
     }, endpoints(namespace, name, pods, ports=ports)
 
 
+def published(
+    namespace: str, name: str, *, pods: dict[str, str] | None = None, kind: str = "NodePort",
+    ports: tuple = (("http", 8080, 30080),), local: bool = False,
+) -> tuple[dict, dict]:
+    """A Service with node ports and its EndpointSlice.
+
+    Args:
+        pods: ready addresses, with their Nodes.
+        ports: name, port of Service and pods, node port; 0 for none.
+    """
+    plain, found = service(namespace, name, pods=tuple(pods or ()), ports=tuple(port[:2] for port in ports))
+    for port, (_, _, number) in zip(plain["spec"]["ports"], ports, strict=True):
+        if number:
+            port["nodePort"] = number
+    plain["spec"] |= {"type": kind, "externalTrafficPolicy": "Local" if local else "Cluster"}
+    for endpoint, node_name in zip(found["endpoints"], (pods or {}).values(), strict=True):
+        endpoint["nodeName"] = node_name
+    return plain, found
+
+
 def endpoints(
     namespace: str, service: str, pods: tuple[str, ...], *, ports: tuple = (("http", 8080),)
 ) -> dict:

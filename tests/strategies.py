@@ -13,6 +13,7 @@ POD_ADDRESSES = st.sampled_from(["10.1.1.1", "10.1.1.2", "10.1.2.1", "2001:db8::
 
 NODE_ADDRESSES = st.sampled_from(["10.3.89.1", "10.3.89.2", "10.3.89.213", "2001:db8::1", "127.0.0.1"])
 
+NODE_NAMES = st.sampled_from(["n1", "n2", "n3"])
 POD_CIDRS = st.sampled_from(["10.128.0.0/23", "10.128.1.0/24", "10.128.2.0/23", "fd01::/64", "10.3.89.1/32"])
 
 
@@ -52,6 +53,7 @@ def slices(draw):
         service=draw(st.sampled_from(["web", "api"])),
         name=draw(st.sampled_from(["s1", "s2"])),
         ports=draw(st.sampled_from([(("http", 8080),), (("http", 8080), ("admin", 9090))])),
+        nodes=tuple(draw(st.frozensets(NODE_NAMES, max_size=2))),
     )
 
 
@@ -60,7 +62,7 @@ def nodes(draw):
     """A Node of one of few names, addresses and networks."""
     addresses = draw(st.lists(NODE_ADDRESSES, max_size=2))
     return builders.node(
-        draw(st.sampled_from(["n1", "n2", "n3"])), *addresses, ready=draw(st.booleans()),
+        draw(NODE_NAMES), *addresses, ready=draw(st.booleans()),
         unschedulable=draw(st.booleans()), age=draw(st.integers(0, 2)),
         pod_cidrs=draw(st.lists(POD_CIDRS, max_size=2).map(tuple)),
     )
@@ -74,8 +76,13 @@ def host_subnets(draw):
 
 @st.composite
 def services(draw):
-    """A Service."""
-    return builders.service(draw(st.sampled_from(["web", "api"])), namespace=draw(NAMESPACES))
+    """A Service, with node ports or without."""
+    return builders.service(
+        draw(st.sampled_from(["web", "api"])), namespace=draw(NAMESPACES),
+        node_port=draw(st.sampled_from([0, 30080, 30090])), local=draw(st.booleans()),
+        type=draw(st.sampled_from(["ClusterIP", "NodePort", "LoadBalancer"])),
+        cluster_ip=draw(st.sampled_from(["", "172.30.0.1", "fd02::1"])),
+    )
 
 
 @st.composite

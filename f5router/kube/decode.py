@@ -6,7 +6,7 @@ would serve something that nobody asked for, the object is refused with DecodeEr
 absent.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from sys import intern
 
 from f5router.cluster import (
@@ -134,6 +134,8 @@ def service(obj: Mapping) -> Service:
         ports=tuple(_service_ports(spec.get("ports"))),
         cluster_ip=addresses.parse(spec.get("clusterIP")) or "",
         annotations=_pairs(_mapping(obj["metadata"]).get("annotations")),
+        type=intern(_text(spec.get("type")) or "ClusterIP"),
+        local=spec.get("externalTrafficPolicy") == "Local",
     )
 
 
@@ -149,11 +151,13 @@ def _service_ports(items: object) -> Iterator[ServicePort]:
             )
 
 
-def endpoint_slice(obj: Mapping) -> EndpointSlice | None:
+def endpoint_slice(obj: Mapping, *, placed: bool = False) -> EndpointSlice | None:
     """A discovery.k8s.io/v1 EndpointSlice.
 
     None without a Service, and for addressType FQDN. An endpoint without conditions.ready is ready.
 
+    Args:
+        placed: keep the Nodes of the ready endpoints instead of their addresses.
     Raises:
         DecodeError: no name.
     """
@@ -161,29 +165,40 @@ def endpoint_slice(obj: Mapping) -> EndpointSlice | None:
     owner = _text(_mapping(_mapping(obj["metadata"]).get("labels")).get(SERVICE_LABEL))
     if not owner or obj.get("addressType") == "FQDN":
         return None
-    found = (
-        address
-        for endpoint in _objects(obj.get("endpoints"))
-        if _mapping(endpoint.get("conditions")).get("ready") is not False
-        for address in _items(endpoint.get("addresses")))
-    return EndpointSlice(name, intern(owner), _usable(found), _endpoint_ports(obj.get("ports")))
+    ready = [endpoint for endpoint in _objects(obj.get("endpoints"))
+             if _mapping(endpoint.get("conditions")).get("ready") is not False]
+    ports = _endpoint_ports(obj.get("ports"))
+    if placed:
+        return EndpointSlice(name, intern(owner), ports=ports, nodes=_places(
+            endpoint for endpoint in ready if _items(endpoint.get("addresses"))))
+    found = (address for endpoint in ready for address in _items(endpoint.get("addresses")))
+    return EndpointSlice(name, intern(owner), _usable(found), ports)
 
 
-def endpoints(obj: Mapping) -> tuple[EndpointSlice, ...]:
+def endpoints(obj: Mapping, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
     """A core/v1 Endpoints object: one value per subset, keyed <name>/<number> from 0.
 
+    Args:
+        placed: as of endpoint_slice.
     Raises:
         DecodeError: no name.
     """
     name = key(obj)
     owner = intern(name.name)
     return tuple(
-        EndpointSlice(
-            Key(name.namespace, f"{name.name}/{number}"),
-            owner,
-            _usable(item.get("ip") for item in _objects(subset.get("addresses"))),
-            _endpoint_ports(subset.get("ports")))
+        _subset(Key(name.namespace, f"{name.name}/{number}"), owner, subset, placed=placed)
         for number, subset in enumerate(_objects(obj.get("subsets"))))
+
+
+def _subset(name: Key, owner: str, subset: Mapping, *, placed: bool) -> EndpointSlice:
+    found, ports = _objects(subset.get("addresses")), _endpoint_ports(subset.get("ports"))
+    if placed:
+        return EndpointSlice(name, owner, ports=ports, nodes=_places(found))
+    return EndpointSlice(name, owner, _usable(item.get("ip") for item in found), ports)
+
+
+def _places(items: Iterable[Mapping]) -> frozenset[str]:
+    return frozenset(intern(_text(item.get("nodeName"))) for item in items)
 
 
 def _usable(texts: Iterator[object]) -> frozenset[str]:

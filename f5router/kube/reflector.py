@@ -4,7 +4,8 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from urllib.parse import quote
 
 from f5router.cluster import Key
@@ -51,8 +52,8 @@ class Source:
         return f"{self.group_path}/{self.resource}"
 
 
-def _slice(obj: Mapping) -> tuple[Value, ...]:
-    found = decode.endpoint_slice(obj)
+def _slice(obj: Mapping, *, placed: bool = False) -> tuple[Value, ...]:
+    found = decode.endpoint_slice(obj, placed=placed)
     return () if found is None else (found,)
 
 
@@ -64,6 +65,9 @@ NAMESPACES = Source("namespaces", "/api/v1", "namespaces", lambda obj: (decode.n
                     namespaced=False)
 PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
                   lambda obj: (decode.namespace(obj),), namespaced=False)
+PLACED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, placed=True))
+PLACED_SLICES = replace(SLICES, decode=partial(_slice, placed=True), fallback=PLACED_ENDPOINTS)
+"""The same, of which only the Nodes of the ready pods are kept: pods that come and go there are no change."""
 NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
 HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
                       lambda obj: (decode.host_subnet(obj),), namespaced=False)

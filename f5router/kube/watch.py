@@ -17,6 +17,8 @@ from f5router.kube.reflector import (
     HOST_SUBNETS,
     NAMESPACES,
     NODES,
+    PLACED_ENDPOINTS,
+    PLACED_SLICES,
     PROJECTS,
     ROUTES,
     SERVICES,
@@ -47,16 +49,13 @@ PROJECTS_S = 30.0
 OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
 """Read to check settings; where they are forbidden or do not exist, nothing is wrong."""
 
-UNNEEDED = (NODES, *OPTIONAL)
-"""Routes can be served without them."""
-
 
 class Cluster:
     """Routes, Services, endpoints and, if wanted, Nodes and their network as the API server tells."""
 
     def __init__(self, connection: Connection, *, on_change: Callable[[], None],
                  selection: Selection = EVERY_ROUTE, watch_nodes: bool = False, watch_sdn: bool = False,
-                 use_endpoints: bool = False,
+                 nodeport: bool = False, node_selector: str = "", use_endpoints: bool = False,
                  resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
                  watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
                  backoff_s: tuple[float, float] = USUAL.backoff_s,
@@ -68,6 +67,9 @@ class Cluster:
             change from then on. It must be quick.
         selection: what is watched; without a namespace, that of the connection, which may be all.
         watch_nodes: Nodes too; watch_sdn: HostSubnets and ClusterNetworks too.
+        nodeport: Nodes are the pool members, so nothing works without them; of endpoints only their
+            Nodes are kept, and they may be forbidden.
+        node_selector: labels of the Nodes that are watched.
         use_endpoints: read Endpoints although EndpointSlices may be served.
         sleep: None for one that stop() cuts short.
         """
@@ -76,16 +78,21 @@ class Cluster:
         self._lock = threading.Lock()
         self._synced = threading.Event()
         self._stopped = threading.Event()
-        sources = [ROUTES, SERVICES, ENDPOINTS if use_endpoints else SLICES]
+        whole, listed = (PLACED_SLICES, PLACED_ENDPOINTS) if nodeport else (SLICES, ENDPOINTS)
+        self._slices = listed if use_endpoints else whole
+        sources = [ROUTES, SERVICES, self._slices]
         self._selection, self._filter = selection, NamespaceFilter()
         if selection.by_namespace:
             sources.append(PROJECTS if selection.project_labels else NAMESPACES)
-        if watch_nodes:
+        if watch_nodes or nodeport:
             sources.append(NODES)
         if watch_sdn:
             sources += OPTIONAL
+        self._dispensable = {*OPTIONAL, self._slices if nodeport else NODES}
+        """What is not waited for when it is forbidden."""
+        self._node_selector = node_selector
         self._waiting = set(sources)
-        self._nodes_listed = False
+        self._listed_once: set[Source] = set()
         self._problems: dict[Source, str] = {}
         self._refused_at: dict[Source, float] = {}
         """When a kind was refused first, monotonic seconds."""
@@ -102,7 +109,7 @@ class Cluster:
                    clock: Callable[[], float], sleep: Callable[[float], object]) -> Reflector | Poller:
         heard = {"on_list": lambda: self._listed(source), "on_change": self._changed,
                  "on_problem": lambda text: self._problem(source, text)}
-        selectors = _selectors(self._selection, source)
+        selectors = _selectors(self._selection, self._node_selector, source)
         if source is CLUSTER_NETWORKS:
             read, period_s = poller.one(connection, source, "default"), timing.resync_s or timing.backoff_s[1]
         elif source is PROJECTS:
@@ -131,7 +138,7 @@ class Cluster:
                 thread.join(max(0.0, end - time.monotonic()))
 
     def synced(self) -> bool:
-        """Whether every kind has been listed. Nodes and their network, if forbidden, are not waited for."""
+        """Whether every kind has been listed; what is dispensable, if forbidden, is not waited for."""
         return self._synced.is_set()
 
     def wait_synced(self, timeout_s: float, *, refused_s: float = math.inf,
@@ -166,10 +173,10 @@ class Cluster:
     def missing(self) -> tuple[str, ...]:
         """What is not known of the cluster: kinds not listed yet, kinds that cannot be read any more.
 
-        Not Nodes and their network that are forbidden: Routes are served without them.
+        Not what is dispensable and forbidden: Routes are served without.
         """
         with self._lock:
-            refused = [text for source, text in self._problems.items() if source not in UNNEEDED]
+            refused = [text for source, text in self._problems.items() if source not in self._dispensable]
             waiting = self._waiting - self._problems.keys()
         return (*(f"{source.resource} are not listed yet" for source in waiting), *refused)
 
@@ -181,8 +188,10 @@ class Cluster:
         """What changed since the last call, each object once; empty before synced()."""
         if not self.synced():
             return Delta()
-        listed = self._nodes_listed  # before the drain, which then holds them all
-        delta = replace(self._store.drain(), nodes_listed=listed)
+        with self._lock:
+            listed = set(self._listed_once)  # before the drain, which then holds them all
+        found = self._store.drain()
+        delta = replace(found, nodes_listed=NODES in listed, slices_listed=self._slices in listed)
         return self._filter.apply(delta) if self._selection.by_namespace else delta
 
     def warnings(self) -> tuple[str, ...]:
@@ -206,8 +215,10 @@ class Cluster:
             self._changed()
 
     def _listed(self, source: Source) -> None:
-        if source is NODES and not self._nodes_listed:
-            self._nodes_listed = True
+        with self._lock:
+            first = source not in self._listed_once
+            self._listed_once.add(source)
+        if first and source in self._dispensable:
             self._changed()
         self._done(source)
 
@@ -234,7 +245,7 @@ class Cluster:
             log.log(level, "kind cannot be read", extra={"kind": source.resource, "error": text})
         elif known and not text:
             log.info("kind can be read again", extra={"kind": source.resource})
-        if text and source in UNNEEDED:
+        if text and source in self._dispensable:
             self._done(source)
 
     def _refused_since(self) -> float:
@@ -252,10 +263,11 @@ class Cluster:
             log.exception("listener failed")
 
 
-def _selectors(selection: Selection, source: Source) -> dict[str, str]:
+def _selectors(selection: Selection, nodes: str, source: Source) -> dict[str, str]:
     """What the API server is asked to choose by; empty for everything."""
     labels = {ROUTES: selection.labels, NAMESPACES: selection.namespace_labels,
-              PROJECTS: selection.project_labels if selection.project_labels != EVERYTHING else ""}
+              PROJECTS: selection.project_labels if selection.project_labels != EVERYTHING else "",
+              NODES: nodes}
     wanted = {"labelSelector": labels.get(source, ""),
               "fieldSelector": selection.fields if source is ROUTES else ""}
     return {name: text for name, text in wanted.items() if text}

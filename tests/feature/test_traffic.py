@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from f5router import controller, desired
 from f5router.cluster import Delta, EndpointSlice, Key, Route
 from f5router.incremental import Engine
+from f5router.members import ServiceView
 from f5router.reconcile import Reconciler
 from mocks.bigip.traffic import Request, decide
 from tests import strategies
@@ -306,7 +307,7 @@ def test_pool_names_tell_their_namespace():
     """What the test above relies on."""
     built = desired.pool(
         desired.PoolKey(Key("bank", "web"), "", ""),
-        [],
-        type("C", (), {"folder": "/Common", "pool_monitor": ""}),
+        ServiceView(),
+        type("C", (), {"folder": "/Common", "pool_monitor": "", "nodeport": None}),
     )
     assert built.path.split("_")[1] == "bank"

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from f5router import values
+from f5router import nodeport, values
 from f5router.config import Config, load
 from f5router.errors import ConfigError
 from f5router.settings import LATER, OPTIONS
@@ -110,6 +110,7 @@ PRECEDENCE = [
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
     ("f5-static-routes", "static_routes", False, "true", True, "false", False),
+    ("pool-member-type", "nodeport", None, "nodeport", nodeport.Setup(), "cluster", None),
     ("f5-save-config", "save_config", True, "false", False, "true", True),
     ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
     ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),
@@ -139,7 +140,7 @@ PRECEDENCE = [
 FILES = {  # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
-    "f5-internal-address", "f5-vxlan-gateway-cidr",
+    "f5-internal-address", "f5-vxlan-gateway-cidr", "node-label-selector", "nodeport-exclude",
     "stats-user", "stats-password", "stats-user-file", "stats-password-file",
 }
 
@@ -287,6 +288,36 @@ def test_static_routes():
     assert config(f5_static_routes="false", **VXLAN).vxlan
 
 
+NODEPORT = {"pool_member_type": "nodeport"}
+
+
+def test_nodeport():
+    """Selector in one spelling, states in one order; nothing of it with pods as members."""
+    assert config().nodeport is None
+    found = config(node_label_selector=" b == c, a in (y,x) ", nodeport_exclude="unschedulable, not-ready",
+                   **NODEPORT)
+    assert found.nodeport == nodeport.Setup("b == c, a in (y,x)", ("not-ready", "unschedulable"))
+    assert found.redacted()["nodeport"] == {"selector": "b == c, a in (y,x)",
+                                            "exclude": ("not-ready", "unschedulable")}
+    assert config({"ROUTER_POOL_MEMBER_TYPE": "nodeport", "ROUTER_NODE_LABEL_SELECTOR": "a",
+                   "ROUTER_NODEPORT_EXCLUDE": "not-ready"}).nodeport == nodeport.Setup("a", ("not-ready",))
+
+
+@pytest.mark.parametrize("name", ["node-label-selector", "nodeport-exclude"])
+def test_nodeport_settings_without_it(name):
+    (warning,) = config(**{name.replace("-", "_"): "not-ready"}).warnings
+    assert warning.startswith(f"{OPTIONS[name].label}: not used")
+    assert "--pool-member-type=nodeport" in warning
+
+
+@pytest.mark.parametrize("other", [VXLAN, {"f5_static_routes": "true"}], ids=["VxLAN", "static routes"])
+def test_nodeport_and_ways_to_pods(other):
+    (problem,) = problems(**NODEPORT, **other)
+    labels = ", ".join(OPTIONS[name].label for name in (
+        "pool-member-type", *(name.replace("_", "-") for name in other)))
+    assert problem == f"{labels}: with node ports pods are not addressed, so no way to them is made"
+
+
 def test_all_problems_at_once():
     """One start shows everything that is wrong, the original's checks in the original's order."""
     found = problems(
@@ -314,6 +345,7 @@ BAD = {
     "f5-pool-monitor": "tcp", "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",
     "hold-off-limit": "x", "status-rate": "0", "router-canonical-hostname": "10.0.0.1", "namespace": "A",
     "master": "ftp://m", "log-level": "loud", "log-format": "JSON",
+    "pool-member-type": "pods", "node-label-selector": "a in b", "nodeport-exclude": "notready",
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
     "labels": "a b", "fields": "a", "namespace-labels": ",a", "project-labels": "a in b",
 }

@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router import desired, podroutes, vxlan_checks
-from f5router.bigip import DeviceFacts, VirtualFacts
-from f5router.cluster import ClusterNetwork, Delta, EndpointSlice, HostSubnet, Node, Route, ServicePort
+from f5router import desired, nodeport, podroutes, vxlan_checks
+from f5router.bigip import DeviceFacts, Ref, VirtualFacts
+from f5router.cluster import ClusterNetwork, Delta, EndpointSlice, HostSubnet, Key, Node, Route, ServicePort
 from f5router.findings import Findings
 from f5router.incremental import Engine
 from f5router.vxlan import Setup
@@ -19,7 +19,8 @@ OBJECTS = st.one_of(
     strategies.host_subnets(), strategies.cluster_networks())
 VXLAN = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
 STATIC = Settings(static_routes=True)
-CONFIGS = st.sampled_from([Settings(), VXLAN, STATIC])
+NODEPORT = Settings(nodeport=nodeport.Setup(exclude=("not-ready", "unschedulable")))
+CONFIGS = st.sampled_from([Settings(), VXLAN, STATIC, NODEPORT])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(
     (16, 1),
@@ -45,22 +46,24 @@ def findings(known, config, facts) -> Findings:
     """From scratch."""
     network = vxlan_checks.Cluster(known.nodes, known.host_subnets, known.cluster_networks)
     routes = podroutes.build(known.nodes.values(), config)
-    return vxlan_checks.check(config, facts, network) + Findings(warnings=routes.warnings)
+    members = nodeport.findings(nodeport.candidates(known.nodes, config.nodeport), config.nodeport)
+    return vxlan_checks.check(config, facts, network) + members + Findings(warnings=routes.warnings)
 
 
 @settings(max_examples=200, deadline=None)
-@given(STEPS, st.integers(0, 25), CONFIGS, st.sampled_from([OTHER_FACTS, OLD_FACTS]))
-def test_equals_the_full_pass(steps, facts_at, config, other):
+@given(STEPS, st.integers(0, 25), CONFIGS, st.sampled_from([OTHER_FACTS, OLD_FACTS]), st.integers(0, 25))
+def test_equals_the_full_pass(steps, facts_at, config, other, listed_at):
     """After every event, not only at the end; also when the device's facts change on the way."""
     engine = Engine(config)
     engine.set_facts(FACTS)
     facts = FACTS
     wanted: dict = {}
+    told: dict = {}
     for number, step in enumerate(steps):
         if number == facts_at:
             facts = other
             engine.set_facts(facts)
-        engine.apply(delta(step))
+        engine.apply(replace(delta(step), slices_listed=number >= listed_at))
         built = desired.build(engine.snapshot(), config, facts)
         assert engine.objects == built.objects
         keys = engine.routes()
@@ -68,11 +71,13 @@ def test_equals_the_full_pass(steps, facts_at, config, other):
         assert {k: r for k in keys if (r := engine.fault(k))} == built.faults
         assert {k: engine.uses(k) for k in built.uses} == built.uses
         assert engine.network_findings() == findings(engine.snapshot(), config, facts)
+        warned = {key: engine.warnings(key) for key in keys if engine.uses(key)}
         # What `take` names is all that must be looked at.
-        dirty, _ = engine.take()
+        dirty, touched = engine.take()
         for ref in {*wanted, *engine.objects} - dirty:
             assert wanted.get(ref) == engine.objects.get(ref)
-        wanted = dict(engine.objects)
+        assert {key for key, texts in warned.items() if told.get(key, texts) != texts} <= touched
+        wanted, told = dict(engine.objects), warned
 
 
 @settings(max_examples=50, deadline=None)
@@ -131,6 +136,69 @@ def test_a_node_event_touches_its_routes_only():
         dirty, routes = engine.take()
         assert {ref.path.removeprefix("/Common/openshift_pods_") for ref in dirty} == touched
         assert routes == set()
+
+
+def published(number: int):
+    return service(f"s{number}", node_port=30000 + number, type="NodePort")
+
+
+def test_a_node_event_touches_each_pool_once():
+    """Where Nodes are members; nothing for what changes no member, nor for pods that move."""
+    engine = Engine(NODEPORT)
+    routes = [(route(f"r{n}", host=f"h{n}.example.com", service=f"s{n}"), True) for n in range(20)]
+    engine.apply(delta(*routes, *((published(n), True) for n in range(20)),
+                       *((endpoints(service=f"s{n}", nodes=("n1",)), True) for n in range(20)),
+                       (node("n1", "10.1.1.1"), True)))
+    engine.take()
+    for changed, pools in (
+        (node("n2", "10.1.1.2"), 20), (node("n2", "10.1.1.2", labels=(("a", "b"),)), 0),
+        (node("n2", "10.1.1.2", ready=False), 20), (node("n2", "10.1.1.3", ready=False), 0),
+        (node("n2", "10.1.1.2"), 20), (endpoints(service="s7", nodes=("n2",)), 0),
+        (replace(published(7), local=True), 1), (endpoints(service="s7", nodes=("n1", "n2")), 1),
+    ):
+        engine.apply(replace(delta((changed, True)), slices_listed=True))
+        dirty, _ = engine.take()
+        assert {ref.kind for ref in dirty} <= {"ltm/pool"}
+        assert len(dirty) == pools, changed
+
+
+def test_endpoints_that_may_be_read_from_now_on():
+    """Whether or not there are any: then no Node has a pod."""
+    engine = Engine(NODEPORT)
+    web = service("web", node_port=30080, type="NodePort", local=True)
+    engine.apply(delta((route("a"), True), (web, True), (node("n1", "10.1.1.1"), True)))
+    ref = Ref("ltm/pool", "/Common/openshift_shop_web")
+    assert engine.objects[ref].members
+    engine.take()
+    engine.apply(Delta(slices_listed=True))
+    assert not engine.objects[ref].members
+    assert engine.take() == ({ref}, {Key("shop", "a")})
+
+
+def test_warns_of_a_service_without_node_ports():
+    """Each event that changes the answer has the Route judged anew."""
+    engine = Engine(NODEPORT)
+    wanted = route("a")
+    plain, good = service("web"), service("web", node_port=30080, type="NodePort")
+    of_type = ("spec.to.name: Service web is of type ClusterIP; this router takes node ports "
+               "(--pool-member-type), which only types NodePort and LoadBalancer have",)
+    local = ("spec.to.name: Service web has externalTrafficPolicy Local, and EndpointSlices may not be read: "
+             "Nodes without a pod of it are members too",)
+    engine.apply(delta((wanted, True), (node("n1", "10.1.1.1"), True)))
+    for change, listed, warnings in (
+        ((plain, True), False, of_type), ((good, True), False, ()),
+        ((replace(good, local=True), True), False, local),
+        ((replace(good, local=True), True), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((endpoints(nodes=("n1",)), True), True, ()),
+        ((endpoints(nodes=("n1",)), False), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((good, True), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((endpoints(nodes=("n1",)), True), True, ()),
+        ((endpoints(nodes=("n1",)), False), True, ("spec.to.name: Service web has no ready endpoints",)),
+    ):
+        engine.take()
+        engine.apply(replace(delta(change), slices_listed=listed))
+        assert engine.warnings(wanted.key) == warnings
+        assert engine.take()[1] == {wanted.key}
 
 
 def test_findings_follow_nodes_and_facts():

@@ -23,7 +23,7 @@ PURE = (
     "irules/__init__",
     "icontrol/codec",
     "icontrol/netcodec", "ref", "tunnels", "vxlan", "vxlan_checks",
-    "findings", "nodes", "podroutes",
+    "findings", "members", "nodeport", "nodes", "podroutes", "selectors",
 )
 STANDARD = {
     "bisect",

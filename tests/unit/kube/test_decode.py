@@ -127,6 +127,19 @@ def test_service():
         "172.30.0.10", (("x", "y"),))
 
 
+@pytest.mark.parametrize(("spec", "kind", "local"), [
+    pytest.param({}, "ClusterIP", False, id="nothing"),
+    pytest.param({"type": "NodePort"}, "NodePort", False, id="node port"),
+    pytest.param({"type": "LoadBalancer", "externalTrafficPolicy": "Local"}, "LoadBalancer", True,
+                 id="Local"),
+    pytest.param({"type": "NodePort", "externalTrafficPolicy": "Cluster"}, "NodePort", False, id="Cluster"),
+    pytest.param({"type": 5, "externalTrafficPolicy": ["Local"]}, "ClusterIP", False, id="odd"),
+])
+def test_service_type(spec, kind, local):
+    found = decode.service({"metadata": {"name": "web"}, "spec": spec})
+    assert (found.type, found.local) == (kind, local)
+
+
 @pytest.mark.parametrize("spec", [
     pytest.param({"clusterIP": "None"}, id="headless"),
     pytest.param({"clusterIP": 5, "ports": "x"}, id="odd"),
@@ -165,6 +178,28 @@ def test_endpoint_slice():
     assert found == EndpointSlice(
         Key("shop", "web-1"), "web", frozenset({"10.1.0.1", "10.1.0.2"}),
         (EndpointPort("", 1), EndpointPort("b", 2, "UDP")))
+
+
+def test_placed_slice():
+    """Nodes of the ready endpoints instead of their addresses: pods that move within a Node are no change."""
+    def placed(*addresses: str, node: str = "n1", **more) -> dict:
+        return {"addresses": list(addresses), "nodeName": node, **more}
+
+    found = decode.endpoint_slice(slice_of(
+        placed("10.1.0.1"), placed("10.1.0.2", node="n2", conditions={"ready": False}),
+        placed(node="n3"), placed("10.1.0.4", node=5), "odd"), placed=True)
+    assert found == EndpointSlice(
+        Key("shop", "web-1"), "web", frozenset(), (EndpointPort("http", 8080),), frozenset({"n1", ""}))
+    other = decode.endpoint_slice(slice_of(placed("10.1.0.9"), {"addresses": ["10.1.0.8"]}), placed=True)
+    assert other == found
+
+
+def test_placed_endpoints():
+    obj = objects.endpoints("web", (8080, ["10.1.0.1", "10.1.0.2"]))
+    obj["subsets"][0]["addresses"][0]["nodeName"] = "n1"
+    obj["subsets"][0]["notReadyAddresses"] = [{"ip": "10.1.0.9", "nodeName": "n9"}]
+    (found,) = decode.endpoints(obj, placed=True)
+    assert (found.addresses, found.nodes) == (frozenset(), frozenset({"n1", ""}))
 
 
 @pytest.mark.parametrize("more", [

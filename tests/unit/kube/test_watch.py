@@ -521,3 +521,90 @@ def test_nodes_are_complete_when_they_are_listed(kube, follow):
         assert time.monotonic() < end
     # Told with the Nodes or after them, never before.
     assert {key.name for key in known | found.nodes} == {"node-1"}
+
+
+@pytest.mark.parametrize(("resource", "options"), [
+    ("nodes", {"watch_nodes": True}), ("endpointslices", {"nodeport": True})])
+def test_an_empty_list_is_told(kube, follow, resource, options):
+    """What nobody uses any more can be told from then on, although no object came."""
+    kube.forbid(resource)
+    seen = follow(**options)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen._changed.clear()
+    kube.allow(resource)
+    assert seen._changed.wait(LIMIT_S)
+    found = seen.cluster.drain()
+    assert found.nodes_listed if resource == "nodes" else found.slices_listed
+
+
+# --- Nodes as pool members ---------------------------------------------------------------
+
+
+def test_nodes_are_needed_as_members(kube, follow):
+    """Without them every pool would be emptied."""
+    kube.apply([objects.route("a"), objects.node()])
+    kube.forbid("nodes")
+    seen = follow(nodeport=True)
+    end = time.monotonic() + LIMIT_S
+    while not seen.cluster.problems():
+        assert time.monotonic() < end
+    assert not seen.cluster.synced()
+    assert "nodes" in seen.cluster.missing()[0]
+    kube.allow("nodes")
+    seen.until(lambda: seen.names("nodes") == {"node-1"} and seen.names() == {"a"})
+
+
+@pytest.mark.parametrize("slices", [True, False])
+def test_nodes_of_endpoints(slices, tmp_path):
+    """Of endpoints only their Nodes are kept; without EndpointSlices those of Endpoints."""
+    with FakeKube(slices=slices, bookmark_s=0.2) as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        made, old = objects.endpoint_slice("web-1", "10.1.0.1"), objects.endpoints("web", (80, ["10.1.0.1"]))
+        for where in (made["endpoints"][0], old["subsets"][0]["addresses"][0]):
+            where["nodeName"] = "n1"
+        kube.apply(made if slices else old)
+        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))), nodeport=True)
+        seen.until(lambda: seen.state["slices"])
+        (found,) = seen.state["slices"].values()
+        assert (found.addresses, found.nodes) == (frozenset(), {"n1"})
+        seen.cluster.stop()
+
+
+def test_endpoints_are_dispensable_with_nodes_as_members(kube, follow):
+    """Forbidden, they are not waited for; when the right is granted, they follow."""
+    kube.apply([objects.route("a"), objects.endpoint_slice("web-1", "10.1.0.1")])
+    kube.forbid("endpointslices")
+    seen = follow(nodeport=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert not seen.cluster.drain().slices_listed
+    assert seen.cluster.missing() == ()
+    kube.allow("endpointslices")
+    end = time.monotonic() + LIMIT_S
+    known = {}
+    while not (found := seen.cluster.drain()).slices_listed:
+        known |= found.slices
+        assert time.monotonic() < end
+    assert {key.name for key in known | found.slices} == {"web-1"}
+
+
+def test_slices_are_listed(kube, follow):
+    """Where pods are members they always are, at the first drain."""
+    seen = follow()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert seen.cluster.drain().slices_listed
+
+
+def test_node_selector(kube, follow):
+    """The API server selects; a Node that gets the label joins, one that loses it is gone."""
+    def labelled(name: str, **labels: str) -> dict:
+        return objects.node(name) | {"metadata": {"name": name, "labels": labels}}
+
+    kube.apply([labelled("n1", tier="edge"), labelled("n2"), labelled("n3", tier="edge")])
+    seen = follow(nodeport=True, node_selector="tier in (edge)")
+    seen.until(lambda: seen.names("nodes") == {"n1", "n3"})
+    assert kube.wait_for(lambda: watching(kube, "nodes"))
+    kube.apply([labelled("n2", tier="edge"), labelled("n3")])
+    seen.until(lambda: seen.names("nodes") == {"n1", "n2"})
+    asked = {entry.query.get("labelSelector") for entry in (*lists(kube, "nodes"), *watches(kube, "nodes"))}
+    assert asked == {"tier in (edge)"}
+    assert {entry.query.get("labelSelector") for entry in lists(kube, "services")} == {None}
