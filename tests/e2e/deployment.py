@@ -76,6 +76,14 @@ def container(*, vxlan: bool = False) -> dict:
     return found
 
 
+def commented(name: str) -> dict[str, str]:
+    """The variable that a commented line of the Deployment sets."""
+    text = (FOLDER / "30-deployment.yaml").read_text()
+    (line,) = re.findall(rf"^ *# - (\{{name: {name}, .*)$", text, re.MULTILINE)
+    item = yaml.safe_load(line)
+    return {item["name"]: item["value"]}
+
+
 def rights(name: str = "f5router") -> list[tuple[str, str, str]]:
     """API group, resource and verb, one by one, of a ClusterRole."""
     return [(group, resource, verb) for rule in document("ClusterRole", name)["rules"]

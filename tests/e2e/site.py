@@ -31,11 +31,16 @@ class Site(Lab):
     def without_slices(self) -> None:
         self.kube = self._stack.enter_context(FakeKube(slices=False))
 
-    def load(self) -> None:
-        """What an administrator applies, and Routes: good, with a certificate, without a Service."""
+    def load(self, *, sdn: bool = True) -> None:
+        """What an administrator applies, and Routes: good, with a certificate, without a Service.
+
+        Args: sdn: whether the cluster has openshift-sdn; each kind has a file that is left out.
+        """
         for path in FILES:
-            self.kube.load(path)
-        self.apply(manifests.sdn_reader(), *manifests.service("shop", "web", pods=("10.1.1.1",)), ENDPOINTS,
+            if path.name != ("17-nodes-reader.yaml" if sdn else "15-sdn-reader.yaml"):
+                self.kube.load(path)
+        self.apply(*((manifests.sdn_reader(),) if sdn else ()))
+        self.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), ENDPOINTS,
                    manifests.route("plain"),
                    manifests.route("edge", host="edge.example.com", kind="edge",
                                    certificate=EDGE.certificate, key=EDGE.key),
