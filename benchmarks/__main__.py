@@ -21,7 +21,7 @@ import tabulate
 
 from benchmarks.cluster import events, routes, slices
 from benchmarks.device import bigip_process
-from f5router import config, controller
+from f5router import assembly, config
 from f5router.cluster import Delta
 from f5router.incremental import Engine
 from f5router.reconcile import Reconciler, Report
@@ -65,7 +65,7 @@ class Bench:
             "f5-host": fake.address, "f5-username": fake.username, "f5-password": fake.password,
             "f5-ca-bundle": fake.ca_file, "f5-max-in-flight": str(self._in_flight),
         }, {})
-        device = controller.build_device(settings, self._stack)
+        device = assembly.build_device(settings, self._stack)
         self.client = device.client
         return Reconciler(Engine(settings), device, folder=settings.folder, clock=time.monotonic)
 

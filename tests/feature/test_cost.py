@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from benchmarks.cluster import routes, slices
-from f5router import controller
+from f5router import assembly
 from f5router.cluster import Delta
 from f5router.incremental import Engine
 from f5router.kube import decode
@@ -106,7 +106,7 @@ def test_cpu_of_an_endpoint_event(lab):
     engine = Engine(config)
     engine.apply(Delta(routes=routes(5000), slices=slices(5000)))
     with ExitStack() as stack:
-        device = controller.build_device(config, stack)
+        device = assembly.build_device(config, stack)
         reconciler = Reconciler(engine, device, folder=config.folder, clock=time.monotonic)
         reconciler.plan(full=True)
         device.observed, device.stale = dict(engine.objects), False

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from f5router import controller, desired
+from f5router import assembly, desired
 from f5router.cluster import Delta, EndpointSlice, Key, Route
 from f5router.incremental import Engine
 from f5router.members import ServiceView
@@ -59,7 +59,7 @@ class Direct:
 def direct(lab):
     with ExitStack() as stack:
         config = lab.config()
-        device = controller.build_device(config, stack)
+        device = assembly.build_device(config, stack)
         reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
         made = Direct(lab, reconciler)
         made.change(*PODS)
@@ -89,7 +89,7 @@ def test_host_where_the_device_keeps_the_port(make_lab, host):
     lab.virtuals()
     with ExitStack() as stack:
         config = lab.config()
-        device = controller.build_device(config, stack)
+        device = assembly.build_device(config, stack)
         one = Direct(lab, Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic))
         one.change(route("a"), *PODS)
         assert one.ask(host).pool == "/Common/openshift_shop_web"

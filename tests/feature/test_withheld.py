@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from f5router import controller
+from f5router import assembly
 from f5router.incremental import Engine
 from f5router.reconcile import Reconciler
 from tests.builders import endpoints, identity, route
@@ -29,7 +29,7 @@ class Hand:
     def restart(self) -> None:
         """A new router, which is told of everything at once; makes no pass."""
         config = self.lab.config(f5_timeout="1")
-        device = controller.build_device(config, self._stack)
+        device = assembly.build_device(config, self._stack)
         reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=lambda: self.now)
         self.one = Direct(self.lab, reconciler)
 

@@ -1,0 +1,57 @@
+"""Parts of a router, made of a Config: the BIG-IP, the API server, what is watched."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from f5router.config import Config
+from f5router.icontrol.client import Client, ClientSettings
+from f5router.icontrol.device import Device
+from f5router.icontrol.files import FileWriter
+from f5router.icontrol.upload import SSHSettings, SSHUploader
+from f5router.kube.connection import Connection, KubeSettings, connect
+from f5router.kube.watch import Cluster
+
+
+def build_device(config: Config, stack: ExitStack) -> Device:
+    """The device of a Config; closed with the stack."""
+    bigip = config.bigip
+    client = stack.enter_context(Client(ClientSettings(
+        base_url=bigip.base_url, username=bigip.username, password=bigip.password, verify=bigip.verify,
+        auth=bigip.auth, connect_timeout_s=bigip.connect_timeout_s, timeout_s=bigip.timeout_s,
+        max_in_flight=bigip.max_in_flight, retry_s=min(30.0, bigip.timeout_s),
+    )))
+    uploader = None
+    if config.cert_upload == "ssh":
+        uploader = SSHUploader(SSHSettings(
+            host=bigip.ssh_host, port=config.ssh.port, username=bigip.username,
+            private_key=config.ssh.private_key, known_hosts=config.ssh.known_hosts,
+            host_key_fingerprint=config.ssh.host_key, insecure_host_key=config.ssh.insecure,
+            connect_timeout_s=bigip.connect_timeout_s,
+        ))
+    device = Device(
+        client, FileWriter(client, uploader, sleep=time.sleep), folder=config.folder,
+        http_virtual=config.http_virtual, https_virtual=config.https_virtual,
+        policy_model=config.policy_model, node_partition=config.node_partition,
+        vxlan=config.vxlan is not None, static_routes=config.static_routes, max_in_flight=bigip.max_in_flight,
+    )
+    stack.callback(device.close)
+    return device
+
+
+def build_connection(config: Config) -> Connection:
+    """The API server of a Config. Raises: ConfigError."""
+    return connect(KubeSettings(
+        kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
+        namespace=config.selection.namespace, sdn=config.vxlan is not None,
+    ))
+
+
+def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> Cluster:
+    """The watches of a Config, not yet started; Nodes only where something on the BIG-IP follows them."""
+    vxlan, nodeport = config.vxlan is not None, config.nodeport
+    return Cluster(
+        connection, selection=config.selection, use_endpoints=config.watch_endpoints,
+        watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, nodeport=nodeport is not None,
+        node_selector=nodeport.selector if nodeport else "", resync_s=config.resync_s, on_change=on_change,
+    )
