@@ -354,6 +354,17 @@ class VirtualFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class TunnelFacts:
+    """Our tunnel, or one of another router or an administrator that has self IPs in our route domain."""
+
+    path: str
+    local_address: str
+    """"" where it is not set."""
+    addresses: tuple[str, ...] = ()
+    """CIDRs of those self IPs, without route domain."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceFacts:
     """What was read of the device besides our own objects; an input of desired.build."""
 
@@ -363,3 +374,5 @@ class DeviceFacts:
     https: VirtualFacts | None = None
     vxlan_port: int = 0
     """Of our VxLAN profile, 0 without one."""
+    tunnels: tuple[TunnelFacts, ...] = ()
+    """Read only where VxLAN is configured."""

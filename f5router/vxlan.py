@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from f5router import names, nodes
-from f5router.bigip import DeviceFacts, Object, Ref, VirtualFacts
+from f5router.bigip import DeviceFacts, Object, Ref, TunnelFacts, VirtualFacts
 from f5router.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
 from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 
@@ -47,13 +47,35 @@ def supported(config: Settings, facts: DeviceFacts) -> bool:
     return config.vxlan is not None and facts.version >= SINCE
 
 
+def joins(config: Settings, facts: DeviceFacts) -> bool:
+    """Whether the BIG-IP joins the cluster network by us, not by another's tunnel.
+
+    One that we have is not given up: pods may be reached by it.
+    """
+    ours = names.tunnel(config.folder)
+    return supported(config, facts) and (
+        not rivals(config, facts) or any(tunnel.path == ours for tunnel in facts.tunnels))
+
+
+def rivals(config: Settings, facts: DeviceFacts) -> list[TunnelFacts]:
+    """Tunnels that join the BIG-IP to our cluster network: another router's, or one made by hand.
+
+    Two ends of one network on one device take each other's packets, and it has one way to a network.
+    """
+    network = ipaddress.IPv4Interface(config.vxlan.gateway).network
+    return [tunnel for tunnel in facts.tunnels if tunnel.path != names.tunnel(config.folder) and (
+        network in {ipaddress.ip_interface(address).network for address in tunnel.addresses}
+        or (tunnel.path.endswith(f"/{names.TUNNEL}")
+            and tunnel.local_address == config.vxlan.internal_address))]
+
+
 Networks = Mapping[Key, ClusterNetwork]
 """What may be read of the cluster's network: one object, or none."""
 
 
 def base(config: Settings, facts: DeviceFacts, networks: Networks) -> list[Object]:
     """The VxLAN device: profile, tunnel, self IP; and source addresses where they are ours to set."""
-    if not supported(config, facts):
+    if not joins(config, facts):
         return []
     folder, setup = config.folder, config.vxlan
     profile = VxlanProfile(names.vxlan_profile(folder), port(networks, facts))
@@ -82,7 +104,7 @@ def record(node: Node, subnet: HostSubnet | None, config: Settings, facts: Devic
     Args:
         subnet: the Node's HostSubnet, None where there is none or it cannot be read.
     """
-    if not supported(config, facts):
+    if not joins(config, facts):
         return {}
     address = vtep(node, subnet)
     if not address or address == config.vxlan.internal_address:

@@ -43,10 +43,26 @@ def check(config: vxlan.Settings, facts: DeviceFacts, cluster: Cluster) -> Findi
         needed = ".".join(map(str, vxlan.SINCE))
         return Findings((f"TMOS {version} cannot join the cluster network by VxLAN, {needed} or newer can: "
                          f"pods are not reachable; {RAMP}",))
-    problems = [*_settings(config.vxlan, cluster), *_own_address(config.vxlan, cluster)]
+    others = _rivals(config, facts)
+    if others and not vxlan.joins(config, facts):
+        return Findings(tuple(others))
+    problems = [*others, *_settings(config.vxlan, cluster), *_own_address(config.vxlan, cluster)]
     virtuals = [virtual for virtual in (facts.http, facts.https) if virtual]
     snat = [text for virtual in virtuals if (text := _translation(virtual, config))]
     return Findings(tuple(problems), (*snat, *_nodes(cluster), *_networks(cluster), *_port(facts, cluster)))
+
+
+def _rivals(config: vxlan.Settings, facts: DeviceFacts) -> list[str]:
+    """Of the routers on one BIG-IP, one joins the cluster network for all."""
+    if vxlan.joins(config, facts):
+        here = (f"with {names.tunnel(config.folder)} there are two, and pods may not be reached; take VxLAN "
+                "from one of the routers, and delete its self IP and tunnel")
+    else:
+        here = (f"all routers on it share that, so nothing was made here; leave out {ADDRESS} and {GATEWAY}, "
+                "or, if no router looks after it any more, delete its self IP and the tunnel")
+    return [f"{ADDRESS} {config.vxlan.internal_address}: the BIG-IP is in the cluster network already, by "
+            f"tunnel {other.path} with self IP {', '.join(other.addresses)}; {here}"
+            for other in vxlan.rivals(config, facts)]
 
 
 def refusal(ref: Ref, error: BigIPError) -> str:

@@ -74,6 +74,20 @@ def decode_self(obj: JSON) -> SelfIP:
     )
 
 
+def interface(obj: JSON) -> str:
+    """CIDR of any self IP, without route domain; "" for what is none."""
+    try:
+        return str(ipaddress.ip_interface(decode_self(obj).address))
+    except ValueError:
+        return ""
+
+
+def route_domain(obj: JSON) -> int:
+    """Of a self IP; 0 where its address has no suffix (bigip-rest.md B9), -1 for what is none."""
+    _, percent, domain = str(obj.get("address", "")).partition("/")[0].partition("%")
+    return _number(domain) if percent else 0
+
+
 def encode_record(record: FDBRecord) -> dict[str, str]:
     """Body of a POST, or one item of a list."""
     return {"name": record.mac, "endpoint": record.endpoint}

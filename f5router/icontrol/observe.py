@@ -83,7 +83,7 @@ def observe(
         read[kind] = client.get(kind).get("items") or []
     found = [virtual(client, path) for path in virtuals]
     vxlan = vxlan and version >= SINCE
-    network = tunnels.observe(client, folder) if vxlan else []
+    network, others = tunnels.observe(client, folder) if vxlan else ([], ())
     network += pod_routes(client, folder) if static_routes else []
     sources = [tunnels.translation_facts(client, path, raw) if vxlan and raw else {}
                for path, raw in zip(virtuals, found, strict=True)]
@@ -101,7 +101,7 @@ def observe(
     objects.update((obj.ref, obj) for obj in attached)
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
-    known = DeviceFacts(version, *facts, vxlan_port=max(port, 0))
+    known = DeviceFacts(version, *facts, vxlan_port=max(port, 0), tunnels=others)
     return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
                        nodes.places(_members(read[Pool.KIND], folder)))
 

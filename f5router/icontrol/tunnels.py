@@ -6,10 +6,10 @@ was there before, other people's FDB records too, is there afterwards.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from f5router import names
-from f5router.bigip import Object, VirtualFacts
+from f5router.bigip import Object, TunnelFacts, VirtualFacts
 from f5router.errors import Conflict, NotFound, Refused
 from f5router.icontrol import fdb, netcodec
 from f5router.icontrol.client import Client, item_path
@@ -27,29 +27,63 @@ _DECODERS = {
 }
 
 
-def observe(client: Client, folder: str) -> list[Object]:
-    """Our VxLAN device, and every record of its FDB: other people's for comparison only.
+def observe(client: Client, folder: str) -> tuple[list[Object], tuple[TunnelFacts, ...]]:
+    """Our VxLAN device, and every record of its FDB, other people's for comparison only; all tunnels.
 
-    Objects are read by name, self IPs as a collection: one of an earlier gateway has another name.
+    Self IPs are read as a collection: one of an earlier gateway has another name.
     Raises: BigIPError.
     """
+    own, profile = names.tunnel(folder), names.vxlan_profile(folder)
     found: list[Object] = []
-    for kind, path in ((VxlanProfile.KIND, names.vxlan_profile(folder)), (Tunnel.KIND, names.tunnel(folder))):
-        try:
-            found.append(_DECODERS[kind](client.get(item_path(kind, path))))
-        except NotFound:
-            log.debug("not there", extra={"kind": kind, "path": path})
-    found += own_addresses(client, folder)
-    if any(isinstance(obj, Tunnel) for obj in found):
-        tunnel = names.tunnel(folder)
-        found += netcodec.decode_records(tunnel, fdb.read(client, tunnel))
-    return found
+    try:
+        found.append(netcodec.decode_vxlan(client.get(item_path(VxlanProfile.KIND, profile))))
+    except NotFound:
+        log.debug("not there", extra={"kind": VxlanProfile.KIND, "path": profile})
+    tunnels = [netcodec.decode_tunnel(item) for item in _items(client, Tunnel.KIND)]
+    addresses = _items(client, SelfIP.KIND)
+    found += [tunnel for tunnel in tunnels if tunnel.path == own]
+    found += _own(addresses, folder)
+    if any(tunnel.path == own for tunnel in tunnels):
+        found += netcodec.decode_records(own, fdb.read(client, own))
+    return found, _facts(client, folder, tunnels, addresses)
+
+
+def _facts(
+    client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Iterable[Mapping],
+) -> tuple[TunnelFacts, ...]:
+    """One more read where there are self IPs on tunnels that are not ours."""
+    own, on = names.tunnel(folder), {}
+    for item in addresses:
+        on.setdefault(str(item.get("vlan", "")), []).append(item)
+    others = any(tunnel.path in on for tunnel in tunnels if tunnel.path != own)
+    domain = _route_domain(client, folder) if others else 0
+    found = []
+    for tunnel in tunnels:
+        here = (netcodec.interface(item) for item in on.get(tunnel.path, ())
+                if tunnel.path == own or netcodec.route_domain(item) == domain)
+        one = TunnelFacts(tunnel.path, tunnel.local_address, tuple(sorted(filter(None, here))))
+        if one.addresses or one.path == own:
+            found.append(one)
+    return tuple(found)
+
+
+def _route_domain(client: Client, folder: str) -> int:
+    """The default one of our partition, which our self IP gets."""
+    partition = client.get(item_path("auth/partition", folder.split("/")[1]))
+    return int(partition.get("defaultRouteDomain") or 0)
+
+
+def _items(client: Client, kind: str) -> list[Mapping]:
+    return client.get(kind).get("items") or []
 
 
 def own_addresses(client: Client, folder: str) -> list[SelfIP]:
-    """Self IPs of ours on our tunnel."""
-    found = (netcodec.decode_self(item) for item in client.get(SelfIP.KIND).get("items") or ())
-    return [obj for obj in found if names.owns(folder, obj)]
+    """Self IPs of ours on our tunnel. Raises: BigIPError."""
+    return _own(_items(client, SelfIP.KIND), folder)
+
+
+def _own(addresses: Iterable[Mapping], folder: str) -> list[SelfIP]:
+    return [obj for obj in map(netcodec.decode_self, addresses) if names.owns(folder, obj)]
 
 
 def translation_facts(client: Client, path: str, raw: Mapping) -> dict:

@@ -228,6 +228,8 @@ class SelfIP(Kind):
             raise refusals.invalid_value("address", address) from None
         if "/" not in address:
             raise refusals.invalid_value("address", address)
+        host, _, bits = address.partition("/")
+        address = fields["address"] = f"{addresses.shown(store, names.partition_of(key[0]), host)}/{bits}"
         if old is not None and old.fields["address"] != address:
             raise refusals.tmsh('"address" may not be changed')
         holder = store.holder("self address", address.partition("/")[0])

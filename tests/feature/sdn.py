@@ -31,8 +31,12 @@ def snat_pool(address: str) -> dict:
 def sdn(lab, *objects: dict) -> None:
     """A cluster with the BIG-IP's HostSubnet; virtual servers with automap."""
     lab.apply(*(objects or NODES), GHOST, NETWORK)
+    automap(lab, lab.partition)
+
+
+def automap(lab, partition: str) -> None:
     for name in (HTTP, HTTPS):
-        lab.change("PATCH", url("ltm/virtual", f"{lab.partition}/{name}"),
+        lab.change("PATCH", url("ltm/virtual", f"{partition}/{name}"),
                    {"sourceAddressTranslation": {"type": "automap"}})
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router import desired, names, vxlan, vxlan_checks
-from f5router.bigip import DeviceFacts, Ref
+from f5router.bigip import DeviceFacts, Ref, TunnelFacts
 from f5router.cluster import ClusterNetwork, Key
 from f5router.errors import Refused, error_for
 from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
@@ -246,3 +246,54 @@ def test_default_facts_are_no_problem():
     """Before the first reading nothing is said of the version."""
     found = vxlan_checks.check(CONFIG, DeviceFacts(), vxlan_checks.Cluster())
     assert not any("TMOS" in text for text in found.problems)
+
+
+# --- several routers on one BIG-IP -------------------------------------------------------
+
+OURS = TunnelFacts(TUNNEL, "10.3.89.213", ("10.131.0.5/14",))
+THEIRS = TunnelFacts("/zone2/vxlan5000", "10.3.89.214", ("10.130.2.5/14",))
+
+
+@pytest.mark.parametrize(("others", "rivals"), [
+    pytest.param([], [], id="none"),
+    pytest.param([THEIRS], [THEIRS.path], id="another subnet of the cluster network"),
+    pytest.param([replace(THEIRS, path="/Common/openshift")], ["/Common/openshift"], id="made by hand"),
+    pytest.param([replace(THEIRS, addresses=("10.9.9.9/24", "10.131.0.5/14"))], [THEIRS.path],
+                 id="one of its addresses"),
+    pytest.param([replace(THEIRS, addresses=("10.131.0.5/23",))], [], id="another network"),
+    pytest.param([replace(THEIRS, addresses=("2001:db8::1/14",))], [], id="IPv6"),
+    pytest.param([replace(THEIRS, addresses=("10.8.0.1/14",), local_address="10.3.89.213")], [THEIRS.path],
+                 id="another cluster, by our address"),
+    pytest.param([TunnelFacts("/zone2/gre", "10.3.89.213", ("10.8.0.1/14",))], [],
+                 id="another sort of tunnel at our address"),
+    pytest.param([THEIRS, replace(THEIRS, path="/zone3/vxlan5000")], [THEIRS.path, "/zone3/vxlan5000"],
+                 id="two"),
+])
+def test_one_router_joins_for_all(others, rivals):
+    """The second makes nothing, and says why; one that has a tunnel already keeps all, and says so too."""
+    without = replace(AUTOMAP, tunnels=tuple(others))
+    assert [tunnel.path for tunnel in vxlan.rivals(CONFIG, without)] == rivals
+    config = replace(CONFIG, manage_snat=True)
+    made = [*vxlan.base(config, without, {}), *vxlan.record(node("n", "10.1.1.1"), None, config, without)]
+    assert bool(made) is not bool(rivals)
+    problems = vxlan_checks.check(CONFIG, without, vxlan_checks.Cluster()).problems
+    assert len(problems) == len(rivals)
+    for path, problem in zip(rivals, problems, strict=True):
+        assert f"by tunnel {path} with self IP " in problem
+        assert "nothing was made here; leave out --f5-internal-address and --f5-vxlan-gateway-cidr" in problem
+
+    alone = vxlan_checks.check(CONFIG, replace(FACTS, tunnels=tuple(others)), vxlan_checks.Cluster())
+    assert bool(alone.warnings) is not bool(rivals), "what else is wrong does not matter then"
+
+    both = replace(AUTOMAP, tunnels=(OURS, *others))
+    assert vxlan.joins(CONFIG, both)
+    assert vxlan.base(CONFIG, both, {}) == vxlan.base(CONFIG, AUTOMAP, {})
+    problems = vxlan_checks.check(CONFIG, both, vxlan_checks.Cluster()).problems
+    assert len(problems) == len(rivals)
+    assert all(f"with {TUNNEL} there are two, and pods may not be reached" in text for text in problems)
+
+
+def test_without_vxlan_other_tunnels_do_not_matter():
+    facts = replace(AUTOMAP, tunnels=(THEIRS,))
+    assert vxlan_checks.check(Settings(), facts, vxlan_checks.Cluster()).problems == ()
+    assert not vxlan.joins(Settings(), facts)

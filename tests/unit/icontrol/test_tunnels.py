@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from f5router.errors import Conflict, InUse, NotFound, Refused
-from f5router.icontrol import netcodec
+from f5router.icontrol import netcodec, tunnels
 from f5router.icontrol.tunnels import TunnelWriter
 from f5router.plan import CREATE, UPDATE, Change
 from f5router.tunnels import SelfIP, SourceTranslation, Tunnel
@@ -151,3 +151,75 @@ def test_source_addresses(found, written):
         write(device, change)
     wanted = {"type": "automap"} if written else found
     assert device.objects[url]["sourceAddressTranslation"] == wanted
+
+
+# --- reading -----------------------------------------------------------------------------
+
+
+class Replies(dict):
+    """What GET answers, by path; what is asked is remembered."""
+
+    def __init__(self, *, tunnels=(), addresses=(), domain=0):
+        super().__init__({
+            "net/tunnels/vxlan/~P~vxlan-ose": None, "net/tunnels/tunnel": {"items": tunnels},
+            "net/self": {"items": addresses} if addresses else {}, "net/fdb/tunnel/~P~vxlan5000": {},
+            "auth/partition/P": {"name": "P", "defaultRouteDomain": domain}})
+        self.asked = []
+
+    def get(self, path, params=None):
+        self.asked.append(path)
+        if self[path] is None:
+            raise NotFound(text="absent", status=404)
+        return self[path]
+
+
+def tunnel(path, local="10.3.89.213"):
+    return {"fullPath": path, "profile": "/Common/vxlan", "localAddress": local}
+
+
+def address(vlan, cidr):
+    return {"fullPath": f"/P/{cidr}", "address": cidr, "vlan": vlan}
+
+
+ODD = ("", "x/14", "10.1.1.1%x/24", "10.1.1.1/99")
+OWN, OTHER = "/P/vxlan5000", "/Q/vxlan5000"
+
+
+@pytest.mark.parametrize(("replies", "facts"), [
+    pytest.param(Replies(), [], id="nothing"),
+    pytest.param(Replies(tunnels=[tunnel(OWN)]), [(OWN, "10.3.89.213", ())], id="ours, without an address"),
+    pytest.param(Replies(tunnels=[tunnel(OWN)], addresses=[address(OWN, "10.131.0.5%5/14")], domain=5),
+                 [(OWN, "10.3.89.213", ("10.131.0.5/14",))], id="ours, in a route domain"),
+    pytest.param(Replies(tunnels=[tunnel(OTHER, "any6")]), [], id="another that joins nothing"),
+    pytest.param(Replies(tunnels=[tunnel(OTHER, "any6")], addresses=[address(OTHER, "10.131.0.5/14")]),
+                 [(OTHER, "", ("10.131.0.5/14",))], id="another"),
+    pytest.param(Replies(tunnels=[tunnel(OTHER)], addresses=[address(OTHER, "10.131.0.5%0/14")]),
+                 [(OTHER, "10.3.89.213", ("10.131.0.5/14",))], id="written out"),
+    pytest.param(Replies(tunnels=[tunnel(OTHER)], addresses=[address(OTHER, "10.131.0.5/14")], domain=5),
+                 [], id="another route domain: ours is not 0"),
+    pytest.param(Replies(tunnels=[tunnel(OTHER)], addresses=[address(OTHER, "10.131.0.5%5/14")]),
+                 [], id="another route domain: its own is not 0"),
+    pytest.param(Replies(tunnels=[tunnel(OTHER)], addresses=[address(OTHER, "10.131.0.5%5/14")], domain=5),
+                 [(OTHER, "10.3.89.213", ("10.131.0.5/14",))], id="the same route domain"),
+    pytest.param(Replies(tunnels=[tunnel(OTHER)], addresses=[address("/Common/internal", "10.131.0.5/14")]),
+                 [], id="an address on a VLAN"),
+    pytest.param(Replies(tunnels=[tunnel(OTHER)], addresses=[address(OTHER, text) for text in ODD]),
+                 [], id="odd addresses"),
+])
+def test_tunnels_of_all(replies, facts):
+    """Self IPs on them count as far as they are in our route domain (bigip-rest.md B9: the suffix)."""
+    _, found = tunnels.observe(replies, "/P")
+    assert [(one.path, one.local_address, one.addresses) for one in found] == facts
+
+
+@pytest.mark.parametrize(("given", "reads"), [
+    pytest.param({}, 3, id="nothing"),
+    pytest.param({"tunnels": [tunnel(OWN)]}, 4, id="ours"),
+    pytest.param({"tunnels": [tunnel(OTHER), tunnel("/Common/http-tunnel", "any6")]}, 3, id="others"),
+    pytest.param({"tunnels": [tunnel(OTHER)], "addresses": [address(OTHER, "10.131.0.5/14")]}, 4,
+                 id="others with addresses"),
+])
+def test_reads(given, reads):
+    replies = Replies(**given)
+    tunnels.observe(replies, "/P")
+    assert len(replies.asked) == reads
