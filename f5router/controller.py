@@ -304,9 +304,8 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
     device = build_device(config, stack)
     reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
     statuses = StatusWriter(
-        connection, cluster, router_name=config.router_name,
-        canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
-        enabled=config.update_status,
+        connection, cluster, router_name=config.router_name, canonical_hostname=config.canonical_hostname,
+        rate_per_s=config.status_rate, enabled=config.update_status,
     )
     warnings = EventWriter(connection)
     for worker in (statuses, warnings, cluster):
@@ -350,8 +349,8 @@ def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
         except BigIPError as exc:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
             return 1
-        found = reconciler.plan(full=True)
-        network = reconciler.network_findings()
+        found, network = reconciler.plan(full=True), reconciler.network_findings()
         Notices("way to the pods").tell(network.problems, network.warnings)
+        Notices("selection of Routes").tell((), cluster.warnings())
     print(listing.as_json(found) if output == "json" else listing.as_table(found))
     return 0

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from f5router import controller
 from f5router.cluster import Key
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
@@ -197,3 +198,17 @@ def test_a_selector_that_the_server_refuses(lab):
     (reason,) = lab.router(fields="spec.hots=x").once(threading.Event(), sync_timeout_s=1)
     assert "field label not supported: spec.hots" in reason
     assert lab.writes() == []
+
+
+def test_a_selection_that_takes_nothing(lab, caplog, capsys):
+    """A plan and a pass say why everything goes."""
+    lab.apply(manifests.route("a"), namespace("shop", **EAST))
+    assert lab.converge() == []
+    flags = {"namespace_labels": "zone=west"}
+    assert controller.plan(lab.config(**flags), output="json") == 0
+    assert "/Common/openshift_shop_web" in capsys.readouterr().out
+    words = "--namespace-labels 'zone=west' takes no namespace: no Route is served"
+    assert [record.problem for record in caplog.records if hasattr(record, "problem")] == [words]
+    caplog.clear()
+    assert lab.converge(**flags) == []
+    assert words in {getattr(record, "problem", "") for record in caplog.records}
