@@ -33,6 +33,7 @@ lint: environment
 
 bench: environment
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.traffic
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 
@@ -16,6 +16,8 @@ class Fake:
     username: str
     password: str
     ca_file: str
+    control: str
+    """URL of the data plane's control port; empty without one."""
 
     def cpu_s(self) -> float:
         """CPU seconds since its start, user and system."""
@@ -25,10 +27,10 @@ class Fake:
 
 
 @contextmanager
-def bigip_process() -> Iterator[Fake]:
-    """A fake with the two virtual servers of the documentation."""
+def bigip_process(*, dataplane: bool = False) -> Iterator[Fake]:
+    """A fake with the two virtual servers of the documentation. dataplane: it also carries traffic."""
     here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there,))
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there, dataplane))
     process.start()
     try:
         yield Fake(process.pid, *here.recv())
@@ -37,10 +39,12 @@ def bigip_process() -> Iterator[Fake]:
         process.join(10)
 
 
-def _serve(pipe) -> None:
+def _serve(pipe, dataplane: bool) -> None:
     from mocks.bigip import FakeBigIP
+    from mocks.bigip.dataplane.control import Control
 
-    with FakeBigIP() as big:
+    with FakeBigIP(dataplane=dataplane) as big, ExitStack() as stack:
+        control = stack.enter_context(Control(big.dataplane)).url if dataplane else ""
         big.put_object("ltm/profile/client-ssl", {
             "name": "default", "partition": "Common", "defaultsFrom": "/Common/clientssl",
             "sniDefault": "true",
@@ -48,5 +52,5 @@ def _serve(pipe) -> None:
         big.add_virtual("/Common/ose-vserver", "10.0.0.1:80")
         big.add_virtual("/Common/https-ose-vserver", "10.0.0.1:443",
                         profiles=("/Common/tcp", "/Common/http", "/Common/default"))
-        pipe.send((big.address, big.username, big.password, str(big.ca_file)))
+        pipe.send((big.address, big.username, big.password, str(big.ca_file), control))
         pipe.recv()

@@ -7,6 +7,8 @@ A member is down when the monitor's timeout has passed without a good answer, an
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 50
 """Checks under way."""
+LOOK_S = 0.1
+"""Between looks for members that are new."""
 _RELEVANT = ("ltm/pool", "ltm/pool/members", "ltm/node")
 
 
@@ -28,15 +32,15 @@ _RELEVANT = ("ltm/pool", "ltm/pool/members", "ltm/node")
 class Checked:
     """A member under its monitor. down: None until there is a result."""
 
+    pool: str
+    name: str
     address: str
     port: int
     rule: tuple[int, tuple[str, ...]]
     """Least number of good monitors, 0 for all; their full paths."""
-    since: float
+    since: float = 0.0
     """Loop time of the last good answer, of the beginning before there was one."""
-    due: float
     down: bool | None = None
-    busy: bool = False
 
 
 class Monitors:
@@ -44,16 +48,21 @@ class Monitors:
 
     def __init__(self, plane: DataPlane) -> None:
         self._plane = plane
-        self._members: dict[tuple[str, str], Checked] = {}
+        self._members: dict[str, dict[str, Checked]] = {}
+        """By pool and name."""
+        self._due: list[tuple[float, int, Checked]] = []
+        """A heap: when each is checked next."""
+        self._count = itertools.count()
         self._dirty: set[str] = set()
+        self._checking: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
         self._told: set[str] = set()
 
     def is_down(self, pool: str, member: str) -> bool | None:
         """None: not known yet; False also without a monitor."""
-        found = self._members.get((pool, member))
+        found = self._members.get(pool, {}).get(member)
         if found is None:
-            return None if self._dirty and pool in self._dirty else False
+            return None if pool in self._dirty and member in self._wanted(pool) else False
         return found.down
 
     def changed(self, written: set[tuple[str, Key]]) -> None:
@@ -76,17 +85,18 @@ class Monitors:
         with store.lock:
             dirty, self._dirty = self._dirty, set()
             for pool in dirty:
-                wanted = self._wanted(pool)
-                for key in [key for key in self._members if key[0] == pool and key not in wanted]:
-                    del self._members[key]
-                for key, (address, port, rule) in wanted.items():
-                    old = self._members.get(key)
-                    if old is None or old.rule != rule:
-                        self._members[key] = Checked(address, port, rule, since=now, due=now)
-        if self._members and self._task is None:
-            self._task = asyncio.ensure_future(self._run())
+                old = self._members.pop(pool, {})
+                for name, one in self._wanted(pool).items():
+                    kept = old.get(name)
+                    if kept is not None and kept.rule == one.rule:
+                        one = kept
+                    else:
+                        one.since = now
+                        self._plan(one, now)
+                    self._members.setdefault(pool, {})[name] = one
 
-    def _wanted(self, pool: str) -> dict[tuple[str, str], tuple[str, int, tuple[int, tuple[str, ...]]]]:
+    def _wanted(self, pool: str) -> dict[str, Checked]:
+        """Members of a pool that are to be monitored. Hold the store's lock."""
         store = self._plane.store
         item = store.get("ltm/pool", pool)
         found = {}
@@ -98,37 +108,59 @@ class Monitors:
             paths = [path for path in (*paths, *more) if path not in ("none", "default", "/Common/none")]
             if paths:
                 where = member.fields["address"], addresses.port_number(port)
-                found[pool, member.name] = (*where, (least, tuple(paths)))
+                found[member.name] = Checked(pool, member.name, *where, (least, tuple(paths)))
         return found
 
     async def _run(self) -> None:
         """Check what is due, while anything is monitored."""
         gate = asyncio.Semaphore(AT_ONCE)
-        while self._members:
-            now, started = self._plane.now(), []
-            for key, one in list(self._members.items()):
-                if one.due <= now and not one.busy:
-                    one.busy = True
-                    started.append(asyncio.ensure_future(self._check(key, one, gate)))
-            due = min((one.due for one in self._members.values() if not one.busy), default=now + 0.05)
-            await asyncio.sleep(min(max(due - now, 0.005), 0.25))
+        for turn in itertools.count():
+            if not self._due:
+                break
+            due, _, one = self._due[0]
+            wait_s = due - self._plane.now()
+            if wait_s > 0:
+                await asyncio.sleep(min(wait_s, LOOK_S))
+                continue
+            heapq.heappop(self._due)
+            if not self._is_current(one):
+                continue
+            if self._plane.pods.lookup(one.address, one.port) is None:
+                # nothing to wait for, nor to make a task of
+                await self._check(one)
+                if turn % 16 == 0:
+                    await asyncio.sleep(0)
+                continue
+            await gate.acquire()
+            checking = asyncio.ensure_future(self._check(one))
+            self._checking.add(checking)
+            checking.add_done_callback(lambda done: (self._checking.discard(done), gate.release()))
         self._task = None
 
-    async def _check(self, key: tuple[str, str], one: Checked, gate: asyncio.Semaphore) -> None:
-        async with gate:
-            try:
-                good, interval_s, timeout_s = await self._good(one)
-            except Unsupported as unknown:
-                good, interval_s, timeout_s = False, 5.0, 16.0
-                self._tell(unknown)
-        now = self._plane.now()
-        one.busy, one.due = False, now + interval_s / self._plane.speed
+    def _is_current(self, one: Checked) -> bool:
+        return self._members.get(one.pool, {}).get(one.name) is one
+
+    def _plan(self, one: Checked, due: float) -> None:
+        heapq.heappush(self._due, (due, next(self._count), one))
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._run())
+
+    async def _check(self, one: Checked) -> None:
+        try:
+            good, interval_s, timeout_s = await self._good(one)
+        except Unsupported as unknown:
+            good, interval_s, timeout_s = False, 5.0, 16.0
+            self._tell(unknown)
+        now, speed = self._plane.now(), self._plane.speed
+        due = now + interval_s / speed
         if good:
             one.since, one.down = now, False
-        elif now >= one.since + timeout_s / self._plane.speed:
+        elif now >= one.since + timeout_s / speed:
             one.down = True
-        elif one.down is None:
-            one.due = min(one.due, one.since + timeout_s / self._plane.speed)
+        elif not one.down:
+            due = min(due, one.since + timeout_s / speed)
+        if self._is_current(one):
+            self._plan(one, due)
 
     def _tell(self, unknown: Unsupported) -> None:
         """An error for each thing that is not known, not for each check."""
@@ -157,11 +189,14 @@ class Monitors:
     async def check_all(self) -> None:
         """Check every member now, and believe a bad answer at once."""
         self._update()
-        for one in list(self._members.values()):
+        every = [one for members in self._members.values() for one in members.values()]
+        for one in every:
             good, _, _ = await self._good(one)
             one.down, one.since = not good, self._plane.now()
 
     def stop(self) -> None:
         self._members.clear()
-        if self._task is not None:
-            self._task.cancel()
+        self._due.clear()
+        for task in (self._task, *self._checking):
+            if task is not None:
+                task.cancel()

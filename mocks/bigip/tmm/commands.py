@@ -91,6 +91,8 @@ def _first(group: Item, item: str, operator: str, *, reverse: bool) -> tuple[str
     records: Records = group.fields["records"]
     if group.fields["type"] == "ip":
         return _address(records, item)
+    if operator == "equals":
+        return (item, records[item]) if item in records else ("", "")
     test = _OPERATORS[operator]
     found = [name for name in records if (test(name, item) if reverse else test(item, name))]
     if not found:
