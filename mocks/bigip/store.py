@@ -219,14 +219,15 @@ class Store:
 
     def load_saved(self) -> None:
         """Go back to the last saved configuration; all generations become 1 (A1)."""
-        saved = self._saved
+        saved, before = self._saved, self._tables
         self._tables, self._children, self._users = {}, {}, {}
         self._unique, self._in_folder = {}, {}
         self.generation = 1
         for kind, table in saved.items():
             for key, item in table.items():
                 self._set(kind, key, Item(kind, key, item.fields, min(item.generation, 1), item.hidden), None)
-        self._committed({(kind, key) for kind, table in saved.items() for key in table})
+        both = (*saved.items(), *before.items())
+        self._committed({(kind, key) for kind, table in both for key in table})
 
     # -- indexes -----------------------------------------------------------------------------------
 

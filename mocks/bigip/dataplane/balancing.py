@@ -21,7 +21,7 @@ LEAST = frozenset(("least-connections-member",))
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A pool member. address: with its route domain, if it has one."""
+    """A pool member, or a node without a pool. address: with its route domain, if it has one."""
 
     pool: str
     name: str
@@ -36,6 +36,11 @@ class Member:
     """Takes new clients; a disabled one keeps its persistent ones."""
     down: bool = False
     """Forced down by the user, or found down by its monitor."""
+
+    @property
+    def short(self) -> str:
+        """Name without its folder."""
+        return self.name.rpartition("/")[2]
 
     @property
     def key(self) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mocks.bigip import names
-from mocks.bigip.dataplane.commands_connection import CONTEXT, Result, text
+from mocks.bigip import addresses, names
+from mocks.bigip.dataplane.commands_connection import Result, need, text
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
 
@@ -30,6 +30,7 @@ def pool(rules: Rules, args: list[bytes]) -> Result:
     match words:
         case [name]:
             rules.state.rule_pool, rules.state.forced_member = _pool(rules, name), None
+            rules.state.node = None
         case [name, "member", member]:
             rules.state.rule_pool, rules.state.forced_member = _pool(rules, name), member
         case [name, "member", address, port]:
@@ -38,6 +39,17 @@ def pool(rules: Rules, args: list[bytes]) -> Result:
             rules.state.forced_member = f"{address}{separator}{port}"
         case _:
             raise Unsupported(f"pool {' '.join(words)}")
+    return ""
+
+
+def node(rules: Rules, args: list[bytes]) -> Result:
+    """`node ADDRESS ?PORT?`, also as ADDRESS:PORT."""
+    words = [text(one) for one in args]
+    try:
+        address, port = words if len(words) == 2 else addresses.split_port(words[0])
+        rules.state.node = (f"{address}:{int(port)}", str(addresses.parse(address)), int(port))
+    except (ValueError, IndexError):
+        raise TclError(f"node {' '.join(words)}: no address and port") from None
     return ""
 
 
@@ -66,8 +78,7 @@ def shown(rules: Rules, path: str) -> str:
 
 
 def reselect(rules: Rules, args: list[bytes]) -> Result:
-    if rules.state.event not in ("LB_FAILED", "LB_SELECTED"):
-        raise TclError(CONTEXT)
+    need(rules, "LB_FAILED")
     if args and args[0] == b"pool":
         pool(rules, args[1:])
     elif args:
@@ -90,6 +101,7 @@ def persist(rules: Rules, args: list[bytes]) -> Result:
 
 COMMANDS = {
     "pool": pool,
+    "node": node,
     "LB::server": server,
     "LB::reselect": reselect,
     "LB::detach": detach,

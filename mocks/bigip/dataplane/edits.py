@@ -29,11 +29,7 @@ def check_profile(fields: dict[str, Any]) -> None:
 
 def request_of(head: Head, *, sni: str | None, tls: bool) -> Request:
     """A request as policies see it. Of an absolute-form target they get path and query (B4)."""
-    target = head.target.decode("latin-1")
-    if not target.startswith("/") and "://" in target:
-        _, slash, rest = target.partition("://")[2].partition("/")
-        target = slash + rest or "/"
-    path, _, query = target.partition("?")
+    path, query = head.path.decode("latin-1"), head.query.decode("latin-1")
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
     host = (head.get(b"Host") or b"").decode("latin-1")
     return Request(host, path, sni, tls, query, head.method.decode(), headers)

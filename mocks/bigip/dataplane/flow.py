@@ -46,6 +46,8 @@ class Flow:
         """Loop time at which a handshake must be done."""
         self.served: Served | None = None
         self.servers = ServerSide(self)
+        self.task: asyncio.Task[None] | None = None
+        wire.on_lost = self._gone
 
     # -- life --------------------------------------------------------------------------------------
 
@@ -58,8 +60,7 @@ class Flow:
             self.plane.errors.append(wrong)
             self._ended(f"reset: {wrong}")
         except asyncio.CancelledError:
-            self._ended("reset: the data plane stops")
-            raise
+            self._ended("reset: the client is gone" if self.wire.lost else "reset: the data plane stops")
         except Exception as fault:
             log.exception("fault of the data plane: %s", self._path)
             self.plane.errors.append(fault)
@@ -72,7 +73,15 @@ class Flow:
             self.served.outcome = outcome
         self.wire.abort()
 
+    def _gone(self) -> None:
+        """The client's connection was reset; nothing that is under way makes sense any more."""
+        if self.server_now is not None:
+            self.server_now.abort()
+        if self.task is not None:
+            self.task.cancel()
+
     def _close(self) -> None:
+        self.wire.on_lost = None
         self.leave_server()
         if self.rules is not None:
             try:
@@ -225,7 +234,7 @@ class Flow:
         self.server_now = server
         if self.served is not None:
             served = self.served
-            served.pool, served.member = server.member.pool, server.member.name.rsplit("/", 1)[1]
+            served.pool, served.member = server.member.pool, server.member.short
             served.server_ssl, served.verified = server.profile, server.verified
         self._remember(server)
         return server
@@ -239,8 +248,6 @@ class Flow:
     def leave_server(self) -> None:
         """Give up the server-side connection."""
         if self.server_now is not None:
-            self.server_now.raw.on_lost = None
-            self.wire.on_lost = None
             self.server_now.close()
             self.server_now = None
 

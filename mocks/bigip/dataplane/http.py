@@ -90,7 +90,12 @@ class Head:
 
     @property
     def path(self) -> bytes:
-        return self.target.partition(b"?")[0]
+        """Without scheme and host of an absolute form."""
+        path = self.target.partition(b"?")[0]
+        if path.startswith(b"/") or b"://" not in path:
+            return path
+        _, slash, rest = path.partition(b"://")[2].partition(b"/")
+        return slash + rest or b"/"
 
     @property
     def query(self) -> bytes:

@@ -7,6 +7,8 @@ time; iRules 101 #05). With OneConnect every request is balanced and connections
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from mocks.bigip import matching
@@ -19,6 +21,10 @@ from mocks.bigip.quirks import Quirk
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.flow import Flow
+
+
+LINGER_S = 5.0
+"""finWaitTimeout of the tcp profile: how long an ended connection is still read."""
 
 
 class HttpFlow:
@@ -46,7 +52,17 @@ class HttpFlow:
             if not await self._request(head):
                 break
         self.flow.leave_server()
+        if not self._parser.idle or self._parser.events:
+            await self._linger()
         self.stream.close()
+
+    async def _linger(self) -> None:
+        """Take what the client still sends: closing on it would reset the response away."""
+        self.stream.end()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_S / self.flow.plane.speed):
+                while await self.stream.read():
+                    pass
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -171,11 +187,7 @@ class HttpFlow:
         flow = self.flow
         server = await self._server(pool)
         exchange = Exchange(self, head, server)
-        flow.wire.on_lost = server.abort
-        try:
-            goes_on = await exchange.run()
-        finally:
-            flow.wire.on_lost = None
+        goes_on = await exchange.run()
         if exchange.upgraded:
             await self._tunnel(server, exchange)
             return False
@@ -192,10 +204,11 @@ class HttpFlow:
         flow, state = self.flow, self.state
         now = flow.server_now
         if now is not None:
+            free = state.forced_member is None and state.node is None and not state.detach
             same = now.member.pool == pool or flow.plane.store.has(Quirk.FIRST_SERVER_STAYS)
-            if same and now.usable and not state.detach and state.forced_member is None:
+            if same and free and now.usable:
                 served = flow.served
-                served.pool, served.member = now.member.pool, now.member.name.rsplit("/", 1)[1]
+                served.pool, served.member = now.member.pool, now.member.short
                 served.server_ssl, served.verified = now.profile, now.verified
                 return now
             flow.leave_server()

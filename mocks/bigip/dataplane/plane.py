@@ -138,7 +138,7 @@ class DataPlane:
         wire.no_delay(one.transport)
         flow = Flow(self, one, path)
         self.flows.add(flow)
-        task = self.thread.loop.create_task(flow.run())
+        task = flow.task = self.thread.loop.create_task(flow.run())
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._done(flow, done))
         if self._sweeper is None:

@@ -101,6 +101,8 @@ class ServerSide:
 
     def _choose(self, pool: str | None, head: Head | None, tried: set[str]) -> tuple[Member | None, int]:
         """(member, reselectTries)"""
+        if self.flow.state.node is not None:
+            return Member("", *self.flow.state.node), 0
         with self.store.lock:
             item = self.store.get("ltm/pool", pool) if pool else None
             if item is None:
@@ -111,7 +113,7 @@ class ServerSide:
             persist = self.flow.persistence()
         forced = self.flow.state.forced_member
         if forced is not None:
-            return next((one for one in members if forced in (one.name.rsplit("/", 1)[1], one.name)), None), 0
+            return next((one for one in members if forced in (one.short, one.name)), None), 0
         found = self._persistent(members, persist, pool, head) if not tried else None
         return (
             found or self.plane.balancer.choose(members, method=method, least_active=least, not_these=tried),
@@ -158,7 +160,7 @@ class ServerSide:
             flow.state.server_ssl_off, flow.state.server_profile = False, None
         flow.fire("SERVER_CONNECTED")
         profile = flow.state.server_profile or flow.virtual.server_ssl
-        if profile is None or flow.state.server_ssl_off:
+        if profile is None or flow.state.server_ssl_off or flow.state.effect.server_ssl is False:
             return
         with self.store.lock:
             context = self.plane.contexts.server_side(profile)

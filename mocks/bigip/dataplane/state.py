@@ -42,6 +42,8 @@ class State:
     pool_now: str | None = None
     """That the load balancing is about."""
     forced_member: str | None = None
+    node: tuple[str, str, int] | None = None
+    """(name, address, port) of the command `node`."""
     member: Member | None = None
     reselect: bool = False
     detach: bool = False
@@ -60,4 +62,5 @@ class State:
     def begin(self, head: Head) -> None:
         """A new request."""
         self.request, self.answer, self.response = head, None, None
-        self.effect, self.reselect, self.detach, self.forced_member = Effect(), False, False, None
+        self.effect, self.reselect, self.detach = Effect(), False, False
+        self.forced_member, self.node = None, None

@@ -176,6 +176,23 @@ def test_pool_with_a_member(net: Net):
     assert [net.ask(vs).pod for _ in range(3)] == ["two"] * 3
 
 
+@pytest.mark.parametrize("words", ["10.1.0.2 8080", "10.1.0.2:8080"])
+def test_node(net: Net, words):
+    vs = with_rule(net, f"when HTTP_REQUEST {{ if {{ [HTTP::path] eq {{/node}} }} {{ node {words} }} }}")
+    with net.connect(vs) as client:
+        assert [client.ask(target).pod for target in ("/", "/node", "/")] == ["one", "two", "one"]
+    assert [(one.pool, one.member) for one in list(net.plane.log)[-2:]] == [
+        ("", "10.1.0.2:8080"), ("/P/one", "10.1.0.1:8080"),
+    ]  # fmt: skip
+
+
+def test_the_path_of_an_absolute_form(net: Net):
+    vs = with_rule(net, "when HTTP_REQUEST { HTTP::header insert X-Got [HTTP::path]:[HTTP::uri] }")
+    with net.connect(vs) as client:
+        client.send(b"GET http://b.example/x?y HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert dict(client.answer().seen["headers"])["X-Got"] == "/x:http://b.example/x?y"
+
+
 PAGE = """
 when HTTP_REQUEST {
     if { ![HTTP::has_responded] && [LB::server pool] eq "" } { HTTP::respond 503 content "no route" }
@@ -209,6 +226,17 @@ def test_a_page_instead_of_a_reset(net: Net, name, status, body):
     vs = with_rule(net, PAGE, policies=[policy], pool=None)
     answer = net.ask(vs, host=name)
     assert (answer.status, body is None or answer.body == body) == (status, True)
+
+
+def test_a_page_while_the_client_still_sends(net: Net):
+    """The page arrives although most of the body was not read."""
+    vs = with_rule(net, PAGE, pool="/P/none")
+    with net.connect(vs) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n" + b"x" * 400_000)
+        answer = client.answer()
+        assert (answer.status, answer.body) == (503, b"no pod")
+        client.send(b"x" * 500_000)
+        assert client.rest() == (b"", "end")
 
 
 def test_a_page_for_one_request_of_many(net: Net):

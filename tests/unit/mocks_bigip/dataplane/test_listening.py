@@ -130,6 +130,23 @@ def test_without_a_data_plane_nothing_is_computed():
     big.close()
 
 
+def test_a_restart_without_saving(net: Net):
+    net.virtual("v", pool="/P/web")
+    net.big.restart(lose_unsaved=True)
+    assert net.big.listeners() == {}
+
+
+def test_a_client_that_leaves_while_the_member_is_silent(net: Net):
+    net.big.pods.silence("10.1.0.1", 8080)
+    vs = net.virtual("v", pool="/P/web")
+    with net.connect(vs) as client:
+        client.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        wait_for(lambda: net.plane.log)
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    net.quiet()
+    assert net.last().outcome == "reset: the client is gone"
+
+
 @pytest.mark.parametrize(
     ("begin", "why"),
     [

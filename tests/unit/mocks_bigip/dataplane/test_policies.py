@@ -141,6 +141,14 @@ def test_changes_of_the_response(net: Net):
     assert net.ask(vs).header("X-Served") == "yes"
 
 
+def test_server_ssl_off_by_a_policy(net: Net):
+    action = {"serverSsl": True, "disable": True}
+    profiles = ["/Common/tcp", "/Common/http", "/Common/serverssl"]
+    plain = rule(action, {"forward": True, "select": True, "pool": "/P/one"}, **host("plain"))
+    vs = on_virtual(net, plain, profiles=profiles, pool="/P/two")
+    assert (net.ask(vs, host="plain").pod, net.ask(vs, host="tls").ended) == ("one", RESET)
+
+
 def test_log(net: Net):
     action = {"log": True, "write": True, "message": "tcl:host [HTTP::host]"}
     net.ask(on_virtual(net, rule(action), pool="/P/one"))
