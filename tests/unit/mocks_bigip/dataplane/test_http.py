@@ -194,6 +194,13 @@ REFUSED = [
     pytest.param(b"GET / HTTP/1.1\r\n" + b"X: 1\r\n" * 65 + b"\r\n", id="65 headers"),
     pytest.param(b"\x16\x03\x01\x00\x05hello", id="TLS"),
     pytest.param(b"hello\r\n\r\n", id="no HTTP"),
+    pytest.param(b"FROB / HTTP/1.1\r\n\r\n", id="unknown method"),
+    pytest.param(b"GET /a b HTTP/1.1\r\n\r\n", id="blank in the target"),
+    pytest.param("GET /?\xe9 HTTP/1.1\r\n\r\n".encode(), id="bytes above 127 in the target"),
+    pytest.param(
+        b"POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        id="two framings",
+    ),
     pytest.param(b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", id="length is no number"),
 ]
 
