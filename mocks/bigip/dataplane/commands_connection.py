@@ -138,7 +138,8 @@ def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
     side = text(args[0]) if args else "serverside" if rules.state.event in _SERVER_SIDE else "clientside"
     if side not in ("clientside", "serverside"):
         raise TclError(f'bad option "{side}": must be clientside or serverside')
-    there = rules.flow.virtual.ends_tls if side == "clientside" else rules.flow.virtual.server_ssl
+    virtual = rules.flow.virtual
+    there = virtual.ends_tls if side == "clientside" else _server_ssl(rules)
     if not there:
         raise TclError(CONTEXT)
     if side == "clientside":
@@ -150,11 +151,15 @@ def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
     return ""
 
 
+def _server_ssl(rules: Rules) -> str | None:
+    return selection.server_ssl(rules.flow.plane.store, rules.flow.virtual.path)
+
+
 def ssl_profile(rules: Rules, args: list[bytes]) -> Result:
     """Of the server side, before its handshake (B5)."""
     if rules.state.event not in ("SERVER_CONNECTED", "LB_SELECTED"):
         raise Unsupported(f"SSL::profile in {rules.state.event}")
-    if not rules.flow.virtual.server_ssl:
+    if not _server_ssl(rules):
         raise TclError(CONTEXT)
     path = names.full_path(text(args[0]), rules.folder) if args and args[0] else ""
     store = rules.flow.plane.store

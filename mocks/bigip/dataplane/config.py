@@ -28,7 +28,6 @@ class Virtual:
     http: dict[str, Any] | None
     """The http profile's properties."""
     ends_tls: bool
-    server_ssl: str | None
     one_connect: str | None
     idle_s: float
     """idleTimeout of the tcp profile; 0: none."""
@@ -73,7 +72,6 @@ def _virtual(store: Store, item: Item) -> Virtual:
         port=port,
         http=profile("http"),
         ends_tls=store.is_used("profile type", f"{path} client-ssl"),
-        server_ssl=selection.server_ssl(store, path),
         one_connect=selection.of_type(store, path, "one-connect"),
         idle_s=seconds(transport.get("idleTimeout", 300)),
         rules=tuple((rule, _text(store, rule)) for rule in fields.get("rules", ())),
@@ -107,9 +105,11 @@ def admits(source: str, client: str) -> bool:
     return network.prefixlen == 0 or ipaddress.ip_address(client) in network
 
 
-def persistence(store: Store, path: str) -> tuple[str, dict[str, Any]]:
-    """(type, properties) of a persistence profile. Raises: Unsupported."""
+def persistence(store: Store, path: str) -> tuple[str, dict[str, Any]] | None:
+    """(type, properties) of a persistence profile, None if it is gone. Raises: Unsupported."""
     item = find_in_group(store, "persistence", path)
+    if item is None:
+        return None
     kind = item.kind.rsplit("/", 1)[1]
     fields = store.kinds[item.kind].effective(store, item)
     if kind == "cookie" and fields.get("method") != "insert":

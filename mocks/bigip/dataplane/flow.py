@@ -179,6 +179,10 @@ class Flow:
             context = self.plane.contexts.client_side(self.client_ssl)
             fields = selection.profile_fields(self.plane.store, self.client_ssl)
         self.fire("CLIENTSSL_CLIENTHELLO")
+        if self.state.client_ssl_off:
+            self.client_ssl, self.deadline = None, None
+            self.wire.unread(data)
+            return
         self.tls = TLSWire(
             self.wire,
             context,

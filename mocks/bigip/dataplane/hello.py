@@ -32,7 +32,7 @@ def parse(data: bytes) -> Hello | None:
         if len(message) > LARGEST:
             raise NotTLS("longer than a ClientHello may be")
         size = int.from_bytes(data[at + 3 : at + 5], "big")
-        if len(data) < at + 5 + size or len(data) < at + 5:
+        if len(data) < at + 5:
             return None
         message += data[at + 5 : at + 5 + size]
         at += 5 + size

@@ -27,6 +27,10 @@ LINGER_S = 5.0
 """finWaitTimeout of the tcp profile: how long an ended connection is still read."""
 
 
+SMALL = 65536
+"""Bytes of a body that are sent before the response is looked at."""
+
+
 class HttpFlow:
     """The requests of one connection, one after the other; pipelined ones wait."""
 
@@ -87,13 +91,14 @@ class HttpFlow:
         finally:
             if server is not None:
                 server.raw.on_end = None
-        if not data:
-            return False
+        self._feed(data)
+        return bool(data)
+
+    def _feed(self, data: bytes) -> None:
         try:
             self._parser.feed(data)
         except http.BadMessage as wrong:
             self._bad = f"not HTTP as the profile allows it: {wrong}"
-        return True
 
     async def next_body(self) -> tuple[str, object]:
         """The next event of the request's body. Raises: Closed."""
@@ -109,7 +114,13 @@ class HttpFlow:
 
     @property
     def body_is_here(self) -> bool:
-        return any(kind == http.END for kind, _ in self._parser.events)
+        """Whether all of it has come, and is no more than a socket takes at once."""
+        size = 0
+        for kind, value in self._parser.events:
+            if kind == http.END:
+                return size <= SMALL
+            size += len(value)  # of bytes: heads come first and alone
+        return False
 
     async def skip_body(self) -> None:
         """Read what is left of a request that was answered here."""
@@ -180,6 +191,9 @@ class HttpFlow:
         await self.stream.drain()
         if state.close or not head.keep_alive or head.upgrade:
             return False
+        if head.get(b"Expect") is not None and not self.body_is_here:
+            # the client may never send the body now
+            return False
         await self.skip_body()
         return True
 
@@ -194,7 +208,7 @@ class HttpFlow:
         if head.upgrade:
             # llhttp stops at an upgrade, which the member did not want
             rest, self._parser = self.leftover(), self._new_parser()
-            self._parser.feed(rest)
+            self._feed(rest)
         if flow.virtual.one_connect and server.usable and goes_on:
             flow.server_now = None
             flow.plane.idle.put(flow.virtual.path, server)

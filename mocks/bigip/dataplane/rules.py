@@ -20,10 +20,10 @@ class Rules:
 
     def __init__(self, flow: Flow) -> None:
         self.flow, self.state = flow, flow.state
-        flow.plane.rules += 1
         self._connection = flow.plane.interpreter().connection(
             flow.virtual.rules, self._call, partition=names.partition_of(flow.virtual.path)
         )
+        flow.plane.rules += 1
 
     def fire(self, event: str) -> None:
         """Run the handlers of an event; no write to the device comes between. Raises: RuleError."""
@@ -59,9 +59,9 @@ class Expression(Rules):
 
     def __init__(self, flow: Flow, text: str) -> None:
         self.flow, self.state = flow, flow.state
-        flow.plane.rules += 1
         rule = ("/Common/policy", f'when HTTP_REQUEST {{ set value "{text}" }}')
         self._connection = flow.plane.interpreter().connection([rule], self._call)
+        flow.plane.rules += 1
 
     def value(self) -> str:
         """Raises: RuleError."""

@@ -159,10 +159,12 @@ class ServerSide:
         if self.store.has(Quirk.SERVER_SSL_AFRESH):
             flow.state.server_ssl_off, flow.state.server_profile = False, None
         flow.fire("SERVER_CONNECTED")
-        profile = flow.state.server_profile or flow.virtual.server_ssl
-        if profile is None or flow.state.server_ssl_off or flow.state.effect.server_ssl is False:
-            return
         with self.store.lock:
+            profile = flow.state.server_profile or selection.server_ssl(self.store, flow.virtual.path)
+            if profile is None or flow.state.server_ssl_off or flow.state.effect.server_ssl is False:
+                return
+            if self.store.get("ltm/profile/server-ssl", profile) is None:
+                raise Reset(f"the profile {profile} is gone")
             context = self.plane.contexts.server_side(profile)
             fields = selection.profile_fields(self.store, profile)
         name = str(fields.get("serverName") or "none")

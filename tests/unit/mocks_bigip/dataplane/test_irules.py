@@ -155,6 +155,15 @@ def test_answers_of_an_irule(net: Net, command, status, headers, body):
     assert net.last().status == status
 
 
+def test_an_answer_to_a_request_that_waits_to_send_its_body(net: Net):
+    """The client may or may not send the body now: nobody knows what its next bytes are."""
+    vs = with_rule(net, "when HTTP_REQUEST { HTTP::respond 417 }")
+    with net.connect(vs) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n")
+        assert client.answer().status == 417
+        assert client.rest() == (b"", "end")
+
+
 def test_an_answer_that_closes(net: Net):
     vs = with_rule(net, "when HTTP_REQUEST { HTTP::respond 503 content x Connection close }")
     with net.connect(vs) as client:
@@ -401,6 +410,13 @@ def test_server_name_in_the_handshake_events(net: Net):
     with net.connect(with_rule(net, text, tls=True), sni="a.example") as client:
         client.ask()
     assert logged(net) == ["a.example", "a.example:TLSv1.2"]
+
+
+def test_tls_switched_off_at_the_hello(net: Net):
+    text = "when CLIENTSSL_CLIENTHELLO { SSL::disable; HTTP::disable; pool tls }"
+    with net.connect(with_rule(net, text, tls=True), sni="x.example") as client:
+        assert client.certificate == "pod.example"
+        assert client.ask().pod == "tls"
 
 
 def test_http_in_a_tls_event_is_an_error(net: Net):
