@@ -4,6 +4,7 @@ Sources: f5-router.md 2 (rows 24-26), 5, and gotchas 13 and 14. What the cluster
 settings is compared in vxlan_checks.py.
 """
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
