@@ -7,6 +7,7 @@ administrator's. A node that is there already stays where it is, with its member
 Source: bigip-rest.md B3; AS3's shareNodes does the same (F5Networks/f5-appsvcs-extension#3, #868).
 """
 
+import contextlib
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -31,12 +32,16 @@ Write = Callable[[Pool, Mapping[str, str]], None]
 
 
 def places(members: Iterable[Mapping]) -> dict[str, str]:
-    """Partition, with its slash, of the node of each address, from pool members as read."""
+    """Partition, with its slash, of the node of each address, from pool members as read.
+
+    A member that cannot be read counts as absent, as its pool does.
+    """
     found: dict[str, str] = {}
     for item in members:
-        partition, *nested = codec.path_of(item).strip("/").split("/")
-        if len(nested) == 1:
-            found[codec.decode_member(item).address] = f"/{partition}"
+        with contextlib.suppress(*codec.ODD):
+            partition, *nested = codec.path_of(item).strip("/").split("/")
+            if len(nested) == 1:
+                found[codec.decode_member(item).address] = f"/{partition}"
     return found
 
 

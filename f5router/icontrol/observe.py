@@ -4,6 +4,7 @@ A device whose daemons are starting answers 404 for objects that exist (bigip-re
 Observation counts only when the device was ready before and after it was made.
 """
 
+import contextlib
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -107,10 +108,11 @@ def observe(
 
 
 def _members(pools: Iterable[Mapping], folder: str) -> Iterable[Mapping]:
-    """Of our pools."""
+    """Of our pools, as far as they can be read; _decoded tells of the others."""
     for obj in pools:
-        if names.owns_path(folder, Pool.KIND, codec.path_of(obj)):
-            yield from codec.items(obj, "members")
+        with contextlib.suppress(*codec.ODD):
+            if names.owns_path(folder, Pool.KIND, codec.path_of(obj)):
+                yield from codec.items(obj, "members")
 
 
 def _policy_state(raw: Iterable[Mapping], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
