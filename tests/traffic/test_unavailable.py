@@ -126,3 +126,53 @@ def test_passthrough_is_reset(site):
     site.serve("tls", "10.1.3.1", port=8443, tls=PODS)
     site.settle(router)
     until(lambda: clients.python(site.https, "through.example.com").pod)
+
+
+@pytest.mark.parametrize("tls", [False])
+def test_a_default_pool_that_is_down(site, served):
+    """What happens to the administrator's own requests is left as it was: a reset."""
+    site.change("POST", "ltm/pool", {"name": "legacy", "partition": "Common",
+                                     "members": [{"name": "10.9.9.9:8080"}]})
+    site.change("PATCH", f"ltm/virtual/{HTTP.replace('/', '~')}", {"pool": "/Common/legacy"})
+    found = clients.plain(site.http, "nobody.example.com")
+    assert (found.status, bool(found.error)) == (0, True)
+
+
+def test_an_upgrade_and_an_old_client(site, served, tls):
+    """A WebSocket that nobody can take; HTTP/1.0 is answered as it was asked."""
+    upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"]
+    assert is_page(ask(site, tls, "empty.example.com", headers=upgrade, close=False))
+    assert is_page(ask(site, tls, "empty.example.com", version="1.0", close=False))
+
+
+@pytest.mark.parametrize("tls", [True])
+def test_a_redirect_needs_no_pod(site, served):
+    site.apply(manifests.route("empty", host="empty.example.com", service="empty", kind="edge",
+                               insecure="Redirect"))
+    site.settle(served)
+    found = clients.plain(site.http, "empty.example.com", "/x?y")
+    assert (found.status, found.location) == (302, "https://empty.example.com/x?y")
+
+
+@pytest.mark.parametrize("tls", [False])
+@pytest.mark.parametrize("first", [True, False], ids=["before ours", "behind ours"])
+@pytest.mark.parametrize(("text", "want"), [
+    pytest.param("when HTTP_REQUEST { HTTP::respond 418 content mine }", "mine", id="answers every request"),
+    pytest.param("when LB_FAILED { HTTP::respond 418 content mine }", "mine", id="answers failures"),
+    pytest.param("when HTTP_REQUEST { pool /Common/sorry }", "sorry-10.9.9.8", id="chooses a pool"),
+    pytest.param("when LB_FAILED { LB::reselect pool /Common/sorry; set f5router_answered 1 }",
+                 "sorry-10.9.9.8", id="chooses again"),
+    pytest.param("when HTTP_REQUEST { HTTP::header insert X y }", PAGE, id="does neither"),
+])
+def test_irules_of_the_administrator(site, served, text, want, first):
+    """They do what they did without ours, wherever they are on the virtual server."""
+    site.pod("10.9.9.8", "sorry", namespace="none")
+    site.change("POST", "ltm/pool", {"name": "sorry", "partition": "Common",
+                                     "members": [{"name": "10.9.9.8:8080"}]})
+    site.change("POST", "ltm/rule", {"name": "mine", "partition": "Common", "apiAnonymous": text})
+    virtual = HTTP.replace("/", "~")
+    ours = site.bigip.get(f"ltm/virtual/{virtual}")["rules"]
+    rules = ["/Common/mine", *ours] if first else [*ours, "/Common/mine"]
+    site.change("PATCH", f"ltm/virtual/{virtual}", {"rules": rules})
+    for host in ("empty.example.com", "nobody.example.com"):
+        assert want in clients.plain(site.http, host).body.decode()
