@@ -128,7 +128,7 @@ class Load:
 
     async def _request(self, target: Target, reader, writer, *, fresh: bool) -> bool:
         """One request; whether the connection may be kept."""
-        request = f"GET {target.path} HTTP/1.1\r\nHost: {target.host}\r\n\r\n"
+        request, right = f"GET {target.path} HTTP/1.1\r\nHost: {target.host}\r\n\r\n", target.right
         try:
             writer.write(request.encode())
             await writer.drain()
@@ -143,13 +143,14 @@ class Load:
                 self.report.closed += 1  # while it was idle: the client asks again on another one
             return False
         self.report.sent[target.name] += 1
-        self._judge(target, status, headers, body)
+        self._judge(target, status, headers, body, right)
         return headers.get("connection", "").lower() != "close"
 
-    def _judge(self, target: Target, status: int, headers: dict, body: bytes) -> None:
+    def _judge(self, target: Target, status: int, headers: dict, body: bytes, right: Callable) -> None:
+        """Args: right: of the target when the request was sent; a test may change it meanwhile."""
         if status != 200 or headers.get("content-type") != "application/json":
             self.report.failed.append(f"{target.name}: status {status} {headers} {body[:200]!r}")
-        elif not target.right(pod := json.loads(body)):
+        elif not right(pod := json.loads(body)):
             self.report.wrong.append(f"{target.name}: answered by {pod}")
 
     def _failed(self, target: Target, why: str) -> None:
