@@ -12,6 +12,9 @@ from f5router.icontrol.upload import SSHSettings, SSHUploader
 from f5router.kube.connection import Connection, KubeSettings, connect
 from f5router.kube.watch import Cluster
 
+DRAIN_S = 0.25
+"""Time that a BIG-IP has to connect a request to the pod that was chosen for it."""
+
 
 def build_device(config: Config, stack: ExitStack) -> Device:
     """The device of a Config; closed with the stack."""
@@ -34,6 +37,7 @@ def build_device(config: Config, stack: ExitStack) -> Device:
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
         vxlan=config.vxlan is not None, static_routes=config.static_routes, max_in_flight=bigip.max_in_flight,
+        drain_s=DRAIN_S,
     )
     stack.callback(device.close)
     return device

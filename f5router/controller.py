@@ -42,6 +42,9 @@ SYNC_S, REFUSED_S = 60.0, 5.0
 """How long `--once` and `plan` wait for the cluster's lists, and for a right or a kind that is missing."""
 
 ONCE_TRIES = 5
+LINGER_S = 30.0
+"""How long a Route that becomes passthrough is served on connections whose TLS the BIG-IP has ended."""
+
 EVENTS_S = 10.0
 """How long the one pass of `--once` waits for its Events, which go at a bounded rate."""
 
@@ -302,7 +305,8 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
     connection = build_connection(config)
     cluster = build_cluster(config, connection, events.notify)
     device = build_device(config, stack)
-    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
+    reconciler = Reconciler(
+        Engine(config), device, folder=config.folder, clock=time.monotonic, linger_s=LINGER_S)
     statuses = StatusWriter(
         connection, cluster, router_name=config.router_name, canonical_hostname=config.canonical_hostname,
         rate_per_s=config.status_rate, enabled=config.update_status,

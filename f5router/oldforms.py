@@ -1,28 +1,46 @@
-"""Old forms of Routes: what still serves on the BIG-IP while the new form is refused.
+"""Old forms of Routes: what still serves on the BIG-IP while the new form is refused, or taken up.
 
-They stay, so that a refusal takes nothing away. But they must not outlive what they stand for: their
-pools follow the pods, whose addresses other tenants' pods get next; and they end where their Host is
-another namespace's, or where a team took the Route away.
+They stay, so that a refusal takes nothing away, and so that clients whose TLS the BIG-IP has ended
+already are served when their Route becomes passthrough: that is for new connections only. But they
+must not outlive what they stand for: their pools follow the pods, whose addresses other tenants' pods
+get next; and they end where their Host is another namespace's, or where a team took the Route away.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from f5router import names
 from f5router.bigip import BigIPState, Object, Pool, Record, Ref, Rule
-from f5router.cluster import Key
+from f5router.cluster import Key, Route
 from f5router.incremental import Engine
 from f5router.plan import DELETE, UPDATE, Change, Plan
 from f5router.tunnels import SelfIP
 
 
-def keeper(engine: Engine, failed: set[Ref]) -> Callable[[Object], bool]:
-    """Tells of an object that is to be deleted whether it must stay as an old form."""
-    if not failed:
+def keeper(engine: Engine, failed: set[Ref], lingering: Collection[Key] = ()) -> Callable[[Object], bool]:
+    """Tells of an object that is to be deleted whether it must stay as an old form.
+
+    Args: lingering: Routes that have just become passthrough.
+    """
+    if not failed and not lingering:
         return lambda obj: False
     no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
+    stems = {names.route(key) for key in lingering}
     return lambda obj: (no_gateway and isinstance(obj, SelfIP)) or (
-        _is_old_form(engine, obj, failed) and not _trespasses(engine, obj))
+        (_serves_on(obj, stems) or _is_old_form(engine, obj, failed)) and not _trespasses(engine, obj))
+
+
+def becomes_passthrough(old: Route, new: Route) -> bool:
+    """Whether connections on which the BIG-IP ended TLS for a Route outlive the form that served them."""
+    terminations = [route.tls.termination if route.tls else "" for route in (old, new)]
+    return terminations[0] in ("edge", "reencrypt") and terminations[1] == "passthrough" and (
+        old.host == new.host and old.uid == new.uid)
+
+
+def _serves_on(obj: Object, stems: Collection[str]) -> bool:
+    """Whether an object serves decrypted requests of these Routes."""
+    return (isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}")
+            and names.rule_stem(obj.name) in stems)
 
 
 def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
@@ -51,6 +69,8 @@ def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
 
 def _is_old_form(engine: Engine, obj: Object, failed: set[Ref]) -> bool:
     """Whether the Route of an object, or the one that takes its place, is not all there."""
+    if not failed:
+        return False
     if isinstance(obj, Rule):
         return any(not failed.isdisjoint(engine.closure(engine.uses(key))) for key in _heirs(engine, obj))
     if not _is_passthrough(obj):

@@ -40,6 +40,8 @@ _LEVELS = {
 }
 _TLS_RECORD, _PASSTHROUGH_RECORD, _SECURE_RULE, _INSECURE_RULE = 3, 5, 6, 7
 _POLICY_UPDATE = 8
+LEADS = _PASSTHROUGH_RECORD
+"""From this level on objects lead requests to pools; below is what they use."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,9 @@ class Report:
 class Reconciler:
     """Joins the pure parts with the device; one thread uses it."""
 
-    def __init__(self, engine: Engine, device: Device, *, folder: str, clock: Callable[[], float]):
+    def __init__(self, engine: Engine, device: Device, *, folder: str, clock: Callable[[], float],
+                 linger_s: float = 0.0):
+        """Args: linger_s: how long the old form of a Route stays that becomes passthrough."""
         self.engine = engine
         self.device = device
         self._folder = folder
@@ -69,6 +71,9 @@ class Reconciler:
         self._dirty: set[Ref] = set()
         self._touched: set[Key] = set()
         self._left: dict[Key, Route] = {}
+        self._linger_s = linger_s
+        self._lingering: dict[Key, float] = {}
+        """Routes whose old form stays, each until this time."""
 
     # --- the pass ------------------------------------------------------------------------
 
@@ -77,6 +82,7 @@ class Reconciler:
         before = self.engine.nodes_listed
         for key, route in delta.routes.items():
             known = self.engine.route(key)
+            self._note_lingering(key, known, route)
             if route is not None:
                 self._left.pop(key, None)
             elif known is not None:
@@ -85,6 +91,18 @@ class Reconciler:
         if self.engine.nodes_listed and not before:
             # What Nodes left behind can be told only now.
             self._dirty |= {ref for ref in self.device.observed if ref.kind in _OF_NODES}
+
+    def _note_lingering(self, key: Key, old: Route | None, new: Route | None) -> None:
+        if old and new and oldforms.becomes_passthrough(old, new):
+            self._lingering[key] = self._clock() + self._linger_s
+        elif key in self._lingering and (new is None or old is None or (old.host, old.tls) != (
+                new.host, new.tls)):
+            del self._lingering[key]
+            self._withheld_due = 0.0
+
+    def _old_forms(self) -> set[Key]:
+        """Routes that have just become passthrough, and are admitted as such."""
+        return {key for key in self._lingering if self.engine.rejection(key) is None}
 
     def needs_observation(self) -> bool:
         """Whether the next pass must read the device first."""
@@ -118,13 +136,16 @@ class Reconciler:
         Raises:
             BigIPError: the pass ended early; the next one must be full.
         """
+        now = self._clock()
+        self._lingering = {key: end for key, end in self._lingering.items() if end > now}
         plan = self.plan(full=full)
         planned = {change.ref for change in plan}
         waiting = {ref: failure.error for ref, failure in self.failures.items() if ref not in planned}
         outcome = self.device.apply(
             plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
             withheld={*self._withheld, *waiting}, on_change=on_change,
-            withhold=lambda outcome: oldforms.keeper(self.engine, {*outcome.failed, *waiting}),
+            withhold=lambda outcome: oldforms.keeper(
+                self.engine, {*outcome.failed, *waiting}, self._old_forms()),
         )
         self._dirty.clear()
         changed = self._note(outcome, full=full)

@@ -35,7 +35,7 @@ from f5router.icontrol.policies import PolicyWriter
 from f5router.icontrol.records import RecordWriter
 from f5router.icontrol.routes import RouteWriter
 from f5router.icontrol.tunnels import TunnelWriter
-from f5router.plan import DELETE, Change, Plan
+from f5router.plan import DELETE, LEADS, Change, Plan
 from f5router.tunnels import FDBRecord, StaticRoute
 
 log = logging.getLogger(__name__)
@@ -86,8 +86,11 @@ class Device:
         vxlan: bool = False,
         static_routes: bool = False,
         max_in_flight: int = 4,
+        drain_s: float = 0.0,
     ):
+        """Args: drain_s: pause between the end of what leads requests somewhere, and of what it used."""
         self.client = client
+        self._drain_s = drain_s
         self._files = files
         self._folder = folder
         self._virtuals = (http_virtual, https_virtual)
@@ -178,21 +181,28 @@ class Device:
         Raises:
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
-        outcome, keeps = Outcome(), None
+        outcome, keeps, led = Outcome(), None, False
         try:
-            for (deleting, _), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.level)):
+            for (deleting, height), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.level)):
                 changes = list(group)
                 if deleting:
                     keeps = keeps or withhold(outcome)
                     changes = self._kept_back(changes, keeps, {*known, *withheld}, outcome)
+                    led = led and not (changes and height < LEADS and self._drained())
                 else:
                     changes = self._unblocked(changes, known, outcome)
+                led = led or (height >= LEADS and bool(changes))
                 self._settle(self._write(changes), outcome, on_change)
         except BaseException:
             # Whatever it was: something may have been written that is not in `observed`.
             self.stale = True
             raise
         return outcome
+
+    def _drained(self) -> bool:
+        """Let requests connect that were led to a pool just before it, or its TLS, is taken away."""
+        self._given_up.wait(self._drain_s)
+        return True
 
     def _write(self, changes: list[Change]) -> Results:
         """Send Changes that do not refer to each other; yields each with its error or None."""

@@ -11,7 +11,7 @@ import requests
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from f5router import config, controller
+from f5router import assembly, config, controller
 from f5router.cluster import Key
 from mocks.bigip import FakeBigIP
 from mocks.kube import FakeKube
@@ -189,6 +189,12 @@ class Lab:
 
     def clear(self) -> None:
         self.bigip.clear_log()
+
+
+@pytest.fixture(autouse=True)
+def no_drain(monkeypatch) -> None:
+    """No requests are under way; tests/traffic has them."""
+    monkeypatch.setattr(assembly, "DRAIN_S", 0.0)
 
 
 @pytest.fixture

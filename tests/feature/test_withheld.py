@@ -20,8 +20,8 @@ NO_RULES = {"method": "(POST|PATCH)", "path": "rules"}
 class Hand:
     """A Direct with a clock that is moved by hand, and restarts."""
 
-    def __init__(self, lab, stack: ExitStack):
-        self.lab, self.now, self._stack = lab, 100.0, stack
+    def __init__(self, lab, stack: ExitStack, *, linger_s: float = 0.0):
+        self.lab, self.now, self._stack, self._linger_s = lab, 100.0, stack, linger_s
         self.objects: dict = {}
         self.one: Direct
         self.restart()
@@ -30,7 +30,8 @@ class Hand:
         """A new router, which is told of everything at once; makes no pass."""
         config = self.lab.config(f5_timeout="1")
         device = assembly.build_device(config, self._stack)
-        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=lambda: self.now)
+        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=lambda: self.now,
+                                linger_s=self._linger_s)
         self.one = Direct(self.lab, reconciler)
 
     def change(self, *objects, gone=()) -> None:
@@ -252,3 +253,82 @@ def test_a_refused_object_does_not_hold_up_what_was_made_meanwhile(hand):
     hand.later(1)
     assert hand.ask("b.example.com").server_ssl_profile
     assert not hand.one.reconciler.failures
+
+
+class TestBecomingPassthrough:
+    """Requests on connections whose TLS the BIG-IP has ended are served on, for a while."""
+
+    @pytest.fixture
+    def hand(self, lab):
+        with ExitStack() as stack:
+            made = Hand(lab, stack, linger_s=30.0)
+            made.change(route("a", kind="reencrypt"), WEB)
+            yield made
+
+    def ended(self, hand):
+        """Where a request goes on a connection that was made before: its SNI was looked up then."""
+        return hand.one.ask(HOST, tls=True, sni="somebody.example.com")
+
+    def test_for_a_while(self, hand):
+        before = self.ended(hand).pool
+        hand.change(route("a", kind="passthrough"))
+        assert hand.one.ask(HOST, tls=True).kind == "passthrough"
+        assert (self.ended(hand).pool, bool(self.ended(hand).server_ssl_profile)) == (before, True)
+        hand.change(endpoints("10.1.1.7"))
+        assert self.ended(hand).members == ("10.1.1.7:8080",)
+        hand.later(29)
+        assert self.ended(hand).pool == before
+        hand.later(60)
+        assert self.ended(hand).kind == "unavailable"
+        assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
+
+    def test_not_after_a_restart(self, hand):
+        hand.change(route("a", kind="passthrough"))
+        hand.again()
+        assert self.ended(hand).kind == "unavailable"
+
+    @pytest.mark.parametrize("gone", [True, False])
+    def test_not_when_the_route_goes(self, hand, gone):
+        """Deleted, or on another host: at once."""
+        hand.change(route("a", kind="passthrough"))
+        if gone:
+            hand.change(gone=[route("a", kind="passthrough")])
+        else:
+            hand.change(route("a", kind="passthrough", host="b.example.com"))
+        assert self.ended(hand).kind == "unavailable"
+
+    def test_not_when_the_new_form_is_rejected(self, hand):
+        hand.change(route("a", kind="passthrough", path="/x"))
+        assert self.ended(hand).kind == "unavailable"
+
+    def test_not_for_another_namespace(self, hand):
+        """The host is claimed by an older Route."""
+        hand.change(route("a", kind="passthrough", age=5))
+        hand.change(route("b", namespace="bank", kind="edge", age=0), BANK)
+        assert (self.ended(hand).pool or "/openshift_bank_").split("_")[1] == "bank"
+
+    def test_back_again(self, hand):
+        before = self.ended(hand).pool
+        hand.change(route("a", kind="passthrough"))
+        hand.change(route("a", kind="reencrypt"))
+        hand.later(60)
+        assert self.ended(hand).pool == before
+        assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
+
+
+def test_what_rules_used_goes_a_moment_later(lab):
+    """A request that was led to a pool just before has connected by then; other changes do not wait."""
+    pauses: list[list] = []
+    with ExitStack() as stack:
+        hand = Hand(lab, stack)
+        hand.one.reconciler.device._drained = lambda: not pauses.append(lab.writes())
+        hand.change(route("a"), route("b", host="b.example.com", service="api"), WEB, API)
+        hand.change(endpoints("10.1.1.7"))
+        assert pauses == []
+        lab.clear()
+        hand.change(gone=[route("a")])
+        pool = ("DELETE", "/mgmt/tm/ltm/pool/~Common~openshift_shop_web")
+        (before,) = pauses
+        assert before == lab.writes()[: len(before)]
+        assert before[-1] == ("POST", "/mgmt/tm/ltm/policy")
+        assert pool in lab.writes()[len(before) :]
