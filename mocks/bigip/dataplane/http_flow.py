@@ -39,16 +39,13 @@ class HttpFlow:
         profile = flow.virtual.http
         edits.check_profile(profile)
         limits = profile.get("enforcement") or {}
-        self._limits = {
-            "largest": int(limits.get("maxHeaderSize", 32768)),
-            "most": int(limits.get("maxHeaderCount", 64)),
-        }
-        self._parser = self._new_parser()
+        self._parser = http.Parser(
+            requests=True,
+            largest=int(limits.get("maxHeaderSize", 32768)),
+            most=int(limits.get("maxHeaderCount", 64)),
+        )
         self._bad = ""
         """What is wrong behind the requests that are still to be served."""
-
-    def _new_parser(self) -> http.Parser:
-        return http.Parser(requests=True, **self._limits)
 
     async def run(self) -> None:
         """Raises: Reset, Closed, TLSFailure, NoServer, Unsupported, RuleError."""
@@ -206,9 +203,8 @@ class HttpFlow:
             await self._tunnel(server, exchange)
             return False
         if head.upgrade:
-            # llhttp stops at an upgrade, which the member did not want
-            rest, self._parser = self.leftover(), self._new_parser()
-            self._feed(rest)
+            # the parser stopped there, but the member did not want it
+            self._feed(self.leftover())
         if flow.virtual.one_connect and server.usable and goes_on:
             flow.server_now = None
             flow.plane.idle.put(flow.virtual.path, server)

@@ -42,6 +42,18 @@ class Checked:
     """Loop time of the last good answer, of the beginning before there was one."""
     down: bool | None = None
 
+    def learn(self, good: bool, *, now: float, interval_s: float, timeout_s: float) -> float:
+        """Take a result; returns when the next check is due."""
+        due = now + interval_s
+        if good:
+            self.since, self.down = now, False
+        elif now >= self.since + timeout_s:
+            self.down = True
+        elif not self.down:
+            # not to be found down later than the timeout says
+            due = min(due, self.since + timeout_s)
+        return due
+
 
 class Monitors:
     """All checked members of a data plane."""
@@ -152,13 +164,7 @@ class Monitors:
             good, interval_s, timeout_s = False, 5.0, 16.0
             self._tell(unknown)
         now, speed = self._plane.now(), self._plane.speed
-        due = now + interval_s / speed
-        if good:
-            one.since, one.down = now, False
-        elif now >= one.since + timeout_s / speed:
-            one.down = True
-        elif not one.down:
-            due = min(due, one.since + timeout_s / speed)
+        due = one.learn(good, now=now, interval_s=interval_s / speed, timeout_s=timeout_s / speed)
         if self._is_current(one):
             self._plan(one, due)
 

@@ -32,6 +32,7 @@ class PodConnection(asyncio.Protocol):
         self._parser = http.Parser(requests=True)
         self._head: http.Head | None = None
         self._body, self._size = b"", 0
+        self._trailers: http.Headers = []
         self._answered = False
         self._count = 0
         self._number = 0
@@ -93,6 +94,7 @@ class PodConnection(asyncio.Protocol):
                 self._size += len(value)
                 self._body = (self._body + value)[:SHOWN_BODY]
             elif not self._answered:
+                self._trailers = value
                 self._answer()
 
     def _begin(self, head: http.Head) -> None:
@@ -138,7 +140,7 @@ class PodConnection(asyncio.Protocol):
             head.headers.append((b"Transfer-Encoding", b"chunked"))
             size = -(-len(body) // int(asked["chunked"]))
             pieces = [body[at : at + size] for at in range(0, len(body), size)]
-            body = b"".join(map(http.chunk, pieces)) + http.last_chunk([])
+            body = b"".join(map(http.chunk, pieces)) + http.last_chunk([(b"X-End", b"yes")])
         elif not asked.get("unframed"):
             head.headers.append((b"Content-Length", b"%d" % len(body)))
         self._send((head, b"" if self._head.method == b"HEAD" or head.status in (204, 304) else body))
@@ -156,7 +158,8 @@ class PodConnection(asyncio.Protocol):
             "protocol": f"HTTP/{head.version}",
             "method": head.method.decode(),
             "target": head.target.decode("latin-1"),
-            "headers": [[name.decode("latin-1"), value.decode("latin-1")] for name, value in head.headers],
+            "headers": _shown(head.headers),
+            "trailers": _shown(self._trailers),
             "body": self._body.decode("latin-1"),
             "body_size": self._size,
             "tls": self._tls(),
@@ -194,6 +197,10 @@ class PodConnection(asyncio.Protocol):
             self._transport.write(frame({9: 10}.get(opcode, opcode), data))
             if opcode == 8:
                 self._transport.close()
+
+
+def _shown(headers: http.Headers) -> list[list[str]]:
+    return [[name.decode("latin-1"), value.decode("latin-1")] for name, value in headers]
 
 
 def frame(opcode: int, data: bytes, *, mask: bytes = b"") -> bytes:

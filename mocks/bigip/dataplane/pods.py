@@ -1,11 +1,11 @@
 """Pod stand-ins: servers on loopback under the addresses of pool members.
 
 A pod answers every request with JSON that tells who it is and what it received: pod, namespace, address,
-port, protocol, method, target, headers (pairs, as sent), body, tls (None, or sni, version, cipher and
-whether a client certificate came), connection and request (its number on the connection). The query of
-the target asks for more: `status=404`, `delay=0.2` (s), `chunked=3` (pieces), `length=100000` (bytes of
-padding), `close=1` (Connection: close), `drop=1` (reset instead of an answer), `early=1` (answer before
-the body was read), `unframed=1` (the end of the connection ends the body).
+port, protocol, method, target, headers (pairs, as sent), trailers, body, body_size, tls (None, or sni,
+version, cipher and whether a client certificate came), connection and request (its number on the
+connection). The query of the target asks for more: `status=404`, `delay=0.2` (s), `chunked=3` (pieces, and
+a trailer), `length=100000` (bytes of padding), `close=1` (Connection: close), `drop=1` (reset instead of an
+answer), `early=1` (answer before the body was read), `unframed=1` (the end of the connection ends the body).
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ class Answer:
     body: bytes
     version: str = "HTTP/1.1"
     ended: str = ""
+    trailers: bytes = b""
 
     @property
     def seen(self) -> dict[str, Any]:
@@ -186,6 +187,8 @@ class Client:
             return found
         if (found.header("Transfer-Encoding") or "").lower() == "chunked":
             found.body = self._chunks()
+            while (line := self.until(b"\r\n")) not in (b"\r\n", b""):
+                found.trailers += line
         elif found.header("Content-Length") is not None:
             found.body = self.take(int(found.header("Content-Length")))
         else:
@@ -197,7 +200,6 @@ class Client:
         while size := int(self.until(b"\r\n").strip() or b"0", 16):
             found += self.take(size)
             self.until(b"\r\n")
-        self.until(b"\r\n")
         return found
 
     def ask(

@@ -56,6 +56,7 @@ def test_chunked_request_with_trailers(net: Net):
             client.send(piece)
         seen = client.answer().seen
         assert (seen["body"], ["Transfer-Encoding", "chunked"] in seen["headers"]) == ("abcde", True)
+        assert seen["trailers"] == [["X-Sum", "1"]]
         assert client.ask("/next").seen["target"] == "/next"
 
 
@@ -70,6 +71,7 @@ def test_bodies_of_responses(net: Net, query, framing):
     with net.connect(VS) as client:
         answer = client.ask(f"/?{query}")
         assert answer.header(framing) is not None
+        assert answer.trailers == (b"X-End: yes\r\n" if "chunked" in query else b"")
         assert len(answer.body) > int(query.rpartition("=")[2])
         assert client.ask("/next").seen["request"] == 2
 
@@ -262,6 +264,9 @@ def test_an_upgrade_that_the_pod_does_not_want(net: Net):
     with net.connect(VS) as client:
         assert client.ask("/1", headers="Connection: Upgrade\r\nUpgrade: h2c\r\n").seen["target"] == "/1"
         assert client.ask("/2").seen["target"] == "/2"
+        upgrade = b"GET /%d HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+        client.send(b"".join(upgrade % number for number in (3, 4, 5)))
+        assert [client.answer().seen["target"] for _ in "345"] == ["/3", "/4", "/5"]
 
 
 # -- http profile ----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mocks.bigip.dataplane.monitors import Checked
 from tests.builders import identity
 from tests.unit.mocks_bigip.dataplane.client import RESET
 from tests.unit.mocks_bigip.dataplane.conftest import Net, wait_for
@@ -18,6 +19,25 @@ def state(net: Net, member: str = "10.1.0.1:8080") -> str:
 def net(make_net) -> Net:
     """Intervals of 5 s are 50 ms, timeouts of 16 s 160 ms."""
     return make_net(speed=100.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "good", "now", "after", "due"),
+    [
+        pytest.param(None, True, 1, False, 6, id="up at the first good answer"),
+        pytest.param(None, False, 1, None, 6, id="still unknown after a bad one"),
+        pytest.param(None, False, 16, True, 21, id="down when the time is over"),
+        pytest.param(False, False, 15, False, 16, id="up until then, and looked at just then"),
+        pytest.param(False, False, 16, True, 21, id="down"),
+        pytest.param(True, False, 17, True, 22, id="still down"),
+        pytest.param(True, True, 17, False, 22, id="up again"),
+    ],
+)
+def test_results(before, good, now, after, due):
+    """Interval 5 s, timeout 16 s, the last good answer at 0."""
+    one = Checked("/P/p", "/P/x", "10.1.0.1", 80, (0, ()), since=0.0, down=before)
+    assert one.learn(good, now=now, interval_s=5, timeout_s=16) == due
+    assert (one.down, one.since) == (after, now if good else 0.0)
 
 
 @pytest.mark.parametrize("monitor", ["tcp", "tcp_half_open", "http", "icmp", "gateway_icmp"])

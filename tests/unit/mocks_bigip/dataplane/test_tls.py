@@ -131,6 +131,15 @@ def test_the_handshake_has_its_own_time(make_net):
     net.quiet()
 
 
+def test_the_time_for_the_handshake_ends_with_it(make_net):
+    net = make_net(speed=50.0)
+    net.pod("10.1.0.1")
+    profiles = ["/Common/tcp", "/Common/http", net.client_ssl("default")]
+    vs = net.virtual("v", profiles=profiles, pool=net.pool("web", "10.1.0.1:8080"))
+    with net.connect(vs, sni="a.example") as client:
+        assert [client.ask("/?delay=0.15").status for _ in range(3)] == [200] * 3
+
+
 # -- profiles --------------------------------------------------------------------------------------
 
 
