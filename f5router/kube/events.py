@@ -1,7 +1,11 @@
-"""Warnings about Routes as Kubernetes Events, which `oc describe route` shows."""
+"""Warnings about Routes as Kubernetes Events, which `oc describe route` shows.
 
+One Event per Route, reason and message, counted up while it exists, which is an hour or so after its last
+change. Its name is made of these, so that a restarted router, or a replica, finds it again.
+"""
+
+import hashlib
 import logging
-import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +14,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 from f5router.cluster import Route
-from f5router.errors import KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
+from f5router.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from f5router.kube.connection import Connection
 from f5router.kube.pending import Pending
 
@@ -19,8 +23,14 @@ log = logging.getLogger(__name__)
 QUEUE_SIZE = 1000
 """Warnings that wait; more are dropped."""
 
-REPEAT_S = 600.0
-"""How long the same warning counts up one Event instead of making another."""
+REMEMBERED_S = 600.0
+"""How long the count of an Event is known, without asking for it."""
+
+FORBIDDEN_S = 600.0
+"""Pause after a refusal for want of rights; warnings meanwhile are in the log only."""
+
+TERMINATING = "unable to create new content in namespace"
+"""Part of the 403 for new objects of every kind, while a namespace is being deleted."""
 
 NAME_LENGTH = 253
 MESSAGE_LENGTH = 1024
@@ -45,40 +55,41 @@ class Warned:
 class Sent:
     """An Event that exists."""
 
-    name: str
     since: float
-    """Time of its creation, by the writer's clock."""
-    count: int = 1
+    """When it was met first, by the writer's clock."""
+    count: int
 
 
 class EventWriter:
     """Writes Events from a thread of its own; a warning may be lost, the caller never waits."""
 
-    def __init__(self, connection: Connection, component: str = "f5router", *, rate_per_s: float = 10,
-                 queue_size: int = QUEUE_SIZE, retry_s: float = 2.0,
+    def __init__(self, connection: Connection, component: str = "f5router", *, router_name: str = "",
+                 rate_per_s: float = 10, queue_size: int = QUEUE_SIZE, retry_s: float = 2.0,
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         """Arguments:
         component: source of the Events.
+        router_name: routers of different names have Events of their own.
         rate_per_s: requests per second.
         retry_s: seconds to the next try when the API server cannot be reached and does not say.
         wall: seconds since the epoch, for the times in Events.
         """
-        self._connection, self._component = connection, component
+        self._connection, self._component, self._router_name = connection, component, router_name
         self._queue_size, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
         self._sent: dict[tuple[str, str, str], Sent] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="events", daemon=True)
-        self._started = self._disabled = False
+        self._started, self._forbidden_until = False, float("-inf")
+        self._said_forbidden = False
         self.dropped = 0
         """Warnings that were not written: too many at a time, or the API server refused."""
 
     def warn(self, route: Route, reason: str, message: str) -> None:
-        """Warn about a Route; the same again within ten minutes raises the count of the Event.
+        """Warn about a Route; the same again raises the count of the Event.
 
         Args: reason: a CamelCase word; message: a sentence, cut at 1024 characters.
         """
-        if self._disabled:
+        if self._clock() < self._forbidden_until:
             return
         message = message[:MESSAGE_LENGTH]
         with self._lock:
@@ -108,11 +119,10 @@ class EventWriter:
         while (job := self._pending.take()) is not None:
             retry_s = None
             try:
-                if not self._disabled and self._pending.spend():
+                if self._clock() >= self._forbidden_until and self._pending.spend():
                     self._write(job.key, job.item)
             except KubeForbidden as exc:
-                self._disabled = True
-                log.warning("events cannot be written", extra={"error": str(exc)})
+                self._refused(exc)
             except KubeUnreachable as exc:
                 if job.failures + 1 < TRIES:
                     retry_s = exc.retry_after_s or self._retry_s
@@ -125,6 +135,15 @@ class EventWriter:
             finally:
                 self._pending.done(job, retry_s)
 
+    def _refused(self, exc: KubeForbidden) -> None:
+        if TERMINATING in str(exc):
+            self._drop(exc)
+            return
+        self._forbidden_until = self._clock() + FORBIDDEN_S
+        if not self._said_forbidden:
+            self._said_forbidden = True
+            log.warning("events cannot be written", extra={"error": str(exc)})
+
     def _drop(self, exc: KubeError) -> None:
         with self._lock:
             self.dropped += 1
@@ -135,23 +154,39 @@ class EventWriter:
         self._forget_old()
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         path = f"/api/v1/namespaces/{quote(warned.route.key.namespace, safe='')}/events"
+        event = self._event(warned, now)
+        name = event["metadata"]["name"]
         if (sent := self._sent.get(key)) is not None:
             try:
-                self._connection.request(
-                    "PATCH", f"{path}/{quote(sent.name, safe='')}",
-                    body={"count": sent.count + 1, "lastTimestamp": now},
-                    content_type="application/merge-patch+json")
+                self._patch(path, name, {"count": sent.count + 1, "lastTimestamp": now})
                 sent.count += 1
                 return
             except KubeNotFound:  # events are kept for an hour or so, or were deleted
                 del self._sent[key]
-        event = self._event(warned, now)
-        self._connection.request("POST", path, body=event)
-        self._sent[key] = Sent(event["metadata"]["name"], self._clock())
+        try:
+            self._connection.request("POST", path, body=event)
+            count = 1
+        except KubeConflict:  # from before a restart, or of another replica
+            count = self._raise(path, name, now)
+        self._said_forbidden = False
+        self._sent[key] = Sent(self._clock(), count)
+
+    def _raise(self, path: str, name: str, now: str) -> int:
+        """Count up an Event whose count is not known, without the right to read it. Returns its count."""
+        found = self._patch(path, name, {"lastTimestamp": now})
+        count = found.get("count") if isinstance(found, dict) else None
+        count = count + 1 if isinstance(count, int) else 2
+        self._patch(path, name, {"count": count})
+        return count
+
+    def _patch(self, path: str, name: str, fields: dict) -> object:
+        return self._connection.request("PATCH", f"{path}/{quote(name, safe='')}", body=fields,
+                                        content_type="application/merge-patch+json")
 
     def _event(self, warned: Warned, now: str) -> dict:
         route = warned.route
-        suffix = f".{secrets.token_hex(8)}"
+        told = (self._component, self._router_name, route.uid, warned.reason, warned.message)
+        suffix = f".{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}"
         return {
             "apiVersion": "v1",
             "kind": "Event",
@@ -168,13 +203,13 @@ class EventWriter:
             "lastTimestamp": now,
             "source": {"component": self._component},
             "reportingComponent": self._component,
-            "reportingInstance": "",
+            "reportingInstance": self._router_name,
         }
 
     def _forget_old(self) -> None:
         """Drop what is too old to be repeated: entries are in the order of their creation."""
         while self._sent:
             key = next(iter(self._sent))
-            if self._clock() - self._sent[key].since < REPEAT_S:
+            if self._clock() - self._sent[key].since < REMEMBERED_S:
                 return
             del self._sent[key]

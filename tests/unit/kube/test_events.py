@@ -59,7 +59,7 @@ def test_event(kube, warn, route):
 
 @pytest.mark.parametrize(("second", "after_s", "counts"), [
     pytest.param(("R", "m"), 599, [2], id="the same"),
-    pytest.param(("R", "m"), 600, [1, 1], id="the same ten minutes later"),
+    pytest.param(("R", "m"), 601, [2], id="the same when its count is forgotten"),
     pytest.param(("R", "other"), 0, [1, 1], id="another message"),
     pytest.param(("S", "m"), 0, [1, 1], id="another reason"),
 ])
@@ -96,8 +96,62 @@ def test_long_texts(kube, warn):
     assert len(event["message"]) == 1024
 
 
+@pytest.mark.parametrize(("name", "counts"), [("public", [3]), ("another", [1, 2])])
+def test_a_restart(kube, warn, route, name, counts):
+    """The Event is found again, by its name; the count goes on. Another router has one of its own."""
+    warned = warn(router_name=name)
+    warned.warn(route, "R", "m")
+    assert warned.flush(LIMIT_S)
+    writer = warn(router_name="public")
+    for _ in range(2):
+        writer.warn(route, "R", "m")
+        assert writer.flush(LIMIT_S)
+    assert sorted(event["count"] for event in events(kube)) == counts
+    assert {event["reportingInstance"] for event in events(kube)} == {"public", name}
+
+
+def test_a_restart_after_the_event_has_gone(kube, warn, route):
+    """Also just between the two requests."""
+    for number in range(2):
+        writer = warn()
+        if number:
+            kube.inject("404", method="PATCH", text='{"details": {"name": "x"}}')
+        writer.warn(route, "R", "m")
+        assert writer.flush(LIMIT_S)
+    assert writer.dropped == 1
+    writer.warn(route, "R", "m")
+    assert writer.flush(LIMIT_S)
+    assert [event["count"] for event in events(kube)] == [2]
+
+
+def test_a_namespace_that_is_deleted(kube, warn, route):
+    """Only its own Events are refused."""
+    kube.inject("403", method="POST", message='events "a.1" is forbidden: unable to create new content in '
+                'namespace shop because it is being terminated')
+    writer = warn()
+    for reason in "RS":
+        writer.warn(route, reason, "m")
+    assert writer.flush(LIMIT_S)
+    assert (len(events(kube)), writer.dropped) == (1, 1)
+
+
+def test_a_right_that_is_granted_later(kube, warn, route, clock, caplog):
+    kube.forbid("events", ["create"])
+    writer = warn(clock=lambda: time.monotonic() + clock[0])
+    for _ in range(2):
+        writer.warn(route, "R", "m")
+        assert writer.flush(LIMIT_S)
+        clock[0] += 601
+    assert [entry.status for entry in kube.log] == [403, 403]
+    kube.allow("events")
+    writer.warn(route, "R", "m")
+    assert writer.flush(LIMIT_S)
+    assert len(events(kube)) == 1
+    assert [record.message for record in caplog.records] == ["events cannot be written"]
+
+
 def test_forbidden(kube, warn, route, caplog):
-    """One line, and no further requests."""
+    """One line, and no further requests for a while."""
     kube.forbid("events", ["create"])
     writer = warn()
     for reason in "RST":
