@@ -113,6 +113,8 @@ class Config(reach.Reach):
     canonical_hostname: str
     """"" for none."""
     update_status: bool
+    clean_status: bool
+    """Remove entries from Routes that have left the selection."""
     status_rate: float
     """Writes per second."""
     selection: Selection
@@ -133,6 +135,11 @@ class Config(reach.Reach):
     def partition(self) -> str:
         """First component of the folder: "Common"."""
         return self.folder.split("/")[1]
+
+    @property
+    def cleans(self) -> bool:
+        """Whether Routes can leave the selection while they exist, and their status is then to be cleaned."""
+        return self.update_status and self.clean_status and self.selection.selective
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -200,7 +207,7 @@ def _config(reader: Reader) -> Config:
         resync_s=reader.value("resync-interval"),
         router_name=_router_name(reader, update_status),
         canonical_hostname=reader.value("router-canonical-hostname"),
-        update_status=update_status,
+        update_status=update_status, clean_status=reader.value("clean-status"),
         status_rate=reader.value("status-rate"),
         selection=_selection(reader),
         ownership_check=not reader.value("disable-namespace-ownership-check"),

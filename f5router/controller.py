@@ -25,6 +25,7 @@ from f5router.monitor import Monitor, build_monitor, serve
 from f5router.notices import Notices
 from f5router.plan import Change
 from f5router.reconcile import Reconciler, Report
+from f5router.telling import Teller, build_statuses, build_sweep
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class Controller:
 
     def __init__(
         self, config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
-        warnings: EventWriter, events: Events, monitor: Monitor, *,
+        warnings: EventWriter, events: Events, monitor: Monitor, teller: Teller, *,
         clock: Callable[[], float] = time.monotonic,
     ):
         self._config = config
@@ -64,6 +65,7 @@ class Controller:
         self._warnings = warnings
         self._events = events
         self.monitor = monitor
+        self._teller = teller
         self._clock = clock
         self._observed_at = float("-inf")
         self._blocked_until = 0.0
@@ -71,10 +73,10 @@ class Controller:
         self._new = True
         self._first_write: float | None = None
         self._last_write = 0.0
-        self._warned: dict = {}
-        self._network, self._selection = Notices("way to the pods"), Notices("selection of Routes")
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
+        self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
+        """Called once, after the first pass of the loop, with all Routes of the selection."""
 
     # --- the pass ------------------------------------------------------------------------
 
@@ -88,19 +90,28 @@ class Controller:
         self._reconciler.apply(self._cluster.drain())
 
     def _bring_in_step(self) -> Report:
+        try:
+            report = self._pass()
+        except Stopped:
+            raise
+        except Exception:
+            self._teller.failed()
+            raise
+        self.monitor.note(report)
+        self._teller.passed(report)
+        if report.outcome.done or report.outcome.failed:
+            log.info("reconciled", extra={
+                "writes": len(report.outcome.done), "refused": len(report.outcome.failed),
+                "withheld": len(report.outcome.withheld), "full": report.full,
+            })
+        return report
+
+    def _pass(self) -> Report:
         full = self._observation_due()
         if full:
             self._reconciler.device.observe()
             self._observed_at = self._clock()
-        report = self._reconciler.run(full=full, on_change=self._wrote)
-        self.monitor.note(report)
-        self._tell(report)
-        if report.outcome.done or report.outcome.failed:
-            log.info("reconciled", extra={
-                "writes": len(report.outcome.done), "refused": len(report.outcome.failed),
-                "withheld": len(report.outcome.withheld), "full": full,
-            })
-        return report
+        return self._reconciler.run(full=full, on_change=self._wrote)
 
     def _observation_due(self) -> bool:
         period = self._config.observe_interval_s
@@ -114,31 +125,6 @@ class Controller:
         self._last_write = self._clock()
         if self._first_write is None:
             self._first_write = self._last_write
-
-    def _tell(self, report: Report) -> None:
-        network = self._reconciler.network_findings()
-        self._network.tell(network.problems, network.warnings)
-        self._selection.tell((), self._cluster.warnings())
-        for key, verdict in report.verdicts.items():
-            route = self._reconciler.engine.route(key)
-            self._statuses.submit(key, route.uid, verdict, route.host)
-            refusals = () if verdict.admitted else ((verdict.reason, verdict.message),)
-            self._warn(key, "Admitted", refusals)
-        for key, texts in report.warnings.items():
-            self._warn(key, "Warning", tuple(("Warning", text) for text in texts))
-        for key in report.left:
-            for subject in ("Admitted", "Warning"):
-                self._warned.pop((key, subject), None)
-
-    def _warn(self, key: Key, subject: str, found: tuple[tuple[str, str], ...]) -> None:
-        """Tell reasons and texts, in the log and as Events: once, until they are others or none."""
-        if self._warned.get((key, subject), ()) == found:
-            return
-        self._warned[(key, subject)] = found
-        route = self._reconciler.engine.route(key)
-        for reason, text in found:
-            log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
-            self._warnings.warn(route, reason, text)
 
     # --- the loop ------------------------------------------------------------------------
 
@@ -207,6 +193,7 @@ class Controller:
                 # The router before may have ended between a write and its saving.
                 self._new = False
                 self._to_be_saved()
+                self.on_loaded(frozenset(self._reconciler.engine.routes()))
 
     def _pass_failed(self, exc: Exception) -> None:
         """Back off. What is no BigIPError is a fault of ours, or a reply of a form that nobody knows."""
@@ -239,6 +226,7 @@ class Controller:
                 reason = f"BIG-IP {self._config.bigip.host}: {exc}"
                 last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported)
                 if last or stop.wait(BACK_OFF_FIRST_S * 2**attempt):
+                    self._statuses.flush(EXIT_S / 2)
                     return [reason]
                 log.error("BIG-IP not programmed", extra={"error": reason})
                 continue
@@ -307,16 +295,18 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
     device = build_device(config, stack)
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=time.monotonic, linger_s=LINGER_S)
-    statuses = StatusWriter(
-        connection, cluster, router_name=config.router_name, canonical_hostname=config.canonical_hostname,
-        rate_per_s=config.status_rate, enabled=config.update_status,
-    )
-    warnings = EventWriter(connection)
-    for worker in (statuses, warnings, cluster):
-        stack.callback(worker.stop)
+    statuses = build_statuses(config, connection, cluster)
+    warnings = EventWriter(connection, router_name=config.router_name)
+    teller = Teller(cluster, reconciler, statuses, warnings, clean=config.cleans)
     monitor = build_monitor(config, cluster, reconciler, statuses, warnings)
+    controller = Controller(config, cluster, reconciler, statuses, warnings, events, monitor, teller)
+    sweep = build_sweep(config, connection, statuses)
+    if config.cleans:
+        controller.on_loaded = sweep.start
+    for worker in (statuses, warnings, cluster, sweep):
+        stack.callback(worker.stop)
     cluster.start()
-    return Controller(config, cluster, reconciler, statuses, warnings, events, monitor)
+    return controller
 
 
 def run(config: Config, *, once: bool, stop: threading.Event) -> int:

@@ -43,6 +43,10 @@ class Sources:
     """Requests sent to the BIG-IP, by method."""
     queues: Mapping[str, Callable[[], int]]
     """Length of each queue, by name."""
+    status_writes: Callable[[], Mapping[str, int]] = dict
+    """Attempts to write a status, by what became of them."""
+    contended: Callable[[], int] = int
+    """Routes whose status another router of the same name keeps changing."""
 
 
 class _Read(Collector):
@@ -63,6 +67,14 @@ class _Read(Collector):
         for name, length in self._sources.queues.items():
             queues.add_metric([name], length())
         yield queues
+        writes = CounterMetricFamily(
+            "f5router_status_writes", "Attempts to write the status of a Route.", labels=["result"])
+        for result, count in self._sources.status_writes().items():
+            writes.add_metric([result], count)
+        yield writes
+        yield GaugeMetricFamily(
+            "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
+            value=self._sources.contended())
 
 
 class Metrics:

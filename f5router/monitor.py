@@ -56,7 +56,7 @@ def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, stat
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
-    })
+    }, lambda: dict(statuses.counts), statuses.contended)
     return Monitor(Health(heartbeat, missing=cluster.missing), Metrics(sources), reconciler)
 
 

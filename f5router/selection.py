@@ -31,6 +31,11 @@ class Selection:
         """Whether only Routes of listed namespaces are served."""
         return bool(self.namespace_labels or self.project_labels)
 
+    @property
+    def selective(self) -> bool:
+        """Whether a Route can leave without being deleted."""
+        return self.by_namespace or bool(self.labels or self.fields)
+
 
 def selected(routes: Mapping[Key, Route], namespaces: Collection[str]) -> dict[Key, Route]:
     """Routes of the namespaces with these names."""

@@ -175,6 +175,8 @@ _ROUTER = (
            "DNS name of the router, copied to the status of Routes.", _NAME, values.canonical_hostname),
     _bool("update-status", "ROUTER_UPDATE_STATUS", "true", ROUTER,
           "Write the status of Routes."),
+    _bool("clean-status", "ROUTER_CLEAN_STATUS", "true", ROUTER,
+          "Remove the router's entry from the status of Routes that have left its selection."),
     Option("status-rate", "ROUTER_STATUS_RATE", "20", ROUTER,
            "Status writes per second.", "N", values.number("writes per second", 0.1, 1000)),
     _bool("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false", ROUTER,

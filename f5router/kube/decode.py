@@ -68,6 +68,16 @@ def resource_version(obj: object) -> str:
     return _text(_mapping(_mapping(obj).get("metadata")).get("resourceVersion"))
 
 
+def uid(obj: object) -> str:
+    """metadata.uid of an object, "" without one."""
+    return _text(_mapping(_mapping(obj).get("metadata")).get("uid"))
+
+
+def ingress(obj: object) -> tuple[Mapping, ...]:
+    """status.ingress of a Route."""
+    return tuple(_objects(_mapping(_mapping(obj).get("status")).get("ingress")))
+
+
 def route(obj: Mapping) -> Route:
     """A route.openshift.io/v1 Route.
 
@@ -101,7 +111,7 @@ def route(obj: Mapping) -> Route:
         wildcard_policy=intern(_text(spec.get("wildcardPolicy")) or "None"),
         annotations=_pairs(metadata.get("annotations")),
         resource_version=_text(metadata.get("resourceVersion")),
-        status_ingress=tuple(_objects(_mapping(obj.get("status")).get("ingress"))),
+        status_ingress=ingress(obj),
     )
 
 

@@ -27,7 +27,8 @@ class Pending:
         self._clock = clock
         self._interval_s = 1 / rate_per_s
         self._changed = threading.Condition()
-        self._waiting: dict[Hashable, tuple[int, Job]] = {}
+        self._waiting: dict[Hashable, tuple[int, Job, float]] = {}
+        """Number in the heap, item, and when it is due."""
         self._heap: list[tuple[float, int, Hashable]] = []
         self._taken: set[Hashable] = set()
         self._number = count()
@@ -39,12 +40,12 @@ class Pending:
         """Items that wait, without those that workers have."""
         return len(self._waiting)
 
-    def put(self, key: Hashable, item: object) -> None:
-        """Add an item, due now, in place of the one that waits; an equal one changes nothing."""
+    def put(self, key: Hashable, item: object, delay_s: float = 0.0) -> None:
+        """Add an item, due then, in place of the one that waits; an equal one changes nothing."""
         with self._changed:
             known = self._waiting.get(key)
             if known is None or known[1].item != item:
-                self._push(Job(key, item), 0.0)
+                self._push(Job(key, item), delay_s)
 
     def take(self) -> Job | None:
         """The next item that is due, as soon as there is one; None after close()."""
@@ -63,7 +64,8 @@ class Pending:
         with self._changed:
             self._taken.discard(job.key)
             if job.key in self._waiting:
-                self._push(self._waiting[job.key][1], 0.0)
+                _, newer, due = self._waiting[job.key]
+                self._push(newer, due - self._clock())
             elif retry_after_s is not None:
                 self._push(Job(job.key, job.item, job.failures + 1), retry_after_s)
             self._changed.notify_all()
@@ -100,9 +102,9 @@ class Pending:
             self._changed.notify_all()
 
     def _push(self, job: Job, delay_s: float) -> None:
-        number = next(self._number)
-        self._waiting[job.key] = (number, job)
-        heapq.heappush(self._heap, (self._clock() + delay_s, number, job.key))
+        number, due = next(self._number), self._clock() + delay_s
+        self._waiting[job.key] = (number, job, due)
+        heapq.heappush(self._heap, (due, number, job.key))
         self._changed.notify_all()
 
     def _until_due(self) -> float | None:

@@ -4,7 +4,7 @@ One Store is shared by the watchers, which write, and the controller, which drai
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key, Namespace, Node, Route, Service
 from f5router.cluster import EndpointSlice as Slice
@@ -74,6 +74,8 @@ class Store:
     def __init__(self):
         self._lock = threading.Lock()
         self._kinds = {field: Kind() for field in FIELDS}
+        self.on_route: Callable[[Route, Route], None] = lambda old, new: None
+        """Called without the lock when a Route is replaced by a newer reading of the same object."""
 
     def put(self, field: str, obj: Key, values: tuple[Value, ...]) -> bool:
         """See Kind.put; field is one of FIELDS.
@@ -82,16 +84,25 @@ class Store:
         """
         with self._lock:
             kind = self._kinds[field]
+            known = kind.values.get(obj)
             for value in values:
-                known = kind.values.get(obj)
                 if isinstance(known, Route) and known.uid == value.uid and _older(value, known):
                     return False
-            return kind.put(obj, values)
+            changed = kind.put(obj, values)
+        for value in values:
+            self._tell(known, value)
+        return changed
 
     def replace(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
         """See Kind.replace."""
         with self._lock:
-            return self._kinds[field].replace(objects)
+            kind = self._kinds[field]
+            before = dict(kind.values) if field == "routes" else {}
+            changed = kind.replace(objects)
+        for obj, values in objects.items():
+            for value in values:
+                self._tell(before.get(obj), value)
+        return changed
 
     def drain(self) -> Delta:
         """See Kind.drain."""
@@ -113,12 +124,18 @@ class Store:
             known = routes.values.get(route.key)
             if known is None or known.uid != route.uid or not _older(known, route):
                 return False
-            return routes.put(route.key, (route,))
+            changed = routes.put(route.key, (route,))
+        self._tell(known, route)
+        return changed
 
     def get(self, field: str, key: Key) -> Value | None:
         """The newest value."""
         with self._lock:
             return self._kinds[field].values.get(key)
+
+    def _tell(self, old: Value | None, new: Value) -> None:
+        if isinstance(old, Route) and isinstance(new, Route) and old.uid == new.uid:
+            self.on_route(old, new)
 
 
 def _older(one: Route, other: Route) -> bool:

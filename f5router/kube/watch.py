@@ -209,6 +209,13 @@ class Cluster:
         """The newest known Route, with resource_version and status_ingress."""
         return self._store.get("routes", key)
 
+    def watch_routes(self, heard: Callable[[Route, Route], None]) -> None:
+        """Have every newer reading of a Route told, status included: the Route before, and as it is now.
+
+        Called from the threads of the watchers and of observe(). It must be quick.
+        """
+        self._store.on_route = heard
+
     def observe(self, route: Route) -> None:
         """Take over a Route read or written elsewhere, if it is newer than the known one."""
         if self._store.refresh_route(route):

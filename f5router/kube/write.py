@@ -1,15 +1,20 @@
-"""Route status: the newest wish for each Route, written until the API server has it."""
+"""Route status: the newest wish for each Route, written until the API server has it.
+
+What happens to a write: see docs/operations.md, "Status". Whether another router of the same name wants
+something else is known from what the watch tells of our own entries (`seen`).
+"""
 
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import quote
 
 from f5router import status
 from f5router.cluster import Key, Route
+from f5router.contention import Contention
 from f5router.errors import (
     KindNotServed,
     KubeConflict,
@@ -18,21 +23,33 @@ from f5router.errors import (
     KubeRefused,
     KubeUnreachable,
 )
-from f5router.kube import backoff, decode
+from f5router.kube import backoff, decode, entries
 from f5router.kube.connection import Connection
+from f5router.kube.entries import Found
 from f5router.kube.pending import Job, Pending
+from f5router.kube.routestatus import RouteStatus
 from f5router.kube.watch import Cluster
+from f5router.kube.writerlease import WriterLease
 
 log = logging.getLogger(__name__)
 
 FORBIDDEN_S = 60.0
-"""Pause of all writing after a refusal for want of rights."""
+"""Wait of a Route after a refusal for want of rights; of all writing after two in a row."""
 
 CONFLICT_BACKOFF_S = (0.02, 10.0)
 """First and longest wait after a conflict with another writer of the same Route."""
 
 TROUBLE_BACKOFF_S = (0.5, 60.0)
 """First and longest wait after 429, 5xx or no reply."""
+
+REPAIR_S = 3.0
+"""Wait before our entry is set right that somebody else changed: we may just be about to agree."""
+
+CONTENTION_S = 180.0
+"""How long a Route is left alone that another router of the same name keeps changing."""
+
+RESULTS = ("written", "removed", "conflict", "contended", "refused", "forbidden", "unreachable")
+"""What became of attempts to write; see `StatusWriter.counts`."""
 
 JOIN_S = 0.9
 
@@ -44,6 +61,8 @@ class Wish:
     uid: str
     verdict: status.Verdict
     host: str
+    only_new: bool = False
+    """Only where nothing was said yet, or that it is not known."""
 
 
 class StatusWriter:
@@ -51,39 +70,96 @@ class StatusWriter:
 
     def __init__(self, connection: Connection, cluster: Cluster, *, router_name: str,
                  canonical_hostname: str = "", rate_per_s: float = 20, workers: int = 1,
-                 enabled: bool = True, forbidden_s: float = FORBIDDEN_S,
+                 enabled: bool = True, forbidden_s: float = FORBIDDEN_S, repair_s: float = REPAIR_S,
+                 contention_s: float = CONTENTION_S,
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         """Arguments:
         rate_per_s: writes per second, all workers together; what needs no write costs nothing.
         enabled: False makes submit() do nothing (--update-status=false).
         wall: seconds since the epoch, for lastTransitionTime.
         """
-        self._connection, self._cluster = connection, cluster
+        self._cluster, self._routes = cluster, RouteStatus(connection)
         self._router_name, self._canonical_hostname = router_name, canonical_hostname
-        self._enabled, self._forbidden_s, self._wall = enabled, forbidden_s, wall
+        self._enabled, self._forbidden_s, self._repair_s = enabled, forbidden_s, repair_s
+        self._wall = wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
         self._lock = threading.Lock()
+        self._lease = WriterLease(clock=clock)
+        self._contention = Contention(interval_s=contention_s, clock=clock)
+        self._wanted: dict[Key, Wish] = {}
         self._threads = [threading.Thread(target=self._work, name=f"status-{number}", daemon=True)
                          for number in range(workers)]
         self._started = False
-        self._patch_is_forbidden = False
-        self._forbidden = ""
+        self._said_forbidden = self._said_contended = False
         self._refused: dict[str, str] = {}
+        """What was said of a Route, by uid, until it could be written."""
+        self._forbidden: dict[Key, str] = {}
+        """Routes whose last attempt was forbidden."""
+        self._forbidden_in_a_row = 0
         self._troubles = 0
+        self.counts = Counter(dict.fromkeys(RESULTS, 0))
+        """Attempts, by what became of them."""
+
+    # --- what is wished ------------------------------------------------------------------
 
     def submit(self, key: Key, uid: str, verdict: status.Verdict, host: str) -> None:
         """Ask for a status. The newest wish for a Route wins; nothing is sent that is so already.
 
         Args: uid: of the Route that was judged: another one of the same name is left alone.
         """
-        if not self._enabled:
+        self._submit(key, Wish(uid, verdict, host))
+
+    def submit_new(self, key: Key, uid: str, verdict: status.Verdict, host: str) -> bool:
+        """Ask for a status where none was asked for, and nothing said, yes or no, before.
+
+        Returns: whether that is so.
+        """
+        known, route = self._wanted.get(key), self._cluster.route(key)
+        if known is not None and known.uid == uid and not known.only_new:
+            return False
+        if route is None or status.judged(route.status_ingress, self._router_name):
+            return False
+        self._submit(key, Wish(uid, verdict, host, only_new=True))
+        return self._enabled
+
+    def wants(self, key: Key, uid: str) -> bool:
+        """Whether a status was asked for, and the Route has not left since."""
+        with self._lock:
+            known = self._wanted.get(key)
+            return known is not None and known.uid == uid
+
+    def left(self, key: Key, uid: str, *, remove: bool) -> None:
+        """A Route is deleted, or no longer served by this router.
+
+        Args: remove: take our entry out of its status, should it still exist. Not one that says
+            something else than ours did: then another router of this name has taken over.
+        """
+        with self._lock:
+            if (known := self._wanted.get(key)) is not None and known.uid == uid:
+                del self._wanted[key]
+            entry = self._contention.ours(uid)
+            self._forget(uid)
+        if remove and entry is not None and self._enabled:
+            self._put(key, Found(key, uid, entry))
+
+    def seen(self, old: Route, new: Route) -> None:
+        """A Route was read again. Our entry that somebody else changed or removed is set right later."""
+        before, after = (status.own(route.status_ingress, self._router_name) for route in (old, new))
+        if status.same(before, after):
             return
         with self._lock:
-            if not self._started:
-                self._started = True
-                for thread in self._threads:
-                    thread.start()
-        self._pending.put(key, Wish(uid, verdict, host))
+            wish = self._wanted.get(new.key)
+            if wish is None or wish.uid != new.uid or self._is_over(wish, new):
+                return
+            by_others = self._contention.changed(new.uid, after)
+            self._say_contended(new.key)
+        if by_others:
+            self._put(new.key, wish, self._repair_s)
+
+    def contended(self) -> int:
+        """How many Routes are left alone, because another router of this name keeps changing them."""
+        with self._lock:
+            return self._contention.count()
 
     def pending(self) -> int:
         """How many Routes wait for their status to be looked at."""
@@ -97,8 +173,10 @@ class StatusWriter:
         return self._pending.wait_empty(timeout_s, unless=self.refusal if unless_forbidden else None)
 
     def refusal(self) -> str:
-        """Why statuses may not be written, with the command that grants it; "" when they may."""
-        return self._forbidden
+        """Why what waits may not be written, with the command that grants it; "" when some of it may."""
+        if self._forbidden_in_a_row > 1 or len(self._pending) <= len(self._forbidden):
+            return next(iter(list(self._forbidden.values())), "")
+        return ""
 
     def stop(self) -> None:
         """End the threads; what is not written yet is dropped."""
@@ -107,6 +185,29 @@ class StatusWriter:
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
+
+    def _submit(self, key: Key, wish: Wish) -> None:
+        if not self._enabled:
+            return
+        with self._lock:
+            known, self._wanted[key] = self._wanted.get(key), wish
+            if known is not None and known.uid != wish.uid:
+                self._forget(known.uid)
+        self._put(key, wish)
+
+    def _forget(self, uid: str) -> None:
+        self._refused.pop(uid, None)
+        self._contention.forget(uid)
+
+    def _put(self, key: Key, item: Wish | Found, delay_s: float = 0.0) -> None:
+        with self._lock:
+            if not self._started:
+                self._started = True
+                for thread in self._threads:
+                    thread.start()
+        self._pending.put(key, item, delay_s)
+
+    # --- the workers ---------------------------------------------------------------------
 
     def _work(self) -> None:
         while (job := self._pending.take()) is not None:
@@ -120,113 +221,164 @@ class StatusWriter:
 
     def _attempt(self, job: Job) -> float | None:
         """Write one status. Returns seconds until the next try, None when there is none."""
+        self._forbidden.pop(job.key, None)
         try:
-            self._write(job.key, job.item)
+            if isinstance(job.item, Found):
+                self.remove(job.item)
+                return None
+            retry_s = self._write(job.key, job.item)
         except KubeConflict as exc:
+            self.counts["conflict"] += 1
             log.debug("route was changed meanwhile", extra={"route": str(job.key), "error": str(exc)})
             return _delay_s(CONFLICT_BACKOFF_S, job.failures + 1)
         except KubeNotFound:
             return None
         except (KubeRefused, KindNotServed, decode.DecodeError) as exc:
-            self._say_refused(job, str(exc))
+            self.counts["refused"] += 1
+            self._say(job, "status refused", str(exc))
             return None
         except KubeForbidden as exc:
-            return self._wait_for_right(exc)
+            return self._wait_for_right(job, exc)
         except KubeUnreachable as exc:
             return self._wait_for_server(job, exc)
-        self._refused.pop(job.item.uid, None)
+        if retry_s is None:
+            self._refused.pop(job.item.uid, None)
+        return retry_s
+
+    def _write(self, key: Key, wish: Wish) -> float | None:
+        """Write if there is need. Returns seconds until another may be expected to have done so.
+
+        Raises: KubeError.
+        """
+        route = self._cluster.route(key)
+        if route is None or route.uid != wish.uid or self._is_over(wish, route):
+            return None
+        if not self.wants(key, wish.uid):  # it has left meanwhile; the Cluster may know it still
+            return None
+        new = self._entries(route, wish)
+        wait_s = self._wait_s(route, new)
+        if wait_s != 0 or not self._pending.spend():
+            return wait_s
+        old, entry = (status.own(ingress, self._router_name) for ingress in (route.status_ingress, new))
+        with self._lock:
+            self._contention.wrote(wish.uid, entry, old)
+        try:
+            written = self._routes.write(
+                key, route.resource_version, new, lambda obj: self._for_newer(obj, wish))
+        except KubeConflict:
+            self._overtaken(route)
+            raise
+        if written is not None:
+            self.counts["written"] += 1
+            log.debug("status written", extra={"route": str(key), "status": wish.verdict.status})
+        self._succeeded(written)
         return None
 
-    def _write(self, key: Key, wish: Wish) -> None:
-        """Raises: KubeError."""
-        route = self._cluster.route(key)
-        if route is None or route.uid != wish.uid:
-            return
-        new = self._entries(route, wish)
-        if new is None or not self._pending.spend():
-            return
-        try:
-            written = self._patch(route, new) or self._update(key, wish)
-        except KubeConflict:
-            self._read(key)  # the watch may be far behind
-            raise
-        self._troubles, self._forbidden = 0, ""
-        if written is not None:
-            # The watch tells of it later; a wish that comes before would be judged by old entries.
-            self._cluster.observe(decode.route(written))
-            log.debug("status written", extra={"route": str(key), "admitted": wish.verdict.admitted})
+    def _wait_s(self, route: Route, new: list[Mapping] | None) -> float | None:
+        """Seconds until this may be written: 0 for now, None if it need not or must not be."""
+        old = status.own(route.status_ingress, self._router_name)
+        with self._lock:
+            self._say_contended(route.key)
+            if new is None:
+                self._contention.agrees(route.uid, old)
+                self._lease.served()
+                return None
+            if self._contention.contended(route.uid, created=old is None):
+                self.counts["contended"] += 1
+                return None
+            return self._lease.wait_s()
 
-    def _entries(self, route: Route, wish: Wish) -> list[dict] | None:
+    def remove(self, found: Found) -> bool:
+        """Take our entry out of a Route that this router does not serve, at the rate of all writes.
+
+        Returns: whether it was there, and as `found` says. Raises: KubeError.
+        """
+        if not self._pending.spend():
+            return False
+        written = entries.remove(self._routes, found, self._router_name)
+        if written is not None:
+            self.counts["removed"] += 1
+            log.info("status removed", extra={"route": str(found.key)})
+        self._succeeded(written)
+        return written is not None
+
+    def _succeeded(self, written: dict | None) -> None:
+        self._troubles = 0
+        if written is None:
+            return
+        self._forbidden_in_a_row, self._said_forbidden = 0, False
+        with self._lock:
+            self._lease.won()
+        # The watch tells of it later; a wish that comes before would be judged by old entries.
+        self._cluster.observe(decode.route(written))
+
+    def _entries(self, route: Route, wish: Wish) -> list[Mapping] | None:
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return status.entries(
             route, wish.verdict, host=wish.host, router_name=self._router_name,
             canonical_hostname=self._canonical_hostname, now=now)
 
-    def _patch(self, route: Route, new: list[dict]) -> dict | None:
-        """The patched object; None when patches are forbidden.
-
-        With the resourceVersion that the entries were made from: an entry that another router
-        wrote since makes a conflict instead of being lost.
-        """
-        if self._patch_is_forbidden:
-            return None
-        body = {"metadata": {"resourceVersion": route.resource_version}, "status": {"ingress": new}}
-        try:
-            return self._connection.request(
-                "PATCH", _status_path(route.key), body=body, content_type="application/merge-patch+json")
-        except KubeForbidden as exc:
-            log.info("patch is forbidden, trying update", extra={"error": str(exc)})
-            self._patch_is_forbidden = True
-            return None
-
-    def _update(self, key: Key, wish: Wish) -> dict | None:
-        """The object after an update, which OpenShift 3's role system:router allows; None: no need.
-
-        The whole object goes back as it was read, private key included; nothing of it is logged.
-        """
-        obj = self._read(key)
-        if obj is None:
-            return None
+    def _for_newer(self, obj: dict, wish: Wish) -> list[Mapping] | None:
+        """The same for an object that was read since."""
         route = decode.route(obj)
-        new = self._entries(route, wish) if route.uid == wish.uid else None
-        if new is None:
+        self._cluster.observe(route)
+        if route.uid != wish.uid or self._is_over(wish, route):
             return None
-        held = obj.get("status") if isinstance(obj.get("status"), dict) else {}
-        body = {"apiVersion": "route.openshift.io/v1", "kind": "Route", **obj,
-                "status": {**held, "ingress": new}}
-        try:
-            return self._connection.request("PUT", _status_path(key), body=body)
-        except KubeForbidden:
-            self._patch_is_forbidden = False  # either right may be granted later
-            raise
+        return self._entries(route, wish)
 
-    def _read(self, key: Key) -> dict | None:
-        """The newest object, None if it is gone. A list: system:router has no right to get one.
+    def _is_over(self, wish: Wish, route: Route) -> bool:
+        return wish.only_new and status.judged(route.status_ingress, self._router_name)
+
+    # --- others who write ----------------------------------------------------------------
+
+    def _overtaken(self, route: Route) -> None:
+        """Read a Route again, as the watch may be far behind; who wrote our entry goes on writing.
 
         Raises: KubeError.
         """
-        found = self._connection.request(
-            "GET", _collection_path(key), query={"fieldSelector": f"metadata.name={key.name}"})
-        items = found.get("items") if isinstance(found, dict) else None
-        if not items:
-            return None
-        self._cluster.observe(decode.route(items[0]))
-        return items[0]
+        obj = self._routes.read(route.key)
+        if obj is None:
+            return
+        newer = decode.route(obj)
+        self._cluster.observe(newer)
+        ours = (status.own(each.status_ingress, self._router_name) for each in (route, newer))
+        if newer.uid == route.uid and not status.same(*ours):
+            with self._lock:
+                self._lease.lost()
 
-    def _say_refused(self, job: Job, text: str) -> None:
+    def _say_contended(self, key: Key) -> None:
+        lasts = self._contention.lasts()
+        if lasts and not self._said_contended:
+            log.warning(
+                "another router of the same name writes other statuses; give each a name of its own (--name)",
+                extra={"router": self._router_name, "route": str(key)})
+        elif self._said_contended and not lasts:
+            log.info("no other router of the same name writes statuses", extra={"router": self._router_name})
+        self._said_contended = lasts
+
+    # --- what goes wrong -----------------------------------------------------------------
+
+    def _say(self, job: Job, message: str, text: str) -> None:
+        """An error of one Route: once, until it could be written."""
         if self._refused.get(job.item.uid) != text:
             self._refused[job.item.uid] = text
-            log.error("status refused", extra={"route": str(job.key), "error": text})
+            log.error(message, extra={"route": str(job.key), "error": text})
 
-    def _wait_for_right(self, exc: KubeForbidden) -> float:
-        if not self._forbidden:
-            log.error("status cannot be written", extra={"error": str(exc)})
-        self._forbidden = str(exc)
-        self._pending.pause(self._forbidden_s)
+    def _wait_for_right(self, job: Job, exc: KubeForbidden) -> float:
+        """The first refusal may be of this Route alone; the next one without a success is of all."""
+        self.counts["forbidden"] += 1
+        self._forbidden_in_a_row += 1
+        self._forbidden[job.key] = str(exc)
+        if not self._said_forbidden:
+            self._said_forbidden = True
+            self._say(job, "status cannot be written", str(exc))
+        if self._forbidden_in_a_row > 1:
+            self._pending.pause(self._forbidden_s)
         return self._forbidden_s
 
     def _wait_for_server(self, job: Job, exc: KubeUnreachable) -> float:
         """Pause all writing by troubles in a row, and this Route by its own, so others go first."""
+        self.counts["unreachable"] += 1
         self._troubles += 1
         log.warning("status not written yet", extra={"route": str(job.key), "error": str(exc)})
         self._pending.pause(_delay_s(TROUBLE_BACKOFF_S, self._troubles, exc.retry_after_s))
@@ -235,11 +387,3 @@ class StatusWriter:
 
 def _delay_s(limits: tuple[float, float], failures: int, retry_after_s: float | None = None) -> float:
     return backoff.delay_s(failures, first_s=limits[0], limit_s=limits[1], retry_after_s=retry_after_s)
-
-
-def _collection_path(key: Key) -> str:
-    return f"/apis/route.openshift.io/v1/namespaces/{quote(key.namespace, safe='')}/routes"
-
-
-def _status_path(key: Key) -> str:
-    return f"{_collection_path(key)}/{quote(key.name, safe='')}/status"

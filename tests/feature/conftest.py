@@ -161,6 +161,11 @@ class Lab:
         own = [entry for entry in entries if entry["routerName"] == "public"]
         return own[0]["conditions"][0] if own else {}
 
+    def pending(self, *names: str) -> bool:
+        """Whether Routes of the namespace shop have been told that they wait for the BIG-IP."""
+        found = [self.admitted("shop", name) for name in names]
+        return all((one.get("status"), one.get("reason")) == ("Unknown", "DevicePending") for one in found)
+
     def writes(self) -> list[tuple[str, str]]:
         """Method and path of each configuration write since the last `clear`."""
         return [(entry.method, entry.path) for entry in self.bigip.writes()]

@@ -41,7 +41,7 @@ def forget_pauses(router: Running) -> None:
 
 
 def test_a_password_that_is_refused_and_then_accepted(lab, loop, caplog):
-    """One login in a while, one message, no word in the statuses; then all is served."""
+    """One login in a while, one message, nothing of it in the statuses; then all is served."""
     lab.apply(manifests.route("a"))
     router = loop(f5_password="the-new-password")
     router.wait(lambda: errors(caplog))
@@ -51,7 +51,7 @@ def test_a_password_that_is_refused_and_then_accepted(lab, loop, caplog):
     assert "401" in told
     assert "the-new-password" not in told
     assert sum(entry.path.endswith("/login") for entry in lab.bigip.log) == 1
-    assert lab.admitted("shop", "a") == {}
+    router.wait(lambda: lab.pending("a"))
     lab.bigip.add_user(lab.bigip.username, "the-new-password")
     forget_pauses(router)
     router.wait(lambda: admitted(lab, "a") == admitted(lab, "b") == "True")
@@ -78,7 +78,8 @@ def test_a_device_that_answers_html(lab, loop, caplog):
     router.wait(lambda: errors(caplog))
     assert "the reply to the login holds no token" in errors(caplog)[0]
     assert lab.writes() == []
-    assert (admitted(lab, "a"), admitted(lab, "b")) == ("True", "")
+    router.wait(lambda: lab.pending("b"))
+    assert admitted(lab, "a") == "True"
     lab.bigip.clear_faults()
     router.wait(lambda: admitted(lab, "b") == "True", timeout_s=30)
 
@@ -105,7 +106,7 @@ def test_a_version_that_is_too_old(make_lab, version, caplog):
     (told,) = errors(caplog)
     assert "11.4" in told
     assert "'retry_in_s': 60.0" in told
-    assert lab.admitted("shop", "a") == {}
+    assert lab.pending("a")
 
 
 def test_a_role_that_does_not_suffice_and_then_does(lab):

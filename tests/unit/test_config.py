@@ -118,6 +118,7 @@ PRECEDENCE = [
     ("name", "router_name", "public", "one", "one", "two", "two"),
     ("router-canonical-hostname", "canonical_hostname", "", "a.example.com", "a.example.com", "b", "b"),
     ("update-status", "update_status", True, "false", False, "true", True),
+    ("clean-status", "clean_status", True, "false", False, "true", True),
     ("status-rate", "status_rate", 20, "5", 5, "0.5", 0.5),
     ("disable-namespace-ownership-check", "ownership_check", True, "true", False, "false", True),
     ("watch-endpoints", "watch_endpoints", False, "t", True, "F", False),

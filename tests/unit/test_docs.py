@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from f5router import admission, names, reconcile
+from f5router import admission, names, reconcile, status
 from f5router.bigip import CertFile, ClientSSL, DataGroup, IRule, KeyFile, Policy, Pool, ServerSSL
 from f5router.cluster import Key
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
 REASONS = [admission.NO_HOST, admission.INVALID_HOST, admission.CLAIMED, admission.NOT_ADMITTED,
-           admission.INVALID, reconcile.DEVICE_REJECTED]
+           admission.INVALID, reconcile.DEVICE_REJECTED, status.DEVICE_PENDING]
 
 
 def page(name: str) -> str:

@@ -10,6 +10,7 @@ PURE = (
     "admission",
     "bigip",
     "cluster",
+    "contention",
     "desired",
     "errors",
     "health",

@@ -25,7 +25,9 @@ def requests() -> dict[str, int]:
 
 @pytest.fixture
 def made(requests) -> Metrics:
-    return Metrics(Sources(lambda: requests, {"status": lambda: 7}), wall=lambda: 1234.0)
+    writes = {"written": 3, "conflict": 0}
+    sources = Sources(lambda: requests, {"status": lambda: 7}, lambda: writes, lambda: 2)
+    return Metrics(sources, wall=lambda: 1234.0)
 
 
 def values(made: Metrics, family: str) -> dict[tuple[str, ...], float]:
@@ -52,6 +54,8 @@ def test_before_the_first_pass(made):
     assert list(values(made, "f5router_build_info").values()) == [1]
     assert values(made, "f5router_bigip_requests") == {("GET",): 2, ("login",): 1}
     assert values(made, "f5router_queue_length") == {("status",): 7}
+    assert values(made, "f5router_status_writes") == {("written",): 3, ("conflict",): 0}
+    assert values(made, "f5router_status_contended") == {(): 2}
     assert values(made, "f5router_last_success_timestamp_seconds") == {(): 0}
 
 

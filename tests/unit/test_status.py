@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.status import Verdict, entries
+from f5router.status import PENDING, Verdict, entries, judged, own, same, without
 from tests.builders import route
 
 NOW = "2026-02-03T04:05:06Z"
@@ -54,10 +54,16 @@ def test_nothing_to_write(existing):
     pytest.param([OTHER, entry(), NEXT], NO, {},
                  [OTHER, entry(REFUSED | {"lastTransitionTime": NOW}), NEXT], id="replaced in place"),
     pytest.param([entry(REFUSED)], YES, {}, [entry(condition(at=NOW))], id="admitted again: no reason left"),
-    pytest.param([entry(REFUSED | {"reason": "InvalidHost"})], NO, {},
-                 [entry(REFUSED | {"lastTransitionTime": NOW})], id="another reason"),
-    pytest.param([entry(REFUSED | {"message": "old"})], NO, {},
-                 [entry(REFUSED | {"lastTransitionTime": NOW})], id="another message"),
+    pytest.param([entry(REFUSED | {"reason": "InvalidHost"})], NO, {}, [entry(REFUSED)],
+                 id="another reason: the time of the status stays"),
+    pytest.param([entry(REFUSED | {"message": "old"})], NO, {}, [entry(REFUSED)],
+                 id="another message: likewise"),
+    pytest.param([entry({"type": "Admitted", "status": "False"})], NO, {},
+                 [entry(REFUSED | {"lastTransitionTime": NOW})], id="another reason, and no time"),
+    pytest.param([entry(condition("Unknown", reason="DevicePending"))], YES, {}, [entry(condition(at=NOW))],
+                 id="no longer pending"),
+    pytest.param([], PENDING, {}, [entry(condition("Unknown", at=NOW, reason="DevicePending",
+                                                   message=PENDING.message))], id="pending"),
     pytest.param([entry(UPGRADE, condition())], NO, {},
                  [entry(UPGRADE, REFUSED | {"lastTransitionTime": NOW})], id="other conditions are kept"),
     pytest.param([entry(UPGRADE)], YES, {}, [entry(condition(at=NOW), UPGRADE)], id="only another condition"),
@@ -93,3 +99,45 @@ def test_inputs_are_not_changed():
     ours = entry(UPGRADE, condition())
     wanted([ours], NO)
     assert ours == entry(UPGRADE, condition())
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), [
+    pytest.param(entry(), entry(condition(at=NOW)), True, id="another time"),
+    pytest.param(entry(), entry(condition(reason="", message="")), True, id="empty reason stored"),
+    pytest.param(entry(UPGRADE, condition()), entry(condition(), UPGRADE), True, id="another order"),
+    pytest.param(entry(), entry(somethingNew=1), True, id="a field we do not know"),
+    pytest.param(entry(), entry(host="b.example.com"), False, id="host"),
+    pytest.param(entry(), entry(routerCanonicalHostname="r.example.com"), False, id="canonical name"),
+    pytest.param(entry(), entry(wildcard="Subdomain"), False, id="wildcard policy"),
+    pytest.param(entry(), entry(REFUSED), False, id="status"),
+    pytest.param(entry(REFUSED), entry(REFUSED | {"reason": "x"}), False, id="reason"),
+    pytest.param(entry(REFUSED), entry(REFUSED | {"message": "x"}), False, id="message"),
+    pytest.param(entry(), entry(condition(), UPGRADE), False, id="one condition more"),
+    pytest.param(entry(), None, False, id="none any more"),
+    pytest.param(None, None, True, id="none"),
+    pytest.param(entry() | {"conditions": [3]}, entry() | {"conditions": "x"}, True, id="of wrong types"),
+])
+def test_same(one, other, expected):
+    """What another router's write is compared by."""
+    assert same(one, other) is same(other, one) is expected
+
+
+@pytest.mark.parametrize(("ingress", "expected"), [
+    pytest.param([], False, id="no entry"),
+    pytest.param([entry(router="haproxy")], False, id="another router's"),
+    pytest.param([entry()], True, id="yes"),
+    pytest.param([entry(REFUSED)], True, id="no"),
+    pytest.param([entry(condition("Unknown"))], False, id="not known"),
+    pytest.param([entry(UPGRADE)], False, id="something else"),
+    pytest.param([entry() | {"conditions": None}], False, id="no conditions"),
+])
+def test_judged(ingress, expected):
+    assert judged(ingress, "public") is expected
+
+
+def test_own_and_without():
+    """The first of ours; all of the others."""
+    ingress = [OTHER, entry(host="a"), NEXT, entry(host="b")]
+    assert own(ingress, "public")["host"] == "a"
+    assert own(ingress, "nobody") is None
+    assert without(ingress, "public") == [OTHER, NEXT]

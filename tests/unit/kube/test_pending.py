@@ -70,6 +70,17 @@ def test_retry_is_replaced_by_a_newer_item(pending):
     assert (job.item, job.failures) == (2, 0)
 
 
+def test_delay(pending):
+    """A new item may wait too; one that is given back lets it wait on."""
+    pending.put("a", 1)
+    job = pending.take()
+    started = time.monotonic()
+    pending.put("a", 2, 0.05)
+    pending.done(job)
+    assert taken(pending) == ("a", 2)
+    assert time.monotonic() - started >= 0.04
+
+
 def test_pause(pending):
     started = time.monotonic()
     pending.pause(0.05)
@@ -125,6 +136,6 @@ def test_wait_empty_is_given_up(pending):
     pytest.param(1, 20, 20, 20, id="the server asks for more"),
     pytest.param(9, 1, 30, 60, id="the server asks for less"),
 ])
-def test_delay(failures, retry_after_s, low, high):
+def test_backoff(failures, retry_after_s, low, high):
     for _ in range(20):
         assert low <= delay_s(failures, first_s=0.5, limit_s=60, retry_after_s=retry_after_s) <= high

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.cluster import Delta, EndpointSlice, Key
+from f5router.cluster import Delta, EndpointSlice, Key, Route, Service
 from f5router.kube.store import Store
 from tests.builders import route
 
@@ -76,3 +76,59 @@ def test_several_values_of_one_object():
     assert store.drain() == Delta(slices={part(0).key: None})
     store.put("slices", Key("shop", "b"), ())
     assert store.drain() == Delta(slices={Key("shop", "b/0"): None})
+
+
+def told(store):
+    """What on_route hears, as pairs of hosts in the statuses."""
+    heard = []
+    store.on_route = lambda old, new: heard.append(
+        tuple(tuple(entry["host"] for entry in route.status_ingress) for route in (old, new)))
+    return heard
+
+
+def seen(version, *hosts, uid="u", name="a"):
+    return Route(Key("shop", name), uid=uid, resource_version=version,
+                 status_ingress=tuple({"host": host} for host in hosts))
+
+
+def test_newer_readings_are_told():
+    """By a watch, by a list, and by a reply; status too, which is no change to drain."""
+    store = Store()
+    heard = told(store)
+    key = Key("shop", "a")
+    store.put("routes", key, (seen("1"),))
+    assert heard == []
+    store.put("routes", key, (seen("2", "x"),))
+    store.replace("routes", {key: (seen("3", "y"),)})
+    store.refresh_route(seen("4", "z"))
+    assert heard == [((), ("x",)), (("x",), ("y",)), (("y",), ("z",))]
+    store.drain()
+    store.put("routes", key, (seen("5", "w"),))
+    assert store.pending() == 0
+    assert len(heard) == 4
+
+
+def test_what_is_not_told():
+    """Older readings, other objects of the same name, other kinds, and Routes that are gone."""
+    store = Store()
+    heard = told(store)
+    key = Key("shop", "a")
+    store.put("routes", key, (seen("5", "x"),))
+    store.put("routes", key, (seen("4", "y"),))
+    store.refresh_route(seen("3", "y"))
+    store.put("routes", key, (seen("6", "y", uid="other"),))
+    store.put("routes", key, ())
+    store.put("services", key, (Service(key),))
+    store.put("services", key, (Service(key, cluster_ip="x"),))
+    assert heard == []
+
+
+def test_a_listener_may_ask_the_store():
+    """It is called without the lock."""
+    store = Store()
+    key = Key("shop", "a")
+    found = []
+    store.on_route = lambda old, new: found.append(store.get("routes", key) is new)
+    store.put("routes", key, (seen("1"),))
+    store.put("routes", key, (seen("2", "x"),))
+    assert found == [True]

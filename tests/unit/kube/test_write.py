@@ -9,7 +9,7 @@ import pytest
 from f5router.cluster import Key
 from f5router.kube import decode
 from f5router.kube.write import StatusWriter
-from f5router.status import Verdict
+from f5router.status import PENDING, Verdict, own, same
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import LIMIT_S
 
@@ -38,7 +38,11 @@ class Known:
 
     def observe(self, route, *, always=False):
         if self._observing or always:
-            self.routes[route.key] = route
+            old, self.routes[route.key] = self.routes.get(route.key), route
+            if old and old.uid == route.uid:
+                self.heard(old, route)
+
+    heard = staticmethod(lambda old, new: None)
 
 
 @pytest.fixture
@@ -48,9 +52,10 @@ def write(kube, connection):
 
     def make(*, observing=True, **options):
         cluster = Known(kube, observing=observing)
-        options = {"router_name": "public", "rate_per_s": 1000, "forbidden_s": 0.05,
+        options = {"router_name": "public", "rate_per_s": 1000, "forbidden_s": 0.05, "repair_s": 0.02,
                    "wall": lambda: AT_S} | options
         writers.append(StatusWriter(connection, cluster, **options))
+        cluster.heard = writers[-1].seen
 
         def submit(name="a", verdict=YES, host=HOST, uid=None):
             key = Key("shop", name)
@@ -309,6 +314,211 @@ def test_stop_is_prompt(kube, write):
     started = time.monotonic()
     status.writer.stop()
     assert time.monotonic() - started < 1
+
+
+def test_a_refusal_of_one_route(kube, write, caplog):
+    """Such as a webhook's: told once, tried again, and no other Route waits for it."""
+    kube.apply([objects.route("a"), *(objects.route(f"r{number}") for number in range(5))])
+    kube.inject("403", times=None, path="/a/status")
+    status = write(forbidden_s=0.2)
+    status.submit()
+    assert kube.wait_for(lambda: len(writes(kube)) == 2)
+    for number in range(5):
+        status.submit(f"r{number}")
+    assert kube.wait_for(lambda: all(verdicts(kube, f"r{number}") for number in range(5)), 0.15)
+    assert kube.wait_for(lambda: writes(kube)[2:].count(("PUT", 403)) == 2)
+    assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
+        "status cannot be written"]
+    kube.clear_faults()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "True")]
+
+
+def test_a_route_that_changes_all_the_time(kube, write):
+    """It costs its own status a delay, not that of others: nobody writes our entry."""
+    kube.apply([objects.route("a"), *(objects.route(f"r{number}") for number in range(5))])
+    kube.inject("409", times=None, path="/a/status")
+    status = write()
+    status.submit()
+    assert kube.wait_for(lambda: writes(kube).count(("PATCH", 409)) >= 4)
+    assert not status.writer._lease.following
+    for number in range(5):
+        status.submit(f"r{number}")
+    assert kube.wait_for(lambda: all(verdicts(kube, f"r{number}") for number in range(5)))
+    assert not status.flush(0)
+    kube.clear_faults()
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "True")]
+    assert status.writer.counts["written"] == 6
+
+
+UNKNOWN = {"host": HOST, "routerName": "public", "wildcardPolicy": "None", "conditions": [
+    {"type": "Admitted", "status": "Unknown", "reason": PENDING.reason, "message": PENDING.message,
+     "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+SERVED = UNKNOWN | {"conditions": [
+    {"type": "Admitted", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+
+
+@pytest.mark.parametrize(("ingress", "verdict", "new", "expected"), [
+    pytest.param([], PENDING, True, [("public", "Unknown")], id="no status"),
+    pytest.param([OTHER], PENDING, True, [("haproxy",), ("public", "Unknown")], id="another router's"),
+    pytest.param([UNKNOWN], NO, True, [("public", "False")], id="pending, and then refused"),
+    pytest.param([SERVED], PENDING, False, [("public", "True")], id="old statuses stay"),
+    pytest.param([SERVED], NO, False, [("public", "True")], id="whatever is wrong now"),
+])
+def test_only_where_nothing_was_said(kube, write, ingress, verdict, new, expected):
+    kube.apply(objects.route("a", ingress=ingress))
+    status = write()
+    assert status.writer.submit_new(A, status.cluster.route(A).uid, verdict, HOST) is new
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == expected
+
+
+def test_pending_is_written_once(kube, write):
+    kube.apply(objects.route("a"))
+    status = write()
+    for _ in range(3):
+        assert status.writer.submit_new(A, status.cluster.route(A).uid, PENDING, HOST)
+        assert status.flush(LIMIT_S)
+    assert writes(kube) == [("PATCH", 200)]
+
+
+def test_what_was_judged_is_not_new(kube, write):
+    """Its status waits to be written, perhaps for minutes."""
+    kube.apply(objects.route("a"))
+    kube.inject("503", method="PATCH", retry_after=0)
+    status = write()
+    status.submit()
+    assert status.writer.submit_new(A, status.cluster.route(A).uid, PENDING, HOST) is False
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "True")]
+
+
+def test_another_replica_was_quicker(kube, write):
+    """It reaches the BIG-IP, we do not: its answer stays, also when ours was asked for before."""
+    kube.apply(objects.route("a"))
+    kube.inject("503", method="PATCH", retry_after=0)
+    status = write()
+    assert status.writer.submit_new(A, status.cluster.route(A).uid, PENDING, HOST)
+    assert kube.wait_for(lambda: writes(kube) == [("PATCH", 503)])
+    kube.apply(objects.route("a", ingress=[SERVED]))
+    assert status.flush(LIMIT_S)
+    assert ingress(kube) == [SERVED]
+
+
+@pytest.mark.parametrize("wrong", [
+    pytest.param([], id="removed"),
+    pytest.param([OTHER, UNKNOWN], id="changed"),
+    pytest.param([OTHER], id="removed beside another's"),
+    pytest.param([SERVED | {"routerCanonicalHostname": "x.example.com"}], id="another canonical name"),
+])
+def test_an_entry_that_somebody_changed(kube, write, wrong, caplog):
+    """Set right once, as upstream's router does after clear-route-status; not a second time so soon."""
+    kube.apply(objects.route("a"))
+    status = write(canonical_hostname="r.example.com")
+    status.submit()
+    assert status.flush(LIMIT_S)
+    right = ingress(kube)
+    kube.apply(objects.route("a", ingress=wrong))
+    status.cluster.read()
+    assert status.flush(LIMIT_S)
+    assert same(own(ingress(kube), "public"), right[0])
+    assert (status.writer.contended(), caplog.records) == (0, [])
+    kube.apply(objects.route("a", ingress=wrong))
+    status.cluster.read()
+    assert status.flush(LIMIT_S)
+    assert ingress(kube) == wrong
+    assert status.writer.contended() == 1
+    (told,) = caplog.records
+    assert "another router of the same name" in told.message
+
+
+def test_an_entry_is_not_repaired_where_nothing_is_wished(kube, write):
+    kube.apply(objects.route("a", ingress=[SERVED]))
+    status = write()
+    kube.apply(objects.route("a"))
+    status.cluster.read()
+    assert status.flush(0)
+    assert writes(kube) == []
+
+
+@pytest.mark.parametrize(("meanwhile", "expected"), [
+    pytest.param(None, [("haproxy",)], id="as we wrote it"),
+    pytest.param([OTHER, SERVED | {"host": "b.example.com"}], [("haproxy",), ("public", "True")],
+                 id="another router of the name has taken over"),
+    pytest.param([OTHER], [("haproxy",)], id="removed already"),
+])
+def test_left(kube, write, meanwhile, expected):
+    """Our entry goes, nothing else."""
+    kube.apply(objects.route("a", ingress=[OTHER]))
+    status = write()
+    status.submit()
+    assert status.flush(LIMIT_S)
+    uid = status.cluster.route(A).uid
+    if meanwhile is not None:
+        kube.apply(objects.route("a", ingress=meanwhile))
+    kube.clear_log()
+    status.writer.left(A, uid, remove=True)
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == expected
+    assert len(writes(kube)) == (meanwhile is None)
+    assert not status.writer.wants(A, uid)
+
+
+def test_left_and_came_back(kube, write):
+    """The newest wish wins over the removal, and sets right what it did."""
+    kube.apply(objects.route("a"))
+    status = write()
+    status.submit()
+    assert status.flush(LIMIT_S)
+    uid = status.cluster.route(A).uid
+    status.writer.left(A, uid, remove=True)
+    status.submit(verdict=NO)
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "False")]
+    assert status.writer.wants(A, uid)
+
+
+def test_left_before_it_was_written(kube, write):
+    """The Cluster may know the Route still: one of a namespace that is not selected any more."""
+    kube.apply(objects.route("a"))
+    kube.inject("503", method="PATCH", retry_after=0)
+    status = write()
+    status.submit()
+    assert kube.wait_for(lambda: writes(kube) == [("PATCH", 503)])
+    status.writer.left(A, status.cluster.route(A).uid, remove=False)
+    assert status.flush(LIMIT_S)
+    assert ingress(kube) == []
+
+
+@pytest.mark.parametrize("fault", ["409", "503"])
+def test_left_with_trouble(kube, write, fault):
+    kube.apply(objects.route("a", ingress=[OTHER]))
+    status = write()
+    status.submit()
+    assert status.flush(LIMIT_S)
+    kube.inject(fault, method="PATCH", times=2)
+    status.writer.left(A, status.cluster.route(A).uid, remove=True)
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("haproxy",)]
+
+
+@pytest.mark.parametrize("case", ["kept", "deleted", "recreated", "never written", "switched off"])
+def test_left_without_a_removal(kube, write, case):
+    kube.apply(objects.route("a", ingress=[SERVED]))
+    status = write(enabled=case != "switched off")
+    uid = status.cluster.route(A).uid
+    if case != "never written":
+        status.submit(verdict=NO)
+        assert status.flush(LIMIT_S)
+    if case in ("deleted", "recreated"):
+        kube.delete("Route", "shop", "a")
+    if case == "recreated":
+        kube.apply(objects.route("a", ingress=[SERVED]))
+    kube.clear_log()
+    status.writer.left(A, uid, remove=case != "kept")
+    assert status.flush(LIMIT_S)
+    assert writes(kube) == []
 
 
 def test_several_workers(kube, write):

@@ -1,0 +1,87 @@
+"""Entries of a router name in status.ingress, wherever they are: found in all Routes, and removed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from f5router import status
+from f5router.cluster import Key
+from f5router.errors import KubeGone, KubeUnreachable
+from f5router.kube import decode
+from f5router.kube.connection import Connection
+from f5router.kube.reflector import ROUTES, Timing
+from f5router.kube.routestatus import RouteStatus
+
+PAGE_SIZE = Timing().page_size
+
+TRIES = 3
+"""Of a list whose pages are too old before it is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A Route with an entry of the router name."""
+
+    key: Key
+    uid: str
+    entry: Mapping
+    """The first one."""
+
+
+def find(connection: Connection, router_name: str, *, namespace: str | None = None,
+         selectors: Mapping[str, str] | None = None, page_size: int = PAGE_SIZE) -> list[Found]:
+    """Every Route with an entry of a router name, read page by page; only what is found is kept.
+
+    Args: selectors: labelSelector and fieldSelector of the request.
+    Raises: KubeError.
+    """
+    for attempt in range(TRIES):
+        try:
+            return [found for page in _pages(connection, namespace, dict(selectors or {}), page_size)
+                    for found in _found(page, router_name)]
+        except KubeGone:
+            if attempt == TRIES - 1:
+                raise
+    return []
+
+
+def remove(routes: RouteStatus, found: Found, router_name: str, *, unchanged: bool = True) -> dict | None:
+    """Remove the entries of a router name from a Route; returns it as it is then.
+
+    None if there is nothing to remove: the Route is gone or another one, or has no such entry.
+    Args: unchanged: also not if the entry no longer says what `found` says: somebody else keeps it.
+    Raises: KubeError: KubeConflict: it was changed meanwhile; to be tried again.
+    """
+    def renewed(obj: Mapping) -> list[Mapping] | None:
+        entry = status.own(decode.ingress(obj), router_name)
+        if decode.uid(obj) != found.uid or entry is None:
+            return None
+        if unchanged and not status.same(entry, found.entry):
+            return None
+        return status.without(decode.ingress(obj), router_name)
+
+    obj = routes.read(found.key)
+    left = None if obj is None else renewed(obj)
+    return None if left is None else routes.write(found.key, decode.resource_version(obj), left, renewed)
+
+
+def _pages(connection: Connection, namespace: str | None, query: dict, page_size: int) -> Iterator[Mapping]:
+    query["limit"], path = str(page_size), ROUTES.path(namespace)
+    while True:
+        page = connection.request("GET", path, query=query)
+        if not isinstance(page, Mapping):
+            raise KubeUnreachable(f"GET {path}: the reply is no list")
+        yield page
+        token = (page.get("metadata") or {}).get("continue")
+        if not token:
+            return
+        query["continue"] = token
+
+
+def _found(page: Mapping, router_name: str) -> Iterator[Found]:
+    for obj in page.get("items") or ():
+        try:
+            key = decode.key(obj)
+        except decode.DecodeError:
+            continue
+        if (entry := status.own(decode.ingress(obj), router_name)) is not None:
+            yield Found(key, decode.uid(obj), entry)

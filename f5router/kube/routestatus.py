@@ -1,0 +1,79 @@
+"""The status of one Route on the API server: read, and written with the rights that there are."""
+
+import logging
+from collections.abc import Callable, Mapping
+from urllib.parse import quote
+
+from f5router.cluster import Key
+from f5router.errors import KubeForbidden
+from f5router.kube.connection import Connection
+
+log = logging.getLogger(__name__)
+
+Ingress = list[Mapping]
+
+
+class RouteStatus:
+    """Requests on status.ingress; safe to use from several threads."""
+
+    def __init__(self, connection: Connection):
+        self._connection = connection
+        self._patch_is_forbidden = False
+
+    def read(self, key: Key) -> dict | None:
+        """The newest object, None if it is gone. A list: system:router has no right to get one.
+
+        Raises: KubeError.
+        """
+        found = self._connection.request(
+            "GET", _collection_path(key), query={"fieldSelector": f"metadata.name={key.name}"})
+        items = found.get("items") if isinstance(found, dict) else None
+        return items[0] if items else None
+
+    def write(self, key: Key, version: str, ingress: Ingress,
+              renew: Callable[[dict], Ingress | None]) -> dict | None:
+        """Replace status.ingress; returns the object as it is then, None if there was no need any more.
+
+        Args:
+            version: resourceVersion from which ingress was made: an entry that another router wrote
+                since makes a conflict instead of being lost.
+            renew: what ingress should be for a newer object, None for no change; asked where only a
+                whole object may be written.
+        Raises:
+            KubeError: KubeConflict: the object is another one meanwhile.
+        """
+        if not self._patch_is_forbidden:
+            body = {"metadata": {"resourceVersion": version}, "status": {"ingress": ingress}}
+            try:
+                return self._connection.request(
+                    "PATCH", _status_path(key), body=body, content_type="application/merge-patch+json")
+            except KubeForbidden as exc:
+                log.info("patch is forbidden, trying update", extra={"error": str(exc)})
+                self._patch_is_forbidden = True
+        return self._update(key, renew)
+
+    def _update(self, key: Key, renew: Callable[[dict], Ingress | None]) -> dict | None:
+        """The object after an update, which OpenShift 3's role system:router allows; None: no need.
+
+        The whole object goes back as it was read, private key included; nothing of it is logged.
+        """
+        obj = self.read(key)
+        new = None if obj is None else renew(obj)
+        if new is None:
+            return None
+        held = obj.get("status") if isinstance(obj.get("status"), dict) else {}
+        body = {"apiVersion": "route.openshift.io/v1", "kind": "Route", **obj,
+                "status": {**held, "ingress": new}}
+        try:
+            return self._connection.request("PUT", _status_path(key), body=body)
+        except KubeForbidden:
+            self._patch_is_forbidden = False  # either right may be granted later
+            raise
+
+
+def _collection_path(key: Key) -> str:
+    return f"/apis/route.openshift.io/v1/namespaces/{quote(key.namespace, safe='')}/routes"
+
+
+def _status_path(key: Key) -> str:
+    return f"{_collection_path(key)}/{quote(key.name, safe='')}/status"

@@ -1,0 +1,95 @@
+"""What the router tells the cluster of its Routes: statuses and Events, after each pass."""
+
+import logging
+
+from f5router import status
+from f5router.cluster import Key
+from f5router.config import Config
+from f5router.kube.connection import Connection
+from f5router.kube.events import EventWriter
+from f5router.kube.sweep import Sweep
+from f5router.kube.watch import Cluster
+from f5router.kube.write import StatusWriter
+from f5router.notices import Notices
+from f5router.reconcile import Reconciler, Report
+from f5router.status import Verdict
+
+log = logging.getLogger(__name__)
+
+Told = tuple[tuple[str, str], ...]
+"""Reasons and texts."""
+
+
+ADMITTED, WARNING = SUBJECTS = "Admitted", "Warning"
+"""What is told of a Route apart from each other."""
+
+CONTENTION_PART = 10
+"""A contended Route is left alone for this part of --resync-interval. Source: haproxy-parity.md 3.5."""
+
+
+class Teller:
+    """One thread uses it, the one that makes the passes; what it tells is written by others."""
+
+    def __init__(self, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
+                 warnings: EventWriter, *, clean: bool):
+        """Args: clean: remove the entry of a Route that leaves: it may still exist."""
+        self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
+        self._statuses, self._warnings = statuses, warnings
+        self._clean = clean
+        self._warned: dict[tuple[Key, str], Told] = {}
+        self._network, self._selection = Notices("way to the pods"), Notices("selection of Routes")
+
+    def passed(self, report: Report) -> None:
+        """A pass is through."""
+        network = self._reconciler.network_findings()
+        self._network.tell(network.problems, network.warnings)
+        self._selection.tell((), self._cluster.warnings())
+        for key, route in report.left.items():
+            self._statuses.left(key, route.uid, remove=self._clean)
+            for subject in SUBJECTS:
+                self._warned.pop((key, subject), None)
+        for key, verdict in report.verdicts.items():
+            route = self._engine.route(key)
+            self._statuses.submit(key, route.uid, verdict, route.host)
+            self._warn(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
+        for key, texts in report.warnings.items():
+            self._warn(key, WARNING, tuple((WARNING, text) for text in texts))
+
+    def failed(self) -> None:
+        """The BIG-IP could not be programmed: old statuses stay, Routes without one get the reason."""
+        for key, checked in self._engine.routes().items():
+            rejection, route = self._engine.rejection(key), checked.route
+            verdict = Verdict(False, rejection.reason, rejection.message) if rejection else status.PENDING
+            if self._statuses.submit_new(key, route.uid, verdict, route.host):
+                told = ((verdict.reason, verdict.message),)
+                self._warn(key, ADMITTED, told, log_it=rejection is not None)
+
+    def _warn(self, key: Key, subject: str, found: Told, *, log_it: bool = True) -> None:
+        """Tell reasons and texts, in the log and as Events: once, until they are others or none.
+
+        Args: log_it: not what is in the log already, once for all Routes.
+        """
+        if self._warned.get((key, subject), ()) == found:
+            return
+        self._warned[(key, subject)] = found
+        route = self._engine.route(key)
+        for reason, text in found:
+            if log_it:
+                log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
+            self._warnings.warn(route, reason, text)
+
+
+def build_statuses(config: Config, connection: Connection, cluster: Cluster) -> StatusWriter:
+    """The writer of statuses, which hears of every status that the watch tells."""
+    statuses = StatusWriter(
+        connection, cluster, router_name=config.router_name,
+        canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
+        enabled=config.update_status, contention_s=config.resync_s / CONTENTION_PART,
+    )
+    cluster.watch_routes(statuses.seen)
+    return statuses
+
+
+def build_sweep(config: Config, connection: Connection, statuses: StatusWriter) -> Sweep:
+    """What removes entries that were left behind; it does nothing before it is started."""
+    return Sweep(connection, statuses, router_name=config.router_name, namespace=config.selection.namespace)

@@ -1,0 +1,399 @@
+"""What application teams read: status.ingress and Events, whatever happens to the router, and to others."""
+
+import threading
+
+import pytest
+
+from f5router.errors import BigIPError
+from tests import manifests
+from tests.builders import identity
+
+ONE = identity()
+HAPROXY = {"routerName": "haproxy", "host": "www.example.com", "wildcardPolicy": "None", "conditions": [
+    {"type": "Admitted", "status": "True", "lastTransitionTime": "2020-01-02T03:04:05Z"}]}
+QUICK = {"f5_connect_timeout": "1", "f5_timeout": "1"}
+
+
+def ingress(lab, name: str) -> list[dict]:
+    return (lab.kube.get("Route", "shop", name).get("status") or {}).get("ingress") or []
+
+
+def entry(lab, name: str, router_name: str = "public") -> dict:
+    found = [one for one in ingress(lab, name) if one["routerName"] == router_name]
+    assert len(found) <= 1
+    return found[0] if found else {}
+
+
+def labelled(obj: dict, **labels: str) -> dict:
+    obj["metadata"]["labels"] = labels
+    return obj
+
+
+def status_writes(lab) -> list[tuple[str, int]]:
+    return [(log.path.split("/")[-2], log.status) for log in lab.kube.log
+            if log.method in ("PATCH", "PUT") and log.path.endswith("/status")]
+
+
+def events(lab, name: str) -> list[tuple[str, int]]:
+    """Reason and count of the Events of a Route."""
+    return sorted((event["reason"], event["count"]) for event in lab.kube.list("Event")
+                  if event["involvedObject"]["name"] == name)
+
+
+def failing_pass(lab, router, *, seen: tuple[str, str] | None = None) -> None:
+    lab.converge_events(router, seen=seen)
+    with pytest.raises(BigIPError):
+        router.reconcile_once()
+    assert router._statuses.flush(5.0)
+    assert router._warnings.flush(5.0)
+
+
+# --- an entry ----------------------------------------------------------------------------
+
+
+def test_an_entry(lab):
+    """All of its fields, beside that of another router; nothing is written a second time."""
+    route = manifests.route("a") | {"status": {"ingress": [HAPROXY]}}
+    lab.apply(route)
+    router = lab.router(router_canonical_hostname="router.example.com", name="f5")
+    assert lab.converge(router) == []
+    (condition,) = entry(lab, "a", "f5").pop("conditions")
+    assert ingress(lab, "a")[0] == HAPROXY
+    assert {name: value for name, value in entry(lab, "a", "f5").items() if name != "conditions"} == {
+        "routerName": "f5", "host": "www.example.com", "wildcardPolicy": "None",
+        "routerCanonicalHostname": "router.example.com"}
+    assert (condition["type"], condition["status"]) == ("Admitted", "True")
+    assert condition.keys() == {"type", "status", "lastTransitionTime"}
+    lab.kube.clear_log()
+    lab.settle(router)
+    assert [write for write in status_writes(lab) if write[0] == "a"] == []
+    lab.converge(router_canonical_hostname="router.example.com", name="f5")
+    assert [write for write in status_writes(lab) if write[0] == "a"] == []
+
+
+def test_the_time_is_that_of_the_status(lab):
+    """Other words for the same refusal keep it; being served changes it."""
+    old = {"routerName": "public", "host": "www.example.com", "wildcardPolicy": "None", "conditions": [
+        {"type": "Admitted", "status": "False", "reason": "InvalidHost", "message": "old",
+         "lastTransitionTime": "2020-01-02T03:04:05Z"}]}
+    lab.apply(manifests.route("a", path="no-slash") | {"status": {"ingress": [old]}})
+    router = lab.router()
+    lab.converge(router)
+    condition = lab.admitted("shop", "a")
+    assert (condition["reason"], condition["lastTransitionTime"]) == (
+        "ExtendedValidationFailed", "2020-01-02T03:04:05Z")
+    lab.apply(manifests.route("a"))
+    lab.settle(router)
+    assert lab.admitted("shop", "a")["status"] == "True"
+    assert lab.admitted("shop", "a")["lastTransitionTime"] > "2020-01-02T03:04:05Z"
+
+
+def test_a_refusal_by_the_device(lab):
+    """Its words are in the status and in one Event, however often it refuses."""
+    lab.bigip.inject("refuse", times=9, method="POST", path="file/ssl-cert", status=400,
+                     message="01070712:3: the device does not like it")
+    lab.apply(manifests.route("b", host="b.com", kind="edge", certificate=ONE.certificate, key=ONE.key))
+    router = lab.router()
+    for _ in range(3):
+        lab.converge(router)
+        for failure in router._reconciler.failures.values():
+            failure.due = 0.0
+    condition = lab.admitted("shop", "b")
+    assert (condition["status"], condition["reason"]) == ("False", "DeviceRejected")
+    assert "the device does not like it" in condition["message"]
+    assert events(lab, "b") == [("DeviceRejected", 1)]
+    assert status_writes(lab) == [("b", 200)]
+    router.close()
+    lab.converge()
+    assert events(lab, "b") == [("DeviceRejected", 2)]
+
+
+# --- the BIG-IP is away ------------------------------------------------------------------
+
+
+def test_a_start_while_the_device_is_away(lab):
+    """Old statuses stay as they are; new Routes wait, and are told if they can never be served."""
+    lab.apply(manifests.route("old"), manifests.route("older", host="x.com", path="no-slash"))
+    lab.converge()
+    before = {name: ingress(lab, name) for name in ("old", "older")}
+    lab.bigip.stop()
+    lab.apply(manifests.route("old", path="/changed"), manifests.route("new", host="b.com"),
+              manifests.route("late", host="www.example.com", namespace="shop", path="/changed",
+                              created="2027-01-01T00:00:00Z"))
+    lab.kube.clear_log()
+    router = lab.router(**QUICK)
+    for _ in range(2):
+        failing_pass(lab, router, seen=("shop", "late"))
+    assert {name: ingress(lab, name) for name in before} == before
+    assert lab.pending("new")
+    assert lab.admitted("shop", "late")["reason"] == "HostAlreadyClaimed"
+    assert sorted(status_writes(lab)) == [("late", 200), ("new", 200)]
+    assert events(lab, "new") == [("DevicePending", 1)]
+    assert events(lab, "late") == [("HostAlreadyClaimed", 1)]
+    assert events(lab, "old") == []
+    lab.bigip.start()
+    assert lab.converge(router) == []
+    assert lab.admitted("shop", "new")["status"] == lab.admitted("shop", "old")["status"] == "True"
+    assert "reason" not in lab.admitted("shop", "new")
+
+
+def test_a_route_that_was_judged_is_not_new(lab):
+    """Its status is not written yet when the device goes away: it is not told to wait."""
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com"))
+    lab.kube.inject("503", method="PATCH", path="/status", retry_after=1)
+    router = lab.router(**QUICK)
+    lab.converge_events(router)
+    router.reconcile_once()
+    assert router._statuses.pending()
+    lab.bigip.stop()
+    router._reconciler.device.stale = True
+    failing_pass(lab, router)
+    assert {lab.admitted("shop", name)["status"] for name in "ab"} == {"True"}
+
+
+def test_a_device_that_dies_half_way(lab):
+    """What was known stays; a Route of which nothing is known waits, though it may be on the device."""
+    lab.apply(manifests.route("a"))
+    router = lab.router(**QUICK)
+    lab.converge(router)
+    lab.bigip.inject("drop-reply", times=None, method="POST")
+    lab.apply(manifests.route("b", host="b.com"))
+    failing_pass(lab, router, seen=("shop", "b"))
+    assert lab.admitted("shop", "a")["status"] == "True"
+    assert lab.pending("b")
+    lab.bigip.clear_faults()
+    assert lab.converge(router) == []
+    assert lab.admitted("shop", "b")["status"] == "True"
+
+
+# --- writes that are refused -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("fault", "options", "told"), [
+    pytest.param("403", {}, "status cannot be written", id="403"),
+    pytest.param("404", {"text": '{"details": {"name": "bad"}}'}, None, id="404"),
+    pytest.param("409", {}, None, id="409"),
+    pytest.param("422", {}, "status refused", id="422"),
+])
+def test_a_status_that_is_refused(lab, caplog, fault, options, told):
+    """It costs no other Route anything; it is told once, with object and reason, and tried again later."""
+    lab.apply(manifests.route("bad", host="bad.com"), *(
+        manifests.route(f"r{number}", host=f"h{number}.com") for number in range(5)))
+    lab.kube.inject(fault, times=None, path="/bad/status", **options)
+    router = lab.router()
+    router._statuses._forbidden_s = 0.1  # instead of a minute
+    lab.converge_events(router)
+    router.reconcile_once()
+    lab.until(lambda: all(lab.admitted("shop", f"r{number}") for number in range(5)))
+    lab.until(lambda: ("bad", int(fault)) in status_writes(lab))
+    assert lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    lab.until(lambda: router.reconcile_once().outcome.done)
+    said = [record for record in caplog.records if record.message == told]
+    assert [record.route for record in said] == (["shop/bad"] if told else [])
+    lab.kube.clear_faults()
+    router._reconciler.device.stale = True  # as after --f5-resync-interval
+    router.reconcile_once()
+    assert router._statuses.flush(10.0)
+    assert lab.admitted("shop", "bad")["status"] == "True"
+
+
+def test_one_pass_with_a_status_that_is_refused(lab):
+    """run --once waits for the others, not for this one, which is its reason."""
+    lab.apply(manifests.route("bad", host="bad.com"), *(
+        manifests.route(f"r{number}", host=f"h{number}.com") for number in range(5)))
+    lab.kube.inject("403", times=None, path="/bad/status")
+    (reason,) = lab.converge()
+    assert reason.startswith("not every Route status could be written: ")
+    assert "routes/bad/status" in reason
+    assert all(lab.admitted("shop", f"r{number}")["status"] == "True" for number in range(5))
+
+
+def test_labels_that_change_all_the_time(lab):
+    """A hundred times a second: the status is written in between, that of others without delay."""
+    lab.apply(manifests.route("busy"), manifests.route("calm", host="calm.com"))
+    router = lab.router()
+    lab.converge_events(router)
+    ended = threading.Event()
+
+    def change() -> None:
+        number = 0
+        while not ended.wait(0.01):
+            number += 1
+            lab.apply(labelled(manifests.route("busy"), number=str(number)))
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        router.reconcile_once()
+        lab.until(lambda: lab.admitted("shop", "calm"))
+        lab.until(lambda: lab.admitted("shop", "busy"))
+    finally:
+        ended.set()
+        thread.join()
+    assert lab.admitted("shop", "busy")["status"] == "True"
+    assert not router._statuses._lease.following
+
+
+def test_statuses_do_not_hold_up_programming(lab):
+    """Twenty wait at one write a second: the BIG-IP has all of them, and the next event too."""
+    lab.apply(*(manifests.route(f"r{number}", host=f"h{number}.com") for number in range(20)))
+    router = lab.router(status_rate="1")
+    lab.converge_events(router)
+    router.reconcile_once()
+    assert router._reconciler.unserved() == {}
+    assert router._statuses.pending() >= 15
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    lab.until(lambda: router.reconcile_once().outcome.done)
+    members = lab.bigip.get("ltm/pool/~Common~openshift_shop_web")["membersReference"]["items"]
+    assert [member["name"] for member in members] == ["10.1.1.9:8080"]
+    assert router._statuses.pending() >= 10
+
+
+# --- Routes that leave -------------------------------------------------------------------
+
+BLUE, GREEN = {"shard": "blue"}, {"shard": "green"}
+
+
+def settled(lab, router) -> None:
+    """Like Lab.settle, for a router that takes no marker."""
+    router.reconcile_once()
+    assert router._statuses.flush(5.0)
+
+
+def leave(lab, router, name: str, obj: dict | None) -> None:
+    """Change or delete a Route, and let the router see it."""
+    if obj is None:
+        lab.kube.delete("Route", "shop", name)
+    else:
+        lab.apply(obj)
+    lab.until(lambda: router._cluster.pending())
+    settled(lab, router)
+
+
+def test_a_route_that_leaves(lab):
+    """Our entry goes, the other router's stays; it comes back with the Route."""
+    lab.apply(labelled(manifests.route("a"), **BLUE) | {"status": {"ingress": [HAPROXY]}})
+    router = lab.router(labels="shard=blue")
+    lab.converge(router)
+    assert len(ingress(lab, "a")) == 2
+    leave(lab, router, "a", labelled(manifests.route("a"), **GREEN))
+    assert ingress(lab, "a") == [HAPROXY]
+    leave(lab, router, "a", labelled(manifests.route("a"), **BLUE))
+    assert lab.admitted("shop", "a")["status"] == "True"
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_a_namespace_that_leaves(lab, back):
+    """All its Routes, refused ones too."""
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": BLUE}}
+    lab.apply(shop, manifests.route("a"), manifests.route("bad", host="b.com", path="no-slash"))
+    router = lab.router(namespace_labels="shard=blue")
+    lab.converge(router)
+    assert lab.admitted("shop", "bad")["status"] == "False"
+    leave(lab, router, "", shop | {"metadata": {"name": "shop", "labels": GREEN}})
+    assert ingress(lab, "a") == ingress(lab, "bad") == []
+    if back:
+        leave(lab, router, "", shop)
+        assert [lab.admitted("shop", name)["status"] for name in ("a", "bad")] == ["True", "False"]
+
+
+@pytest.mark.parametrize(("flags", "obj", "writes"), [
+    pytest.param({"labels": "shard=blue"}, None, 0, id="it is deleted"),
+    pytest.param({"labels": "shard=blue", "clean_status": "false"}, "green", 0, id="switched off"),
+    pytest.param({"labels": "shard=blue", "update_status": "false"}, "green", 0, id="no statuses at all"),
+    pytest.param({"labels": "shard=blue"}, "green", 1, id="it leaves"),
+])
+def test_what_is_written_when_a_route_leaves(lab, flags, obj, writes):
+    lab.apply(labelled(manifests.route("a"), **BLUE))
+    lab.converge()
+    router = lab.router(**flags)
+    lab.converge(router)
+    lab.kube.clear_log()
+    leave(lab, router, "a", labelled(manifests.route("a"), **GREEN) if obj else None)
+    assert status_writes(lab) == [("a", 200)] * writes
+
+
+def test_without_a_selection_a_deletion_costs_no_request(lab):
+    lab.apply(manifests.route("a"))
+    router = lab.router()
+    lab.converge(router)
+    lab.kube.clear_log()
+    leave(lab, router, "a", None)
+    assert [log.path for log in lab.kube.log] == []
+
+
+def test_while_the_device_is_away_nothing_is_removed(lab):
+    """It serves the Route as before."""
+    lab.apply(labelled(manifests.route("a"), **BLUE))
+    router = lab.router(labels="shard=blue", **QUICK)
+    lab.converge(router)
+    lab.bigip.stop()
+    lab.apply(labelled(manifests.route("a"), **GREEN))
+    lab.until(lambda: router._cluster.pending())
+    router._reconciler.device.stale = True
+    failing_pass(lab, router)
+    assert lab.admitted("shop", "a")["status"] == "True"
+    lab.bigip.start()
+    lab.converge(router)
+    assert ingress(lab, "a") == []
+
+
+def test_what_left_while_the_router_did_not_run(lab):
+    """Found once the BIG-IP is loaded, and removed; ending removes nothing."""
+    lab.apply(*(labelled(manifests.route(name, host=f"{name}.com"), **BLUE) for name in "abcd"))
+    lab.apply(labelled(manifests.route("other", host="o.com"), **GREEN) | {"status": {"ingress": [HAPROXY]}})
+    router = lab.router(labels="shard=blue")
+    lab.converge(router)
+    router.close()
+    assert all(lab.admitted("shop", name) for name in "abcd")
+    lab.apply(*(labelled(manifests.route(name, host=f"{name}.com"), **GREEN) for name in "cd"))
+    router = lab.router(labels="shard=blue")
+    lab.converge_events(router)
+    assert len(ingress(lab, "c")) == 1
+    router._try_pass()
+    lab.until(lambda: ingress(lab, "c") == ingress(lab, "d") == [])
+    assert lab.admitted("shop", "a")["status"] == lab.admitted("shop", "b")["status"] == "True"
+    assert ingress(lab, "other") == [HAPROXY]
+
+
+@pytest.mark.parametrize("flags", [{}, {"labels": "shard=blue", "clean_status": "false"}])
+def test_nothing_is_looked_for(lab, flags):
+    """Where nothing can have left, and where it is switched off."""
+    lab.apply(labelled(manifests.route("a"), **GREEN))
+    lab.converge()
+    before = ingress(lab, "a")
+    lab.kube.clear_log()
+    router = lab.router(**flags)
+    lab.converge_events(router)
+    router._try_pass()
+    assert router._statuses.flush(5.0)
+    selectors = lambda: [log.query.get("labelSelector") for log in lab.kube.log  # noqa: E731
+                         if log.path.endswith("/routes") and "watch" not in log.query]
+    assert not lab.kube.wait_for(lambda: len(selectors()) > 1, 0.2)
+    assert selectors() == [flags.get("labels")]
+    assert ingress(lab, "a") == before
+
+
+@pytest.mark.parametrize("canonical", ["", "green.example.com"])
+def test_two_shards_of_one_name(make_lab, canonical):
+    """Against the advice: a Route that goes from one to the other ends with the entry of the second."""
+    other, lab = make_lab(), make_lab()  # the kubeconfig is that of the last
+    for one in (lab, other):
+        one.virtuals()
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
+    lab.apply(labelled(manifests.route("a"), **BLUE))
+    blue = lab.router(labels="shard=blue")
+    green = lab.router(
+        labels="shard=green", router_canonical_hostname=canonical, f5_host=other.bigip.address,
+        f5_ca_bundle=str(other.bigip.ca_file))
+    for router in (blue, green):
+        router._statuses._repair_s = 0.05
+        assert lab.converge(router) == []
+    lab.apply(labelled(manifests.route("a"), **GREEN))
+    for router in (green, blue):
+        lab.until(lambda router=router: router._cluster.pending())
+        settled(lab, router)
+    lab.until(lambda: lab.admitted("shop", "a").get("status") == "True")
+    assert entry(lab, "a").get("routerCanonicalHostname", "") == canonical
+    assert (blue._statuses.contended(), green._statuses.contended()) == (0, 0)

@@ -1,0 +1,201 @@
+"""Several routers of one name, each with its own watch and its own writer, on one API server.
+
+Hours pass by a clock that the test turns on; what a pass every five minutes would ask for is asked for.
+"""
+
+import logging
+import time
+
+import pytest
+
+from f5router.cluster import Key
+from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.watch import Cluster
+from f5router.kube.write import CONTENTION_S, StatusWriter
+from f5router.status import Verdict
+from mocks.kube import FakeKube
+from tests import manifests
+
+YES, NO = Verdict(True), Verdict(False, "HostAlreadyClaimed", "route shop/b has this host")
+PASS_S = 300.0
+"""--f5-resync-interval, after which a router judges all Routes again."""
+
+
+class Clock:
+    """Real seconds, and those that were skipped."""
+
+    def __init__(self):
+        self.skipped_s = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.skipped_s
+
+
+class Replica:
+    """The part of a router that reads and writes statuses."""
+
+    def __init__(self, kube: FakeKube, connection, clock: Clock, verdict: Verdict, canonical_hostname: str):
+        self._kube, self._verdict = kube, verdict
+        self.cluster = Cluster(connection, on_change=lambda: None)
+        self.writer = StatusWriter(
+            connection, self.cluster, router_name="public", canonical_hostname=canonical_hostname,
+            rate_per_s=1000, repair_s=0.01, clock=clock, wall=clock)
+        self.cluster.watch_routes(self.writer.seen)
+        self.cluster.start()
+        assert self.cluster.wait_synced(10)
+
+    def judge(self) -> None:
+        """What a full pass does."""
+        for obj in self._kube.list("Route"):
+            key = Key("shop", obj["metadata"]["name"])
+            self.writer.submit(key, obj["metadata"]["uid"], self._verdict, obj["spec"]["host"])
+
+    def is_behind(self) -> bool:
+        """Whether the watch has not told of everything yet."""
+        for obj in self._kube.list("Route"):
+            known = self.cluster.route(Key("shop", obj["metadata"]["name"]))
+            if known is None or known.resource_version != obj["metadata"]["resourceVersion"]:
+                return True
+        return False
+
+    def stop(self) -> None:
+        self.writer.stop()
+        self.cluster.stop()
+
+
+class Site:
+    """Routes, and routers of one name that judge them."""
+
+    def __init__(self, kube: FakeKube, folder):
+        self.kube, self.clock, self.replicas = kube, Clock(), []
+        path = str(folder / "kubeconfig")
+        kube.write_kubeconfig(path)
+        self.connection = connect(KubeSettings(kubeconfig=path))
+
+    def routes(self, count: int) -> None:
+        for number in range(count):
+            self.kube.apply(manifests.route(f"r{number}"))
+
+    def replica(self, verdict: Verdict = YES, canonical_hostname: str = "") -> Replica:
+        self.replicas.append(Replica(self.kube, self.connection, self.clock, verdict, canonical_hostname))
+        return self.replicas[-1]
+
+    def passes(self, count: int, between_s: float = PASS_S) -> None:
+        """Time goes by, in which every router makes so many full passes."""
+        for _ in range(count):
+            self.clock.skipped_s += between_s
+            for replica in self.replicas:
+                replica.judge()
+            self.settle()
+
+    def settle(self) -> None:
+        """Until nobody has anything to say to what is there now."""
+        end = time.monotonic() + 20
+        before = None
+        while before != (before := self._versions()) or any(one.is_behind() for one in self.replicas):
+            assert time.monotonic() < end, "they go on and on"
+            for replica in self.replicas:
+                assert replica.writer.flush(20)
+            time.sleep(0.005)
+
+    def _versions(self) -> list[str]:
+        return [obj["metadata"]["resourceVersion"] for obj in self.kube.list("Route")]
+
+    def written(self) -> int:
+        return sum(entry.method == "PATCH" and entry.status == 200 for entry in self.kube.log)
+
+    def attempts(self) -> int:
+        return sum(entry.method == "PATCH" for entry in self.kube.log)
+
+    def entries(self) -> list[dict]:
+        return [entry for obj in self.kube.list("Route") for entry in obj["status"]["ingress"]]
+
+
+@pytest.fixture
+def site(tmp_path):
+    with FakeKube() as kube:
+        made = Site(kube, tmp_path)
+        yield made
+        for replica in made.replicas:
+            replica.stop()
+
+
+def told(caplog) -> list[str]:
+    return [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+DIFFERENT = [
+    pytest.param((NO, ""), (YES, ""), id="verdicts"),
+    pytest.param((YES, "a.example.com"), (YES, "b.example.com"), id="canonical host names"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_they_do_not_fight(site, one, other, caplog):
+    """Three Routes, two hours: each router writes a Route at most twice between passes, and tells it once."""
+    site.routes(3)
+    first, second = site.replica(*one), site.replica(*other)
+    site.passes(1)
+    assert site.written() <= 3 * 3  # created, written over, repaired once
+    site.passes(24)
+    assert site.written() <= 4 * 3 * 25
+    assert len(site.entries()) == 3  # never a second entry
+    assert 1 <= len(told(caplog)) <= 2
+    assert all("another router of the same name" in text for text in told(caplog))
+    assert first.writer.contended() + second.writer.contended() >= 1
+    counts = first.writer.counts["contended"] + second.writer.counts["contended"]
+    assert counts >= 1
+    before = site.written()
+    site.passes(20, between_s=1.0)  # passes for other reasons, one after the other
+    assert site.written() - before <= 4 * 3
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_many_contended_routes_stop_the_rest(site, one, other):
+    """Forty Routes: after a few of them all writing of existing entries stops for six minutes."""
+    site.routes(40)
+    site.replica(*one)
+    site.replica(*other)
+    site.passes(1)
+    before = site.written()
+    site.passes(10, between_s=CONTENTION_S / 20)
+    assert site.written() - before <= 40
+    assert any(one.writer._contention.contended("another", created=False) for one in site.replicas)
+    # A new Route gets its status all the same.
+    site.kube.apply(manifests.route("new"))
+    site.settle()
+    site.passes(1, between_s=1.0)
+    assert site.kube.get("Route", "shop", "new")["status"]["ingress"]
+
+
+def test_it_is_over_when_one_of_them_has_gone(site, caplog):
+    """The one that stays has its way at the next pass, and says so."""
+    caplog.set_level(logging.INFO)
+    site.routes(2)
+    stays, goes = site.replica(YES), site.replica(NO)
+    site.passes(2)
+    site.replicas.remove(goes)
+    goes.stop()
+    site.passes(8)
+    assert {entry["conditions"][0]["status"] for entry in site.entries()} == {"True"}
+    assert stays.writer.contended() == 0
+    assert caplog.messages.count("no other router of the same name writes statuses") == 1
+    before = site.written()
+    site.passes(3)
+    assert site.written() == before
+
+
+def test_equal_replicas_share_the_work(site):
+    """Sixty statuses are written sixty times; who is overtaken waits instead of trying each one."""
+    site.routes(60)
+    for _ in range(3):
+        site.replica()
+    site.passes(1)
+    assert site.written() == 60
+    assert site.attempts() <= 60 + 3 * 8
+    assert sum(one.writer.counts["written"] for one in site.replicas) == 60
+    assert any(one.writer._lease.following for one in site.replicas)
+    site.kube.clear_log()
+    site.passes(3)
+    assert site.attempts() == 0
+    assert sum(one.writer.contended() for one in site.replicas) == 0
