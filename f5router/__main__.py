@@ -1,7 +1,7 @@
-"""Command line: f5router run, plan and version.
+"""Command line: f5router run, plan, status clear and version.
 
-The flags of run and plan are those of settings.OPTIONS. Exit status: that of the controller; 2 for
-settings that cannot work.
+The flags of run and plan are those of settings.OPTIONS, status clear has some of them. Exit status: that
+of the controller; 2 for settings that cannot work.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import platform
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 
 import click
@@ -28,6 +28,9 @@ LIBRARIES = ("requests", "urllib3", "paramiko", "kubernetes", "cryptography", "c
 BAD_SETTINGS = 2
 """Exit status, click's own for wrong usage."""
 
+_CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "log-level", "log-format")
+"""Those that `status clear` has too."""
+
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _EPILOG = (
     "A flag goes before its variable, a variable before the default; an empty variable counts as not "
@@ -36,11 +39,13 @@ _EPILOG = (
 
 
 class _SettingsCommand(click.Command):
-    """A command that takes every setting, with help by group."""
+    """A command that takes settings, with help by group."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, settings: Iterable[str] = tuple(OPTIONS), **kwargs):
+        """settings: by name; all of them, if it is not given."""
         super().__init__(*args, **kwargs)
-        self.params += [_flag(option) for option in OPTIONS.values()]
+        self._options = [OPTIONS[name] for name in settings]
+        self.params += [_flag(option) for option in self._options]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, and "-n=x" as Go's flags take it."""
@@ -52,21 +57,26 @@ class _SettingsCommand(click.Command):
         with formatter.section("Options"):
             formatter.write_dl([record for record in own if record])
         for group in GROUPS:
-            with formatter.section(group):
-                formatter.write_dl([_help(option) for option in OPTIONS.values() if option.group == group])
+            if found := [_help(option) for option in self._options if option.group == group]:
+                with formatter.section(group):
+                    formatter.write_dl(found)
 
 
-def _flag(option: Option) -> click.Option:
+class _Flag(click.Option):
+    """A flag that is a setting."""
+
+
+def _flag(option: Option) -> _Flag:
     """The click option of a setting: a text, and for a boolean also the flag alone."""
     names = [f"--{option.name}", option.name.replace("-", "_")]
     if option.short:
         names.append(f"-{option.short}")
     bare = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
-    return click.Option(names, type=str, default=None, **bare)
+    return _Flag(names, type=str, default=None, **bare)
 
 
 def _setting(param: click.Parameter) -> bool:
-    return (param.name or "").replace("_", "-") in OPTIONS
+    return isinstance(param, _Flag)
 
 
 def _help(option: Option) -> tuple[str, str]:
@@ -110,6 +120,30 @@ def plan(ctx: click.Context, output: str, **flags: str | None) -> None:
     sys.exit(status)
 
 
+@main.group()
+def status() -> None:
+    """Work on the status of Routes."""
+
+
+@status.command(cls=_SettingsCommand, settings=_CLEAR_SETTINGS)
+@click.option("--router-name", envvar="ROUTER_SERVICE_NAME", default="", metavar="NAME",
+              help="Name of the router whose entries are removed, its --name.  [ROUTER_SERVICE_NAME]")
+@click.option("-n", "--namespace", default="", metavar="NAME", help="Only Routes of this namespace.")
+@click.option("--labels", default="", metavar="SELECTOR", help="Only Routes that this label selector takes.")
+@click.option("--fields", default="", metavar="SELECTOR", help="Only Routes that this field selector takes.")
+@click.option("--dry-run", is_flag=True, help="Print the Routes; change nothing.")
+def clear(router_name: str, namespace: str, labels: str, fields: str, dry_run: bool,
+          **flags: str | None) -> None:
+    """Remove the entries of a router name from all Routes; a router that runs puts them back."""
+    with _reported():
+        statusclear = importlib.import_module("f5router.statusclear")
+        scope = statusclear.Scope(namespace, labels, fields)
+        settings = statusclear.load(router_name, scope, _named(flags), os.environ)
+        logs.setup(settings.log_level, settings.log_format)
+        exit_status = statusclear.run(settings, dry_run=dry_run)
+    sys.exit(exit_status)
+
+
 @main.command()
 def version() -> None:
     """Show the versions of the router, Python and the libraries."""
@@ -124,11 +158,16 @@ def version() -> None:
 
 def _configured(flags: dict[str, str | None]) -> Config:
     """Config, with logging set up as it says and its warnings logged. Raises: ConfigError."""
-    config = load({name.replace("_", "-"): text for name, text in flags.items()}, os.environ)
+    config = load(_named(flags), os.environ)
     logs.setup(config.log_level, config.log_format, config.secrets)
     for warning in config.warnings:
         log.warning("check this setting", extra={"setting": warning})
     return config
+
+
+def _named(flags: dict[str, str | None]) -> dict[str, str | None]:
+    """Flags by the names of settings.OPTIONS."""
+    return {name.replace("_", "-"): text for name, text in flags.items()}
 
 
 def _controller(ctx: click.Context):

@@ -176,6 +176,22 @@ def test_a_site_from_start_to_end(site):
     assert {item["fullPath"] for item in site.rest("GET", "ltm/pool")["items"]} == pools
 
 
+def test_the_statuses_of_a_router_that_is_gone(site):
+    """status clear: looked at first, then removed; no other router's, and no BIG-IP is needed."""
+    assert site.f5router("run", "--once").returncode == 0
+    assert len(_states(site)) == 6
+    shown = site.f5router("status", "clear", "--router-name=public", "--dry-run")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "shop/plain\twww.example.com\tTrue\t-" in shown.stdout
+    assert len(_states(site)) == 6
+    cleared = site.f5router("status", "clear", "--router-name=public")
+    assert cleared.returncode == 0, cleared.stderr
+    assert cleared.stdout.startswith("router public: 6 Routes had its entry, 6 are cleared")
+    assert _states(site) == {}
+    old = json.loads(site.kubectl("get", "route", "old", "-n", "shop", "-o", "json"))
+    assert [entry["routerName"] for entry in old["status"]["ingress"]] == ["haproxy"]
+
+
 def test_a_refused_password_ends_the_single_pass(site):
     """Exit status 1, the device's address and words, the password nowhere."""
     site.write_login("not-the-password")
