@@ -34,6 +34,7 @@ lint: environment
 bench: environment
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.traffic
+	@$(BIN)/python -m benchmarks.statuses
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -197,9 +197,10 @@ class Lab:
 
 
 @pytest.fixture(autouse=True)
-def no_drain(monkeypatch) -> None:
-    """No requests are under way; tests/traffic has them."""
+def no_requests(monkeypatch) -> None:
+    """None is under way, so old forms end at once; tests/traffic has requests."""
     monkeypatch.setattr(assembly, "DRAIN_S", 0.0)
+    monkeypatch.setattr(controller, "LINGER_S", 0.0)
 
 
 @pytest.fixture
