@@ -6,10 +6,11 @@ haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from f5router import names, pem
+from f5router import hosts, names, pem
 from f5router.cluster import Key, Route
+from f5router.hosts import quote
 
 NO_HOST = "NoHostValue"
 INVALID_HOST = "InvalidHost"
@@ -17,7 +18,6 @@ CLAIMED = "HostAlreadyClaimed"
 NOT_ADMITTED = "RouteNotAdmitted"
 INVALID = "ExtendedValidationFailed"
 
-_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _PORT_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SERVICE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
@@ -27,6 +27,19 @@ _POLICIES = {
     "reencrypt": ("", "None", "Allow", "Redirect"),
     "passthrough": ("", "None", "Redirect"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the administrator says of admission; docs/configuration.md."""
+
+    ownership: bool = True
+    """A host belongs to the namespace of its oldest Route, with all paths."""
+    naming: hosts.Naming = field(default_factory=hosts.Naming)
+    allowed: frozenset[str] = frozenset()
+    """Domains; empty for all."""
+    denied: frozenset[str] = frozenset()
+    """They go before `allowed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +55,7 @@ class Checked:
     """A Route by itself: its claim and, when it is valid, what its TLS needs."""
 
     route: Route
+    """With its Host: given, or made by the router."""
     rejection: Rejection | None = None
     """Its own fault; it may hold its host all the same."""
     claims: bool = True
@@ -63,28 +77,33 @@ class Checked:
         return self.route.tls.insecure_policy or "None"
 
 
-def check(route: Route) -> Checked:
+def check(route: Route, settings: Settings) -> Checked:
     """Judge one Route by itself; costs a parse of its certificates.
 
     Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
     stop judging the others.
     """
     try:
-        return _check(route)
+        return _check(route, settings)
     except Exception as exc:
         return Checked(route, Rejection(INVALID, f"spec: it cannot be judged ({type(exc).__name__})"))
 
 
-def _check(route: Route) -> Checked:
+def _check(route: Route, settings: Settings) -> Checked:
+    host, source = settings.naming.host(route)
+    if host != route.host:
+        route = replace(route, host=host)
+    if refusal := _domain_refusal(host, settings):
+        return _refused(route, NOT_ADMITTED, f"{source}: {quote(host)}: {refusal}")
     if route.wildcard_policy == "Subdomain":
         return _refused(route, NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not yet supported")
     if route.wildcard_policy != "None":
-        policy = _quote(route.wildcard_policy)
+        policy = quote(route.wildcard_policy)
         return _refused(route, NOT_ADMITTED, f"spec.wildcardPolicy: unknown wildcard policy {policy}")
-    if not route.host:
+    if not host:
         return _refused(route, NO_HOST, "spec.host: no host value was defined for the route")
-    if problem := host_problem(route.host):
-        return _refused(route, INVALID_HOST, f"spec.host: {_quote(route.host)}: {problem}")
+    if problem := hosts.problem(host):
+        return _refused(route, INVALID_HOST, f"{source}: {quote(host)}: {problem}")
     problems = [*_service_problems(route), *_path_problems(route), *_tls_problems(route)]
     if problems:
         return Checked(route, Rejection(INVALID, "; ".join(problems)))
@@ -92,6 +111,15 @@ def _check(route: Route) -> Checked:
         return Checked(route, material=_material(route), destination_ca=_destination_ca(route))
     except pem.PEMError as exc:
         return Checked(route, Rejection(INVALID, str(exc)))
+
+
+def _domain_refusal(host: str, settings: Settings) -> str:
+    """What the domain lists say against a Host. Source: haproxy-parity.md 3.2."""
+    if hosts.within(host, settings.denied):
+        return "host in list of denied domains"
+    if host and settings.allowed and not hosts.within(host, settings.allowed):
+        return "host not in the allowed list of domains"
+    return ""
 
 
 def admit(checked: Iterable[Checked], *, ownership: bool = True) -> Mapping[Key, Rejection | None]:
@@ -112,19 +140,6 @@ def admit(checked: Iterable[Checked], *, ownership: bool = True) -> Mapping[Key,
         if conflict is None:
             holders.append(one.route)
     return verdicts
-
-
-def host_problem(host: str) -> str:
-    """What is wrong with a host name, "" for nothing. RFC 1123 subdomain in lower case."""
-    if len(host) > 253:
-        return f"{len(host)} characters, at most 253 are allowed"
-    if host != host.lower():
-        return "upper-case letters are not allowed"
-    for label in host.split("."):
-        if not _LABEL.fullmatch(label):
-            return (f"label {_quote(label)} must be 1 to 63 letters, digits or '-', "
-                    "beginning and ending with a letter or digit")
-    return ""
 
 
 def _conflict(route: Route, holders: list[Route], ownership: bool) -> Rejection | None:
@@ -155,9 +170,9 @@ def _refused(route: Route, reason: str, message: str) -> Checked:
 
 def _service_problems(route: Route) -> Iterable[str]:
     if route.service_kind not in ("", "Service"):
-        yield f"spec.to.kind: {_quote(route.service_kind)} is not supported, only Service"
+        yield f"spec.to.kind: {quote(route.service_kind)} is not supported, only Service"
     if not _SERVICE.fullmatch(route.service):
-        yield f"spec.to.name: {_quote(route.service)} is not the name of a Service"
+        yield f"spec.to.name: {quote(route.service)} is not the name of a Service"
     if route.weight == 0:
         yield "spec.to.weight: 0 is not yet supported"
     if route.alternate_services:
@@ -165,9 +180,9 @@ def _service_problems(route: Route) -> Iterable[str]:
     port = route.target_port
     if port.isascii() and port.isdigit():
         if not _PORT_NUMBER.fullmatch(port) or int(port) > 65535:
-            yield f"spec.port.targetPort: {_quote(port)} is not a port number"
+            yield f"spec.port.targetPort: {quote(port)} is not a port number"
     elif port and not _PORT_NAME.fullmatch(port):
-        yield f"spec.port.targetPort: {_quote(port)} is neither a number nor the name of a port"
+        yield f"spec.port.targetPort: {quote(port)} is neither a number nor the name of a port"
 
 
 def _path_problems(route: Route) -> Iterable[str]:
@@ -175,11 +190,11 @@ def _path_problems(route: Route) -> Iterable[str]:
     if not path:
         return
     if not path.startswith("/"):
-        yield f"spec.path: {_quote(path)} must begin with '/'"
+        yield f"spec.path: {quote(path)} must begin with '/'"
     if not (path.isascii() and path.isprintable()):
-        yield f"spec.path: {_quote(path)} may hold printable ASCII characters only; percent-encode others"
+        yield f"spec.path: {quote(path)} may hold printable ASCII characters only; percent-encode others"
     if "?" in path or "#" in path:
-        yield f"spec.path: {_quote(path)} holds '?' or '#', which no path of a request does"
+        yield f"spec.path: {quote(path)} holds '?' or '#', which no path of a request does"
     if len(path) > names.MAX_PATH:
         yield f"spec.path: {len(path)} characters, at most {names.MAX_PATH} are supported"
     if _terminates(route) == "passthrough":
@@ -191,11 +206,11 @@ def _tls_problems(route: Route) -> Iterable[str]:
     if tls is None or not tls.termination:
         return
     if tls.termination not in _SECURE:
-        yield (f"spec.tls.termination: {_quote(tls.termination)} is unknown; "
+        yield (f"spec.tls.termination: {quote(tls.termination)} is unknown; "
                "edge, passthrough and reencrypt are supported")
         return
     if tls.insecure_policy not in _POLICIES[tls.termination]:
-        yield (f"spec.tls.insecureEdgeTerminationPolicy: {_quote(tls.insecure_policy)} is not allowed "
+        yield (f"spec.tls.insecureEdgeTerminationPolicy: {quote(tls.insecure_policy)} is not allowed "
                f"with {tls.termination} termination")
     if tls.external_certificate:
         yield "spec.tls.externalCertificate: not yet supported"
@@ -225,9 +240,3 @@ def _destination_ca(route: Route) -> str:
         return ""
     where = "spec.tls.destinationCACertificate"
     return pem.encode(pem.certificates(tls.destination_ca_certificate, where))
-
-
-def _quote(text: str) -> str:
-    """User text for a message: printable, at most 60 characters."""
-    shown = ascii(text)
-    return shown if len(shown) <= 60 else f"{shown[:57]}...'"

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from f5router import reach, values
+from f5router import admission, hosts, reach, values
 from f5router.errors import ConfigError
 from f5router.selection import Selection
 from f5router.settings import LATER, OPTIONS, Reader
@@ -118,7 +118,7 @@ class Config(reach.Reach):
     status_rate: float
     """Writes per second."""
     selection: Selection
-    ownership_check: bool
+    admission: admission.Settings
     watch_endpoints: bool
     log_level: str
     """"debug", "info", "warning", "error" or "critical"."""
@@ -210,7 +210,7 @@ def _config(reader: Reader) -> Config:
         update_status=update_status, clean_status=reader.value("clean-status"),
         status_rate=reader.value("status-rate"),
         selection=_selection(reader),
-        ownership_check=not reader.value("disable-namespace-ownership-check"),
+        admission=_admission(reader),
         watch_endpoints=reader.value("watch-endpoints"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
         listen=_listen(reader), metrics_login=_metrics_login(reader),
@@ -386,6 +386,24 @@ def _router_name(reader: Reader, update_status: bool) -> str:
     if update_status and not name:
         reader.problem("a name must be specified, because the status of Routes is written", "name")
     return name
+
+
+def _admission(reader: Reader) -> admission.Settings:
+    """Source of both problems: haproxy-parity.md 1.1."""
+    template = reader.value("hostname-template")
+    override, domains = reader.value("override-hostname"), reader.value("override-domains")
+    for name, given in (("override-hostname", override), ("override-domains", domains)):
+        if given and not reader.text("hostname-template"):
+            reader.problem("it requires a template", name, "hostname-template")
+    return admission.Settings(
+        ownership=not reader.value("disable-namespace-ownership-check"),
+        naming=hosts.Naming(
+            domain=reader.value("router-domain"), template=template, override=override,
+            override_domains=domains or frozenset(),
+        ),
+        allowed=reader.value("allowed-domains") or frozenset(),
+        denied=reader.value("denied-domains") or frozenset(),
+    )
 
 
 def _listen(reader: Reader) -> values.Address | None:

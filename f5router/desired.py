@@ -55,7 +55,7 @@ class Settings(Protocol):
     https_virtual: str | None
     pool_monitor: str
     default_destination_ca: str
-    ownership_check: bool
+    admission: admission.Settings
     vxlan: vxlan.Setup | None
     manage_snat: bool
     static_routes: bool
@@ -101,7 +101,8 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     """The whole Desired, from nothing but its arguments."""
     by_host: dict[str, list[Checked]] = {}
     for route in snapshot.routes.values():
-        by_host.setdefault(route.host, []).append(admission.check(route))
+        checked = admission.check(route, config.admission)
+        by_host.setdefault(checked.route.host, []).append(checked)
     common = base(config, facts, snapshot.cluster_networks)
     fragments = [fragment(host, checked, config, facts) for host, checked in by_host.items()]
     objects = dict(common)
@@ -150,7 +151,7 @@ def base(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict
 def fragment(host: str, checked: Iterable[Checked], config: Settings, facts: DeviceFacts) -> Fragment:
     """All that the Routes of one Host need; rejected Routes add only their reason."""
     checked = list(checked)
-    verdicts = admission.admit(checked, ownership=config.ownership_check)
+    verdicts = admission.admit(checked, ownership=config.admission.ownership)
     admitted = [c for c in checked if verdicts[c.route.key] is None]
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
     part = _Parts(host, config, facts)

@@ -208,10 +208,10 @@ class Engine:
             hosts.add(host)
             self._hosts[host].pop(key, None)
         if route is not None:
-            checked = admission.check(route)
+            checked = admission.check(route, self._config.admission)
             self._checked[key] = checked
-            self._hosts.setdefault(route.host, {})[key] = checked
-            hosts.add(route.host)
+            self._hosts.setdefault(checked.route.host, {})[key] = checked
+            hosts.add(checked.route.host)
         return hosts
 
     def _put_slice(self, key: Key, part: EndpointSlice | None) -> frozenset[Key]:

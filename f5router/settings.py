@@ -8,13 +8,14 @@ Sources: f5-router.md 1.1 (names and defaults of the BIG-IP's settings), 1.2 and
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from f5router import nodeport, selectors, values
+from f5router import hosts, nodeport, selectors, values
 
 BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
 OBJECTS = "BIG-IP objects"
 VXLAN = "VxLAN"
 PODS = "Clusters without openshift-sdn"
+ADMISSION = "Admission"
 ROUTER = "Routes and their status"
 CLUSTER = "Cluster"
 SELECTION = "Which Routes are served"
@@ -23,7 +24,9 @@ LOGGING = "Logging"
 SERVING = "Metrics and health"
 LATER = "Not yet supported"
 GROUPS = (
-    BIGIP, UPLOAD, OBJECTS, VXLAN, PODS, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING, LATER)
+    BIGIP, UPLOAD, OBJECTS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING,
+    LATER,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,29 @@ _PODS = (
            "members while there are others.", "STATES", values.several(*nodeport.STATES)),
 )
 
+_DOMAINS = "DOMAIN,..."
+
+_ADMISSION = (
+    Option("allowed-domains", "ROUTER_ALLOWED_DOMAINS", "", ADMISSION,
+           "Only Routes whose host is one of these domains, or below one, are admitted; without it, all.",
+           _DOMAINS, hosts.domains),
+    Option("denied-domains", "ROUTER_DENIED_DOMAINS", "", ADMISSION,
+           "Routes whose host is one of these domains, or below one, are not admitted. Goes before the "
+           "allowed ones.", _DOMAINS, hosts.domains),
+    Option("hostname-template", "ROUTER_SUBDOMAIN", "", ADMISSION,
+           "Host of Routes that have none, such as ${name}-${namespace}.apps.example.com.",
+           "TEMPLATE", hosts.template),
+    _bool("override-hostname", "ROUTER_OVERRIDE_HOSTNAME", "false", ADMISSION,
+          "Use the template for every Route."),
+    Option("override-domains", "ROUTER_OVERRIDE_DOMAINS", "", ADMISSION,
+           "Use the template for Routes whose host is one of these domains, or below one.",
+           _DOMAINS, hosts.domains),
+    Option("router-domain", "ROUTER_DOMAIN", "", ADMISSION,
+           "Domain of Routes that have spec.subdomain and no host.", "DOMAIN", hosts.domain),
+    _bool("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false", ADMISSION,
+          "Let Routes of several namespaces share a host, by path."),
+)
+
 _ROUTER = (
     Option("name", "ROUTER_SERVICE_NAME", "public", ROUTER,
            "Name under which the router writes the status of Routes.", _NAME),
@@ -179,8 +205,6 @@ _ROUTER = (
           "Remove the router's entry from the status of Routes that have left its selection."),
     Option("status-rate", "ROUTER_STATUS_RATE", "20", ROUTER,
            "Status writes per second.", "N", values.number("writes per second", 0.1, 1000)),
-    _bool("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false", ROUTER,
-          "Let Routes of several namespaces share a host, by path."),
     _bool("enable-ingress", "", "false", ROUTER,
           "Deprecated; has no effect."),
 )
@@ -250,16 +274,6 @@ _SERVING = (
 )
 
 _LATER = (
-    Option("allowed-domains", "ROUTER_ALLOWED_DOMAINS", "", LATER,
-           "Domains whose hosts alone are admitted.", "DOMAINS"),
-    Option("denied-domains", "ROUTER_DENIED_DOMAINS", "", LATER,
-           "Domains whose hosts are refused.", "DOMAINS"),
-    Option("hostname-template", "ROUTER_SUBDOMAIN", "", LATER,
-           "Template of the host of Routes that have none.", "TEMPLATE"),
-    _bool("override-hostname", "ROUTER_OVERRIDE_HOSTNAME", "false", LATER,
-          "Use the template for every Route."),
-    Option("override-domains", "ROUTER_OVERRIDE_DOMAINS", "", LATER,
-           "Domains whose hosts are replaced by the template.", "DOMAINS"),
     _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", LATER,
           "Admit Routes with wildcardPolicy Subdomain."),
     _bool("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
@@ -270,8 +284,8 @@ _LATER = (
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        *_BIGIP, *_UPLOAD, *_OBJECTS, *_VXLAN, *_PODS, *_ROUTER, *_CLUSTER, *_SELECTION, *_TIMING,
-        *_LOGGING, *_SERVING, *_LATER,
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *_VXLAN, *_PODS, *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION,
+        *_TIMING, *_LOGGING, *_SERVING, *_LATER,
     )
 }
 """By name, in the order of help and documentation."""

@@ -2,13 +2,14 @@
 
 import datetime
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
+from f5router.admission import Settings as Admission
 from f5router.bigip import DeviceFacts, VirtualFacts
 from f5router.cluster import (
     ClusterNetwork,
@@ -38,7 +39,7 @@ class Settings:
     https_virtual: str | None = "/Common/https-ose-vserver"
     pool_monitor: str = "/Common/tcp"
     default_destination_ca: str = ""
-    ownership_check: bool = True
+    admission: Admission = field(default_factory=Admission)
     vxlan: Setup | None = None
     manage_snat: bool = False
     static_routes: bool = False

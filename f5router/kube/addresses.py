@@ -1,8 +1,8 @@
 """IP addresses that may become Pool members.
 
 Whoever may write an EndpointSlice chooses its addresses, so what would lead to the BIG-IP itself or
-to a cloud's metadata service is never an address. Source: haproxy-parity.md 2.2; Kubernetes'
-ValidateNonSpecialIP for the classes.
+to a cloud's metadata service is never an address. Source: haproxy-parity.md 3.4; openshift/router,
+checkRestrictedIP, for the classes.
 """
 
 import ipaddress

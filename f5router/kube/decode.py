@@ -99,6 +99,7 @@ def route(obj: Mapping) -> Route:
         uid=_text(metadata.get("uid")),
         created=_text(metadata.get("creationTimestamp")),
         host=_text(spec.get("host")),
+        subdomain=_text(spec.get("subdomain")),
         path=path or "",
         service=_text(to.get("name")),
         service_kind=intern(_text(to.get("kind")) or "Service"),

@@ -69,6 +69,23 @@ def test_namespace_ownership(lab, flag, states):
     assert (lab.admitted("shop", "a")["status"], lab.admitted("bank", "b")["status"]) == states
 
 
+def test_domains_and_template(lab):
+    """What is denied is not there; what the router named has its name in the status and on the BIG-IP."""
+    lab.apply(manifests.route("denied", host="a.block.it"), manifests.route("made", host=""),
+              manifests.route("moved", host="a.old.test"))
+    steady(lab, denied_domains="block.it", hostname_template="${name}-${namespace}.apps.test",
+           override_domains="old.test")
+    hosts = {value for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes/rules")["items"]
+             for value in (item.get("conditionsReference") or {}).get("items", [{}])[0].get("values", ())}
+    found = {name: lab.kube.get("Route", "shop", name)["status"]["ingress"][0] for name in
+             ("denied", "made", "moved")}
+    assert lab.admitted("shop", "denied")["reason"] == "RouteNotAdmitted"
+    assert {name: entry["host"] for name, entry in found.items()} == {
+        "denied": "a.block.it", "made": "made-shop.apps.test", "moved": "moved-shop.apps.test"}
+    assert {"made-shop.apps.test", "moved-shop.apps.test"} <= hosts
+    assert not {"a.block.it", "a.old.test"} & hosts
+
+
 def test_status_under_a_name(lab):
     lab.apply(manifests.route("a"))
     steady(lab, name="edge-1", router_canonical_hostname="edge-1.example.com")

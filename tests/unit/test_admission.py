@@ -16,11 +16,12 @@ from tests.builders import identity, route
 
 ID = identity()
 OTHER = identity(serial=1)
+SETTINGS = admission.Settings()
 
 
 def verdicts(*routes, ownership=True):
     """Reason by name of the Route, "" for admitted."""
-    found = admission.admit([admission.check(r) for r in routes], ownership=ownership)
+    found = admission.admit([admission.check(r, SETTINGS) for r in routes], ownership=ownership)
     return {f"{key.namespace}/{key.name}": r.reason if r else "" for key, r in found.items()}
 
 
@@ -93,7 +94,7 @@ def test_independent_of_order(routes, random):
 
 @given(st.lists(strategies.routes(), max_size=8, unique_by=lambda r: r.key), st.booleans())
 def test_no_host_and_path_twice(routes, ownership):
-    checked = [admission.check(r) for r in routes]
+    checked = [admission.check(r, SETTINGS) for r in routes]
     for host in {r.host for r in routes}:
         found = admission.admit([c for c in checked if c.route.host == host], ownership=ownership)
         held = [r for r in routes if r.host == host and found[r.key] is None]
@@ -184,7 +185,7 @@ def test_no_host_and_path_twice(routes, ownership):
     ],
 )
 def test_refusals_name_the_field(wrong, reason, field):
-    rejection = admission.check(route("a", **wrong)).rejection
+    rejection = admission.check(route("a", **wrong), SETTINGS).rejection
     assert rejection.reason == reason
     assert rejection.message.startswith(field)
     assert rejection.message.isprintable()
@@ -206,7 +207,7 @@ def test_refusals_name_the_field(wrong, reason, field):
     ],
 )
 def test_what_is_not_yet_supported_is_refused(change, reason, field):
-    rejection = admission.check(replace(route("a"), **change)).rejection
+    rejection = admission.check(replace(route("a"), **change), SETTINGS).rejection
     assert (rejection.reason, rejection.message.startswith(field)) == (reason, True)
 
 
@@ -230,7 +231,7 @@ def test_what_is_not_yet_supported_is_refused(change, reason, field):
     ],
 )
 def test_what_upstream_serves_is_served(change):
-    assert admission.check(route("a", **change)).rejection is None
+    assert admission.check(route("a", **change), SETTINGS).rejection is None
 
 
 def test_material_is_written_anew():
@@ -241,7 +242,8 @@ def test_material_is_written_anew():
             kind="edge",
             certificate=f"# note\n{ID.certificate}{ID.issuer}",
             key=f"x\n{ID.key}\ny",
-        )
+        ),
+        SETTINGS,
     ).material
     assert found.certificate == ID.certificate
     assert found.chain == ID.issuer
@@ -253,7 +255,7 @@ def test_material_is_written_anew():
 @pytest.mark.parametrize("port", ["0", "65536", "080", "²", "٣", "9" * 5000])
 def test_what_looks_like_a_port_number(port):
     """The API server takes any text; int() does not, and not every digit is one of ours."""
-    problem = admission._check(route("a", port=port)).rejection
+    problem = admission._check(route("a", port=port), SETTINGS).rejection
     assert problem.reason == INVALID
     assert "spec.port.targetPort" in problem.message
     assert len(problem.message) < 200
@@ -284,7 +286,7 @@ TEXT = st.one_of(st.text(), st.sampled_from([ID.certificate, ID.key, ID.issuer, 
 )
 def test_no_route_stops_the_router(anything):
     """A check that raised would take the whole router down, again and again."""
-    admission._check(anything)
+    admission._check(anything, SETTINGS)
 
 
 P256, OTHER_CURVE = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030104")
@@ -312,7 +314,7 @@ def changed(pem_text: str, old: bytes, new: bytes) -> str:
 )
 def test_what_the_library_does_not_know(tls, field):
     """It raises kinds that are no ValueError."""
-    problem = admission._check(route("a", kind="edge", **tls)).rejection
+    problem = admission._check(route("a", kind="edge", **tls), SETTINGS).rejection
     assert problem.reason == INVALID
     assert f"spec.tls.{field}" in problem.message
 
@@ -325,13 +327,13 @@ def test_what_the_library_does_not_know(tls, field):
 def test_a_big_certificate_holds_up_nobody(text):
     """A megabyte, as much as the API server takes; it took minutes, in which no Route was served."""
     start = time.process_time()
-    admission.check(route("a", kind="edge", certificate=text, key=ID.key))
-    admission.check(route("a", kind="edge", **ID.tls, ca_certificate=text))
+    admission.check(route("a", kind="edge", certificate=text, key=ID.key), SETTINGS)
+    admission.check(route("a", kind="edge", **ID.tls, ca_certificate=text), SETTINGS)
     assert time.process_time() - start < 2
 
 
 def test_a_block_without_end():
     problem = admission.check(
-        route("a", kind="edge", certificate=ID.certificate + ID.issuer[:300], key=ID.key)
+        route("a", kind="edge", certificate=ID.certificate + ID.issuer[:300], key=ID.key), SETTINGS
     )
     assert "no end" in problem.rejection.message

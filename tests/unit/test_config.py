@@ -120,7 +120,11 @@ PRECEDENCE = [
     ("update-status", "update_status", True, "false", False, "true", True),
     ("clean-status", "clean_status", True, "false", False, "true", True),
     ("status-rate", "status_rate", 20, "5", 5, "0.5", 0.5),
-    ("disable-namespace-ownership-check", "ownership_check", True, "true", False, "false", True),
+    ("disable-namespace-ownership-check", "admission.ownership", True, "true", False, "false", True),
+    ("allowed-domains", "admission.allowed", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
+    ("denied-domains", "admission.denied", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
+    ("hostname-template", "admission.naming.template", "", "${name}.a", "${name}.a", '"$name.b"', "$name.b"),
+    ("router-domain", "admission.naming.domain", "", "a.b", "a.b", "c", "c"),
     ("watch-endpoints", "watch_endpoints", False, "t", True, "F", False),
     ("master", "kube.master", None, "https://m:8443", "https://m:8443", "http://n", "http://n"),
     ("log-level", "log_level", "info", "debug", "debug", "err", "error"),
@@ -142,6 +146,7 @@ FILES = {  # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
     "f5-internal-address", "f5-vxlan-gateway-cidr", "node-label-selector", "nodeport-exclude",
+    "override-hostname", "override-domains",
     "stats-user", "stats-password", "stats-user-file", "stats-password-file",
 }
 
@@ -349,6 +354,7 @@ BAD = {
     "pool-member-type": "pods", "node-label-selector": "a in b", "nodeport-exclude": "notready",
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
     "labels": "a b", "fields": "a", "namespace-labels": ",a", "project-labels": "a in b",
+    "allowed-domains": "a b", "denied-domains": "A", "hostname-template": "$x", "router-domain": "a:80",
 }
 LOGIN = {"STATS_USERNAME": "prometheus", "STATS_PASSWORD": "gauge-word"}
 """Both or none: a bad one is told beside a good one."""
@@ -373,9 +379,10 @@ def test_bad_boolean_flag(name, text):
 
 def test_every_parser_has_a_bad_text():
     """No checked option is left out."""
-    vxlan = {"f5-internal-address", "f5-vxlan-gateway-cidr"}  # test_bad_internal_address, test_bad_gateway
+    # test_bad_internal_address, test_bad_gateway, test_bad_domains
+    elsewhere = {"f5-internal-address", "f5-vxlan-gateway-cidr", "override-domains"}
     checked = {o.name for o in OPTIONS.values() if o.parse is not str and not o.boolean}
-    assert checked - vxlan == BAD.keys()
+    assert checked - elsewhere == BAD.keys()
 
 
 @pytest.mark.parametrize("name", ["f5-host", "master"])
@@ -418,9 +425,7 @@ def test_router_name():
 
 
 @pytest.mark.parametrize(("name", "text"), [
-    ("allowed-domains", "example.com"), ("denied-domains", "example.com"),
-    ("hostname-template", "${name}.example.com"), ("override-hostname", "true"),
-    ("override-domains", "example.com"), ("allow-wildcard-routes", "true"),
+    ("allow-wildcard-routes", "true"),
     ("include-udp-endpoints", "true"), ("extended-validation", "false"),
 ])
 def test_not_yet_supported(name, text):
@@ -470,6 +475,36 @@ def test_node_partition(folder, wanted, expected):
 def test_no_node_partition(folder, words):
     assert problems(f5_partition_path=folder, f5_node_partition="/other") == (
         f"{OPTIONS['f5-node-partition'].label}: {words}",)
+
+
+@pytest.mark.parametrize(("name", "text", "field", "value"), [
+    ("override-hostname", "true", "override", True),
+    ("override-domains", "a.b,c", "override_domains", {"a.b", "c"}),
+])
+def test_override(name, text, field, value):
+    """Source: haproxy-parity.md 1.1: both need a template."""
+    option, template = OPTIONS[name], OPTIONS["hostname-template"]
+    needs = f"{option.label}, {template.label}: it requires a template"
+    assert problems(**{name: text}) == (needs,)
+    assert problems({option.env: text}) == (needs,)
+    assert getattr(config({option.env: text}, hostname_template="${name}.x").admission.naming, field) == value
+    assert getattr(config().admission.naming, field) in (False, frozenset())
+
+
+@pytest.mark.parametrize(("name", "text", "words"), [
+    ("allowed-domains", "a.b, https://c.d", "must be a domain, not a URL"),
+    ("denied-domains", "a.b:443", "must be a domain without a port"),
+    ("denied-domains", "a.b,*.c.d", "write it without '*'"),
+    ("override-domains", "A.b", "upper-case letters are not allowed"),
+    ("hostname-template", "${name}.${zone}.a", "${zone} is unknown"),
+    ("router-domain", "a b", "is not a domain"),
+])
+def test_bad_domains(name, text, words):
+    """What can match no host is told at start, not found out when a denied host is served."""
+    option = OPTIONS[name]
+    (problem,) = problems(**{name: text}, **({"hostname-template": "$name.a"} if "override" in name else {}))
+    assert problem.startswith(f"{option.label}: ")
+    assert words in problem
 
 
 def test_enable_ingress():

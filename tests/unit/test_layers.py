@@ -14,6 +14,7 @@ PURE = (
     "desired",
     "errors",
     "health",
+    "hosts",
     "incremental",
     "names",
     "pem",

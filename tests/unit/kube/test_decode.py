@@ -16,7 +16,7 @@ FULL = {
     "metadata": {"namespace": "shop", "name": "a", "uid": "u1", "resourceVersion": "7",
                  "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": {"b": "2", "a": "1"}},
     "spec": {
-        "host": "www.example.com", "path": "/x", "wildcardPolicy": "Subdomain",
+        "host": "www.example.com", "subdomain": "www", "path": "/x", "wildcardPolicy": "Subdomain",
         "to": {"kind": "Service", "name": "web", "weight": 10},
         "alternateBackends": [{"kind": "Service", "name": "b", "weight": 1}, {"name": "c"}],
         "port": {"targetPort": "http"},
@@ -28,8 +28,8 @@ FULL = {
 }
 
 ROUTE = Route(
-    Key("shop", "a"), uid="u1", created="2026-01-01T00:00:00Z", host="www.example.com", path="/x",
-    service="web", weight=10, alternate_services=("b", "c"), target_port="http",
+    Key("shop", "a"), uid="u1", created="2026-01-01T00:00:00Z", host="www.example.com", subdomain="www",
+    path="/x", service="web", weight=10, alternate_services=("b", "c"), target_port="http",
     tls=RouteTLS("reencrypt", "Redirect", "C", "K", "CA", "D", "secret"),
     wildcard_policy="Subdomain", annotations=(("a", "1"), ("b", "2")),
 )
@@ -70,6 +70,7 @@ def test_smallest_route():
     pytest.param("spec.port.targetPort", True, "target_port", "", id="odd port"),
     pytest.param("spec.port", ["x"], "target_port", "", id="odd port object"),
     pytest.param("spec.host", 5, "host", "", id="odd host"),
+    pytest.param("spec.subdomain", 5, "subdomain", "", id="odd subdomain"),
     pytest.param("spec.to.name", ["web"], "service", "", id="odd target"),
     pytest.param("spec.to.kind", None, "service_kind", "Service", id="no kind"),
     pytest.param("spec.to.weight", None, "weight", None, id="no weight"),
@@ -289,6 +290,22 @@ def test_node_networks(spec, cidrs):
 def test_usable_address(text, expected):
     """Addresses that traffic must not go to are none, however they are written."""
     assert addresses.usable(text) == expected
+
+
+UPSTREAM = ["127.0.0.1", "127.127.127.222", "::1", "169.254.169.254", "169.254.1.1", "168.63.129.16", "fe80::1", "0.0.0.0", "::", "fd00:ec2::254", "ff02::1", "224.0.0.1", "239.255.255.250", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::a9fe:a9fe", "::169.254.169.254", "::127.0.0.1", "::7f00:1", "127.172.127.172", "::127.172.127.172", "::7fac:7fac", "127.0.127.1", "evil.example.com", "metadata.google.internal"]
+"""Addresses that openshift/router refuses in its tests: extended_validator_test.go."""
+
+
+@pytest.mark.parametrize("text", UPSTREAM)
+def test_what_upstream_filters_is_no_member(text):
+    """In an EndpointSlice and in Endpoints; the good ones beside it are members."""
+    labels = {decode.SERVICE_LABEL: "web"}
+    found = decode.endpoint_slice({"metadata": {"name": "s", "labels": labels}, "endpoints": [
+        {"addresses": [text]}, {"addresses": ["1.2.3.4", "2001:db8::1"]}]})
+    assert found.addresses == {"1.2.3.4", "2001:db8::1"}
+    (subset,) = decode.endpoints({"metadata": {"name": "web"}, "subsets": [
+        {"addresses": [{"ip": text}, {"ip": "23.206.60.92"}]}]})
+    assert subset.addresses == {"23.206.60.92"}
 
 
 JSON = st.recursive(
