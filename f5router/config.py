@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from f5router import admission, hosts, reach, values
+from f5router import admission, hosts, reach, values, variables
 from f5router.errors import ConfigError
 from f5router.selection import Selection
 from f5router.settings import LATER, OPTIONS, Reader
@@ -449,4 +449,5 @@ def _remarks(reader: Reader) -> tuple[str, ...]:
                 reader.problem("not yet supported", option.name)
     if reader.value("enable-ingress"):
         reader.warn("deprecated; it has no effect", "enable-ingress")
-    return tuple(reader.warnings)
+    reader.problems += variables.problems(reader.variable)
+    return (*reader.warnings, *variables.warnings(reader.variable))

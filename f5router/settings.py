@@ -310,12 +310,16 @@ class Reader:
         """Whether the flag was given, empty or not."""
         return self._flags.get(name) is not None
 
+    def variable(self, name: str) -> str:
+        """The text of a variable, whether or not it belongs to an option; "" for none."""
+        return self._environ.get(name) or ""
+
     def text(self, name: str) -> str:
         """The text that holds: of the flag, of the variable unless empty, or the default."""
         if self.from_flag(name):
             return self._flags[name]
         option = OPTIONS[name]
-        return (self._environ.get(option.env) if option.env else "") or option.default
+        return self.variable(option.env) or option.default
 
     def value(self, name: str):
         """The parsed value; "" for an option that is not set and has no default.

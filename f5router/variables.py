@@ -1,0 +1,109 @@
+"""Variables of OpenShift's routers that are no setting of ours: told at start, never ignored in silence.
+
+Rows: haproxy-parity.md 1.1 and 1.2. A test holds docs/configuration.md against these tables.
+"""
+
+from collections.abc import Callable
+
+_DEVICE = "the BIG-IP serves without the router, and goes on when it ends"
+_RELOAD = "nothing is reloaded: changes are written as they come, see --hold-off"
+_DEFAULT = "the default certificate is that of the virtual server's client SSL profile with sni-default"
+_HAPROXY = "part of HAProxy's router"
+_CACHE = "metrics are counted by the router, not fetched from HAProxy"
+
+WITHOUT_MEANING = {
+    "ROUTER_SERVICE_NAMESPACE": "the router does not look for its own Service",
+    "UPGRADE_VALIDATION": "there are no rules of the kind any more",
+    "DEBUG_UPGRADE_VALIDATION_FORCE_ADD_CONDITION": "there are no rules of the kind any more",
+    "DEBUG_UPGRADE_VALIDATION_FORCE_REMOVE_CONDITION": "there are no rules of the kind any more",
+    "RELOAD_INTERVAL": _RELOAD,
+    "COMMIT_INTERVAL": _RELOAD,
+    "MAX_RELOAD_WAIT_TIME": _RELOAD,
+    "RELOAD_SCRIPT": _RELOAD,
+    "TEMPLATE_FILE": _HAPROXY,
+    "ROUTER_BIND_PORTS_AFTER_SYNC": _DEVICE,
+    "ROUTER_BIND_PORTS_BEFORE_SYNC": _DEVICE,
+    "ROUTER_GRACEFUL_SHUTDOWN_DELAY": _DEVICE,
+    "ROUTER_MAX_SHUTDOWN_TIMEOUT": _DEVICE,
+    "DEFAULT_CERTIFICATE": _DEFAULT,
+    "DEFAULT_CERTIFICATE_PATH": _DEFAULT,
+    "DEFAULT_CERTIFICATE_DIR": _DEFAULT,
+    "ROUTER_METRICS_HAPROXY_TIMEOUT": _CACHE,
+    "ROUTER_METRICS_HAPROXY_BASE_SCRAPE_INTERVAL": _CACHE,
+    "ROUTER_METRICS_HAPROXY_SERVER_THRESHOLD": _CACHE,
+    "ROUTER_METRICS_HAPROXY_EXPORTED": _CACHE,
+    "ROUTER_METRICS_HAPROXY_SCRAPE_URI": _CACHE,
+    "ROUTER_METRICS_HAPROXY_PID_FILE": _CACHE,
+    "ROUTER_METRICS_READY_HTTP_URL": "readiness is asked at /readyz, see operations.md",
+    "ROUTER_METRICS_TLS_CIPHERS": "metrics are served without TLS",
+    "ROUTER_METRICS_TLS_MIN_VERSION": "metrics are served without TLS",
+    "ROUTER_METRICS_TLS_CURVES": "metrics are served without TLS",
+    "ROUTER_METRICS_AUTHENTICATOR_CA_FILE": "metrics know user and password, no tokens",
+    "ROUTER_HAPROXY_CONFIG_MANAGER": "every change is made without a reload",
+    "ROUTER_BLUEPRINT_ROUTE_NAMESPACE": "every change is made without a reload",
+    "ROUTER_BLUEPRINT_ROUTE_LABELS": "every change is made without a reload",
+    "ROUTER_BLUEPRINT_ROUTE_POOL_SIZE": "every change is made without a reload",
+    "ROUTER_MAX_DYNAMIC_SERVERS": "every change is made without a reload",
+    "OPENSHIFT_PROFILE": "for programs written in Go",
+    "OPENSHIFT_ON_PANIC": "for programs written in Go",
+    "ROUTER_SERVICE_SNI_PORT": _HAPROXY,
+    "ROUTER_SERVICE_NO_SNI_PORT": _HAPROXY,
+    "ROUTER_THREADS": _HAPROXY,
+    "ROUTER_HARD_STOP_AFTER": _HAPROXY,
+    "ROUTER_BACKEND_PROCESS_ENDPOINTS": "the order of pool members does not matter",
+    "ROUTER_HAPROXY_CONTSTATS": _HAPROXY,
+    "ROUTER_HAPROXY_ADMIN_UNIX_SOCKET": _HAPROXY,
+    "ROUTER_ABORT_ON_CLOSE": _HAPROXY,
+    "ROUTER_IDLE_CLOSE_ON_RESPONSE": _HAPROXY,
+    "ROUTER_DONT_LOG_NULL": "connections without a request are not logged",
+    "ROUTER_HTTP_IGNORE_PROBES": "connections without a request are not logged",
+}
+"""Variable to the reason why it has none on a BIG-IP."""
+
+NOT_YET = (
+    "ROUTER_SERVICE_HTTP_PORT", "ROUTER_SERVICE_HTTPS_PORT", "ROUTER_IP_V4_V6_MODE",
+    "ROUTER_USE_PROXY_PROTOCOL", "ROUTER_MAX_CONNECTIONS",
+    "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "ROUTER_CURVES", "SSL_MIN_VERSION", "SSL_MAX_VERSION",
+    "ROUTER_STRICT_SNI", "ROUTER_DISABLE_HTTP2", "ROUTER_ENABLE_HTTP2",
+    "ROUTER_MUTUAL_TLS_AUTH", "ROUTER_MUTUAL_TLS_AUTH_CA", "ROUTER_MUTUAL_TLS_AUTH_CRL",
+    "ROUTER_MUTUAL_TLS_AUTH_FILTER", "ROUTER_MUTUAL_TLS_HEADER_FILTER",
+    "ROUTER_LOAD_BALANCE_ALGORITHM", "ROUTER_TCP_BALANCE_SCHEME", "ROUTER_COOKIE_NAME",
+    "ROUTER_BACKEND_CHECK_INTERVAL", "ROUTER_DEFAULT_CONNECT_TIMEOUT", "ROUTER_DEFAULT_CLIENT_TIMEOUT",
+    "ROUTER_DEFAULT_SERVER_TIMEOUT", "ROUTER_CLIENT_FIN_TIMEOUT", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT",
+    "ROUTER_DEFAULT_TUNNEL_TIMEOUT", "ROUTER_SLOWLORIS_TIMEOUT", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE",
+    "ROUTER_INSPECT_DELAY", "ROUTER_ENABLE_COMPRESSION", "ROUTER_COMPRESSION_MIME",
+    "ROUTER_SYSLOG_ADDRESS", "ROUTER_LOG_FACILITY", "ROUTER_LOG_MAX_LENGTH", "ROUTER_SYSLOG_FORMAT",
+    "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS",
+    "ROUTER_CAPTURE_HTTP_COOKIE", "ROUTER_UNIQUE_ID_FORMAT", "ROUTER_UNIQUE_ID_HEADER_NAME",
+    "ROUTER_SET_FORWARDED_HEADERS", "ROUTER_H1_CASE_ADJUST",
+    "ROUTER_HTTP_REQUEST_HEADERS", "ROUTER_HTTP_RESPONSE_HEADERS",
+    "ROUTER_ERRORFILE_503", "ROUTER_ERRORFILE_404", "ROUTER_BUF_SIZE", "ROUTER_MAX_REWRITE_SIZE",
+)
+"""Variables of the data plane that have no effect yet."""
+
+_PLAIN_METRICS = "metrics are served without TLS, so a password would be sent in clear text"
+_FALSE = ("0", "f", "F", "false", "FALSE", "False")
+
+REFUSED = {
+    "ROUTER_METRICS_TYPE": (("haproxy",), "haproxy is the only type"),
+    "ROUTER_METRICS_TLS_CERT_FILE": ((), _PLAIN_METRICS),
+    "ROUTER_METRICS_TLS_KEY_FILE": ((), _PLAIN_METRICS),
+    "ROUTER_DISABLE_ENDPOINT_ADDRESS_VALIDATION": (
+        _FALSE, "addresses of loopback, link-local and metadata services never become pool members"),
+}
+"""Variable to the texts that pass all the same, and why others do not."""
+
+
+def problems(given: Callable[[str], str]) -> list[str]:
+    """One sentence for each variable that is refused. Args: given: text of a variable, "" for not set."""
+    return [f"{name}: {why}" for name, (good, why) in REFUSED.items() if given(name) not in ("", *good)]
+
+
+def warnings(given: Callable[[str], str]) -> list[str]:
+    """What is set without effect, in at most two sentences."""
+    meaningless = [f"{name} ({why})" for name, why in WITHOUT_MEANING.items() if given(name)]
+    later = [name for name in NOT_YET if given(name)]
+    return [
+        *([f"without meaning on a BIG-IP: {', '.join(meaningless)}"] if meaningless else []),
+        *([f"not yet supported: {', '.join(later)}"] if later else []),
+    ]

@@ -1,0 +1,221 @@
+"""Every variable of haproxy-parity.md 1.1 and 1.2, and what becomes of it; f5-router.md 1.1 beside them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from f5router import config, settings, variables
+from f5router.errors import ConfigError
+from f5router.settings import LATER, OPTIONS
+
+HOST = "ROUTER_EXTERNAL_HOST_"
+ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"}
+ALWAYS = config.load({}, ENV).warnings
+HONOURED, MEANINGLESS, REFUSED, NOT_YET = "honoured", "without meaning", "refused", "not yet"
+
+ROWS = [
+    # section, variable, what becomes of it, a text
+    ("1.1", "ROUTER_SERVICE_NAME", HONOURED, "x"),
+    ("1.1", "ROUTER_SERVICE_NAMESPACE", MEANINGLESS, "default"),
+    ("1.1", "ROUTER_CANONICAL_HOSTNAME", HONOURED, "a.b"),
+    ("1.1", "ROUTER_UPDATE_STATUS", HONOURED, "false"),
+    ("1.1", "ROUTER_SUBDOMAIN", HONOURED, "$name.a"),
+    ("1.1", "ROUTER_OVERRIDE_HOSTNAME", HONOURED, "true"),
+    ("1.1", "ROUTER_OVERRIDE_DOMAINS", HONOURED, "a.b"),
+    ("1.1", "ROUTER_DOMAIN", HONOURED, "a.b"),
+    ("1.1", "ROUTE_LABELS", REFUSED, "a=b"),
+    ("1.1", "ROUTE_FIELDS", REFUSED, "metadata.name=a"),
+    ("1.1", "NAMESPACE_LABELS", REFUSED, "a=b"),
+    ("1.1", "PROJECT_LABELS", REFUSED, "a=b"),
+    ("1.1", "ROUTER_ALLOWED_DOMAINS", HONOURED, "a.b"),
+    ("1.1", "ROUTER_DENIED_DOMAINS", HONOURED, "a.b"),
+    ("1.1", "ROUTER_ALLOW_WILDCARD_ROUTES", REFUSED, "true"),
+    ("1.1", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", HONOURED, "true"),
+    ("1.1", "EXTENDED_VALIDATION", REFUSED, "false"),
+    ("1.1", "UPGRADE_VALIDATION", MEANINGLESS, "false"),
+    ("1.1", "DEBUG_UPGRADE_VALIDATION_FORCE_ADD_CONDITION", MEANINGLESS, "true"),
+    ("1.1", "DEBUG_UPGRADE_VALIDATION_FORCE_REMOVE_CONDITION", MEANINGLESS, "true"),
+    ("1.1", "ROUTER_WATCH_ENDPOINTS", HONOURED, "true"),
+    ("1.1", "RELOAD_INTERVAL", MEANINGLESS, "5s"),
+    ("1.1", "COMMIT_INTERVAL", MEANINGLESS, "1h"),
+    ("1.1", "ROUTER_BIND_PORTS_AFTER_SYNC", MEANINGLESS, "true"),
+    ("1.1", "DEFAULT_CERTIFICATE", MEANINGLESS, "PEM"),
+    ("1.1", "DEFAULT_CERTIFICATE_PATH", MEANINGLESS, "/tls.pem"),
+    ("1.1", "DEFAULT_CERTIFICATE_DIR", MEANINGLESS, "/etc/pki/tls/private"),
+    ("1.1", "DEFAULT_DESTINATION_CA_PATH", HONOURED, None),
+    ("1.1", "STATS_PORT", HONOURED, "1937"),
+    ("1.1", "STATS_USERNAME", HONOURED, None),
+    ("1.1", "STATS_PASSWORD", HONOURED, None),
+    ("1.1", "STATS_USERNAME_FILE", HONOURED, None),
+    ("1.1", "STATS_PASSWORD_FILE", HONOURED, None),
+    ("1.1", "ROUTER_LISTEN_ADDR", HONOURED, "10.0.0.1:1936"),
+    ("1.1", "ROUTER_METRICS_TYPE", REFUSED, "nginx"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_TIMEOUT", MEANINGLESS, "5s"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_BASE_SCRAPE_INTERVAL", MEANINGLESS, "5s"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_SERVER_THRESHOLD", MEANINGLESS, "500"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_EXPORTED", MEANINGLESS, "2,4"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_SCRAPE_URI", MEANINGLESS, "unix:/x"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_PID_FILE", MEANINGLESS, "/pid"),
+    ("1.1", "ROUTER_METRICS_READY_HTTP_URL", MEANINGLESS, "http://localhost"),
+    ("1.1", "ROUTER_METRICS_TLS_CERT_FILE", REFUSED, "/tls.crt"),
+    ("1.1", "ROUTER_METRICS_TLS_KEY_FILE", REFUSED, "/tls.key"),
+    ("1.1", "ROUTER_METRICS_TLS_CIPHERS", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_METRICS_TLS_MIN_VERSION", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_METRICS_TLS_CURVES", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_METRICS_AUTHENTICATOR_CA_FILE", MEANINGLESS, "/ca"),
+    ("1.1", "ROUTER_BIND_PORTS_BEFORE_SYNC", MEANINGLESS, "true"),
+    ("1.1", "ROUTER_GRACEFUL_SHUTDOWN_DELAY", MEANINGLESS, "45s"),
+    ("1.1", "ROUTER_MAX_SHUTDOWN_TIMEOUT", MEANINGLESS, "1h"),
+    ("1.1", "TEMPLATE_FILE", MEANINGLESS, "/x"),
+    ("1.1", "RELOAD_SCRIPT", MEANINGLESS, "/x"),
+    ("1.1", "MAX_RELOAD_WAIT_TIME", MEANINGLESS, "30"),
+    ("1.1", "ROUTER_HAPROXY_CONFIG_MANAGER", MEANINGLESS, "true"),
+    ("1.1", "ROUTER_BLUEPRINT_ROUTE_NAMESPACE", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_BLUEPRINT_ROUTE_LABELS", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_BLUEPRINT_ROUTE_POOL_SIZE", MEANINGLESS, "10"),
+    ("1.1", "ROUTER_MAX_DYNAMIC_SERVERS", MEANINGLESS, "5"),
+    ("1.1", "KUBERNETES_MASTER", HONOURED, "https://m"),
+    ("1.1", "OPENSHIFT_PROFILE", MEANINGLESS, "web"),
+    ("1.1", "OPENSHIFT_ON_PANIC", MEANINGLESS, "x"),
+    ("upstream, extended_validator.go", "ROUTER_DISABLE_ENDPOINT_ADDRESS_VALIDATION", REFUSED, "true"),
+    ("f5-router.md 1.1", HOST + "HOSTNAME", HONOURED, "c"),
+    ("f5-router.md 1.1", HOST + "USERNAME", HONOURED, "v"),
+    ("f5-router.md 1.1", HOST + "PASSWORD", HONOURED, "another"),
+    ("f5-router.md 1.1", HOST + "HTTP_VSERVER", HONOURED, "v"),
+    ("f5-router.md 1.1", HOST + "HTTPS_VSERVER", HONOURED, "v"),
+    ("f5-router.md 1.1", HOST + "PRIVKEY", HONOURED, None),
+    ("f5-router.md 1.1", HOST + "INSECURE", HONOURED, "true"),
+    ("f5-router.md 1.1", HOST + "PARTITION_PATH", HONOURED, "/p"),
+    ("f5-router.md 1.1", HOST + "INTERNAL_ADDRESS", HONOURED, None),
+    ("f5-router.md 1.1", HOST + "VXLAN_GW_CIDR", HONOURED, None),
+    ("1.2", "ROUTER_SERVICE_HTTP_PORT", NOT_YET, "80"),
+    ("1.2", "ROUTER_SERVICE_HTTPS_PORT", NOT_YET, "443"),
+    ("1.2", "ROUTER_SERVICE_SNI_PORT", MEANINGLESS, "10444"),
+    ("1.2", "ROUTER_SERVICE_NO_SNI_PORT", MEANINGLESS, "10443"),
+    ("1.2", "ROUTER_IP_V4_V6_MODE", NOT_YET, "v4v6"),
+    ("1.2", "ROUTER_USE_PROXY_PROTOCOL", NOT_YET, "true"),
+    ("1.2", "ROUTER_MAX_CONNECTIONS", NOT_YET, "20000"),
+    ("1.2", "ROUTER_THREADS", MEANINGLESS, "4"),
+    ("1.2", "ROUTER_CIPHERS", NOT_YET, "modern"),
+    ("1.2", "ROUTER_CIPHERSUITES", NOT_YET, "x"),
+    ("1.2", "ROUTER_CURVES", NOT_YET, "x"),
+    ("1.2", "SSL_MIN_VERSION", NOT_YET, "TLSv1.2"),
+    ("1.2", "SSL_MAX_VERSION", NOT_YET, "TLSv1.3"),
+    ("1.2", "ROUTER_STRICT_SNI", NOT_YET, "true"),
+    ("1.2", "ROUTER_DISABLE_HTTP2", NOT_YET, "true"),
+    ("1.2", "ROUTER_ENABLE_HTTP2", NOT_YET, "true"),
+    ("1.2", "ROUTER_MUTUAL_TLS_AUTH", NOT_YET, "required"),
+    ("1.2", "ROUTER_MUTUAL_TLS_AUTH_CA", NOT_YET, "/ca"),
+    ("1.2", "ROUTER_MUTUAL_TLS_AUTH_CRL", NOT_YET, "/crl"),
+    ("1.2", "ROUTER_MUTUAL_TLS_AUTH_FILTER", NOT_YET, "x"),
+    ("1.2", "ROUTER_MUTUAL_TLS_HEADER_FILTER", NOT_YET, "false"),
+    ("1.2", "ROUTER_LOAD_BALANCE_ALGORITHM", NOT_YET, "leastconn"),
+    ("1.2", "ROUTER_TCP_BALANCE_SCHEME", NOT_YET, "source"),
+    ("1.2", "ROUTER_COOKIE_NAME", NOT_YET, "x"),
+    ("1.2", "ROUTER_BACKEND_CHECK_INTERVAL", NOT_YET, "5000ms"),
+    ("1.2", "ROUTER_BACKEND_PROCESS_ENDPOINTS", MEANINGLESS, "shuffle"),
+    ("1.2", "ROUTER_DEFAULT_CONNECT_TIMEOUT", NOT_YET, "5s"),
+    ("1.2", "ROUTER_DEFAULT_CLIENT_TIMEOUT", NOT_YET, "30s"),
+    ("1.2", "ROUTER_DEFAULT_SERVER_TIMEOUT", NOT_YET, "30s"),
+    ("1.2", "ROUTER_CLIENT_FIN_TIMEOUT", NOT_YET, "1s"),
+    ("1.2", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", NOT_YET, "1s"),
+    ("1.2", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", NOT_YET, "1h"),
+    ("1.2", "ROUTER_SLOWLORIS_TIMEOUT", NOT_YET, "10s"),
+    ("1.2", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", NOT_YET, "300s"),
+    ("1.2", "ROUTER_INSPECT_DELAY", NOT_YET, "5s"),
+    ("1.2", "ROUTER_HARD_STOP_AFTER", MEANINGLESS, "1h"),
+    ("1.2", "ROUTER_ENABLE_COMPRESSION", NOT_YET, "true"),
+    ("1.2", "ROUTER_COMPRESSION_MIME", NOT_YET, "text/html"),
+    ("1.2", "ROUTER_SYSLOG_ADDRESS", NOT_YET, "10.0.0.1"),
+    ("1.2", "ROUTER_LOG_LEVEL", HONOURED, "debug"),
+    ("1.2", "ROUTER_LOG_FACILITY", NOT_YET, "local1"),
+    ("1.2", "ROUTER_LOG_MAX_LENGTH", NOT_YET, "1024"),
+    ("1.2", "ROUTER_SYSLOG_FORMAT", NOT_YET, "x"),
+    ("1.2", "ROUTER_DONT_LOG_NULL", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_HTTP_IGNORE_PROBES", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", NOT_YET, "Host:15"),
+    ("1.2", "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS", NOT_YET, "Host:15"),
+    ("1.2", "ROUTER_CAPTURE_HTTP_COOKIE", NOT_YET, "a:1"),
+    ("1.2", "ROUTER_UNIQUE_ID_FORMAT", NOT_YET, "x"),
+    ("1.2", "ROUTER_UNIQUE_ID_HEADER_NAME", NOT_YET, "x"),
+    ("1.2", "ROUTER_SET_FORWARDED_HEADERS", NOT_YET, "append"),
+    ("1.2", "ROUTER_H1_CASE_ADJUST", NOT_YET, "Host"),
+    ("1.2", "ROUTER_HTTP_REQUEST_HEADERS", NOT_YET, "a:b:Set"),
+    ("1.2", "ROUTER_HTTP_RESPONSE_HEADERS", NOT_YET, "a:b:Set"),
+    ("1.2", "ROUTER_ERRORFILE_503", NOT_YET, "/x"),
+    ("1.2", "ROUTER_ERRORFILE_404", NOT_YET, "/x"),
+    ("1.2", "ROUTER_BUF_SIZE", NOT_YET, "32768"),
+    ("1.2", "ROUTER_MAX_REWRITE_SIZE", NOT_YET, "8192"),
+    ("1.2", "ROUTER_ABORT_ON_CLOSE", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_IDLE_CLOSE_ON_RESPONSE", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_HAPROXY_CONTSTATS", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_HAPROXY_ADMIN_UNIX_SOCKET", MEANINGLESS, "/x"),
+]
+NEEDS = {"ROUTER_OVERRIDE_HOSTNAME": {"ROUTER_SUBDOMAIN": "$name.a"},
+         "ROUTER_OVERRIDE_DOMAINS": {"ROUTER_SUBDOMAIN": "$name.a"}}
+
+
+def told(env) -> list[str]:
+    """Warnings at start besides those of every start."""
+    return [text for text in config.load({}, ENV | env).warnings if text not in ALWAYS]
+
+
+@pytest.mark.parametrize(("section", "name", "what", "text"), ROWS, ids=[row[1] for row in ROWS])
+def test_every_variable(section, name, what, text):
+    env = NEEDS.get(name, {})
+    if what == HONOURED:
+        (option,) = (option for option in OPTIONS.values() if option.env == name)
+        assert option.group != LATER
+        if text is not None:  # the others need files or each other: test_config
+            assert config.load({}, ENV | env | {name: text}) != config.load({}, ENV | env)
+        return
+    if what == REFUSED:
+        with pytest.raises(ConfigError) as caught:
+            config.load({}, ENV | {name: text})
+        (problem,) = caught.value.problems
+        assert re.search(rf"\b{name}: \w+ \w+", problem)
+        return
+    (warning,) = told({name: text})
+    words = "not yet supported: " if what == NOT_YET else "without meaning on a BIG-IP: "
+    assert warning.startswith(f"{words}{name}")
+    assert (what == NOT_YET) == (warning == f"{words}{name}"), "a reason, where there is one"
+    assert told({name: ""}) == []
+
+
+def test_each_is_told_once():
+    """At most two lines, whatever is set."""
+    env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, NOT_YET)}
+    lines = told(env)
+    assert len(lines) == 2
+    for name in env:
+        assert len(re.findall(rf"\b{name}\b", " ".join(lines))) == 1, name
+
+
+def test_no_variable_is_in_two_tables():
+    tables = [*variables.WITHOUT_MEANING, *variables.NOT_YET, *variables.REFUSED,
+              *(option.env for option in OPTIONS.values() if option.env)]
+    assert len(tables) == len(set(tables))
+    assert set(variables.WITHOUT_MEANING) | set(variables.NOT_YET) | set(variables.REFUSED) <= {
+        row[1] for row in ROWS}
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("ROUTER_METRICS_TYPE", "haproxy"), ("ROUTER_DISABLE_ENDPOINT_ADDRESS_VALIDATION", "false"),
+])
+def test_what_is_refused_may_say_what_is_done(name, text):
+    assert told({name: text}) == []
+
+
+def test_documentation():
+    """docs/configuration.md has each variable once, with its reason, in its own section."""
+    text = (Path(settings.__file__).parent.parent / "docs" / "configuration.md").read_text()
+    sections = dict(re.findall(r"^### (.+)\n((?:(?!^##).*\n)*)", text, re.MULTILINE))
+    rows = {}
+    for names, why in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.+) \|$",
+                                 sections["Without meaning on a BIG-IP"], re.MULTILINE):
+        rows |= dict.fromkeys(re.findall(r"`(\w+)`", names), why)
+    assert rows == variables.WITHOUT_MEANING
+    later = sections["Not yet supported, without a flag"]
+    assert set(re.findall(r"`(\w+)`", later)) == set(variables.NOT_YET)
+    assert set(re.findall(r"^\| `(\w+)`", sections["Refused"], re.MULTILINE)) == set(variables.REFUSED)
