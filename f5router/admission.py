@@ -4,11 +4,10 @@ Everything is judged from scratch per host: the order of events does not matter.
 haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from f5router import hosts, names, pem
+from f5router import hosts, pem, validation
 from f5router.cluster import Key, Route
 from f5router.hosts import quote
 
@@ -17,16 +16,6 @@ INVALID_HOST = "InvalidHost"
 CLAIMED = "HostAlreadyClaimed"
 NOT_ADMITTED = "RouteNotAdmitted"
 INVALID = "ExtendedValidationFailed"
-
-_PORT_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
-_PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_SERVICE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-_SECURE = ("edge", "reencrypt", "passthrough")
-_POLICIES = {
-    "edge": ("", "None", "Allow", "Redirect"),
-    "reencrypt": ("", "None", "Allow", "Redirect"),
-    "passthrough": ("", "None", "Redirect"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +29,8 @@ class Settings:
     """Domains; empty for all."""
     denied: frozenset[str] = frozenset()
     """They go before `allowed`."""
+    extended: bool = True
+    """With the rules of upstream's validator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +58,15 @@ class Checked:
     @property
     def termination(self) -> str:
         """"", edge, reencrypt or passthrough."""
-        return self.route.tls.termination if self.route.tls else ""
+        return validation.terminates(self.route)
 
     @property
     def insecure(self) -> str:
         """What port 80 does: None, Allow or Redirect; Allow for a Route without TLS."""
         if not self.termination:
             return "Allow"
-        return self.route.tls.insecure_policy or "None"
+        policy = self.route.tls.insecure_policy
+        return policy if policy in validation.INSECURE.get(self.termination, ()) else "None"
 
 
 def check(route: Route, settings: Settings) -> Checked:
@@ -104,13 +96,9 @@ def _check(route: Route, settings: Settings) -> Checked:
         return _refused(route, NO_HOST, "spec.host: no host value was defined for the route")
     if problem := hosts.problem(host):
         return _refused(route, INVALID_HOST, f"{source}: {quote(host)}: {problem}")
-    problems = [*_service_problems(route), *_path_problems(route), *_tls_problems(route)]
-    if problems:
-        return Checked(route, Rejection(INVALID, "; ".join(problems)))
-    try:
-        return Checked(route, material=_material(route), destination_ca=_destination_ca(route))
-    except pem.PEMError as exc:
-        return Checked(route, Rejection(INVALID, str(exc)))
+    found = validation.check(route, extended=settings.extended)
+    rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
+    return Checked(route, rejection, material=found.material, destination_ca=found.destination_ca)
 
 
 def _domain_refusal(host: str, settings: Settings) -> str:
@@ -152,7 +140,7 @@ def _conflict(route: Route, holders: list[Route], ownership: bool) -> Rejection 
             f"spec.host: a route in another namespace holds {route.host} and is older than {route.key.name}",
         )
     for holder in holders:
-        tls = _terminates(route), _terminates(holder)
+        tls = validation.terminates(route), validation.terminates(holder)
         both = tls[0] and tls[1] and "passthrough" in tls
         if holder.path == route.path or both:
             shown = holder.key.name if holder.key.namespace == route.key.namespace else "in another namespace"
@@ -160,83 +148,5 @@ def _conflict(route: Route, holders: list[Route], ownership: bool) -> Rejection 
     return None
 
 
-def _terminates(route: Route) -> str:
-    return route.tls.termination if route.tls else ""
-
-
 def _refused(route: Route, reason: str, message: str) -> Checked:
     return Checked(route, Rejection(reason, message), claims=False)
-
-
-def _service_problems(route: Route) -> Iterable[str]:
-    if route.service_kind not in ("", "Service"):
-        yield f"spec.to.kind: {quote(route.service_kind)} is not supported, only Service"
-    if not _SERVICE.fullmatch(route.service):
-        yield f"spec.to.name: {quote(route.service)} is not the name of a Service"
-    if route.weight == 0:
-        yield "spec.to.weight: 0 is not yet supported"
-    if route.alternate_services:
-        yield "spec.alternateBackends: not yet supported"
-    port = route.target_port
-    if port.isascii() and port.isdigit():
-        if not _PORT_NUMBER.fullmatch(port) or int(port) > 65535:
-            yield f"spec.port.targetPort: {quote(port)} is not a port number"
-    elif port and not _PORT_NAME.fullmatch(port):
-        yield f"spec.port.targetPort: {quote(port)} is neither a number nor the name of a port"
-
-
-def _path_problems(route: Route) -> Iterable[str]:
-    path = route.path
-    if not path:
-        return
-    if not path.startswith("/"):
-        yield f"spec.path: {quote(path)} must begin with '/'"
-    if not (path.isascii() and path.isprintable()):
-        yield f"spec.path: {quote(path)} may hold printable ASCII characters only; percent-encode others"
-    if "?" in path or "#" in path:
-        yield f"spec.path: {quote(path)} holds '?' or '#', which no path of a request does"
-    if len(path) > names.MAX_PATH:
-        yield f"spec.path: {len(path)} characters, at most {names.MAX_PATH} are supported"
-    if _terminates(route) == "passthrough":
-        yield "spec.path: passthrough termination does not support paths"
-
-
-def _tls_problems(route: Route) -> Iterable[str]:
-    tls = route.tls
-    if tls is None or not tls.termination:
-        return
-    if tls.termination not in _SECURE:
-        yield (f"spec.tls.termination: {quote(tls.termination)} is unknown; "
-               "edge, passthrough and reencrypt are supported")
-        return
-    if tls.insecure_policy not in _POLICIES[tls.termination]:
-        yield (f"spec.tls.insecureEdgeTerminationPolicy: {quote(tls.insecure_policy)} is not allowed "
-               f"with {tls.termination} termination")
-    if tls.external_certificate:
-        yield "spec.tls.externalCertificate: not yet supported"
-    if tls.termination == "passthrough":
-        for name, text in (("certificate", tls.certificate), ("key", tls.key),
-                           ("caCertificate", tls.ca_certificate)):
-            if text:
-                yield f"spec.tls.{name}: passthrough termination does not support certificates"
-    if tls.termination != "reencrypt" and tls.destination_ca_certificate:
-        yield f"spec.tls.destinationCACertificate: {tls.termination} termination does not support it"
-
-
-def _material(route: Route) -> pem.Material | None:
-    tls = route.tls
-    if tls is None or tls.termination not in ("edge", "reencrypt"):
-        return None
-    if not tls.certificate.strip():
-        if tls.key.strip():
-            raise pem.PEMError("spec.tls.certificate: there is a key without a certificate")
-        return None
-    return pem.material(tls.certificate, tls.key, tls.ca_certificate)
-
-
-def _destination_ca(route: Route) -> str:
-    tls = route.tls
-    if tls is None or tls.termination != "reencrypt" or not tls.destination_ca_certificate.strip():
-        return ""
-    where = "spec.tls.destinationCACertificate"
-    return pem.encode(pem.certificates(tls.destination_ca_certificate, where))

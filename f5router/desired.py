@@ -257,6 +257,8 @@ class _Parts:
         if not termination and self.config.http_virtual is None:
             self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
             return
+        if route.tls and route.tls.key and not one.material and termination in ("edge", "reencrypt"):
+            self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
         used: set[Ref] = set()
         tls = self._towards_pods(one)
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)

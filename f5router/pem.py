@@ -1,7 +1,7 @@
-"""Certificates and keys of a Route: parsed, checked and written anew.
+"""Certificates and keys: parsed, checked and written anew.
 
 What goes to the BIG-IP is only what was parsed here, re-encoded; text around PEM blocks is dropped.
-Source of the rules: haproxy-parity.md 3.4.
+Source of the rules: haproxy-parity.md 3.4; openshift/router, routeapihelpers/validation.go.
 """
 
 import re
@@ -10,13 +10,26 @@ from dataclasses import dataclass, field
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
 
 _MARKER = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----")
-_KEYS = {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"}
-_CERTS = {"CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"}
-_DROPPED = {"EC PARAMETERS"}
+_KEYS = {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ECDSA PRIVATE KEY"}
+_CERTS = {"CERTIFICATE"}
+_DROPPED = {"EC PARAMETERS", "PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY"}
 _MAX_CHAIN = 20
+_OUTDATED = {
+    "1.2.840.113549.1.1.2": ("MD2", RSAPublicKey),
+    "1.2.840.113549.1.1.4": ("MD5", RSAPublicKey),
+    "1.2.840.113549.1.1.5": ("SHA1", RSAPublicKey),
+    "1.3.14.3.2.29": ("SHA1", RSAPublicKey),
+    "1.2.840.10045.4.1": ("SHA1", EllipticCurvePublicKey),
+    "1.2.840.10040.4.3": ("SHA1", ()),
+}
+"""Object identifiers of signatures to their names and the keys that make them; of DSA none is used."""
 
 
 class PEMError(ValueError):
@@ -36,55 +49,80 @@ class Material:
     """Public key of the leaf, PEM: identifies the private key without telling it."""
 
 
-def material(certificate: str, key: str, ca_certificate: str) -> Material:
-    """Check and re-encode spec.tls.certificate, key and caCertificate.
-
-    The key may stand in `certificate` when `key` is empty. Expired certificates pass.
-
-    Raises:
-        PEMError: the message begins with the field, as in spec.tls.key.
-    """
-    blocks = _blocks(certificate, "spec.tls.certificate")
-    certs = _certificates(blocks, "spec.tls.certificate")
-    if not certs:
-        raise PEMError("spec.tls.certificate: there is no certificate in it")
-    if key.strip():
-        private = _private_key(_blocks(key, "spec.tls.key"), "spec.tls.key", only=True)
-    else:
-        private = _private_key(blocks, "spec.tls.key", only=False)
+def material(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate]) -> Material:
+    """What is to be installed. Raises: PEMError: the key is not that of the first certificate."""
     leaf = certs[0]
     public = _spki(leaf, "spec.tls.certificate")
-    if _spki(private, "spec.tls.key") != public:
+    if _spki(key, "spec.tls.key") != public:
         raise PEMError("spec.tls.key: the key does not match the certificate")
-    authorities: list[x509.Certificate] = []
-    if ca_certificate.strip():
-        authorities = certificates(ca_certificate, "spec.tls.caCertificate")
-        if not _issued(leaf, certs[1:], authorities):
-            raise PEMError("spec.tls.caCertificate: the certificate was not issued by it")
-    chain = _distinct([*certs[1:], *authorities], leaf)
-    return Material(
-        certificate=encode([leaf]), chain=encode(chain), key=_encode_key(private), public=public,
-    )
+    chain = [cert for cert in dict.fromkeys([*certs[1:], *authorities]) if cert != leaf]
+    return Material(encode([leaf]), encode(chain), _encode_key(key), public)
 
 
 def certificates(text: str, where: str) -> list[x509.Certificate]:
-    """Every certificate of a text that holds nothing else.
+    """Every certificate of a text; keys beside them are left out.
 
-    Raises:
-        PEMError: naming `where`.
+    Raises: PEMError: naming `where`; also without any certificate.
     """
-    blocks = _blocks(text, where)
-    if any(label in _KEYS for label, _ in blocks):
-        raise PEMError(f"{where}: there is a private key in it")
-    found = _certificates(blocks, where)
+    found = []
+    for label, block in _blocks(text, where):
+        if label in _CERTS:
+            found.append(_parsed(f"{where}: certificate {len(found) + 1} does not parse",
+                                 x509.load_pem_x509_certificate, block.encode()))
     if not found:
         raise PEMError(f"{where}: there is no certificate in it")
     return found
 
 
+def keys(text: str, where: str, *, only: bool) -> list[PrivateKey]:
+    """Every private key of a text.
+
+    Args: only: nothing else may be in it.
+    Raises: PEMError: naming `where`.
+    """
+    blocks = _blocks(text, where)
+    found = [block.replace(f" {label}-", f" {'EC PRIVATE KEY' if label[:2] == 'EC' else label}-")
+             for label, block in blocks if label in _KEYS]
+    if only and len(found) != len(blocks):
+        raise PEMError(f"{where}: it may hold a private key only")
+    return [_private_key(block, where) for block in found]
+
+
 def encode(certs: Iterable[x509.Certificate]) -> str:
     """PEM of certificates, one after the other."""
     return "".join(cert.public_bytes(serialization.Encoding.PEM).decode() for cert in certs)
+
+
+def check_signatures(certs: Iterable[x509.Certificate], where: str) -> None:
+    """Refuse outdated signatures, but not those that nobody looks at: of self-signed certificates.
+
+    Raises: PEMError: naming `where`.
+    """
+    for cert in certs:
+        name, _ = _OUTDATED.get(cert.signature_algorithm_oid.dotted_string, ("", ()))
+        if name and not _self_signed(cert):
+            raise PEMError(f"{where}: CA-signed certificates with {name} signatures are not supported")
+
+
+def check_issued(certs: list[x509.Certificate], authorities: list[x509.Certificate]) -> None:
+    """Whether signatures lead from the leaf to an authority; dates and names are not looked at.
+
+    Raises: PEMError: naming spec.tls.certificate.
+    """
+    where = "spec.tls.certificate"
+    trusted = {cert.fingerprint(hashes.SHA256()) for cert in authorities}
+    seen, current = 0, certs[0]
+    while seen < _MAX_CHAIN:
+        if not _for_servers(current):
+            raise PEMError(f"{where}: its chain has a key usage that is not for servers")
+        if current.fingerprint(hashes.SHA256()) in trusted:
+            return
+        others = (c for c in [*authorities, *certs[1:]] if c != current)
+        parent = next((c for c in others if _signed(current, c)), None)
+        if parent is None:
+            break
+        seen, current = seen + 1, parent
+    raise PEMError(f"{where}: it was not issued by spec.tls.caCertificate")
 
 
 def _blocks(text: str, where: str) -> list[tuple[str, str]]:
@@ -107,41 +145,26 @@ def _blocks(text: str, where: str) -> list[tuple[str, str]]:
     return [(label, block) for label, block in found if label not in _DROPPED]
 
 
-def _certificates(blocks: list[tuple[str, str]], where: str) -> list[x509.Certificate]:
-    found = []
-    for label, block in blocks:
-        if label not in _CERTS:
-            continue
-        plain = block.replace(label, "CERTIFICATE").encode()
-        found.append(_parsed(f"{where}: certificate {len(found) + 1} does not parse",
-                             x509.load_pem_x509_certificate, plain))
+def _private_key(block: str, where: str) -> PrivateKey:
+    # The check of an RSA key's numbers takes 100 times as long as reading it, and is left to the
+    # device; that the key belongs to the certificate is checked here.
+    found = _parsed(f"{where}: the private key does not parse or is encrypted",
+                    serialization.load_pem_private_key, block.encode(),
+                    password=None, unsafe_skip_rsa_key_validation=True)
+    if not isinstance(found, PrivateKey):
+        raise PEMError(f"{where}: the private key is neither RSA nor ECDSA")
     return found
 
 
-def _private_key(blocks: list[tuple[str, str]], where: str, *, only: bool) -> PrivateKeyTypes:
-    keys = [block for label, block in blocks if label in _KEYS]
-    if only and len(keys) != len(blocks):
-        raise PEMError(f"{where}: it may hold a private key only")
-    if not keys:
-        raise PEMError(f"{where}: there is no private key")
-    # The check of an RSA key's numbers takes 100 times as long as reading it, and is left to the
-    # device; that the key belongs to the certificate is checked here.
-    return _parsed(f"{where}: the private key does not parse or is encrypted",
-                   serialization.load_pem_private_key, keys[0].encode(),
-                   password=None, unsafe_skip_rsa_key_validation=True)
-
-
-def _encode_key(key: PrivateKeyTypes) -> str:
-    traditional = hasattr(key, "curve") or hasattr(key, "key_size")
-    form = serialization.PrivateFormat
+def _encode_key(key: PrivateKey) -> str:
     return _parsed(
-        "spec.tls.key: the private key is of an unknown kind", key.private_bytes,
-        serialization.Encoding.PEM, form.TraditionalOpenSSL if traditional else form.PKCS8,
+        "spec.tls.key: the private key cannot be written", key.private_bytes,
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL,
         serialization.NoEncryption(),
     ).decode()
 
 
-def _spki(holder: x509.Certificate | PrivateKeyTypes, where: str) -> str:
+def _spki(holder: x509.Certificate | PrivateKey, where: str) -> str:
     """Public key of a certificate or of a private key."""
     public = _parsed(f"{where}: its public key is of an unknown kind", holder.public_key)
     return public.public_bytes(
@@ -149,20 +172,31 @@ def _spki(holder: x509.Certificate | PrivateKeyTypes, where: str) -> str:
     ).decode()
 
 
-def _issued(
-    leaf: x509.Certificate, chain: list[x509.Certificate], authorities: list[x509.Certificate]
-) -> bool:
-    """Whether signatures lead from the leaf to an authority; dates and names are not looked at."""
-    trusted = {cert.fingerprint(hashes.SHA256()) for cert in authorities}
-    seen, current = 0, leaf
-    while seen < _MAX_CHAIN:
-        if current.fingerprint(hashes.SHA256()) in trusted:
-            return True
-        parent = next((c for c in [*authorities, *chain] if c != current and _signed(current, c)), None)
-        if parent is None:
-            return False
-        seen, current = seen + 1, parent
-    return False
+def _self_signed(cert: x509.Certificate) -> bool:
+    """As OpenSSL judges it: by names, key identifiers and kind of key; the signature is not verified."""
+    _, kind = _OUTDATED[cert.signature_algorithm_oid.dotted_string]
+    issuer = _extension(cert, x509.AuthorityKeyIdentifier)
+    own = _extension(cert, x509.SubjectKeyIdentifier)
+    same_key = issuer is None or issuer.key_identifier is None or (
+        own is not None and issuer.key_identifier == own.digest)
+    public = _parsed("spec.tls: a public key is of an unknown kind", cert.public_key)
+    return cert.issuer == cert.subject and same_key and isinstance(public, kind)
+
+
+def _for_servers(cert: x509.Certificate) -> bool:
+    usage = _extension(cert, x509.ExtendedKeyUsage)
+    good = {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
+    return usage is None or not good.isdisjoint(usage)
+
+
+def _extension(cert: x509.Certificate, kind: type):
+    """Value of an extension, None without it."""
+    try:
+        return cert.extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+    except Exception:
+        raise PEMError("spec.tls: an extension of a certificate does not parse") from None
 
 
 def _signed(child: x509.Certificate, parent: x509.Certificate) -> bool:
@@ -171,10 +205,6 @@ def _signed(child: x509.Certificate, parent: x509.Certificate) -> bool:
     except PEMError:
         return False
     return True
-
-
-def _distinct(certs: list[x509.Certificate], leaf: x509.Certificate) -> list[x509.Certificate]:
-    return [cert for cert in dict.fromkeys(certs) if cert != leaf]
 
 
 def _parsed(message: str, call: Callable, *args, **options):

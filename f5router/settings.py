@@ -192,6 +192,9 @@ _ADMISSION = (
            "Domain of Routes that have spec.subdomain and no host.", "DOMAIN", hosts.domain),
     _bool("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false", ADMISSION,
           "Let Routes of several namespaces share a host, by path."),
+    _bool("extended-validation", "EXTENDED_VALIDATION", "true", ADMISSION,
+          "Refuse Routes whose TLS settings do not go together, or whose certificates are outdated or of "
+          "another CA."),
 )
 
 _ROUTER = (
@@ -277,8 +280,6 @@ _LATER = (
     _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", LATER,
           "Admit Routes with wildcardPolicy Subdomain."),
     _bool("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
-    _bool("extended-validation", "EXTENDED_VALIDATION", "true", LATER,
-          "Check certificates and keys of Routes; false is not yet supported."),
 )
 
 OPTIONS: Mapping[str, Option] = {

@@ -221,6 +221,8 @@ def test_a_printed_command_works(start):
     assert said.keys() == {"shop.example.com/", "shop.example.com/api", "ledger.example.com/",
                            "sale.example.com/summer"}
     assert {pod["namespace"] for pod in said.values()} == {"shop"}
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(STOP_LIMIT_S) == 0
 
 
 def test_an_answer_by_somebody_else_is_noticed(monkeypatch, tmp_path):

@@ -37,7 +37,7 @@ BROKEN = {
         "spec.tls.key: the key does not match"),
     "cert-no-key": (
         {"kind": "reencrypt", "certificate": ONE.certificate}, VALIDATION, "spec.tls.key: "),
-    "key-no-cert": ({"kind": "edge", "key": ONE.key}, VALIDATION, "spec.tls.certificate: "),
+    "key-no-pem": ({"kind": "edge", "key": "-----BEGIN X-----\n-----END X-----"}, VALIDATION, "spec.tls.key: "),
     "key-encrypted": (
         {"kind": "edge", "certificate": ONE.certificate,
          "key": ONE.key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY")},
@@ -65,6 +65,7 @@ WARNED = {
     "no-endpoints": ({"service": "idle"}, "spec.to.name: Service idle has no ready endpoints"),
     "no-port": ({"port": "admin"}, "spec.port.targetPort: Service web has no port admin"),
     "no-port-number": ({"port": 9}, "spec.port.targetPort: Service web has no port 9"),
+    "key-no-cert": ({"kind": "edge", "key": ONE.key}, "spec.tls.key: there is a key without a certificate"),
     "unverified": ({"kind": "reencrypt"}, "spec.tls.destinationCACertificate: there is none"),
 }
 

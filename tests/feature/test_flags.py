@@ -86,6 +86,18 @@ def test_domains_and_template(lab):
     assert not {"a.block.it", "a.old.test"} & hosts
 
 
+@pytest.mark.parametrize(("flags", "status"), [({}, "False"), ({"extended_validation": "false"}, "True")])
+def test_extended_validation(lab, flags, status):
+    """Off, what does not go with the termination is left out; the rest is served."""
+    lab.apply(manifests.route("a", kind="edge", destinationCACertificate=ONE.issuer, key=ONE.key))
+    steady(lab, **flags)
+    assert lab.admitted("shop", "a")["status"] == status
+    assert bool(pool(lab)) == (status == "True")
+    told = {event["message"] for event in lab.kube.list("Event")}
+    assert any("spec.tls.destinationCACertificate: edge" in text for text in told) == (status == "False")
+    assert any("spec.tls.key: there is a key without" in text for text in told) == (status == "True")
+
+
 def test_status_under_a_name(lab):
     lab.apply(manifests.route("a"))
     steady(lab, name="edge-1", router_canonical_hostname="edge-1.example.com")

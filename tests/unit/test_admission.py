@@ -142,7 +142,6 @@ def test_no_host_and_path_twice(routes, ownership):
             {"kind": "edge", "certificate": "no", "key": "no"}, INVALID, "spec.tls.certificate", id="not PEM"
         ),
         pytest.param({"kind": "edge", "certificate": ID.certificate}, INVALID, "spec.tls.key", id="no key"),
-        pytest.param({"kind": "edge", "key": ID.key}, INVALID, "spec.tls.certificate", id="no certificate"),
         pytest.param(
             {"kind": "edge", "certificate": ID.certificate, "key": OTHER.key},
             INVALID,
@@ -152,7 +151,7 @@ def test_no_host_and_path_twice(routes, ownership):
         pytest.param(
             {"kind": "edge", **ID.tls, "ca_certificate": identity(ca="Elsewhere").issuer},
             INVALID,
-            "spec.tls.caCertificate",
+            "spec.tls.certificate",
             id="CA of another",
         ),
         pytest.param(

@@ -121,6 +121,7 @@ PRECEDENCE = [
     ("clean-status", "clean_status", True, "false", False, "true", True),
     ("status-rate", "status_rate", 20, "5", 5, "0.5", 0.5),
     ("disable-namespace-ownership-check", "admission.ownership", True, "true", False, "false", True),
+    ("extended-validation", "admission.extended", True, "false", False, "true", True),
     ("allowed-domains", "admission.allowed", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("denied-domains", "admission.denied", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("hostname-template", "admission.naming.template", "", "${name}.a", "${name}.a", '"$name.b"', "$name.b"),
@@ -426,7 +427,7 @@ def test_router_name():
 
 @pytest.mark.parametrize(("name", "text"), [
     ("allow-wildcard-routes", "true"),
-    ("include-udp-endpoints", "true"), ("extended-validation", "false"),
+    ("include-udp-endpoints", "true"),
 ])
 def test_not_yet_supported(name, text):
     """Refused by flag and by variable; the default, an empty variable and an empty flag pass."""

@@ -24,7 +24,7 @@ PURE = (
     "status",
     "irules/__init__",
     "icontrol/codec",
-    "icontrol/netcodec", "ref", "tunnels", "variables", "vxlan", "vxlan_checks",
+    "icontrol/netcodec", "ref", "tunnels", "validation", "variables", "vxlan", "vxlan_checks",
     "findings", "members", "nodeport", "nodes", "podroutes", "selectors",
 )
 STANDARD = {
