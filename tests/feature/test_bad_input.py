@@ -37,7 +37,8 @@ BROKEN = {
         "spec.tls.key: the key does not match"),
     "cert-no-key": (
         {"kind": "reencrypt", "certificate": ONE.certificate}, VALIDATION, "spec.tls.key: "),
-    "key-no-pem": ({"kind": "edge", "key": "-----BEGIN X-----\n-----END X-----"}, VALIDATION, "spec.tls.key: "),
+    "key-no-pem": (
+        {"kind": "edge", "key": "-----BEGIN X-----\n-----END X-----"}, VALIDATION, "spec.tls.key: "),
     "key-encrypted": (
         {"kind": "edge", "certificate": ONE.certificate,
          "key": ONE.key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY")},
