@@ -8,6 +8,7 @@ import pytest
 
 from f5router.cluster import OVN_SUBNETS, Key
 from tests import manifests
+from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.sdn import many, network_writes, until, url
 
 FLAGS = {"f5_static_routes": "true"}
@@ -139,6 +140,22 @@ def test_a_network_that_somebody_else_routes(near, caplog):
     assert "already exists" in reason
     assert routes(near) == {"10.128.2.0/23": "10.3.89.2"}
     assert "/Common/mine" in near.paths("net/route")
+
+
+def test_a_second_router(near):
+    """In another partition: told, and its Routes are served by way of the first one's routes, which stay."""
+    assert near.converge(**FLAGS) == []
+    near.partition = "/green"
+    near.bigip.put_object("auth/partition", {"name": "green"})
+    for name, port in ((HTTP, 80), (HTTPS, 443)):
+        near.bigip.add_virtual(f"/green/{name}", f"10.0.0.2:{port}")
+    near.apply(manifests.route("plain"))
+    (reason,) = near.converge(f5_node_partition="/Common", name="green", **FLAGS)
+    assert "/green/openshift_pods_10.128.0.0_23" in reason
+    assert "and 1 more alike" in reason
+    assert "/green/openshift_shop_web" in near.paths("ltm/pool")
+    assert routes(near) == ROUTES
+    assert routes(near, "/green") == {}
 
 
 def test_a_name_that_somebody_else_has(near):
