@@ -1,4 +1,4 @@
-"""Parts of a router, made of a Config: the BIG-IP, the API server, what is watched."""
+"""Parts of a router, made of a Config: the BIG-IP, the API server, what is watched and written there."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,12 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.files import FileWriter
 from f5router.icontrol.upload import SSHSettings, SSHUploader
 from f5router.kube.connection import Connection, KubeSettings, connect
+from f5router.kube.sweep import Sweep
 from f5router.kube.watch import Cluster
+from f5router.kube.write import StatusWriter
+
+CONTENTION_PART = 10
+"""A contended Route is left alone for this part of --resync-interval. Source: haproxy-parity.md 3.5."""
 
 DRAIN_S = 0.25
 """Time that a BIG-IP has to connect a request to the pod that was chosen for it."""
@@ -59,3 +64,19 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
         watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, nodeport=nodeport is not None,
         node_selector=nodeport.selector if nodeport else "", resync_s=config.resync_s, on_change=on_change,
     )
+
+
+def build_statuses(config: Config, connection: Connection, cluster: Cluster) -> StatusWriter:
+    """The writer of statuses, which hears of every status that the watch tells."""
+    statuses = StatusWriter(
+        connection, cluster, router_name=config.router_name,
+        canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
+        enabled=config.update_status, contention_s=config.resync_s / CONTENTION_PART,
+    )
+    cluster.watch_routes(statuses.seen)
+    return statuses
+
+
+def build_sweep(config: Config, connection: Connection, statuses: StatusWriter) -> Sweep:
+    """What removes entries that were left behind; it does nothing before it is started."""
+    return Sweep(connection, statuses, router_name=config.router_name, namespace=config.selection.namespace)

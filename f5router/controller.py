@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from f5router import listing
-from f5router.assembly import build_cluster, build_connection, build_device
+from f5router.assembly import build_cluster, build_connection, build_device, build_statuses, build_sweep
 from f5router.cluster import Key
 from f5router.config import Config
 from f5router.errors import AuthFailed, BigIPError, Unsupported
@@ -25,7 +25,7 @@ from f5router.monitor import Monitor, build_monitor, serve
 from f5router.notices import Notices
 from f5router.plan import Change
 from f5router.reconcile import Reconciler, Report
-from f5router.telling import Teller, build_statuses, build_sweep
+from f5router.telling import Teller
 
 log = logging.getLogger(__name__)
 

@@ -4,10 +4,7 @@ import logging
 
 from f5router import status
 from f5router.cluster import Key
-from f5router.config import Config
-from f5router.kube.connection import Connection
 from f5router.kube.events import EventWriter
-from f5router.kube.sweep import Sweep
 from f5router.kube.watch import Cluster
 from f5router.kube.write import StatusWriter
 from f5router.notices import Notices
@@ -19,12 +16,8 @@ log = logging.getLogger(__name__)
 Told = tuple[tuple[str, str], ...]
 """Reasons and texts."""
 
-
 ADMITTED, WARNING = SUBJECTS = "Admitted", "Warning"
 """What is told of a Route apart from each other."""
-
-CONTENTION_PART = 10
-"""A contended Route is left alone for this part of --resync-interval. Source: haproxy-parity.md 3.5."""
 
 
 class Teller:
@@ -77,19 +70,3 @@ class Teller:
             if log_it:
                 log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
             self._warnings.warn(route, reason, text)
-
-
-def build_statuses(config: Config, connection: Connection, cluster: Cluster) -> StatusWriter:
-    """The writer of statuses, which hears of every status that the watch tells."""
-    statuses = StatusWriter(
-        connection, cluster, router_name=config.router_name,
-        canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
-        enabled=config.update_status, contention_s=config.resync_s / CONTENTION_PART,
-    )
-    cluster.watch_routes(statuses.seen)
-    return statuses
-
-
-def build_sweep(config: Config, connection: Connection, statuses: StatusWriter) -> Sweep:
-    """What removes entries that were left behind; it does nothing before it is started."""
-    return Sweep(connection, statuses, router_name=config.router_name, namespace=config.selection.namespace)
