@@ -28,17 +28,17 @@ def _pool(rules: Rules, name: str) -> str:
 def pool(rules: Rules, args: list[bytes]) -> Result:
     words = [text(one) for one in args]
     match words:
-        case [name]:
-            rules.state.rule_pool, rules.state.forced_member = _pool(rules, name), None
-            rules.state.node = None
-        case [name, "member", member]:
-            rules.state.rule_pool, rules.state.forced_member = _pool(rules, name), member
-        case [name, "member", address, port]:
-            separator = "." if ":" in address else ":"
-            rules.state.rule_pool = _pool(rules, name)
-            rules.state.forced_member = f"{address}{separator}{port}"
+        case [_]:
+            member = None
+        case [_, "member", member]:
+            pass
+        case [_, "member", address, port]:
+            member = f"{address}{'.' if ':' in address else ':'}{port}"
         case _:
             raise Unsupported(f"pool {' '.join(words)}")
+    state = rules.state
+    state.rule_pool = state.request_pool = _pool(rules, words[0])
+    state.forced_member, state.node = member, None
     return ""
 
 
@@ -57,17 +57,17 @@ def server(rules: Rules, args: list[bytes]) -> Result:
     """What was chosen; the pool is known before the member is."""
     state, words = rules.state, [text(one) for one in args]
     chosen = state.pool_now if state.event not in ("HTTP_REQUEST", "CLIENT_DATA") else None
-    chosen = chosen or state.rule_pool or state.effect.pool or rules.flow.virtual.pool or ""
+    chosen = chosen or state.request_pool or state.effect.pool or state.rule_pool or rules.flow.virtual.pool
     member = state.member if state.event not in ("HTTP_REQUEST", "CLIENT_DATA", "CLIENT_ACCEPTED") else None
     match words:
         case ["pool"]:
-            return shown(rules, chosen)
+            return shown(rules, chosen or "")
         case ["addr"]:
             return member.address if member else ""
         case ["port"]:
             return member.port if member else 0
         case ["name"] | []:
-            return f"{chosen} {member.address} {member.port}" if member else chosen
+            return f"{chosen} {member.address} {member.port}" if member else chosen or ""
         case _:
             raise Unsupported(f"LB::server {' '.join(words)}")
 

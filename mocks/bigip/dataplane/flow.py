@@ -232,7 +232,7 @@ class Flow:
                 self.fire("LB_FAILED")
                 if not state.reselect or state.response is not None:
                     raise
-                pool = state.rule_pool or pool
+                pool = state.request_pool or pool
         else:
             raise Reset("LB::reselect without end")
         self.server_now = server

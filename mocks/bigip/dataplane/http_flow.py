@@ -143,7 +143,7 @@ class HttpFlow:
         if state.response is None or not flow.plane.store.has(Quirk.REPLY_SKIPS_HTTP_REQUEST):
             flow.fire("HTTP_REQUEST")
         if state.response is None and not state.http_off:
-            pool = state.rule_pool or pool
+            pool = state.request_pool or pool
             state.last_pool = pool
             try:
                 return await self._forward(head, pool)
@@ -163,7 +163,7 @@ class HttpFlow:
             request = edits.request_of(head, sni=flow.sni, tls=flow.tls is not None)
             effect = self.state.effect = matching.judge(store, virtual, request)
             stays = self.state.last_pool if store.has(Quirk.POLICY_POOL_STAYS) else None
-            pool = effect.pool or stays or virtual.fields.get("pool")
+            pool = effect.pool or self.state.rule_pool or stays or virtual.fields.get("pool")
         for message in effect.messages:
             store.irule_log.append(edits.expanded(message, request, flow))
         edits.apply_all(head, effect.edits, request, flow)

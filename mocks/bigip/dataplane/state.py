@@ -38,7 +38,9 @@ class State:
     hello: object = None
     # load balancing
     rule_pool: str | None = None
-    """Of the command `pool`; it stays for the connection (iRules 101 #05)."""
+    """Of the command `pool`: the connection's default from then on (iRules 101 #05)."""
+    request_pool: str | None = None
+    """The same, called for this request: before what policies say (B11)."""
     pool_now: str | None = None
     """That the load balancing is about."""
     forced_member: str | None = None
@@ -63,4 +65,4 @@ class State:
         """A new request."""
         self.request, self.answer, self.response = head, None, None
         self.effect, self.reselect, self.detach = Effect(), False, False
-        self.forced_member, self.node = None, None
+        self.forced_member, self.node, self.request_pool = None, None, None

@@ -171,12 +171,29 @@ def test_an_answer_that_closes(net: Net):
         assert client.rest() == (b"", "end")
 
 
-def test_pool_beats_the_policy_and_stays_for_the_connection(net: Net):
-    """B11; iRules 101 #05: the pool that was selected becomes the connection's default."""
-    policy = net.policy("p1", forward("/P/one"))
-    vs = with_rule(net, 'when HTTP_REQUEST { if { [HTTP::path] eq "/2" } { pool two } }', policies=[policy])
+POOL_TWO = 'when HTTP_REQUEST { if { [HTTP::path] eq "/2" } { pool two } }'
+
+
+def test_pool_stays_for_the_connection(net: Net):
+    """iRules 101 #05: the pool that was selected becomes the connection's default."""
+    vs = with_rule(net, POOL_TWO)
     with net.connect(vs) as client:
         assert [client.ask(target).pod for target in ("/1", "/2", "/1")] == ["one", "two", "two"]
+    assert net.ask(vs, "/1").pod == "one"
+
+
+def test_pool_beats_the_policy_of_its_request(net: Net):
+    """B11; at the next request the policy selects again."""
+    vs = with_rule(net, POOL_TWO, policies=[net.policy("p1", forward("/P/one"))])
+    with net.connect(vs) as client:
+        assert [client.ask(target).pod for target in ("/1", "/2", "/1")] == ["one", "two", "one"]
+
+
+def test_pool_of_client_accepted_is_a_default(net: Net):
+    policy = net.policy("p2", forward("/P/one", **host("a")))
+    vs = with_rule(net, "when CLIENT_ACCEPTED { pool two }", policies=[policy], pool="/P/none")
+    with net.connect(vs) as client:
+        assert [client.ask(host=name).pod for name in ("a", "b")] == ["one", "two"]
 
 
 def test_pool_with_a_member(net: Net):

@@ -166,8 +166,8 @@ def test_idle_clients_are_reset(make_net, begin, why):
 
 
 def test_a_busy_connection_is_not_idle(make_net):
-    net = make_net(speed=300.0)
+    net = make_net(speed=1000.0)
     net.pod("10.1.0.1")
     vs = net.virtual("v", pool=net.pool("web", "10.1.0.1:8080"))
     with net.connect(vs) as client:
-        assert [client.ask("/?delay=0.3").status for _ in range(5)] == [200] * 5
+        assert [client.ask("/?delay=0.1").status for _ in range(5)] == [200] * 5
