@@ -188,6 +188,11 @@ def test_routes_that_left_are_reported(lab):
     report = router.reconcile_once()
     assert {key: route.host for key, route in report.left.items()} == {Key("shop", "a"): "www.example.com"}
     assert router.reconcile_once().left == {}
+    for labels, there in ((EAST, False), (WEST, True)):
+        lab.apply(labelled(manifests.route("b", host="b.com"), **labels))
+        lab.until(lambda there=there: (router._cluster.route(Key("shop", "b")) is not None) is there)
+        router._take_events()
+    assert router.reconcile_once().left == {}
 
 
 def test_a_selector_that_the_server_refuses(lab):
