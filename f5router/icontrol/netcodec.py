@@ -74,10 +74,10 @@ def decode_self(obj: JSON) -> SelfIP:
     )
 
 
-def interface(obj: JSON) -> str:
-    """CIDR of any self IP, without route domain; "" for what is none."""
+def interface(address: SelfIP) -> str:
+    """Canonical CIDR of anybody's self IP; "" for what is none."""
     try:
-        return str(ipaddress.ip_interface(decode_self(obj).address))
+        return str(ipaddress.ip_interface(address.address))
     except ValueError:
         return ""
 

@@ -7,11 +7,12 @@ was there before, other people's FDB records too, is there afterwards.
 
 import logging
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from f5router import names
 from f5router.bigip import Object, TunnelFacts, VirtualFacts
 from f5router.errors import Conflict, NotFound, Refused
-from f5router.icontrol import fdb, netcodec
+from f5router.icontrol import codec, fdb, netcodec
 from f5router.icontrol.client import Client, item_path
 from f5router.plan import CREATE, DELETE, Change
 from f5router.tunnels import SelfIP, SourceTranslation, Tunnel, VxlanProfile
@@ -39,8 +40,8 @@ def observe(client: Client, folder: str) -> tuple[list[Object], tuple[TunnelFact
         found.append(netcodec.decode_vxlan(client.get(item_path(VxlanProfile.KIND, profile))))
     except NotFound:
         log.debug("not there", extra={"kind": VxlanProfile.KIND, "path": profile})
-    tunnels = [netcodec.decode_tunnel(item) for item in _items(client, Tunnel.KIND)]
-    addresses = _items(client, SelfIP.KIND)
+    tunnels = [tunnel for _, tunnel in _readable(client, Tunnel.KIND)]
+    addresses = _readable(client, SelfIP.KIND)
     found += [tunnel for tunnel in tunnels if tunnel.path == own]
     found += _own(addresses, folder)
     if any(tunnel.path == own for tunnel in tunnels):
@@ -49,18 +50,18 @@ def observe(client: Client, folder: str) -> tuple[list[Object], tuple[TunnelFact
 
 
 def _facts(
-    client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Iterable[Mapping],
+    client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Iterable[tuple[Mapping, SelfIP]],
 ) -> tuple[TunnelFacts, ...]:
     """One more read where there are self IPs on tunnels that are not ours."""
     own, on = names.tunnel(folder), {}
-    for item in addresses:
-        on.setdefault(str(item.get("vlan", "")), []).append(item)
+    for raw, address in addresses:
+        on.setdefault(address.vlan, []).append((raw, address))
     others = any(tunnel.path in on for tunnel in tunnels if tunnel.path != own)
     domain = _route_domain(client, folder) if others else 0
     found = []
     for tunnel in tunnels:
-        here = (netcodec.interface(item) for item in on.get(tunnel.path, ())
-                if tunnel.path == own or netcodec.route_domain(item) == domain)
+        here = (netcodec.interface(address) for raw, address in on.get(tunnel.path, ())
+                if tunnel.path == own or netcodec.route_domain(raw) == domain)
         one = TunnelFacts(tunnel.path, tunnel.local_address, tuple(sorted(filter(None, here))))
         if one.addresses or one.path == own:
             found.append(one)
@@ -73,17 +74,24 @@ def _route_domain(client: Client, folder: str) -> int:
     return int(partition.get("defaultRouteDomain") or 0)
 
 
-def _items(client: Client, kind: str) -> list[Mapping]:
-    return client.get(kind).get("items") or []
+def _readable(client: Client, kind: str) -> list[tuple[Mapping, Any]]:
+    """Items of a collection, everybody's, each with what it stands for; an odd one counts as absent."""
+    found = []
+    for item in client.get(kind).get("items") or []:
+        try:
+            found.append((item, _DECODERS[kind](item)))
+        except codec.ODD as exc:
+            log.debug("object not understood", extra={"kind": kind, "error": repr(exc)})
+    return found
 
 
 def own_addresses(client: Client, folder: str) -> list[SelfIP]:
     """Self IPs of ours on our tunnel. Raises: BigIPError."""
-    return _own(_items(client, SelfIP.KIND), folder)
+    return _own(_readable(client, SelfIP.KIND), folder)
 
 
-def _own(addresses: Iterable[Mapping], folder: str) -> list[SelfIP]:
-    return [obj for obj in map(netcodec.decode_self, addresses) if names.owns(folder, obj)]
+def _own(addresses: Iterable[tuple[Mapping, SelfIP]], folder: str) -> list[SelfIP]:
+    return [address for _, address in addresses if names.owns(folder, address)]
 
 
 def translation_facts(client: Client, path: str, raw: Mapping) -> dict:

@@ -212,6 +212,18 @@ def test_tunnels_of_all(replies, facts):
     assert [(one.path, one.local_address, one.addresses) for one in found] == facts
 
 
+@pytest.mark.parametrize("kind", ["tunnels", "addresses"])
+@pytest.mark.parametrize(
+    "odd", [None, 7, "x", [], {}, {"fullPath": 7}, {"fullPath": "x", "address": []}], ids=repr)
+def test_odd_ones_of_others(kind, odd):
+    """What is not understood is as good as absent, and the rest is read."""
+    given = {"tunnels": [tunnel(OTHER)], "addresses": [address(OTHER, "10.131.0.5/14")]}
+    whole = tunnels.observe(Replies(**given), "/P")
+    given[kind] = [odd, *given[kind]]
+    assert tunnels.observe(Replies(**given), "/P") == whole
+    assert tunnels.own_addresses(Replies(**given), "/P") == []
+
+
 @pytest.mark.parametrize(("given", "reads"), [
     pytest.param({}, 3, id="nothing"),
     pytest.param({"tunnels": [tunnel(OWN)]}, 4, id="ours"),
