@@ -13,7 +13,7 @@ import pytest
 
 from tests import manifests
 from tests.builders import identity
-from tests.traffic.conftest import PODS, until
+from tests.traffic.conftest import PODS, REPORTS, until
 from tests.traffic.load import Load, Target
 
 GRACE_S = 5.0
@@ -63,8 +63,8 @@ def targets(site):
 class Drill:
     """Load on all targets while a test changes things."""
 
-    def __init__(self, site, load: Load):
-        self.site, self.load = site, load
+    def __init__(self, name: str, site, load: Load):
+        self.name, self.site, self.load = name, site, load
         self._timers: list[threading.Timer] = []
 
     def some(self, count: int = ENOUGH) -> None:
@@ -94,15 +94,15 @@ class Drill:
             timer.join()
         self.some()
         report = self.load.stop()
-        print(report)
+        REPORTS.append(f"{self.name}: {report}")
         assert (report.failed, report.wrong) == ([], [])
         assert report.sent.total() >= len(self.load.targets) * ENOUGH
 
 
 @pytest.fixture
-def drill(site, loaded, targets):
+def drill(request, site, loaded, targets):
     with Load(*targets.values()) as load:
-        made = Drill(site, load)
+        made = Drill(request.node.name, site, load)
         made.some()
         yield made
         made.end()
