@@ -1,14 +1,12 @@
-"""Which Routes hold their host and path, and why the others do not.
+"""Whether a Route may be served, one by itself; claims.py has the contest for its Host.
 
-Everything is judged from scratch per host: the order of events does not matter. Sources:
-haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
+Sources: haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from f5router import hosts, pem, validation
-from f5router.cluster import Key, Route
+from f5router.cluster import Route
 from f5router.hosts import quote
 
 NO_HOST = "NoHostValue"
@@ -29,6 +27,8 @@ class Settings:
     """Domains; empty for all."""
     denied: frozenset[str] = frozenset()
     """They go before `allowed`."""
+    wildcards: bool = False
+    """Admit Routes with wildcardPolicy Subdomain."""
     extended: bool = True
     """With the rules of upstream's validator."""
 
@@ -54,6 +54,21 @@ class Checked:
     material: pem.Material | None = field(default=None, repr=False)
     destination_ca: str = ""
     """PEM, re-encoded; "" without one."""
+
+    @property
+    def wildcard(self) -> bool:
+        """Claims all hosts of one label in the domain of its own."""
+        return self.route.wildcard_policy == "Subdomain"
+
+    @property
+    def host(self) -> str:
+        """The Host that it claims; "*.example.com" of a wildcard Route."""
+        return hosts.wildcard(self.route.host) if self.wildcard else self.route.host
+
+    @property
+    def subdomain(self) -> str:
+        """Routes of one subdomain contend with each other."""
+        return hosts.parent(self.route.host)
 
     @property
     def termination(self) -> str:
@@ -87,14 +102,15 @@ def _check(route: Route, settings: Settings) -> Checked:
         route = replace(route, host=host)
     if refusal := _domain_refusal(host, settings):
         return _refused(route, NOT_ADMITTED, f"{source}: {quote(host)}: {refusal}")
-    if route.wildcard_policy == "Subdomain":
-        return _refused(route, NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not yet supported")
-    if route.wildcard_policy != "None":
+    wildcard = route.wildcard_policy == "Subdomain"
+    if wildcard and not settings.wildcards:
+        return _refused(route, NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not allowed")
+    if not wildcard and route.wildcard_policy != "None":
         policy = quote(route.wildcard_policy)
         return _refused(route, NOT_ADMITTED, f"spec.wildcardPolicy: unknown wildcard policy {policy}")
     if not host:
         return _refused(route, NO_HOST, "spec.host: no host value was defined for the route")
-    if problem := hosts.problem(host):
+    if problem := hosts.problem(host) or (hosts.wildcard_problem(host) if wildcard else ""):
         return _refused(route, INVALID_HOST, f"{source}: {quote(host)}: {problem}")
     found = validation.check(route, extended=settings.extended)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
@@ -108,44 +124,6 @@ def _domain_refusal(host: str, settings: Settings) -> str:
     if host and settings.allowed and not hosts.within(host, settings.allowed):
         return "host not in the allowed list of domains"
     return ""
-
-
-def admit(checked: Iterable[Checked], *, ownership: bool = True) -> Mapping[Key, Rejection | None]:
-    """Judge the Routes of one host together; None means admitted.
-
-    With ownership, the namespace of the oldest Route holds the host; a (host, path) belongs to its
-    oldest Route; a passthrough Route excludes every other Route with TLS. A Route that is invalid
-    by itself keeps its claim, so that a mistake never gives a host to another tenant.
-    """
-    verdicts: dict[Key, Rejection | None] = {}
-    holders: list[Route] = []
-    for one in sorted(checked, key=lambda c: (c.route.age, c.route.key)):
-        if not one.claims:
-            verdicts[one.route.key] = one.rejection
-            continue
-        conflict = _conflict(one.route, holders, ownership)
-        verdicts[one.route.key] = conflict or one.rejection
-        if conflict is None:
-            holders.append(one.route)
-    return verdicts
-
-
-def _conflict(route: Route, holders: list[Route], ownership: bool) -> Rejection | None:
-    if not holders:
-        return None
-    owner = holders[0]
-    if ownership and owner.key.namespace != route.key.namespace:
-        return Rejection(
-            CLAIMED,
-            f"spec.host: a route in another namespace holds {route.host} and is older than {route.key.name}",
-        )
-    for holder in holders:
-        tls = validation.terminates(route), validation.terminates(holder)
-        both = tls[0] and tls[1] and "passthrough" in tls
-        if holder.path == route.path or both:
-            shown = holder.key.name if holder.key.namespace == route.key.namespace else "in another namespace"
-            return Rejection(CLAIMED, f"spec.host: route {shown} already exposes {route.host} and is older")
-    return None
 
 
 def _refused(route: Route, reason: str, message: str) -> Checked:

@@ -81,7 +81,7 @@ class Condition:
     selector: str
     """host, path or pathSegment."""
     operator: str
-    """equals or startsWith."""
+    """equals, startsWith or endsWith."""
     values: frozenset[str]
     index: int = 0
     """Of a pathSegment, from 1."""
@@ -129,6 +129,8 @@ class Rule:
     """What must be in place first, besides policy and pool: attachments, TLS records."""
     hosts: frozenset[str] = field(default=frozenset(), compare=False)
     """Hosts that the conditions name."""
+    suffix: str = ""
+    """Of a wildcard Host its domain with a dot before it, told to names.WILDCARD_IRULE."""
 
     @property
     def ref(self) -> Ref:

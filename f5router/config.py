@@ -403,6 +403,7 @@ def _admission(reader: Reader) -> admission.Settings:
         ),
         allowed=reader.value("allowed-domains") or frozenset(),
         denied=reader.value("denied-domains") or frozenset(),
+        wildcards=reader.value("allow-wildcard-routes"),
         extended=reader.value("extended-validation"),
     )
 

@@ -6,18 +6,17 @@ of its pods. Equal refs in different parts are equal objects. `build` is the def
 `incremental.py` keeps the same union while only changed parts are made anew.
 """
 
-import re
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from f5router import admission, irules, members, names, nodeport, podroutes, vxlan
+from f5router import admission, claims, conditions, irules, members, names, nodeport, podroutes, vxlan
 from f5router.admission import Checked, Rejection
 from f5router.bigip import (
     Attachment,
     CertFile,
     ClientSSL,
-    Condition,
     DataGroup,
     DeviceFacts,
     Forward,
@@ -34,6 +33,7 @@ from f5router.bigip import (
     VirtualFacts,
     attachment_ref,
 )
+from f5router.claims import Contest
 from f5router.cluster import ClusterSnapshot, Key, Route
 from f5router.members import Candidate, ServiceView
 
@@ -43,8 +43,6 @@ Route is in it. Source: haproxy-parity.md 5.4."""
 
 PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
-
-_PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")
 
 
 class Settings(Protocol):
@@ -99,12 +97,15 @@ class Built:
 
 def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Built:
     """The whole Desired, from nothing but its arguments."""
-    by_host: dict[str, list[Checked]] = {}
+    subdomains: dict[str, dict[str, list[Checked]]] = {}
     for route in snapshot.routes.values():
         checked = admission.check(route, config.admission)
-        by_host.setdefault(checked.route.host, []).append(checked)
+        subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, []).append(checked)
     common = base(config, facts, snapshot.cluster_networks)
-    fragments = [fragment(host, checked, config, facts) for host, checked in by_host.items()]
+    fragments = []
+    for by_host in subdomains.values():
+        contest = claims.judge(itertools.chain(*by_host.values()), ownership=config.admission.ownership)
+        fragments += [fragment(host, found, contest, config, facts) for host, found in by_host.items()]
     objects = dict(common)
     for part in fragments:
         objects.update(part.objects)
@@ -148,13 +149,14 @@ def base(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict
     return {obj.ref: obj for obj in made}
 
 
-def fragment(host: str, checked: Iterable[Checked], config: Settings, facts: DeviceFacts) -> Fragment:
+def fragment(
+    host: str, checked: Iterable[Checked], contest: Contest, config: Settings, facts: DeviceFacts
+) -> Fragment:
     """All that the Routes of one Host need; rejected Routes add only their reason."""
-    checked = list(checked)
-    verdicts = admission.admit(checked, ownership=config.admission.ownership)
+    verdicts = {c.route.key: contest.verdicts[c.route.key] for c in checked}
     admitted = [c for c in checked if verdicts[c.route.key] is None]
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
-    part = _Parts(host, config, facts)
+    part = _Parts(host, contest, config, facts)
     part.certificate(admitted)
     for one in admitted:
         part.route(one)
@@ -180,44 +182,13 @@ def service_view(service: Key, snapshot: ClusterSnapshot, candidates: Mapping[st
     )
 
 
-def path_conditions(path: str) -> list[frozenset[Condition]]:
-    """Conditions for a Route path; each set is one Rule, a request matches any of them.
-
-    A prefix ends at a segment boundary (haproxy-parity.md 5.1). `startsWith` the path and the last
-    segment equal says that in one Rule; how the device counts empty or escaped segments is not
-    recorded, so such paths get two Rules that do not depend on it.
-    """
-    if path in ("", "/"):
-        return [frozenset()]
-    begins = Condition("httpUri", "path", "startsWith", frozenset({path}), case_sensitive=True)
-    if path.endswith("/"):
-        return [frozenset({begins})]
-    segments = path.split("/")[1:]
-    if all(_PLAIN_SEGMENT.fullmatch(segment) for segment in segments):
-        last = Condition("httpUri", "pathSegment", "equals", frozenset({segments[-1]}),
-                         index=len(segments), case_sensitive=True)
-        return [frozenset({begins, last})]
-    whole = Condition("httpUri", "path", "equals", frozenset({path}), case_sensitive=True)
-    below = Condition("httpUri", "path", "startsWith", frozenset({path + "/"}), case_sensitive=True)
-    return [frozenset({whole}), frozenset({below})]
-
-
-def host_condition(host: str, ports: Iterable[int]) -> Condition:
-    """The Host in any case, with and without a trailing dot.
-
-    The selector compares without port; where a device should keep it (bigip-rest.md B12.5), the
-    ports of the virtual server match too.
-    """
-    forms = {host, f"{host}."}
-    values = forms | {f"{form}:{port}" for form in forms for port in ports}
-    return Condition("httpHost", "host", "equals", frozenset(values))
-
-
 class _Parts:
     """Collects the objects of one Host."""
 
-    def __init__(self, host: str, config: Settings, facts: DeviceFacts):
+    def __init__(self, host: str, contest: Contest, config: Settings, facts: DeviceFacts):
         self.host, self.config, self.facts = host, config, facts
+        self.wildcard = host.startswith("*.")
+        self.told_apart = contest.passthrough and not self.wildcard
         self.objects: dict[Ref, Object] = {}
         self.pools: set[PoolKey] = set()
         self.uses: dict[Key, frozenset[Ref]] = {}
@@ -293,17 +264,24 @@ class _Parts:
         path = self.config.https_virtual if secure else self.config.http_virtual
         virtual = virtual or VirtualFacts(path)
         depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
+        suffix = self.host[1:] if self.wildcard and isinstance(action, Forward) else ""
+        if suffix:
+            depends |= {self.add(obj) for obj in _wildcard(self.config, path)}
+        if secure and self.told_apart:
+            group = self._full(names.PASSTHROUGH_GROUP)
+            depends.add(self.add(Record(group, self.host, names.TERMINATE)))
         if tls:
             depends |= self._tls_parts(virtual, tls, action)
         elif virtual.server_ssl:
             depends |= {obj.ref for obj in _pod_tls(self.config, virtual)}
         ports = {443 if secure else 80, virtual.port} - {0}
-        host = host_condition(self.host, ports)
+        host = conditions.host(self.host, ports)
+        band = names.band(one.route.path, labels=self.host.count(".") if self.wildcard else 0)
         refs = set()
-        for number, conditions in enumerate(path_conditions(one.route.path)):
+        for number, path_is in enumerate(conditions.path(one.route.path)):
             refs.add(self.add(Rule(
-                self._full(policy), names.rule(one.route.key, number), names.band(one.route.path),
-                conditions | {host}, action, depends=frozenset(depends), hosts=frozenset({self.host}),
+                self._full(policy), names.rule(one.route.key, number), band, path_is | {host}, action,
+                depends=frozenset(depends), hosts=frozenset({self.host}), suffix=suffix,
             )))
         return refs
 
@@ -311,7 +289,7 @@ class _Parts:
         group = self._full(names.PASSTHROUGH_GROUP)
         irule = attachment_ref(self.config.https_virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
         depends = frozenset({Ref(Pool.KIND, target), irule})
-        return self.add(Record(group, self.host, target, depends))
+        return self.add(Record(group, names.passthrough_record(self.host), target, depends))
 
     def _towards_pods(self, one: Checked) -> str:
         """Digest of the TLS towards the pods, "" for none; adds its server SSL profile."""
@@ -383,6 +361,13 @@ def _pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
         Attachment(virtual.path, "rules", path, IRule.KIND, depends=needs),
         Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside", depends=needs),
     ]
+
+
+def _wildcard(config: Settings, virtual: str) -> list[Object]:
+    """What keeps the Rules of wildcard Routes on a virtual server to one label."""
+    path = names.full_path(config.folder, names.WILDCARD_IRULE)
+    return [IRule(path, irules.wildcard_irule(config.folder)),
+            Attachment(virtual, "rules", path, IRule.KIND)]
 
 
 def _merged(parts: Iterable[Mapping]) -> dict:

@@ -13,6 +13,9 @@ from f5router.cluster import Route
 MOST = 253
 """Characters of a name."""
 
+MOST_LABELS = 20
+"""Of the domain of a wildcard: each number of labels has its own precedence (names.band)."""
+
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _VARIABLE = re.compile(r"\$(?:\{([^{}]*)\}|([A-Za-z0-9_]+))?")
 
@@ -51,6 +54,26 @@ def problem(host: str) -> str:
             return (f"label {quote(label)} must be 1 to 63 letters, digits or '-', "
                     "beginning and ending with a letter or digit")
     return ""
+
+
+def wildcard_problem(host: str) -> str:
+    """What keeps a good Host from standing for its whole subdomain, "" for nothing."""
+    labels = host.count(".")
+    if not labels:
+        return "a wildcard needs a host with a domain"
+    if labels > MOST_LABELS:
+        return f"a wildcard below {labels} labels, at most {MOST_LABELS} are supported"
+    return ""
+
+
+def parent(host: str) -> str:
+    """The domain in which a Host is one label, "" for none. Source: openshift/router GetDomainForHost."""
+    return host.partition(".")[2]
+
+
+def wildcard(host: str) -> str:
+    """All Hosts of one label beside a Host: "*.example.com" of "www.example.com"."""
+    return f"*.{parent(host)}"
 
 
 def within(host: str, domains: Collection[str]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from f5router import admission, desired, members, names, nodeport, podroutes, vxlan, vxlan_checks
 from f5router.admission import Checked, Rejection
 from f5router.bigip import DeviceFacts, Object, Pool, Ref
+from f5router.claims import Contest
 from f5router.cluster import (
     ClusterNetwork,
     ClusterSnapshot,
@@ -20,6 +21,7 @@ from f5router.cluster import (
     Route,
     Service,
 )
+from f5router.contests import Contests
 from f5router.desired import Fragment, PoolKey
 from f5router.findings import Findings
 from f5router.members import Candidate, ServiceView
@@ -33,8 +35,9 @@ class Engine:
     def __init__(self, config: desired.Settings):
         self._config = config
         self._facts = DeviceFacts()
-        self._checked: dict[Key, Checked] = {}
-        self._hosts: dict[str, dict[Key, Checked]] = {}
+        self._contests = Contests(ownership=config.admission.ownership)
+        self._contest_of: dict[str, tuple[Mapping[Key, Checked], Contest]] = {}
+        """By Host: its Routes and their verdicts, as its fragment was made."""
         self._services: dict[Key, Service] = {}
         self._slices: dict[Key, dict[Key, EndpointSlice]] = {}
         self._service_of: dict[Key, Key] = {}
@@ -72,11 +75,11 @@ class Engine:
 
     def routes(self) -> Mapping[Key, Checked]:
         """Every Route of the cluster."""
-        return self._checked
+        return self._contests.routes()
 
     def route(self, key: Key) -> Route | None:
         """The Route as it was judged."""
-        checked = self._checked.get(key)
+        checked = self._contests.routes().get(key)
         return checked.route if checked else None
 
     def rejection(self, key: Key) -> Rejection | None:
@@ -94,6 +97,15 @@ class Engine:
     def host_routes(self, host: str) -> Mapping[Key, frozenset[Ref]]:
         """Admitted Routes of a Host, with what `uses` says of each."""
         return self._fragments.get(host, _EMPTY).uses
+
+    def covered_hosts(self, host: str) -> set[str]:
+        """Hosts whose requests may come to what stands for a Host: of a wildcard, all of its subdomain.
+
+        Where namespaces may share a subdomain, only itself.
+        """
+        if not host.startswith("*.") or not self._config.admission.ownership:
+            return {host}
+        return {host, *self._contests.hosts(host[2:])}
 
     def closure(self, refs: Iterable[Ref]) -> set[Ref]:
         """Objects, and all that they need in turn."""
@@ -125,7 +137,7 @@ class Engine:
 
     def snapshot(self) -> ClusterSnapshot:
         """The cluster as it was applied so far; for the full pass."""
-        routes = {key: checked.route for key, checked in self._checked.items()}
+        routes = {key: checked.route for key, checked in self._contests.routes().items()}
         return ClusterSnapshot(routes, dict(self._services), dict(self._slices), dict(self._nodes),
                                dict(self._host_subnets), dict(self._networks), self._slices_listed)
 
@@ -146,8 +158,8 @@ class Engine:
             return
         self._facts = facts
         self._rebase()
-        for host in list(self._hosts):
-            self._remake(host)
+        for host, (checked, contest) in list(self._contest_of.items()):
+            self._remake(host, checked, contest)
         for key in list(self._nodes):
             self._remake_record(key)
         self._findings = None
@@ -158,11 +170,11 @@ class Engine:
         _update(self._services, delta.services)
         touched = set(delta.services).union(
             *(self._put_slice(key, part) for key, part in delta.slices.items()))
-        hosts: set[str] = set()
         for key, route in delta.routes.items():
-            hosts |= self._put_route(key, route)
-        for host in hosts:
-            self._remake(host)
+            checked = admission.check(route, self._config.admission) if route else None
+            self._contests.put(key, checked)
+        for host, routes, contest in self._contests.take():
+            self._remake(host, routes, contest)
         for service in self._pools_of if everywhere else touched & self._pools_of.keys():
             for pool_key in self._pools_of[service]:
                 self._remake_pool(pool_key)
@@ -200,20 +212,6 @@ class Engine:
             differs = differs or new != old
         return differs
 
-    def _put_route(self, key: Key, route: Route | None) -> set[str]:
-        hosts = set()
-        old = self._checked.pop(key, None)
-        if old is not None:
-            host = old.route.host
-            hosts.add(host)
-            self._hosts[host].pop(key, None)
-        if route is not None:
-            checked = admission.check(route, self._config.admission)
-            self._checked[key] = checked
-            self._hosts.setdefault(checked.route.host, {})[key] = checked
-            hosts.add(checked.route.host)
-        return hosts
-
     def _put_slice(self, key: Key, part: EndpointSlice | None) -> frozenset[Key]:
         services = set()
         old = self._service_of.pop(key, None)
@@ -236,14 +234,13 @@ class Engine:
         self._swap(self._base, made)
         self._base = made
 
-    def _remake(self, host: str) -> None:
-        checked = self._hosts.get(host, {})
-        old = self._fragments.pop(host, _EMPTY)
-        new = desired.fragment(host, checked.values(), self._config, self._facts) if checked else _EMPTY
+    def _remake(self, host: str, checked: Mapping[Key, Checked], contest: Contest) -> None:
+        old, new = self._fragments.pop(host, _EMPTY), _EMPTY
+        self._contest_of.pop(host, None)
         if checked:
+            new = desired.fragment(host, checked.values(), contest, self._config, self._facts)
             self._fragments[host] = new
-        else:
-            self._hosts.pop(host, None)
+            self._contest_of[host] = (checked, contest)
         self.touched |= {*checked, *old.uses, *old.rejections}
         for key in new.pools - old.pools:
             self._use_pool(key, host)
@@ -295,7 +292,7 @@ class Engine:
 
     def _touch_users(self, key: PoolKey) -> None:
         for host in self._pool_users.get(key, ()):
-            self.touched |= self._hosts[host].keys()
+            self.touched |= self._contest_of[host][0].keys()
 
     def _remake_record(self, key: Key) -> None:
         old, node = self._records.pop(key, {}), self._nodes.get(key)
@@ -316,8 +313,8 @@ class Engine:
             self._swap(old.routes, self._contest.routes)
 
     def _fragment(self, key: Key) -> Fragment:
-        checked = self._checked.get(key)
-        return self._fragments.get(checked.route.host, _EMPTY) if checked else _EMPTY
+        checked = self._contests.routes().get(key)
+        return self._fragments.get(checked.host, _EMPTY) if checked else _EMPTY
 
     def _view(self, service: Key) -> ServiceView:
         parts = tuple(self._slices.get(service, {}).values())

@@ -9,6 +9,7 @@ import hashlib
 import ipaddress
 import re
 
+from f5router import hosts
 from f5router.bigip import (
     Attachment,
     CertFile,
@@ -32,6 +33,12 @@ NOOP_RULE = "default_noop"
 PASSTHROUGH_IRULE = "openshift_passthrough_irule"
 REENCRYPT_IRULE = "openshift_reencrypt_irule"
 UNAVAILABLE_IRULE = "openshift_unavailable_irule"
+WILDCARD_IRULE = "openshift_wildcard_irule"
+WILDCARD_VARIABLE = "f5router_wildcard"
+"""Variable in which the Rule of a wildcard Route tells WILDCARD_IRULE its domain."""
+
+TERMINATE = "terminate"
+"""Data of a passthrough record: TLS of this Host ends on the BIG-IP, although a wildcard has another."""
 PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
 REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
@@ -51,7 +58,13 @@ MAX_PATH = 2000
 """Longest Route path that has a band of its own."""
 
 BAND_WIDTH = 1 << 18
-"""Ordinals in a band; 4 * (MAX_PATH + 2) bands stay below 2 ** 31."""
+"""Ordinals in a band of Routes with exact hosts."""
+
+WILDCARD_WIDTH = 1 << 15
+"""Ordinals in a band of wildcard Routes; there are 20 times as many. All stay below 2 ** 31."""
+
+_WILDCARDS = MAX_PATH + 2
+"""The first band of wildcard Routes, and the number of bands before."""
 
 LAST_ORDINAL = 2**31 - 1
 """Of default_noop."""
@@ -120,7 +133,18 @@ def rule_namespace(name: str) -> str:
 
 def client_ssl(folder: str, host: str) -> str:
     """Full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
-    return full_path(folder, f"{shorten(f'openshift_host_{host}')}-client-ssl-profile")
+    stem = f"openshift_wildcard_{host[2:]}" if host.startswith("*.") else f"openshift_host_{host}"
+    return full_path(folder, f"{shorten(stem)}-client-ssl-profile")
+
+
+def passthrough_record(host: str) -> str:
+    """Name of a Host's record in PASSTHROUGH_GROUP: of a wildcard its domain, with a dot before it."""
+    return host.removeprefix("*")
+
+
+def passthrough_host(record: str) -> str:
+    """The Host of such a record."""
+    return f"*{record}" if record.startswith(".") else record
 
 
 def server_ssl(folder: str, tls: str) -> str:
@@ -195,22 +219,40 @@ def remote_file(path: str) -> str:
     return f"/var/tmp/{stem.rsplit('.', 1)[0]}{suffix}"
 
 
-def band(path: str, *, wildcard: bool = False) -> int:
-    """Precedence of a Route: exact hosts before wildcards, then longer paths first.
+def band(path: str, *, labels: int = 0) -> int:
+    """Precedence of a Route: exact hosts before wildcards, then longer domains, then longer paths first.
 
-    Two Routes that can both match one request differ in it. Source: haproxy-parity.md 5.2.
+    Two Routes that can both match one request differ in it. A condition on the end of a name matches at
+    any depth, so the wildcard of a subdomain comes before that of the domain above. Source:
+    haproxy-parity.md 5.2.
+
+    Args: labels: of the domain of a wildcard, at most hosts.MOST_LABELS; 0 for an exact host.
     """
-    return 1 + (MAX_PATH + 1 if wildcard else 0) + MAX_PATH - min(len(path), MAX_PATH)
+    shorter = MAX_PATH - min(len(path), MAX_PATH)
+    if not labels:
+        return 1 + shorter
+    return _WILDCARDS + (hosts.MOST_LABELS - labels) * (MAX_PATH + 1) + shorter
+
+
+def band_ordinals(band_number: int) -> range:
+    """The ordinals of a band."""
+    if band_number < _WILDCARDS:
+        start, width = band_number * BAND_WIDTH, BAND_WIDTH
+    else:
+        start, width = _WILDCARDS * BAND_WIDTH + (band_number - _WILDCARDS) * WILDCARD_WIDTH, WILDCARD_WIDTH
+    return range(start, start + width)
 
 
 def band_of(ordinal: int) -> int:
     """The band in which an ordinal lies."""
-    return ordinal // BAND_WIDTH
+    above = ordinal - _WILDCARDS * BAND_WIDTH
+    return ordinal // BAND_WIDTH if above < 0 else _WILDCARDS + above // WILDCARD_WIDTH
 
 
 def first_ordinal(band_number: int, name: str) -> int:
     """Where the search for a free ordinal begins; spread by name, so that few collide."""
-    return band_number * BAND_WIDTH + int(digest(name), 16) % BAND_WIDTH
+    ordinals = band_ordinals(band_number)
+    return ordinals[int(digest(name), 16) % len(ordinals)]
 
 
 _LABEL = r"[a-z0-9.-]+"
@@ -220,8 +262,8 @@ _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
     Pool.KIND: r"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){1,4}",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}",
-    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}",
-    ClientSSL.KIND: rf"openshift_host_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
+    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{WILDCARD_IRULE}",
+    ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
     ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",
     KeyFile.KIND: rf"{_STEM}-https-key-{_HEX}\.key",

@@ -9,7 +9,7 @@ get next; and they end where their Host is another namespace's, or where a team 
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from f5router import names
+from f5router import hosts, names
 from f5router.bigip import BigIPState, Object, Pool, Record, Ref, Rule
 from f5router.cluster import Key, Route
 from f5router.incremental import Engine
@@ -78,7 +78,7 @@ def _is_old_form(engine: Engine, obj: Object, failed: set[Ref]) -> bool:
     namespace = names.pool_namespace(obj.data)
     return any(
         key.namespace == namespace and engine.route(key).tls and not failed.isdisjoint(engine.closure(uses))
-        for key, uses in engine.host_routes(obj.name).items()
+        for key, uses in engine.host_routes(names.passthrough_host(obj.name)).items()
     )
 
 
@@ -100,14 +100,21 @@ def _heirs(engine: Engine, rule: Rule) -> set[Key]:
 def _trespasses(engine: Engine, obj: Object) -> bool:
     """Whether an object leads requests for a Host that only other namespaces hold to its own pods."""
     if isinstance(obj, Rule):
-        namespace, hosts = names.rule_namespace(obj.name), obj.hosts
+        namespace, own = names.rule_namespace(obj.name), obj.hosts
     elif _is_passthrough(obj):
-        namespace, hosts = names.pool_namespace(obj.data), {obj.name}
+        namespace, own = names.pool_namespace(obj.data), {names.passthrough_host(obj.name)}
     else:
         return False
-    owners = [{key.namespace for key in engine.host_routes(host)} for host in hosts]
+    owners = [_owners(engine, host) for one in own for host in engine.covered_hosts(one)]
     return any(spaces and namespace not in spaces for spaces in owners)
 
 
+def _owners(engine: Engine, host: str) -> set[str]:
+    """Namespaces that hold a Host; without its own Routes it is the wildcard's."""
+    found = engine.host_routes(host) or engine.host_routes(hosts.wildcard(host))
+    return {key.namespace for key in found}
+
+
 def _is_passthrough(obj: Object) -> bool:
-    return isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
+    ours = isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
+    return ours and obj.data != names.TERMINATE

@@ -39,7 +39,7 @@ _LEVELS = {
     Attachment.KIND: 4,
 }
 _TLS_RECORD, _PASSTHROUGH_RECORD, _SECURE_RULE, _INSECURE_RULE = 3, 5, 6, 7
-_POLICY_UPDATE = 8
+_POLICY_UPDATE, _LATE_RECORD = 8, 9
 LEADS = _PASSTHROUGH_RECORD
 """From this level on objects lead requests to pools; below is what they use."""
 
@@ -66,6 +66,9 @@ class Change:
         if self.verb == UPDATE and isinstance(self.obj, Policy):
             # A strategy is changed when the Rules are in place under either.
             return _POLICY_UPDATE
+        if self.verb == UPDATE and isinstance(self.obj, Record) and self.obj.data == names.TERMINATE:
+            # TLS of the Host was passed through: its end here comes when the Rules are in place.
+            return _LATE_RECORD
         return level(self.obj)
 
 
@@ -91,7 +94,8 @@ def level(obj: Object) -> int:
     Secure before insecure: a redirect to https must not come before what it leads to.
     """
     if isinstance(obj, Record):
-        return _TLS_RECORD if obj.group.endswith(names.REENCRYPT_GROUP) else _PASSTHROUGH_RECORD
+        early = obj.group.endswith(names.REENCRYPT_GROUP) or obj.data == names.TERMINATE
+        return _TLS_RECORD if early else _PASSTHROUGH_RECORD
     if isinstance(obj, Rule):
         return _SECURE_RULE if obj.policy.endswith(names.SECURE_POLICY) else _INSECURE_RULE
     return _LEVELS[obj.KIND]
@@ -145,9 +149,9 @@ def _with_ordinal(change: Change, taken: dict[str, set[int]]) -> Change:
     if change.old is not None and change.old.band == rule.band:
         return replace(change, new=replace(rule, ordinal=change.old.ordinal))
     used = taken.setdefault(rule.policy, set())
-    start = rule.band * names.BAND_WIDTH
-    ordinal = names.first_ordinal(rule.band, rule.name)
-    while ordinal in used:
-        ordinal = start + (ordinal - start + 1) % names.BAND_WIDTH
+    band = names.band_ordinals(rule.band)
+    first = band.index(names.first_ordinal(rule.band, rule.name))
+    free = (band[(first + n) % len(band)] for n in range(len(band)))
+    ordinal = next((one for one in free if one not in used), band[first])
     used.add(ordinal)
     return replace(change, new=replace(rule, ordinal=ordinal))

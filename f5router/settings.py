@@ -192,6 +192,8 @@ _ADMISSION = (
            "Domain of Routes that have spec.subdomain and no host.", "DOMAIN", hosts.domain),
     _bool("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false", ADMISSION,
           "Let Routes of several namespaces share a host, by path."),
+    _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", ADMISSION,
+          "Admit Routes with wildcardPolicy Subdomain."),
     _bool("extended-validation", "EXTENDED_VALIDATION", "true", ADMISSION,
           "Refuse Routes whose TLS settings do not go together, or whose certificates are outdated or of "
           "another CA."),
@@ -277,8 +279,6 @@ _SERVING = (
 )
 
 _LATER = (
-    _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", LATER,
-          "Admit Routes with wildcardPolicy Subdomain."),
     _bool("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
 )
 

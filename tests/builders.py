@@ -70,6 +70,7 @@ def route(
     kind: str = "",
     insecure: str = "",
     age: int = 0,
+    wildcard: bool = False,
     **tls,
 ) -> Route:
     """A Route; kind is its termination, age the second of its creation, tls more of spec.tls."""
@@ -82,6 +83,7 @@ def route(
         service=service,
         target_port=port,
         tls=RouteTLS(kind, insecure, **tls) if kind else None,
+        wildcard_policy="Subdomain" if wildcard else "None",
     )
 
 

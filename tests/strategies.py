@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests import builders
 
 NAMESPACES = st.sampled_from(["shop", "bank"])
-HOSTS = st.sampled_from(["www.example.com", "api.example.com", "a.b"])
+HOSTS = st.sampled_from(["www.example.com", "api.example.com", "a.b", "a.www.example.com"])
 PATHS = st.sampled_from(["", "/", "/a", "/a/", "/a/b", "/ab", "/a//b", "/%61", '/"q{$x}', "/A"])
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
 HOST_NAMES = st.lists(LABELS, min_size=1, max_size=4).map(".".join)
@@ -40,6 +40,7 @@ def routes(draw):
         service=draw(st.sampled_from(["web", "api"])),
         port=draw(st.sampled_from(["", "http", "8080"])),
         age=draw(st.integers(0, 4)),
+        wildcard=draw(st.sampled_from([False, False, False, True])),
         **draw(_tls(kind)),
     )
 

@@ -114,7 +114,7 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     if not facts.exists:
         return missing(path)
     speaks_http = attachment.target_kind == Policy.KIND or attachment.target.endswith(
-        (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE)
+        (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.WILDCARD_IRULE)
     )
     if speaks_http and not facts.http:
         return (f"virtual server {path}, profiles: an http profile is missing; "

@@ -41,7 +41,7 @@ _OPERANDS = {
     "httpHost": ("host",),
     "httpUri": ("path", "pathSegment"),
 }
-_OPERATORS = ("equals", "startsWith")
+_OPERATORS = ("equals", "startsWith", "endsWith")
 # Returned with every condition or action whatever it is (bigip-rest.md B4), or naming it.
 _CONDITION_NOISE = frozenset({
     "kind", "name", "fullPath", "generation", "selfLink", "external", "present", "remote", "index",
@@ -192,7 +192,7 @@ def rule_changes(rule: Rule) -> dict:
     return {
         "ordinal": rule.ordinal,
         "conditions": [{"name": str(n), **_condition(c)} for n, c in enumerate(conditions)],
-        "actions": [{"name": "0", **_action(rule.action)}],
+        "actions": [{"name": "0", **_action(rule.action)}, *_told(rule)],
     }
 
 
@@ -210,9 +210,12 @@ def _decode_rule(policy: str, obj: JSON) -> Rule:
     conditions = [_decode_condition(item) for item in items(obj, "conditions")]
     foreign = next((c for c in conditions if isinstance(c, Foreign)), None)
     ordinal = int(obj.get("ordinal", 0))
+    actions = items(obj, "actions")
+    suffix = next((text for text in map(_decode_told, actions) if text), "")
+    action = _decode_action([item for item in actions if not _decode_told(item)])
     return Rule(
         policy, str(obj["name"]), names.band_of(ordinal), foreign or frozenset(conditions),
-        _decode_action(items(obj, "actions")), ordinal, hosts=_hosts(conditions),
+        action, ordinal, hosts=_hosts(conditions), suffix=suffix,
     )
 
 
@@ -245,6 +248,20 @@ def _action(action: Forward | Redirect) -> dict:
     return {"httpReply": True, "redirect": True, "request": True, "location": action.location}
 
 
+def _told(rule: Rule) -> list[dict]:
+    """The action that tells an iRule the domain of a wildcard. Source: recorded, ltm/policy/16.0.0."""
+    if not rule.suffix:
+        return []
+    return [{"name": "1", "tcl": True, "setVariable": True, "request": True,
+             "tmName": names.WILDCARD_VARIABLE, "expression": rule.suffix}]
+
+
+def _decode_told(item: JSON) -> str:
+    rest = {name for name in item if name not in _ACTION_NOISE}
+    told = rest == {"tcl", "setVariable", "tmName", "expression"}
+    return str(item["expression"]) if told and item["tmName"] == names.WILDCARD_VARIABLE else ""
+
+
 def _decode_action(actions: list[JSON]) -> Forward | Redirect | Foreign:
     if len(actions) == 1:
         item = actions[0]
@@ -258,7 +275,7 @@ def _decode_action(actions: list[JSON]) -> Forward | Redirect | Foreign:
 
 def _hosts(conditions: Iterable[Condition | Foreign]) -> frozenset[str]:
     return frozenset(
-        value.split(":", 1)[0].rstrip(".")
+        ("*" if condition.operator == "endsWith" else "") + value.split(":", 1)[0].rstrip(".")
         for condition in conditions
         if isinstance(condition, Condition) and condition.operand == "httpHost"
         for value in condition.values

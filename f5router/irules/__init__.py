@@ -20,7 +20,9 @@ def passthrough_irule(folder: str) -> str:
     """Text of openshift_passthrough_irule, for the HTTPS virtual server.
 
     A connection whose SNI is a record's name in ssl_passthrough_servername_dg goes to the pool that
-    is the record's data, with TLS untouched. Every other connection stays exactly as it was found.
+    is the record's data, with TLS untouched; so does one whose SNI has no record of its own, but its
+    domain with a dot before it has. Every other connection stays exactly as it was found, as do those
+    whose record is "terminate".
 
     While it waits for a ClientHello the server side is not connected: not for virtual servers of
     protocols in which the server speaks first. A silent client is left to the idle timeout.
@@ -59,6 +61,19 @@ def unavailable_irule(folder: str) -> str:
     Raises: ValueError: folder is not a plain full path.
     """
     return _text("openshift_unavailable_irule.tcl", folder)
+
+
+def wildcard_irule(folder: str) -> str:
+    """Text of openshift_wildcard_irule, for virtual servers that serve wildcard Routes.
+
+    A request whose rule set f5router_wildcard to a domain with a dot before it is rejected unless its
+    Host has exactly one label there: a condition of a policy cannot tell. Source: bigip-rest.md B11
+    (the policy acts first, for every request).
+
+    Args: folder: full path of the folder of the iRule; the text is the same for all.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_wildcard_irule.tcl", folder)
 
 
 def _text(name: str, folder: str) -> str:

@@ -1,7 +1,9 @@
 # Managed by f5router: changes made here are overwritten.
 #
 # A connection whose TLS SNI is a name in the data-group goes to the pool recorded there, with TLS
-# untouched. Any other connection is released as it was found, for the SSL profile to judge.
+# untouched. A name that is not there is looked up by its domain, with a dot before it: the record of a
+# wildcard Route. Any other connection is released as it was found, for the SSL profile to judge; so is
+# a name whose record is no pool: TLS of that host ends here, whatever the wildcard says.
 # ClientHello: RFC 8446 4.1.2, records: 5.1, SNI: RFC 6066 3. binary scan reads signed numbers.
 
 when CLIENT_ACCEPTED {
@@ -145,6 +147,14 @@ when CLIENT_DATA {
                     set f5r_name [string range $f5r_name 0 end-1]
                 }
                 set f5r_pool [class match -value $f5r_name equals @FOLDER@/ssl_passthrough_servername_dg]
+                set f5r_at [string first "." $f5r_name]
+                if { $f5r_pool eq "" && $f5r_at > 0 } {
+                    set f5r_name [string range $f5r_name $f5r_at end]
+                    set f5r_pool [class match -value $f5r_name equals @FOLDER@/ssl_passthrough_servername_dg]
+                }
+                if { $f5r_pool eq "terminate" } {
+                    set f5r_pool ""
+                }
             }
         }
     }] } {

@@ -243,6 +243,8 @@ class Effect:
     persist: dict[str, Any] | None = None
     server_ssl: bool | None = None
     messages: list[str] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    """What iRules find set, as the text stands (B4; recorded on 16.0.0)."""
 
 
 _EDITS = frozenset(("httpHeader", "httpUri", "httpHost"))
@@ -276,6 +278,8 @@ def _act(effect: Effect, fields: dict[str, Any], where: str) -> None:
         effect.persist = fields
     elif "serverSsl" in fields:
         effect.server_ssl = "enable" in fields
+    elif "setVariable" in fields:
+        effect.variables[str(fields["tmName"])] = str(fields.get("expression", ""))
     elif "log" in fields:
         effect.messages.append(str(fields.get("message", "")))
     else:

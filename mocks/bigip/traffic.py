@@ -19,6 +19,10 @@ __all__ = ["Decision", "Request", "Unsupported", "decide", "expand"]
 PASSTHROUGH_RULE, PASSTHROUGH_GROUP = "openshift_passthrough_irule", "ssl_passthrough_servername_dg"
 REENCRYPT_RULE, REENCRYPT_GROUP = "openshift_reencrypt_irule", "ssl_reencrypt_serverssl_dg"
 UNAVAILABLE_RULE = "openshift_unavailable_irule"
+WILDCARD_RULE, WILDCARD_VARIABLE = "openshift_wildcard_irule", "f5router_wildcard"
+TERMINATE = "terminate"
+"""Data of a passthrough record: TLS of the name ends here."""
+
 PLAIN = "plain"
 """Data of a virtual server's record: its server-ssl profile is not for every pool."""
 
@@ -62,8 +66,10 @@ def _passthrough(store: Store, virtual: Item, request: Request) -> Decision | No
     rule = _rule(virtual, PASSTHROUGH_RULE)
     if rule is None or not request.sni:
         return None
-    pool = _records(store, rule, PASSTHROUGH_GROUP).get(request.sni.lower().removesuffix("."))
-    if not pool:
+    records, name = _records(store, rule, PASSTHROUGH_GROUP), request.sni.lower().removesuffix(".")
+    first, _, domain = name.partition(".")
+    pool = records.get(name) or (records.get(f".{domain}") if domain else None)
+    if not (pool and first) or pool == TERMINATE:
         return None
     pool = names.full_path(pool, names.folder_of(rule))
     return Decision("passthrough", pool, selection.members(store, pool))
@@ -86,6 +92,8 @@ def _evaluate(store: Store, virtual: Item, request: Request) -> Decision:
         # clear text where TLS is expected, TLS where nothing ends it, or no profile for the name
         return Decision("reset")
     effect = matching.judge(store, virtual, request)
+    if not _is_one_label(virtual, effect, request):
+        return Decision("reset", client_ssl_profile=profile, rule=effect.rule)
     pool = effect.pool if effect.kind == "pool" else virtual.fields.get("pool") if not effect.kind else None
     location = expand(effect.location, request) if effect.location is not None else None
     cert = str(selection.profile_fields(store, profile).get("cert", "none")) if profile else None
@@ -101,6 +109,15 @@ def _answers_503(virtual: Item, pool: str | None) -> bool:
     """Whether the third iRule does, for what goes nowhere or to a pool of the router's."""
     rule = _rule(virtual, UNAVAILABLE_RULE)
     return rule is not None and (pool is None or pool.startswith(f"{names.folder_of(rule)}/openshift_"))
+
+
+def _is_one_label(virtual: Item, effect: matching.Effect, request: Request) -> bool:
+    """What the wildcard iRule lets through: a name with one label before the domain of its rule."""
+    domain = effect.variables.get(WILDCARD_VARIABLE)
+    if domain is None or _rule(virtual, WILDCARD_RULE) is None:
+        return True
+    first, dot, rest = request.host.partition(":")[0].lower().removesuffix(".").partition(".")
+    return bool(first) and f"{dot}{rest}" == domain
 
 
 def _server_ssl(store: Store, virtual: Item, pool: str) -> str | None:

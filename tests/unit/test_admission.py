@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router import admission
+from f5router import admission, claims
 from f5router.admission import CLAIMED, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
 from f5router.cluster import Key, Route, RouteTLS
 from tests import strategies
@@ -21,7 +21,7 @@ SETTINGS = admission.Settings()
 
 def verdicts(*routes, ownership=True):
     """Reason by name of the Route, "" for admitted."""
-    found = admission.admit([admission.check(r, SETTINGS) for r in routes], ownership=ownership)
+    found = claims.judge([admission.check(r, SETTINGS) for r in routes], ownership=ownership).verdicts
     return {f"{key.namespace}/{key.name}": r.reason if r else "" for key, r in found.items()}
 
 
@@ -96,7 +96,7 @@ def test_independent_of_order(routes, random):
 def test_no_host_and_path_twice(routes, ownership):
     checked = [admission.check(r, SETTINGS) for r in routes]
     for host in {r.host for r in routes}:
-        found = admission.admit([c for c in checked if c.route.host == host], ownership=ownership)
+        found = claims.judge([c for c in checked if c.route.host == host], ownership=ownership).verdicts
         held = [r for r in routes if r.host == host and found[r.key] is None]
         assert len({r.path for r in held}) == len(held)
         assert not ownership or len({r.key.namespace for r in held}) <= 1

@@ -121,6 +121,7 @@ PRECEDENCE = [
     ("clean-status", "clean_status", True, "false", False, "true", True),
     ("status-rate", "status_rate", 20, "5", 5, "0.5", 0.5),
     ("disable-namespace-ownership-check", "admission.ownership", True, "true", False, "false", True),
+    ("allow-wildcard-routes", "admission.wildcards", False, "true", True, "false", False),
     ("extended-validation", "admission.extended", True, "false", False, "true", True),
     ("allowed-domains", "admission.allowed", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("denied-domains", "admission.denied", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
@@ -426,7 +427,6 @@ def test_router_name():
 
 
 @pytest.mark.parametrize(("name", "text"), [
-    ("allow-wildcard-routes", "true"),
     ("include-udp-endpoints", "true"),
 ])
 def test_not_yet_supported(name, text):

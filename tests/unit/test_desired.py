@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from f5router import desired, names
+from f5router import conditions, desired, names
+from f5router.admission import Settings as Admission
 from f5router.bigip import (
     Attachment,
     CertFile,
@@ -73,6 +74,41 @@ def test_kinds(kind, insecure, expected):
         assert isinstance(rule.action, Redirect) or rule.action == Forward(pool.path)
 
 
+WILD = Settings(admission=Admission(wildcards=True))
+
+
+def test_a_wildcard():
+    """Its rule tells the iRule its domain, comes behind exact hosts, and does not come without the iRule."""
+    wanted = route(
+        "a", host="any.example.com", kind="edge", insecure="Redirect", wildcard=True, **identity().tls)
+    built = build(wanted, route("b", age=1), endpoints("10.1.1.1"), config=WILD)
+    rules = {(rule.policy.split("_")[1], *rule.hosts): rule for rule in of(built, Rule)}
+    secure, redirect = rules["secure", "*.example.com"], rules["insecure", "*.example.com"]
+    assert rules["insecure", "www.example.com"].band < redirect.band
+    assert (secure.suffix, redirect.suffix) == (".example.com", "")
+    (host,) = secure.conditions
+    assert (host.operator, host.case_sensitive) == ("endsWith", False)
+    assert host.values == {f".example.com{dot}{port}" for dot in ("", ".") for port in ("", ":443")}
+    guard = {ref for ref in secure.depends if ref.path.endswith("/rules//Common/openshift_wildcard_irule")}
+    assert guard <= built.objects.keys()
+    assert len(guard) == 1
+    (profile,) = of(built, ClientSSL)
+    assert (profile.server_name, profile.path) == (
+        "*.example.com", "/Common/openshift_wildcard_example.com-client-ssl-profile")
+
+
+def test_a_passthrough_wildcard_tells_others_apart():
+    """Only hosts of its subdomain whose TLS ends on the BIG-IP get a record for it."""
+    built = build(
+        route("a", host="any.example.com", kind="passthrough", wildcard=True), route("b", kind="edge", age=1),
+        route("c", host="c.example.com", kind="passthrough", age=2), route("d", host="d.example.com", age=3),
+        route("e", host="e.example.org", kind="edge", age=4), config=WILD)
+    records = {r.name: r.data for r in of(built, Record) if r.group.endswith(names.PASSTHROUGH_GROUP)}
+    assert records == {".example.com": POOL, "c.example.com": POOL, "www.example.com": names.TERMINATE}
+    (rule,) = (rule for rule in of(built, Rule) if rule.hosts == {"www.example.com"})
+    assert any(ref.path.endswith("/records/www.example.com") for ref in rule.depends)
+
+
 def test_nothing_of_a_route_is_in_a_redirect():
     rule = of(build(route("a", kind="edge", insecure="Redirect", path="/$x[y]")), Rule)[0]
     assert rule.action == Redirect(desired.REDIRECT)
@@ -117,7 +153,7 @@ def matches(path: str, request: str) -> bool:
             text = segments[c.index] if c.index < len(segments) else ""
         return any(text == v if c.operator == "equals" else text.startswith(v) for v in c.values)
 
-    return any(all(map(holds, rule)) for rule in desired.path_conditions(path))
+    return any(all(map(holds, rule)) for rule in conditions.path(path))
 
 
 def upstream(path: str, request: str) -> bool:
@@ -142,7 +178,7 @@ def test_paths_match_as_upstream(path, base, suffix):
 
 
 def test_plain_paths_take_one_rule():
-    assert [len(desired.path_conditions(p)) for p in ("", "/", "/a", "/a/b", "/a/", "/a//b", "/%61")] == [
+    assert [len(conditions.path(p)) for p in ("", "/", "/a", "/a/b", "/a/", "/a//b", "/%61")] == [
         1,
         1,
         1,
@@ -154,7 +190,7 @@ def test_plain_paths_take_one_rule():
 
 
 def test_host_in_every_form():
-    condition = desired.host_condition("h.com", {80, 8080})
+    condition = conditions.host("h.com", {80, 8080})
     assert condition.values == {"h.com", "h.com.", "h.com:80", "h.com:8080", "h.com.:80", "h.com.:8080"}
     assert not condition.case_sensitive
 

@@ -6,13 +6,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router import desired, nodeport, podroutes, vxlan_checks
+from f5router.admission import Settings as Admission
 from f5router.bigip import DeviceFacts, Ref, VirtualFacts
-from f5router.cluster import ClusterNetwork, Delta, EndpointSlice, HostSubnet, Key, Node, Route, ServicePort
+from f5router.cluster import (
+    ClusterNetwork,
+    Delta,
+    EndpointSlice,
+    HostSubnet,
+    Key,
+    Node,
+    Route,
+    RouteTLS,
+    ServicePort,
+)
 from f5router.findings import Findings
+from f5router.hosts import Naming
 from f5router.incremental import Engine
 from f5router.vxlan import Setup
 from tests import strategies
-from tests.builders import FACTS, Settings, endpoints, host_subnet, node, route, service
+from tests.builders import FACTS, Settings, endpoints, host_subnet, node, route, service, snapshot
 
 OBJECTS = st.one_of(
     strategies.routes(), strategies.slices(), strategies.services(), strategies.nodes(),
@@ -20,7 +32,13 @@ OBJECTS = st.one_of(
 VXLAN = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
 STATIC = Settings(static_routes=True)
 NODEPORT = Settings(nodeport=nodeport.Setup(exclude=("not-ready", "unschedulable")))
-CONFIGS = st.sampled_from([Settings(), VXLAN, STATIC, NODEPORT])
+NAMED = Naming(template="${name}.example.com", override_domains=frozenset({"b"}))
+ADMISSIONS = [
+    Admission(), Admission(wildcards=True), Admission(wildcards=True, ownership=False),
+    Admission(ownership=False),
+    Admission(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
+]
+CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, *(Settings(admission=found) for found in ADMISSIONS)])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(
     (16, 1),
@@ -92,6 +110,42 @@ def test_order_does_not_matter(steps, random):
     random.shuffle(ordered)
     other.apply(delta(*ordered))
     assert one.objects == other.objects
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(strategies.routes(), st.booleans()), max_size=20), CONFIGS, st.data())
+def test_admitted_whatever_the_order_of_events(steps, config, data):
+    """Source: the issue: the admitted Routes are those of judging all Routes from scratch, as written."""
+    engine, there = Engine(config), {}
+    while steps:
+        number = data.draw(st.integers(1, 4))
+        batch, steps = steps[:number], steps[number:]
+        there |= {one.key: one if present else None for one, present in batch}
+        engine.apply(delta(*batch))
+    wanted = [one for one in there.values() if one]
+    built = desired.build(snapshot(*data.draw(st.permutations(wanted))), config, DeviceFacts())
+    admitted = {key for key in engine.routes() if engine.rejection(key) is None}
+    assert admitted == {one.key for one in wanted} - built.rejections.keys()
+    assert engine.objects == built.objects
+
+
+def test_an_event_remakes_its_host_and_what_it_decides():
+    """One Route changed costs the Routes of its Host; of its subdomain where a wildcard is contended."""
+    engine = Engine(Settings(admission=Admission(wildcards=True)))
+    many = [(route(f"r{n}", host=f"h{n}.a.test"), True) for n in range(50)]
+    engine.apply(delta(*many, *((route(f"s{n}", host=f"h{n}.b.test"), True) for n in range(50))))
+    wild = route("wild", host="x.a.test", wildcard=True, age=1)
+    for change, names in (
+        ((replace(many[7][0], service="api"), True), {"r7"}),
+        ((route("p", host="h7.a.test", path="/p"), True), {"r7", "p"}),
+        ((wild, True), {"wild"}),
+        ((replace(many[7][0], service="web"), True), {"r7", "p"}),
+        ((replace(wild, tls=RouteTLS("passthrough")), True), {"wild", "p", *(f"r{n}" for n in range(50))}),
+        ((wild, False), {"wild", "p", *(f"r{n}" for n in range(50))}),
+    ):
+        engine.take()
+        engine.apply(delta(change))
+        assert {key.name for key in engine.take()[1]} == names
 
 
 def test_an_endpoint_event_touches_one_object():

@@ -9,8 +9,11 @@ ROOT = Path(__file__).parents[2] / "f5router"
 PURE = (
     "admission",
     "bigip",
+    "claims",
     "cluster",
+    "conditions",
     "contention",
+    "contests",
     "desired",
     "errors",
     "health",

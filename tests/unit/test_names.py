@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router import names
+from f5router import hosts, names
 from f5router.bigip import (
     Attachment,
     CertFile,
@@ -51,11 +51,26 @@ def test_distinct_rules(pair):
     assert one != other
 
 
-@given(st.lists(strategies.HOST_NAMES, min_size=2, max_size=2, unique=True))
+def test_last_band():
+    """Below the rule that is always last."""
+    assert names.band_ordinals(names.band("", labels=1))[-1] < names.LAST_ORDINAL
+    assert names.band_ordinals(names.band(""))[-1] < names.band_ordinals(names.band("/" * 2000, labels=20))[0]
+
+
+ANY_HOST = strategies.HOST_NAMES | strategies.HOST_NAMES.map(lambda host: f"*.{host}")
+
+
+@given(st.lists(ANY_HOST, min_size=2, max_size=2, unique=True))
 def test_distinct_profiles(pair):
     one, other = (names.client_ssl("/Common", host) for host in pair)
     assert one != other
     assert len(one) < 255
+    assert "*" not in one
+
+
+@given(ANY_HOST)
+def test_passthrough_records(host):
+    assert names.passthrough_host(names.passthrough_record(host)) == host
 
 
 @pytest.mark.parametrize("length", [149, 150, 151, 400])
@@ -66,7 +81,7 @@ def test_long_names_are_shortened_to_the_limit(length):
     assert names.shorten("x" * 400) != names.shorten("x" * 401)
 
 
-@given(KEYS, PORTS, TLS, strategies.HOST_NAMES, st.sampled_from(["/Common", "/P/sub"]))
+@given(KEYS, PORTS, TLS, ANY_HOST, st.sampled_from(["/Common", "/P/sub"]))
 def test_owns_what_it_names(key, port, tls, host, folder):
     policy = f"{folder}/{names.SECURE_POLICY}"
     profile = names.client_ssl(folder, host)
@@ -111,13 +126,17 @@ def test_does_not_own_others_objects(obj):
     assert not names.owns("/Common", obj)
 
 
-@given(st.integers(0, 2200), st.integers(0, 2200), st.booleans(), st.booleans(), st.text(), st.text())
-def test_bands_order_rules(one, other, wild_one, wild_other, name_one, name_other):
-    """Exact hosts before wildcards, longer paths first; every ordinal lies in its band."""
+LABELS = st.sampled_from([0, 0, 1, 2, 3, hosts.MOST_LABELS])
+
+
+@given(st.integers(0, 2200), st.integers(0, 2200), LABELS, LABELS, st.text(), st.text())
+def test_bands_order_rules(one, other, labels_one, labels_other, name_one, name_other):
+    """Exact hosts before wildcards, longer domains first, longer paths first; every ordinal in its band."""
     paths = ["/" + "x" * (length - 1) if length else "" for length in (one, other)]
-    bands = [names.band(p, wildcard=w) for p, w in zip(paths, (wild_one, wild_other), strict=True)]
-    if wild_one != wild_other:
-        assert (bands[0] < bands[1]) == (not wild_one)
+    bands = [names.band(p, labels=n) for p, n in zip(paths, (labels_one, labels_other), strict=True)]
+    if labels_one != labels_other:
+        before = not labels_one or (labels_other and labels_one > labels_other)
+        assert (bands[0] < bands[1]) == bool(before)
     elif max(one, other) <= names.MAX_PATH:
         assert (bands[0] < bands[1]) == (one > other)
     ordinal = names.first_ordinal(bands[0], name_one)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mocks.bigip import selection
 from mocks.bigip.dataplane import config, hello, tunnel
 from mocks.bigip.dataplane.http_flow import HttpFlow
 from mocks.bigip.dataplane.records import Served
-from mocks.bigip.dataplane.rules import Expression, Rules
+from mocks.bigip.dataplane.rules import NONE, Expression, Rules
 from mocks.bigip.dataplane.server_side import NoServer, Reset, Server, ServerSide
 from mocks.bigip.dataplane.state import State
 from mocks.bigip.dataplane.tls import TLSFailure, TLSWire
@@ -120,10 +121,13 @@ class Flow:
 
     # -- iRules ------------------------------------------------------------------------------------
 
-    def fire(self, event: str) -> None:
-        """Run the handlers of an event. Raises: RuleError, Unsupported, Reset: a rule rejects."""
+    def fire(self, event: str, variables: Mapping[str, str] = NONE) -> None:
+        """Run the handlers of an event, after a policy has set variables.
+
+        Raises: RuleError, Unsupported, Reset: a rule rejects.
+        """
         if self.rules is not None:
-            self.rules.fire(event)
+            self.rules.fire(event, variables)
             if self.state.ended:
                 raise Reset(self.state.ended)
 

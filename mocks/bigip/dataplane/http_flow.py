@@ -141,7 +141,7 @@ class HttpFlow:
         pool = self._judge(head)
         served.rule, served.pool = state.effect.rule, pool
         if state.response is None or not flow.plane.store.has(Quirk.REPLY_SKIPS_HTTP_REQUEST):
-            flow.fire("HTTP_REQUEST")
+            flow.fire("HTTP_REQUEST", state.effect.variables)
         if state.response is None and not state.http_off:
             pool = state.request_pool or pool
             state.last_pool = pool

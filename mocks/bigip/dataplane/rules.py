@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mocks.bigip import names
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 COMMANDS = {**commands_connection.COMMANDS, **commands_http.COMMANDS, **commands_balancing.COMMANDS}
 """Name -> function of (rules, arguments) -> result."""
 
+NONE: Mapping[str, str] = MappingProxyType({})
+
 
 class Rules:
     """Raises: RuleError: a text that the device would not have accepted."""
@@ -25,10 +29,15 @@ class Rules:
         )
         flow.plane.rules += 1
 
-    def fire(self, event: str) -> None:
-        """Run the handlers of an event; no write to the device comes between. Raises: RuleError."""
+    def fire(self, event: str, variables: Mapping[str, str] = NONE) -> None:
+        """Run the handlers of an event; no write to the device comes between. Raises: RuleError.
+
+        Args: variables: what a policy sets before.
+        """
         if not self._connection.has(event):
             return
+        for name, value in variables.items():
+            self._connection.set(name, value)
         before, self.state.event = self.state.event, event
         try:
             with self.flow.plane.store.lock:

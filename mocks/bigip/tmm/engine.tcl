@@ -7,6 +7,7 @@
 #   open CONNECTION SET OVERRIDDEN                  no answer
 #   run CONNECTION HANDLER MILLISECONDS COMMANDS    answered "done" or "failed MESSAGE"; before that,
 #       "call NAME ARGUMENT ..." for each TMM command, answered "ok RESULT", "error MESSAGE" or "stop"
+#   set CONNECTION NAME VALUE                       a variable, as a policy sets it; no answer
 #   variables CONNECTION                            answered "done NAME VALUE ..."
 #   close CONNECTION                                no answer
 # Characters of strings are bytes, so that what is binary stays as it is.
@@ -214,6 +215,7 @@ while {1} {
         open { begin {*}[lrange $words 1 end] }
         close { finish [lindex $words 1] }
         run { send [run {*}[lrange $words 1 end]] }
+        set { $child([lindex $words 1]) eval [list set ::[lindex $words 2] [lindex $words 3]] }
         variables { send [list done {*}[variables [lindex $words 1]]] }
     }
 }

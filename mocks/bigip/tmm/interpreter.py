@@ -204,6 +204,14 @@ class Connection:
             with self._interpreter._held():
                 self._run(rule, event, number)
 
+    def set(self, name: str, value: str) -> None:
+        """Set a variable, as a policy does before an event. Raises: RuleError."""
+        with self._interpreter._held():
+            try:
+                self._interpreter._opened(self).send("set", self._number, name, value)
+            except Died as died:
+                raise RuleError("a policy", name, f"the Tcl interpreter died: {died}") from None
+
     def variables(self) -> dict[str, bytes]:
         """Variables that the rules have set; an array as the list of its names and values."""
         with self._interpreter._held():

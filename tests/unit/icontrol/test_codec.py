@@ -48,7 +48,7 @@ CONDITIONS = st.frozensets(
             Condition,
             st.just("httpHost"),
             st.just("host"),
-            st.just("equals"),
+            st.sampled_from(["equals", "endsWith"]),
             st.frozensets(st.sampled_from(["a.com", "a.com:80"]), min_size=1),
         ),
         st.builds(
@@ -96,11 +96,22 @@ def test_route_domains_are_no_difference(members, suffix):
     assert codec.decode_pool(body) == pool
 
 
-@given(CONDITIONS, ACTIONS, st.integers(0, 2**30))
-def test_rules(conditions, action, ordinal):
-    rule = Rule("/P/openshift_secure_routes", "r", codec.names.band_of(ordinal), conditions, action, ordinal)
+@given(CONDITIONS, ACTIONS, st.integers(0, 2**31 - 1), st.sampled_from(["", ".a.com"]))
+def test_rules(conditions, action, ordinal, suffix):
+    band = codec.names.band_of(ordinal)
+    rule = Rule("/P/openshift_secure_routes", "r", band, conditions, action, ordinal, suffix=suffix)
     read = codec.decode_rule(rule.policy, as_read(codec.encode_rule(rule)))
     assert (read, read.ordinal) == (rule, ordinal)
+
+
+@pytest.mark.parametrize(("operator", "values", "host"), [
+    ("equals", {"a.com", "a.com.", "a.com:80", "a.com.:80"}, "a.com"),
+    ("endsWith", {".a.com", ".a.com.", ".a.com:80", ".a.com.:80"}, "*.a.com"),
+])
+def test_hosts_of_a_rule(operator, values, host):
+    wanted = frozenset({Condition("httpHost", "host", operator, frozenset(values))})
+    body = as_read(codec.encode_rule(Rule("/P/p", "r", 1, wanted, Forward("/P/x"), 3)))
+    assert codec.decode_rule("/P/p", body).hosts == {host}
 
 
 def test_server_filled_fields_are_no_difference():
@@ -161,6 +172,10 @@ def test_conditions_that_we_never_write_differ_from_all_that_is_wanted(change):
         [
             {"name": "0", "forward": True, "select": True, "pool": "/P/x", "request": True},
             {"name": "1", "log": True},
+        ],
+        [
+            {"name": "0", "forward": True, "select": True, "pool": "/P/x", "request": True},
+            {"name": "1", "tcl": True, "setVariable": True, "tmName": "others", "expression": ".a.com"},
         ],
     ],
 )

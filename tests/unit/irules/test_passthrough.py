@@ -191,6 +191,30 @@ def test_names_that_are_no_hosts(tmm, name):
     assert outcome(tmm, h.hello(name), hosts={name: POOL}) == "left"
 
 
+WILDCARD = {**HOSTS, ".example.com": OTHER_POOL, "here.example.com": "terminate", ".deep.example.com": ""}
+
+
+@pytest.mark.parametrize(("source", "name", "want"), [
+    ("parity 5.3: a wildcard too", "any.example.com", "passed to the other"),
+    ("parity 5.3: any case", "ANY.Example.com", "passed to the other"),
+    ("trailing dot", "any.example.com.", "passed to the other"),
+    ("issue: exact host before wildcard", HOST, "passed"),
+    ("issue: exact host before wildcard, TLS ends here", "here.example.com", "left"),
+    ("parity 5.1: exactly one label", "a.any.example.com", "left"),
+    ("parity 5.1: exactly one label", "a.here.example.com", "left"),
+    ("parity 5.1: exactly one label", "example.com", "left"),
+    ("a record without a pool", "a.deep.example.com", "left"),
+    ("one label", "localhost", "left"),
+])
+def test_wildcard(tmm, source, name, want):
+    assert outcome(tmm, h.hello(name), hosts=WILDCARD) == want
+
+
+def test_the_name_of_a_wildcard_record_is_no_host(tmm):
+    """A client that sends it gets nothing by it."""
+    assert outcome(tmm, h.hello(".example.com"), hosts=WILDCARD) == "left"
+
+
 @pytest.mark.parametrize("mode", ["stream", "once"])
 @pytest.mark.parametrize("data", [
     pytest.param(HELLO, id="plain"),
@@ -410,7 +434,8 @@ def test_same_as_other_parser(tmm, data):
         assert outcome(tmm, data) == "left"
     else:
         assert outcome(tmm, data, hosts={host: POOL}) == "passed"
-        assert outcome(tmm, data, hosts={"x" + host: POOL, host + "x": POOL, host[1:]: POOL}) == "left"
+        others = ["x" + host, host + "x", host[1:].lstrip(".")]  # with a dot before it, it stands for all
+        assert outcome(tmm, data, hosts=dict.fromkeys(others, POOL)) == "left"
 
 
 @property_test

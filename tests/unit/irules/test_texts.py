@@ -13,6 +13,7 @@ TEXTS = [
     pytest.param(irules.passthrough_irule, id="passthrough"),
     pytest.param(irules.reencrypt_irule, id="reencrypt"),
     pytest.param(irules.unavailable_irule, id="unavailable"),
+    pytest.param(irules.wildcard_irule, id="wildcard"),
 ]
 
 # Tcl 8.5 and later, or TMM only; as words at the start of a command or in an expression.
@@ -48,7 +49,8 @@ class TestTexts:
     def test_data_groups_by_full_path(self, irule):
         """A bare name is looked for in the virtual server's folder."""
         groups = re.findall(r"\S*_dg\b", irule("/OpenShift/zone-1.a"))
-        assert bool(groups) == (irule is not irules.unavailable_irule)
+        without = (irules.unavailable_irule, irules.wildcard_irule)
+        assert bool(groups) == (irule not in without)
         assert all(group.startswith("/OpenShift/zone-1.a/ssl_") for group in groups)
         assert "@" not in re.sub(r"@\$\{f5r_\w+\}", "", irule("/Common"))
 
@@ -72,7 +74,8 @@ class TestTexts:
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    assert files == {f"openshift_{name}_irule.tcl" for name in ("passthrough", "reencrypt", "unavailable")}
+    kinds = ("passthrough", "reencrypt", "unavailable", "wildcard")
+    assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 
 
 @pytest.mark.parametrize(("body", "message"), [

@@ -11,7 +11,7 @@ LIMIT_COMMANDS = 4000
 Action = tuple[str, ...]
 """A TMM command and its arguments; ("raised", ...) in front if the stub failed it."""
 
-_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual"))
+_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "getfield"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "LB::reselect", "pool", "reject", "log"))  # fmt: skip
 
@@ -21,7 +21,7 @@ class Connection:
     """What iRules did to one connection."""
 
     actions: tuple[Action, ...]
-    """In order, without reads (TCP::payload, class, LB::server, virtual)."""
+    """In order, without reads (TCP::payload, class, LB::server, virtual, HTTP::host, getfield)."""
     forwarded: bytes
     """Released to the upper layers."""
     held: bytes
@@ -56,15 +56,17 @@ class Tmm:
         groups: Mapping[str, Mapping[str, str]],
         pools: Iterable[str] = (),
         failures: Iterable[tuple[str, str]] = (),
+        requests: Iterable[tuple[str, str, str]] = (),
         address: str = "",
         virtual: str = "/Common/vs",
         faults: Iterable[str] = (),
         mode: str = "stream",
     ) -> Connection:
-        """One client connection: segments from the client, then a server connection for each pool, then
-        a failure of load balancing for each pool and address of a member.
+        """One client connection: segments from the client, requests, then a server connection for each
+        pool, then a failure of load balancing for each pool and address of a member.
 
-        Args: address: of the members that server connections go to. groups: records of each
+        Args: requests: Host header, and a variable that a policy sets with its value, "" for none.
+            address: of the members that server connections go to. groups: records of each
             data-group by full path. faults: commands, with or without their arguments, that raise.
             mode: "stream" fires CLIENT_DATA for every segment until TCP::release, as F5 documents;
             "once" fires it only once for each TCP::collect, should a TMOS do that.
@@ -79,6 +81,10 @@ class Tmm:
             for segment in segments:
                 if stub.takes(segment, mode):
                     connection.fire("CLIENT_DATA")
+            for stub.host, variable, value in requests:
+                if variable:
+                    connection.set(variable, value)
+                connection.fire("HTTP_REQUEST")
             for stub.pool in pools:
                 connection.fire("SERVER_CONNECTED")
             for stub.pool, stub.address in failures:
@@ -100,6 +106,7 @@ class _Stub:
     pool: str = ""
     address: str = ""
     responded: bool = False
+    host: str = ""
     actions: list[Action] = field(default_factory=list)
     forwarded: bytes = b""
     held: bytes = b""
@@ -148,9 +155,12 @@ class _Stub:
             return self.held[: int(words[0])] if words else self.held
         if name == "class":
             return self._match(*words)
+        if name == "getfield":
+            parts = words[0].split(words[1])
+            return parts[int(words[2]) - 1].encode() if int(words[2]) <= len(parts) else b""
         if name == "LB::server":
             return (self.address if words == ("addr",) else self.pool).encode()
-        return self.virtual.encode()
+        return {"virtual": self.virtual, "HTTP::host": self.host}[name].encode()
 
     def _match(self, verb: str, *words: str) -> bytes:
         """class match ?-value? ?--? item equals group. As in TMM, a leading - of the item is an option."""

@@ -244,6 +244,34 @@ def test_passthrough(big):
     assert decide(big.store, "/P/tls", Request("b.example", sni="b.example", tls=True)).kind == "pool"
 
 
+@pytest.mark.parametrize(("sni", "pool"), [
+    ("a.example", "/P/two"), ("b.a.example", "/P/one"), ("here.a.example", None), ("c.b.a.example", None),
+    ("example", None), (".a.example", None),
+])
+def test_passthrough_of_a_wildcard(big, sni, pool):
+    """Exact name, then the domain with a dot before it; "terminate" is no pool."""
+    records = {"a.example": "/P/two", ".a.example": "/P/one", "here.a.example": "terminate"}
+    tls_virtual(big, rules=(irule(
+        big, "openshift_passthrough_irule", "ssl_passthrough_servername_dg", records),))
+    found = decide(big.store, "/P/tls", Request(sni, sni=sni, tls=True))
+    assert (found.pool if found.kind == "passthrough" else None) == pool
+
+
+@pytest.mark.parametrize(("host", "kind"), [
+    ("b.a.example", "pool"), ("B.A.example.:80", "pool"), ("c.b.a.example", "reset"), ("other", "none"),
+])
+@pytest.mark.parametrize("guarded", [True, False])
+def test_wildcard_of_one_label(big, host, kind, guarded):
+    """The iRule keeps a rule to names with one label before the domain that the rule sets."""
+    ends = {"httpHost": True, "host": True, "endsWith": True, "values": [".a.example", ".a.example."]}
+    told = {"tcl": True, "setVariable": True, "tmName": "f5router_wildcard", "expression": ".a.example"}
+    wild = rule(ends)
+    wild["actions"].append({"name": "1", "request": True, **told})
+    rules = (irule(big, "openshift_wildcard_irule", "x", {}),) if guarded else ()
+    virtual(big, wild, rules=rules)
+    assert decide(big.store, "/P/vs", Request(host)).kind == (kind if guarded or kind != "reset" else "pool")
+
+
 @pytest.mark.parametrize(
     ("records", "pool", "expected"),
     [

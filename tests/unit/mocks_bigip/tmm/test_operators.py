@@ -93,7 +93,8 @@ def test_scripts(tcl):
 
 def test_nothing_to_do():
     """The router's own rules run as they are written."""
-    for irule in (irules.passthrough_irule, irules.reencrypt_irule, irules.unavailable_irule):
+    for irule in (irules.passthrough_irule, irules.reencrypt_irule, irules.unavailable_irule,
+                  irules.wildcard_irule):
         text = irule("/P")
         code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
         assert rewritten(code) == code

@@ -1,0 +1,114 @@
+"""The contest for Hosts: which Route holds what, judged from scratch.
+
+Oldest first, so that no order of events matters. A wildcard Route (wildcardPolicy Subdomain) contends with
+every host of its subdomain, so all Routes of one subdomain are judged together. Sources: haproxy-parity.md
+3.2 and 3.3; openshift/router, host_admitter.go and hostindex/activation.go.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from f5router import hosts
+from f5router.admission import CLAIMED, Checked, Rejection
+from f5router.cluster import Key, Route
+from f5router.validation import terminates
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Outcome for the Routes of a subdomain."""
+
+    verdicts: Mapping[Key, Rejection | None] = field(default_factory=dict)
+    """None means admitted."""
+    passthrough: bool = False
+    """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be told apart."""
+
+
+def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
+    """Judge the Routes of one subdomain; without wildcard Routes, those of one Host are enough.
+
+    A Route that is invalid by itself keeps its claim, so that a mistake never gives a host to another
+    tenant; one that lost claims nothing.
+
+    Args: ownership: the namespace of the oldest Route holds a host with all its paths, and a subdomain
+        with all its hosts; without, each Route holds its host and path.
+    """
+    verdicts: dict[Key, Rejection | None] = {}
+    subdomain, passthrough = _Subdomain(ownership), False
+    for one in sorted(checked, key=lambda c: (c.route.age, c.route.key)):
+        key = one.route.key
+        lost = subdomain.lost(one) if one.claims else ""
+        verdicts[key] = Rejection(CLAIMED, f"spec.host: {lost}") if lost else one.rejection
+        if one.claims and not lost:
+            subdomain.hold(one)
+        passthrough |= verdicts[key] is None and one.wildcard and one.termination == "passthrough"
+    return Contest(verdicts, passthrough)
+
+
+class _Place:
+    """Who holds a host."""
+
+    def __init__(self) -> None:
+        self.owner: Route | None = None
+        self._paths: dict[str, Route] = {}
+        self._passthrough: Route | None = None
+        self._secure: Route | None = None
+
+    def foreign(self, route: Route) -> bool:
+        """Whether the owner is of another namespace."""
+        return self.owner is not None and self.owner.key.namespace != route.key.namespace
+
+    def rival(self, route: Route) -> Route | None:
+        """The holder that excludes a Route: of the same path, or passthrough beside other TLS."""
+        if route.path in self._paths:
+            return self._paths[route.path]
+        kind = terminates(route)
+        return (self._secure if kind == "passthrough" else self._passthrough) if kind else None
+
+    def hold(self, route: Route) -> None:
+        kind = terminates(route)
+        self.owner = self.owner or route
+        self._paths[route.path] = route
+        if kind:
+            self._secure = self._secure or route
+        if kind == "passthrough":
+            self._passthrough = self._passthrough or route
+
+
+class _Subdomain:
+    """Who holds the hosts of a subdomain, and its wildcard."""
+
+    def __init__(self, ownership: bool):
+        self._ownership = ownership
+        self._places: dict[str, _Place] = {}
+        """By spec.host, of wildcard Routes too: upstream keeps one list of both."""
+        self._wildcard = _Place()
+        self._namespaces: set[str] = set()
+        """Of those who hold a host that is no wildcard."""
+
+    def lost(self, one: Checked) -> str:
+        """Why a Route does not get what it claims, "" when it does."""
+        route = one.route
+        place = self._places.get(route.host, _Place())
+        if self._ownership:
+            if place.foreign(route):
+                return f"a route in another namespace holds {route.host} and is older than {route.key.name}"
+            if self._wildcard.foreign(route):
+                return (f"a route in another namespace holds {hosts.wildcard(route.host)} and is older than "
+                        f"{route.key.name}")
+            if one.wildcard and self._namespaces - {route.key.namespace}:
+                return (f"a route in another namespace holds a host of {one.host} and is older than "
+                        f"{route.key.name}")
+        rival = place.rival(route) or (self._wildcard.rival(route) if one.wildcard else None)
+        if rival is None:
+            return ""
+        shown = rival.key.name if rival.key.namespace == route.key.namespace else "in another namespace"
+        return f"route {shown} already exposes {one.host} and is older"
+
+    def hold(self, one: Checked) -> None:
+        route = one.route
+        self._places.setdefault(route.host, _Place()).hold(route)
+        if one.wildcard:
+            self._wildcard.hold(route)
+        else:
+            self._namespaces.add(route.key.namespace)

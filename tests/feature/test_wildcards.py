@@ -1,0 +1,338 @@
+"""Wildcard Routes: where requests go, at the end and after every write in between."""
+
+from contextlib import ExitStack
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from f5router import assembly
+from f5router.incremental import Engine
+from f5router.reconcile import Reconciler
+from tests import manifests, strategies
+from tests.builders import endpoints, identity, route
+from tests.feature.test_traffic import Direct
+from tests.feature.test_withheld import Hand
+
+ONE, TWO = identity("*.example.com", serial=1), identity("www.example.com", serial=2)
+WEB, API = endpoints("10.1.1.1"), endpoints("10.1.9.1", service="api", name="api-1")
+BANK = endpoints("10.2.1.1", namespace="bank")
+
+
+class Wild(Hand):
+    """A Hand whose router admits wildcard Routes."""
+
+    flags: ClassVar[dict[str, str]] = {"allow_wildcard_routes": "true"}
+
+    def restart(self) -> None:
+        config = self.lab.config(f5_timeout="1", **self.flags)
+        device = assembly.build_device(config, self._stack)
+        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=lambda: self.now)
+        self.one = Direct(self.lab, reconciler)
+
+    def served(self, host: str, path: str = "/", *, tls: bool = False) -> str:
+        """The Service that gets a request: "shop web"; else what happens to it."""
+        found = self.one.ask(host, path, tls=tls)
+        if found.kind not in ("pool", "passthrough"):
+            return found.kind
+        return f"{found.kind} " + " ".join(found.pool.rsplit("/", 1)[1].split("_")[1:3])
+
+
+@pytest.fixture
+def wild(lab):
+    with ExitStack() as stack:
+        made = Wild(lab, stack)
+        made.change(WEB, API, BANK)
+        yield made
+        lab.bigip.on_write = None
+        lab.bigip.clear_faults()
+
+
+@pytest.fixture
+def free(lab, monkeypatch):
+    """Without the ownership check."""
+    monkeypatch.setattr(Wild, "flags", {**Wild.flags, "disable_namespace_ownership_check": "true"})
+    with ExitStack() as stack:
+        made = Wild(lab, stack)
+        made.change(WEB, API, BANK)
+        yield made
+        lab.bigip.clear_faults()
+
+
+def wildcard(name: str, domain: str = "example.com", **fields):
+    return route(name, host=f"any.{domain}", wildcard=True, **fields)
+
+
+ROUTES = {
+    "all": wildcard("all"),
+    "all-path": wildcard("all-path", path="/path", service="a"),
+    "all-long": wildcard("all-long", path="/path/long/enough", service="b"),
+    "exact": route("exact", host="www.example.com", path="/path", service="c", age=5),
+    "deep": wildcard("deep", "deep.example.com", path="/p", service="d", age=6),
+    "deeper": route("deeper", host="x.deep.example.com", path="/p", service="e", age=7),
+    "other": route("other", host="a.other.example.com", path="/x", service="f", age=8),
+    "above": wildcard("above", "com", service="g", age=9),
+}
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(("source", "host", "path", "service"), [
+    ("upstream GenerateRouteRegexp", "a.example.com", "/", "web"),
+    ("parity 5.1: any case", "A.Example.COM", "/", "web"),
+    ("parity 5.1: trailing dot", "a.example.com.", "/", "web"),
+    ("parity 5.1: port", "a.example.com:8080", "/", "web"),
+    ("parity 5.2: longest path", "a.example.com", "/path", "a"),
+    ("parity 5.2: longest path", "a.example.com", "/path/x", "a"),
+    ("parity 5.2: longest path", "a.example.com", "/path/long/enough/x", "b"),
+    ("parity 5.1: segment", "a.example.com", "/pathx", "web"),
+    ("parity 5.2: exact host first, whatever its path", "www.example.com", "/path/long/enough", "c"),
+    ("parity 5.2: a miss of all paths falls through", "www.example.com", "/", "web"),
+    ("upstream GenerateRouteRegexp: the host itself stands for all", "any.example.com", "/", "web"),
+    ("upstream GenerateRouteRegexp: one label", "a.b.example.com", "/", ""),
+    ("upstream GenerateRouteRegexp: one label", "a.b.example.com", "/path/long/enough", ""),
+    ("upstream GenerateRouteRegexp: one label", "a.b.c.example.com", "/", ""),
+    ("upstream GenerateRouteRegexp: not the domain itself", "example.com", "/", "g"),
+    ("the domain above has one label", "b.com", "/", "g"),
+    ("the wildcard of the nearest domain", "y.deep.example.com", "/p", "d"),
+    ("the wildcard of the nearest domain, not a longer path above", "y.deep.example.com", "/path/long", ""),
+    ("the nearest domain has no such path", "y.deep.example.com", "/", ""),
+    ("exact in a nested domain", "x.deep.example.com", "/p", "e"),
+    ("an exact host below a wildcard's label: no path", "x.deep.example.com", "/", ""),
+    ("an exact host below a wildcard's label: no path", "a.other.example.com", "/y", ""),
+    ("an exact host below a wildcard's label", "a.other.example.com", "/x", "f"),
+    ("another domain", "a.example.org", "/", "unavailable"),
+])
+def test_who_gets_a_request(wild, scheme, source, host, path, service):
+    """"" is a refusal; unavailable: no rule is for it."""
+    kind = {"http": "", "https": "edge"}[scheme]
+    for found in ROUTES.values():
+        made = route(found.key.name, host=found.host, path=found.path, service=found.service, kind=kind,
+                     wildcard=found.wildcard_policy == "Subdomain")
+        wild.change(made, endpoints("10.1.3.1", service=found.service, name=found.service))
+    assert not wild.one.reconciler.unserved()
+    expected = {"": "reset", "unavailable": "unavailable"}.get(service, f"pool shop {service}")
+    assert wild.served(host, path, tls=bool(kind)) == expected
+
+
+@pytest.mark.parametrize(("kind", "insecure", "plain", "secure"), [
+    ("", "", "pool shop web", "unavailable"), ("edge", "", "unavailable", "pool shop web"),
+    ("edge", "Allow", "pool shop web", "pool shop web"), ("edge", "Redirect", "redirect", "pool shop web"),
+    ("reencrypt", "", "unavailable", "pool shop web"),
+    ("reencrypt", "Allow", "pool shop web", "pool shop web"),
+    ("passthrough", "", "unavailable", "passthrough shop web"),
+    ("passthrough", "Redirect", "redirect", "passthrough shop web"),
+])
+def test_kinds(wild, kind, insecure, plain, secure):
+    wild.change(wildcard("a", kind=kind, insecure=insecure))
+    assert (wild.served("x.example.com"), wild.served("x.example.com", tls=True)) == (plain, secure)
+    refused = {"pool shop web": "reset", "passthrough shop web": "unavailable"}
+    assert wild.served("y.x.example.com", tls=True) == refused.get(secure, secure)
+    found = wild.one.ask("x.example.com", tls=True)
+    assert bool(found.server_ssl_profile) == (kind == "reencrypt")
+    if insecure == "Redirect":
+        assert wild.one.ask("x.example.com", "/p").location == "https://x.example.com/p"
+
+
+def test_certificates(wild):
+    """That of the wildcard for every name of one label; an exact host's own goes before."""
+    wild.change(wildcard("a", kind="edge", **ONE.tls), route("b", kind="edge", age=1, **TWO.tls),
+                route("c", host="c.example.com", kind="edge", age=2))
+    shown = {host: wild.one.ask(host, tls=True).client_ssl_profile
+             for host in ("x.example.com", "www.example.com", "c.example.com", "y.x.example.com")}
+    assert shown == {
+        "x.example.com": "/Common/openshift_wildcard_example.com-client-ssl-profile",
+        "www.example.com": "/Common/openshift_host_www.example.com-client-ssl-profile",
+        "c.example.com": "/Common/openshift_wildcard_example.com-client-ssl-profile",
+        "y.x.example.com": "/Common/clientssl-default",
+    }
+
+
+def test_an_exact_host_before_a_passthrough_wildcard(wild):
+    """Also while either of them comes and goes."""
+    both = ({"host": "www.example.com", "tls": True}, {"host": "x.example.com", "tls": True})
+    exact = route("b", kind="edge", service="api", age=1, **TWO.tls)
+    wild.change(exact)
+    seen = wild.one.watch(*both)
+    wild.change(wildcard("a", kind="passthrough"))
+    assert all(decision.pool == "/Common/openshift_shop_api" for decision, _ in seen)
+    assert wild.served("x.example.com", tls=True) == "passthrough shop web"
+    wild.change(gone=[exact])
+    assert wild.served("www.example.com", tls=True) == "passthrough shop web"
+    seen.clear()
+    wild.change(exact)
+    assert {decision.pool for decision, _ in seen} <= {
+        "/Common/openshift_shop_api", "/Common/openshift_shop_web", None}
+    assert wild.served("www.example.com", tls=True) == "pool shop api"
+    wild.change(gone=[wildcard("a", kind="passthrough")])
+    assert wild.one.reconciler.device.observed == wild.one.reconciler.engine.objects
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_host_under_a_passthrough_wildcard_changes_its_kind(wild, back):
+    """From passthrough to edge, and back, without a gap and never to the wildcard's pods."""
+    kinds = [{"kind": "passthrough"}, {"kind": "edge", **TWO.tls}]
+    before, after = reversed(kinds) if back else kinds
+    wild.change(wildcard("a", kind="passthrough"), route("b", service="api", age=1, **before))
+    seen = wild.one.watch({"host": "www.example.com", "tls": True})
+    wild.change(route("b", service="api", age=1, **after))
+    assert seen
+    assert {decision.pool for [decision] in seen} == {"/Common/openshift_shop_api"}
+    assert wild.one.ask("www.example.com", tls=True).kind == ("passthrough" if back else "pool")
+
+
+@pytest.mark.parametrize("kind", ["", "edge", "passthrough"])
+def test_a_subdomain_changes_hands(wild, kind):
+    """The older host of another tenant displaces a wildcard: never a request of one for the other."""
+    tls = bool(kind)
+    mine = wildcard("a", kind=kind, age=5)
+    theirs = route("b", namespace="bank", host="www.example.com", kind=kind, age=1)
+    wild.change(mine)
+    hosts = ("www.example.com", "x.example.com")
+    seen = wild.one.watch(*({"host": host, "tls": tls} for host in hosts))
+    wild.change(theirs)
+    for www, other in seen:
+        assert www.pool in (None, "/Common/openshift_shop_web", "/Common/openshift_bank_web")
+        assert other.pool in (None, "/Common/openshift_shop_web")
+    assert wild.served("www.example.com", tls=tls).endswith("bank web")
+    assert wild.served("x.example.com", tls=tls) == "unavailable"
+    wild.change(gone=[theirs])
+    assert {wild.served(host, tls=tls).rpartition(" ")[0] for host in hosts} == {
+        f"{'passthrough' if kind == 'passthrough' else 'pool'} shop"}
+    assert not wild.one.reconciler.failures
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_old_wildcard_does_not_outlive_its_claim(wild, restarted):
+    """Its new form is refused, so the old one would stay; but another tenant holds a host of it."""
+    wild.change(wildcard("a", kind="edge", age=5))
+    wild.refuse("POST", "ltm/pool")
+    wild.change(route("a", host="elsewhere.test", kind="edge", service="api", age=5))
+    assert wild.served("x.example.com", tls=True) == "pool shop web", "the old form stays"
+    wild.change(route("b", namespace="bank", kind="edge", path="/b", age=6))
+    if restarted:
+        wild.again()
+    for host in ("www.example.com", "x.example.com"):
+        assert wild.served(host, tls=True) in ("unavailable", "pool bank web"), host
+    wild.lab.bigip.clear_faults()
+    wild.later(10)
+    wild.later(300)
+    assert wild.served("www.example.com", "/b", tls=True).endswith("bank web")
+    assert wild.served("elsewhere.test", tls=True).endswith("shop api")
+
+
+@pytest.mark.parametrize("kind", ["edge", "passthrough"])
+def test_an_old_host_does_not_outlive_its_claim(wild, kind):
+    """The same for a host, when a wildcard of another tenant takes over its subdomain."""
+    wild.change(route("a", kind="edge", age=5))
+    wild.refuse("POST", "ltm/pool")
+    wild.change(route("a", host="elsewhere.test", kind="edge", service="api", age=5))
+    assert wild.served("www.example.com", tls=True) == "pool shop web", "the old form stays"
+    wild.change(wildcard("b", namespace="bank", kind=kind, age=6))
+    assert not wild.served("www.example.com", tls=True).endswith("shop web")
+    wild.lab.bigip.clear_faults()
+    wild.later(10)
+    assert wild.served("www.example.com", tls=True).endswith("bank web")
+
+
+def test_without_ownership_an_old_form_stays_beside_others(free):
+    """Hosts of several namespaces in a subdomain are what the administrator wants."""
+    free.change(wildcard("a", kind="edge"), route("b", namespace="bank", kind="edge", age=1))
+    free.refuse("POST", "ltm/pool")
+    free.change(wildcard("a", kind="edge", service="api"))
+    assert free.served("x.example.com", tls=True) == "pool shop web"
+    assert free.served("www.example.com", tls=True) == "pool bank web"
+
+
+def test_a_wildcard_comes_with_its_guard(wild):
+    """No rule of a wildcard without the iRule that keeps it to one label, however the writes go."""
+    seen = wild.one.watch({"host": "a.b.example.com"}, {"host": "b.example.com"})
+    wild.change(wildcard("a"))
+    assert wild.served("b.example.com") == "pool shop web"
+    wild.change(route("a", host="any.example.com"))
+    wild.change(wildcard("a"))
+    wild.change(gone=[wildcard("a")])
+    assert len(seen) > 5
+    assert {deep.kind for deep, _ in seen} <= {"unavailable", "reset"}
+    assert "/Common/openshift_wildcard_irule" not in wild.lab.paths("ltm/rule")
+
+
+def test_a_guard_that_is_refused_costs_the_wildcard_only(wild):
+    wild.refuse("POST", "ltm/rule")
+    wild.change(wildcard("a"), route("b", age=1))
+    assert wild.one.reconciler.verdict(wildcard("a").key).reason == "DeviceRejected"
+    assert (wild.served("x.example.com"), wild.served("www.example.com")) == ("unavailable", "pool shop web")
+    wild.lab.bigip.clear_faults()
+    wild.later(10)
+    assert wild.served("x.example.com") == "pool shop web"
+
+
+HOSTS = ("www.example.com", "api.example.com", "x.example.com", "a.b", "x.b", "a.www.example.com", "x.y.b")
+EVENTS = st.lists(
+    st.tuples(st.one_of(strategies.routes(), strategies.slices()), st.booleans()), min_size=1, max_size=4
+)
+
+
+def owners(engine) -> dict[str, set[str]]:
+    """Namespaces that may get requests for a host: its holders, and those of its wildcard."""
+    held: dict[str, set[str]] = {}
+    for key, checked in engine.routes().items():
+        if engine.rejection(key) is None:
+            held.setdefault(checked.host, set()).add(key.namespace)
+    return {host: held.get(host, set()) | held.get(f"*.{host.partition('.')[2]}", set()) for host in HOSTS}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(EVENTS, min_size=1, max_size=5))
+def test_no_request_reaches_another_namespace(wild, batches):
+    """After every write: a host's requests go to those who hold it, before or after the event."""
+    direct, engine = wild.one, wild.one.reconciler.engine
+    direct.lab.bigip.on_write = None
+    direct.change(gone=[checked.route for checked in engine.routes().values()])
+    probes = [{"host": host, "path": path, "tls": tls}
+              for host in HOSTS for path in ("/", "/a/b", "/%61") for tls in (False, True)]
+    for batch in batches:
+        before = owners(engine)
+        latest = {(type(obj), obj.key): (obj, present) for obj, present in batch}.values()
+        steps = direct.watch(*probes)
+        direct.change(*(o for o, there in latest if there), gone=[o for o, there in latest if not there])
+        direct.lab.bigip.on_write = None
+        after = owners(engine)
+        for decisions in [*steps, [direct.ask(**probe) for probe in probes]]:
+            for probe, decision in zip(probes, decisions, strict=True):
+                allowed = before[probe["host"]] | after[probe["host"]]
+                assert not decision.pool or decision.pool.split("_")[1] in allowed, (probe, decision)
+        assert direct.reconciler.device.observed == engine.objects
+        assert not direct.reconciler.failures
+
+
+def test_status_and_a_second_pass(lab):
+    """As a whole router: the status has the host as written and its policy, and nothing is written twice."""
+    made = manifests.route("a", host="any.example.com", kind="edge", insecure="Allow")
+    made["spec"]["wildcardPolicy"] = "Subdomain"
+    lab.apply(made)
+    assert lab.converge() == []
+    assert lab.admitted("shop", "a")["reason"] == "RouteNotAdmitted"
+    assert lab.converge(allow_wildcard_routes="true") == []
+    (entry,) = lab.kube.get("Route", "shop", "a")["status"]["ingress"]
+    assert (entry["host"], entry["wildcardPolicy"]) == ("any.example.com", "Subdomain")
+    assert lab.admitted("shop", "a")["status"] == "True"
+    lab.clear()
+    assert lab.converge(allow_wildcard_routes="true") == []
+    assert lab.writes() == []
+    assert lab.converge() == []
+    assert "/Common/openshift_wildcard_irule" not in lab.paths("ltm/rule")
+
+
+@pytest.mark.parametrize("version", ["11.6.0", "12.0.0", "13.1.0", "16.1.0"])
+def test_versions(make_lab, version):
+    """Plain and draft policies."""
+    lab = make_lab(tmos_version=version)
+    lab.virtuals()
+    with ExitStack() as stack:
+        made = Wild(lab, stack)
+        made.change(WEB, API, wildcard("a", kind="edge"), route("b", kind="edge", service="api", age=1))
+        made.again()
+        assert made.served("x.example.com", tls=True) == "pool shop web"
+        assert made.served("y.x.example.com", tls=True) == "reset"
+        assert made.served("www.example.com", tls=True) == "pool shop api"
