@@ -6,7 +6,7 @@ Sources: haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
 from dataclasses import dataclass, field, replace
 
 from f5router import hosts, pem, validation
-from f5router.cluster import Route
+from f5router.cluster import TLS_SECRET, Route, Secret
 from f5router.hosts import quote
 
 NO_HOST = "NoHostValue"
@@ -14,6 +14,7 @@ INVALID_HOST = "InvalidHost"
 CLAIMED = "HostAlreadyClaimed"
 NOT_ADMITTED = "RouteNotAdmitted"
 INVALID = "ExtendedValidationFailed"
+EXTERNAL = "ExternalCertificateValidationFailed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Settings:
     """Admit Routes with wildcardPolicy Subdomain."""
     extended: bool = True
     """With the rules of upstream's validator."""
+    external: bool = True
+    """Take certificates from the Secrets that Routes name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +87,21 @@ class Checked:
         return policy if policy in validation.INSECURE.get(self.termination, ()) else "None"
 
 
-def check(route: Route, settings: Settings) -> Checked:
+def check(route: Route, settings: Settings, secret: Secret | None = None) -> Checked:
     """Judge one Route by itself; costs a parse of its certificates.
 
     Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
     stop judging the others.
+
+    Args: secret: that of spec.tls.externalCertificate; None if there is none.
     """
     try:
-        return _check(route, settings)
+        return _check(route, settings, secret)
     except Exception as exc:
         return Checked(route, Rejection(INVALID, f"spec: it cannot be judged ({type(exc).__name__})"))
 
 
-def _check(route: Route, settings: Settings) -> Checked:
+def _check(route: Route, settings: Settings, secret: Secret | None = None) -> Checked:
     host, source = settings.naming.host(route)
     if host != route.host:
         route = replace(route, host=host)
@@ -112,7 +117,10 @@ def _check(route: Route, settings: Settings) -> Checked:
         return _refused(route, NO_HOST, "spec.host: no host value was defined for the route")
     if problem := hosts.problem(host) or (hosts.wildcard_problem(host) if wildcard else ""):
         return _refused(route, INVALID_HOST, f"{source}: {quote(host)}: {problem}")
-    found = validation.check(route, extended=settings.extended)
+    uses_secret = settings.external and route.secret is not None
+    if uses_secret and (refusal := _secret_refusal(route.secret.name, secret)):
+        return Checked(route, Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
+    found = validation.check(route, extended=settings.extended, secret=secret if uses_secret else None)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
     return Checked(route, rejection, material=found.material, destination_ca=found.destination_ca)
 
@@ -123,6 +131,17 @@ def _domain_refusal(host: str, settings: Settings) -> str:
         return "host in list of denied domains"
     if host and settings.allowed and not hosts.within(host, settings.allowed):
         return "host not in the allowed list of domains"
+    return ""
+
+
+def _secret_refusal(name: str, secret: Secret | None) -> str:
+    """Why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate."""
+    if secret is None:
+        return f"Secret {quote(name)} not found"
+    if secret.problem:
+        return secret.problem
+    if secret.type != TLS_SECRET:
+        return f"Secret {quote(name)} is of type {quote(secret.type)}; {TLS_SECRET} is required"
     return ""
 
 

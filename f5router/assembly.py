@@ -62,7 +62,8 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
     return Cluster(
         connection, selection=config.selection, use_endpoints=config.watch_endpoints,
         watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, nodeport=nodeport is not None,
-        node_selector=nodeport.selector if nodeport else "", resync_s=config.resync_s, on_change=on_change,
+        node_selector=nodeport.selector if nodeport else "", watch_secrets=config.admission.external,
+        resync_s=config.resync_s, on_change=on_change,
     )
 
 

@@ -5,7 +5,7 @@ the router serves has changed, so the router's own status writes are no change.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 VXLAN_PORT = 4789
@@ -66,9 +66,34 @@ class Route:
     """status.ingress as plain JSON objects, other routers' entries too."""
 
     @property
+    def secret(self) -> Key | None:
+        """The Secret with its certificate; None without one, and where pods terminate TLS."""
+        if self.tls is None or self.tls.termination == "passthrough" or not self.tls.external_certificate:
+            return None
+        return Key(self.key.namespace, self.tls.external_certificate)
+
+    @property
     def age(self) -> tuple[str, str]:
         """Smaller is older. Source: haproxy-parity.md 3.2."""
         return (self.created, self.uid)
+
+
+TLS_SECRET = "kubernetes.io/tls"
+"""Type of a Secret with a certificate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A Secret that Routes name in spec.tls.externalCertificate."""
+
+    key: Key
+    type: str = ""
+    certificate: str = field(default="", repr=False)
+    """tls.crt of a kubernetes.io/tls Secret; nothing is kept of others."""
+    private_key: str = field(default="", repr=False)
+    """tls.key, likewise."""
+    problem: str = ""
+    """Why it cannot be read; "" when it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +213,7 @@ class ClusterSnapshot:
     cluster_networks: Mapping[Key, ClusterNetwork] = field(default_factory=dict)
     slices_listed: bool = True
     """Whether the slices are all that there are; where node ports are members, they may be forbidden."""
+    secrets: Mapping[Key, Secret] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +231,24 @@ class Delta:
     nodes: Mapping[Key, Node | None] = field(default_factory=dict)
     host_subnets: Mapping[Key, HostSubnet | None] = field(default_factory=dict)
     cluster_networks: Mapping[Key, ClusterNetwork | None] = field(default_factory=dict)
+    secrets: Mapping[Key, Secret | None] = field(default_factory=dict)
     nodes_listed: bool = field(default=False, compare=False)
     """Whether every Node is known; without, what a Node left behind cannot be told from others'."""
     slices_listed: bool = field(default=False, compare=False)
     """As in ClusterSnapshot."""
 
     def __bool__(self) -> bool:
-        return bool(self.routes or self.services or self.slices or self.namespaces or self.nodes
-                    or self.host_subnets or self.cluster_networks)
+        return self.size() > 0
+
+    def size(self) -> int:
+        """How many objects changed."""
+        return sum(len(changes) for changes in self._kinds().values())
+
+    def then(self, later: "Delta") -> "Delta":
+        """Both changes as one."""
+        after = later._kinds()
+        return replace(later, **{name: {**kind, **after[name]} for name, kind in self._kinds().items()})
+
+    def _kinds(self) -> dict[str, Mapping]:
+        return {one.name: kind for one in fields(self)
+                if isinstance(kind := getattr(self, one.name), Mapping)}

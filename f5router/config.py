@@ -405,6 +405,7 @@ def _admission(reader: Reader) -> admission.Settings:
         denied=reader.value("denied-domains") or frozenset(),
         wildcards=reader.value("allow-wildcard-routes"),
         extended=reader.value("extended-validation"),
+        external=reader.value("allow-external-certificates"),
     )
 
 

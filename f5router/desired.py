@@ -99,7 +99,7 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     """The whole Desired, from nothing but its arguments."""
     subdomains: dict[str, dict[str, list[Checked]]] = {}
     for route in snapshot.routes.values():
-        checked = admission.check(route, config.admission)
+        checked = admission.check(route, config.admission, snapshot.secrets.get(route.secret))
         subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, []).append(checked)
     common = base(config, facts, snapshot.cluster_networks)
     fragments = []
@@ -230,6 +230,9 @@ class _Parts:
             return
         if route.tls and route.tls.key and not one.material and termination in ("edge", "reencrypt"):
             self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
+        if route.secret and not self.config.admission.external:
+            self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
+                              "of the virtual server answers")
         used: set[Ref] = set()
         tls = self._towards_pods(one)
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)

@@ -19,6 +19,7 @@ from f5router.cluster import (
     Key,
     Node,
     Route,
+    Secret,
     Service,
 )
 from f5router.contests import Contests
@@ -38,6 +39,10 @@ class Engine:
         self._contests = Contests(ownership=config.admission.ownership)
         self._contest_of: dict[str, tuple[Mapping[Key, Checked], Contest]] = {}
         """By Host: its Routes and their verdicts, as its fragment was made."""
+        self._secrets: dict[Key, Secret] = {}
+        self._secret_users: dict[Key, dict[Key, Route]] = {}
+        """By Secret, also one that is not there: the Routes that name it."""
+        self._secret_of: dict[Key, Key] = {}
         self._services: dict[Key, Service] = {}
         self._slices: dict[Key, dict[Key, EndpointSlice]] = {}
         self._service_of: dict[Key, Key] = {}
@@ -139,7 +144,8 @@ class Engine:
         """The cluster as it was applied so far; for the full pass."""
         routes = {key: checked.route for key, checked in self._contests.routes().items()}
         return ClusterSnapshot(routes, dict(self._services), dict(self._slices), dict(self._nodes),
-                               dict(self._host_subnets), dict(self._networks), self._slices_listed)
+                               dict(self._host_subnets), dict(self._networks), self._slices_listed,
+                               dict(self._secrets))
 
     def network_findings(self) -> Findings:
         """What is wrong between settings, device, Nodes and cluster network."""
@@ -168,11 +174,13 @@ class Engine:
         """Take changes of the cluster."""
         everywhere = self._apply_nodes(delta)
         _update(self._services, delta.services)
+        _update(self._secrets, delta.secrets)
         touched = set(delta.services).union(
             *(self._put_slice(key, part) for key, part in delta.slices.items()))
-        for key, route in delta.routes.items():
-            checked = admission.check(route, self._config.admission) if route else None
-            self._contests.put(key, checked)
+        again = {key: route for secret in delta.secrets
+                 for key, route in self._secret_users.get(secret, {}).items()}
+        for key, route in {**again, **delta.routes}.items():
+            self._put_route(key, route)
         for host, routes, contest in self._contests.take():
             self._remake(host, routes, contest)
         for service in self._pools_of if everywhere else touched & self._pools_of.keys():
@@ -211,6 +219,21 @@ class Engine:
                 self._candidates[key.name] = new
             differs = differs or new != old
         return differs
+
+    def _put_route(self, key: Key, route: Route | None) -> None:
+        if (old := self._secret_of.pop(key, None)) is not None:
+            users = self._secret_users[old]
+            del users[key]
+            if not users:
+                del self._secret_users[old]
+        if route is None:
+            self._contests.put(key, None)
+            return
+        if route.secret:
+            self._secret_of[key] = route.secret
+            self._secret_users.setdefault(route.secret, {})[key] = route
+        secret = self._secrets.get(route.secret)
+        self._contests.put(key, admission.check(route, self._config.admission, secret))
 
     def _put_slice(self, key: Key, part: EndpointSlice | None) -> frozenset[Key]:
         services = set()

@@ -197,6 +197,8 @@ _ADMISSION = (
     _bool("extended-validation", "EXTENDED_VALIDATION", "true", ADMISSION,
           "Refuse Routes whose TLS settings do not go together, or whose certificates are outdated or of "
           "another CA."),
+    _bool("allow-external-certificates", "ROUTER_ENABLE_EXTERNAL_CERTIFICATE", "true", ADMISSION,
+          "Take certificates from the Secrets that Routes name in spec.tls.externalCertificate."),
 )
 
 _ROUTER = (

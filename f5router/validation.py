@@ -6,10 +6,10 @@ they help. A certificate that expired, or is not valid yet, passes; so does one 
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from f5router import names, pem
-from f5router.cluster import Route, RouteTLS
+from f5router.cluster import Route, RouteTLS, Secret
 from f5router.hosts import quote
 
 TERMINATIONS = ("edge", "reencrypt", "passthrough")
@@ -19,6 +19,12 @@ INSECURE = {
     "passthrough": ("None", "Redirect"),
 }
 """insecureEdgeTerminationPolicy by termination; empty is None."""
+
+_IN_SECRET = {
+    "spec.tls.certificate": "spec.tls.externalCertificate: tls.crt",
+    "spec.tls.key": "spec.tls.externalCertificate: tls.key",
+}
+"""What messages name instead, where a Secret has the certificate."""
 
 _PORT_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -36,17 +42,29 @@ class Found:
     """PEM, re-encoded; "" without one."""
 
 
-def check(route: Route, *, extended: bool) -> Found:
+def check(route: Route, *, extended: bool, secret: Secret | None = None) -> Found:
     """Judge the fields of a Route but its host; costs a parse of its certificates.
 
-    Args: extended: with the rules of upstream's validator; without them only what cannot be put on the
-        BIG-IP is a problem.
+    Args:
+        extended: with the rules of upstream's validator; without them only what cannot be put on the
+            BIG-IP is a problem.
+        secret: it has the certificate and key, not the Route.
     """
     problems = [*_service_problems(route), *_path_problems(route)]
     if route.tls is None:
         return Found(tuple(problems))
-    tls = _TLS(route.tls, extended)
-    return Found((*problems, *tls.problems), tls.material, tls.destination_ca)
+    if secret is None:
+        tls = _TLS(route.tls, extended)
+        return Found((*problems, *tls.problems), tls.material, tls.destination_ca)
+    tls = _TLS(replace(route.tls, certificate=secret.certificate, key=secret.private_key), extended)
+    if not secret.certificate:
+        problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
+    return Found((*problems, *map(_of_secret, tls.problems)), tls.material, tls.destination_ca)
+
+
+def _of_secret(problem: str) -> str:
+    name, colon, rest = problem.partition(": ")
+    return f"{_IN_SECRET.get(name, name)}{colon}{rest}"
 
 
 def terminates(route: Route) -> str:
@@ -65,8 +83,6 @@ class _TLS:
         if tls.termination not in TERMINATIONS and (extended or tls.termination):
             self.problems.append(f"spec.tls.termination: {quote(tls.termination)} is unknown; "
                                  "edge, passthrough and reencrypt are supported")
-        if tls.external_certificate:
-            self.problems.append("spec.tls.externalCertificate: not yet supported")
         if extended:
             self.problems += _combinations(tls)
         if tls.termination in ("edge", "reencrypt"):
@@ -125,7 +141,8 @@ def _combinations(tls: RouteTLS) -> Iterator[str]:
     if tls.termination == "passthrough":
         for name, text in (("certificate", tls.certificate), ("key", tls.key),
                            ("caCertificate", tls.ca_certificate),
-                           ("destinationCACertificate", tls.destination_ca_certificate)):
+                           ("destinationCACertificate", tls.destination_ca_certificate),
+                           ("externalCertificate", tls.external_certificate)):
             if text:
                 yield f"spec.tls.{name}: passthrough termination does not support certificates"
     if tls.termination == "edge" and tls.destination_ca_certificate:

@@ -12,6 +12,7 @@ from cryptography.x509.oid import NameOID
 from f5router.admission import Settings as Admission
 from f5router.bigip import DeviceFacts, VirtualFacts
 from f5router.cluster import (
+    TLS_SECRET,
     ClusterNetwork,
     ClusterSnapshot,
     EndpointPort,
@@ -21,6 +22,7 @@ from f5router.cluster import (
     Node,
     Route,
     RouteTLS,
+    Secret,
     Service,
     ServicePort,
 )
@@ -133,8 +135,15 @@ def cluster_network(port: int = 4789) -> ClusterNetwork:
     return ClusterNetwork(Key("", "default"), ("10.128.0.0/14",), port)
 
 
+def secret(namespace: str = "shop", identity: "Identity | None" = None, *, name: str = "tls",
+           type: str = TLS_SECRET, problem: str = "") -> Secret:
+    """A Secret as decode.secret gives it."""
+    return Secret(Key(namespace, name), type, *(
+        (identity.certificate, identity.key) if identity else ()), problem=problem)
+
+
 def snapshot(*objects) -> ClusterSnapshot:
-    """A cluster that holds Routes, Services and EndpointSlices."""
+    """A cluster that holds these objects."""
     slices: dict = {}
     for obj in objects:
         if isinstance(obj, EndpointSlice):
@@ -145,6 +154,7 @@ def snapshot(*objects) -> ClusterSnapshot:
         slices=slices,
         nodes={o.key: o for o in objects if isinstance(o, Node)},
         host_subnets={o.key: o for o in objects if isinstance(o, HostSubnet)},
+        secrets={o.key: o for o in objects if isinstance(o, Secret)},
     )
 
 

@@ -22,7 +22,8 @@ def _tls(kind: str) -> st.SearchStrategy[dict]:
         return st.just({})
     own = st.sampled_from([1, 2, 3]).map(lambda serial: builders.identity(serial=serial, algorithm="ec").tls)
     wrong = st.just({"certificate": "no PEM", "key": ""})
-    return st.one_of(st.just({}), own, own, wrong)
+    external = st.just({"external_certificate": "tls"})
+    return st.one_of(st.just({}), own, own, wrong, external, external)
 
 
 @st.composite
@@ -43,6 +44,15 @@ def routes(draw):
         wildcard=draw(st.sampled_from([False, False, False, True])),
         **draw(_tls(kind)),
     )
+
+
+@st.composite
+def secrets(draw):
+    """A Secret that Routes may name: usable, or not."""
+    one, two = (builders.identity(serial=serial, algorithm="ec") for serial in (1, 2))
+    fields = draw(st.sampled_from([
+        {"identity": one}, {"identity": two}, {"type": "Opaque"}, {"problem": "the router may not read it"}]))
+    return builders.secret(draw(NAMESPACES), **fields)
 
 
 @st.composite

@@ -6,11 +6,13 @@ would serve something that nobody asked for, the object is refused with DecodeEr
 absent.
 """
 
+import base64
 from collections.abc import Iterable, Iterator, Mapping
 from sys import intern
 
 from f5router.cluster import (
     OVN_SUBNETS,
+    TLS_SECRET,
     VXLAN_PORT,
     ClusterNetwork,
     EndpointPort,
@@ -21,6 +23,7 @@ from f5router.cluster import (
     Node,
     Route,
     RouteTLS,
+    Secret,
     Service,
     ServicePort,
 )
@@ -254,6 +257,26 @@ def node(obj: Mapping) -> Node:
         ovn_subnets=_text(_mapping(metadata.get("annotations")).get(OVN_SUBNETS)),
         created=_text(metadata.get("creationTimestamp")),
     )
+
+
+def secret(obj: Mapping) -> Secret:
+    """A core/v1 Secret; of types other than kubernetes.io/tls only the type is kept.
+
+    Raises:
+        DecodeError: no name.
+    """
+    name, kind, data = key(obj), _text(obj.get("type")), _mapping(obj.get("data"))
+    if kind != TLS_SECRET:
+        return Secret(name, kind)
+    return Secret(name, kind, _plain(data.get("tls.crt")), _plain(data.get("tls.key")))
+
+
+def _plain(text: object) -> str:
+    """What base64 stands for; "" for what is none."""
+    try:
+        return base64.b64decode(_text(text), validate=True).decode("ascii", "replace")
+    except ValueError:
+        return ""
 
 
 def host_subnet(obj: Mapping) -> HostSubnet:

@@ -6,12 +6,13 @@ One Store is shared by the watchers, which write, and the controller, which drai
 import threading
 from collections.abc import Callable, Mapping
 
-from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key, Namespace, Node, Route, Service
+from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key, Namespace, Node, Route, Secret, Service
 from f5router.cluster import EndpointSlice as Slice
 
-Value = Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork
+Value = Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | Secret
 
-FIELDS = ("routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks")
+FIELDS = (
+    "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks", "secrets")
 """Fields of a Delta."""
 
 

@@ -4,11 +4,11 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from f5router.cluster import Delta, Key, Route
-from f5router.kube import poller
+from f5router.kube import poller, secrets
 from f5router.kube.connection import Connection
 from f5router.kube.poller import Poller
 from f5router.kube.reflector import (
@@ -27,6 +27,7 @@ from f5router.kube.reflector import (
     Source,
     Timing,
 )
+from f5router.kube.secrets import One, Secrets
 from f5router.kube.store import Store
 from f5router.selection import NamespaceFilter, Selection
 from f5router.selectors import EVERYTHING
@@ -56,6 +57,7 @@ class Cluster:
     def __init__(self, connection: Connection, *, on_change: Callable[[], None],
                  selection: Selection = EVERY_ROUTE, watch_nodes: bool = False, watch_sdn: bool = False,
                  nodeport: bool = False, node_selector: str = "", use_endpoints: bool = False,
+                 watch_secrets: bool = False,
                  resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
                  watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
                  backoff_s: tuple[float, float] = USUAL.backoff_s,
@@ -71,6 +73,8 @@ class Cluster:
             Nodes are kept, and they may be forbidden.
         node_selector: labels of the Nodes that are watched.
         use_endpoints: read Endpoints although EndpointSlices may be served.
+        watch_secrets: what Routes name in spec.tls.externalCertificate, too; such Routes are told when
+            their Secret was read, or cannot be.
         sleep: None for one that stop() cuts short.
         """
         self._notify = on_change
@@ -93,20 +97,23 @@ class Cluster:
         self._node_selector = node_selector
         self._waiting = set(sources)
         self._listed_once: set[Source] = set()
+        self._secrets = Secrets(
+            self._start_secret, self._store, self._changed, clock) if watch_secrets else None
+        self._first = Delta()
+        """What is known until synced(); not drained yet."""
         self._problems: dict[Source, str] = {}
         self._refused_at: dict[Source, float] = {}
         """When a kind was refused first, monotonic seconds."""
         namespace = selection.namespace or connection.namespace
-        timing = Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
-        self._reflectors = [
-            self._reflector(connection, source, namespace, timing, clock, sleep or self._stopped.wait)
-            for source in sources]
+        self._connection, self._timing = connection, Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
+        self._clock, self._sleep = clock, sleep or self._stopped.wait
+        self._reflectors = [self._reader(source, namespace) for source in sources]
         self._threads = [
             threading.Thread(target=reflector.run, name=f"watch-{source.resource}", daemon=True)
             for reflector, source in zip(self._reflectors, sources, strict=True)]
 
-    def _reflector(self, connection: Connection, source: Source, namespace: str | None, timing: Timing,
-                   clock: Callable[[], float], sleep: Callable[[float], object]) -> Reflector | Poller:
+    def _reader(self, source: Source, namespace: str | None) -> Reflector | Poller:
+        connection, timing = self._connection, self._timing
         heard = {"on_list": lambda: self._listed(source), "on_change": self._changed,
                  "on_problem": lambda text: self._problem(source, text)}
         selectors = _selectors(self._selection, self._node_selector, source)
@@ -117,10 +124,20 @@ class Cluster:
                                 stopped=self._stopped)
             period_s = min(PROJECTS_S, timing.resync_s or PROJECTS_S)
         else:
-            return Reflector(
-                connection, source, self._store, namespace=namespace, selectors=selectors, timing=timing,
-                clock=clock, sleep=sleep, **heard)
-        return Poller(source, read, self._store, period_s=period_s, timing=timing, sleep=sleep, **heard)
+            return self._reflector(source, self._store, namespace, selectors, **heard)
+        return Poller(source, read, self._store, period_s=period_s, timing=timing, sleep=self._sleep, **heard)
+
+    def _reflector(self, source: Source, store: Store | One, namespace: str | None,
+                   selectors: Mapping[str, str], **heard: Callable) -> Reflector:
+        return Reflector(self._connection, source, store, namespace=namespace, selectors=selectors,
+                         timing=self._timing, clock=self._clock, sleep=self._sleep, **heard)
+
+    def _start_secret(self, key: Key, one: One) -> Reflector:
+        reflector = self._reflector(
+            secrets.SOURCE, one, key.namespace, secrets.selectors(key), on_list=lambda: None,
+            on_change=self._changed, on_problem=one.problem)
+        threading.Thread(target=reflector.run, name=f"watch-secret-{key}", daemon=True).start()
+        return reflector
 
     def start(self) -> None:
         """Start the threads."""
@@ -132,6 +149,8 @@ class Cluster:
         self._stopped.set()
         for reflector in self._reflectors:
             reflector.stop()
+        if self._secrets is not None:
+            self._secrets.stop()
         end = time.monotonic() + JOIN_S
         for thread in self._threads:
             if thread.is_alive():
@@ -178,20 +197,32 @@ class Cluster:
         with self._lock:
             refused = [text for source, text in self._problems.items() if source not in self._dispensable]
             waiting = self._waiting - self._problems.keys()
-        return (*(f"{source.resource} are not listed yet" for source in waiting), *refused)
+        unread = () if self._secrets is None or self.synced() else self._secrets.unread()
+        return (*(f"{source.resource} are not listed yet" for source in waiting), *unread, *refused)
 
     def pending(self) -> int:
         """How many changes wait for the next drain."""
-        return self._store.pending()
+        with self._lock:
+            return self._store.pending() + self._first.size()
 
     def drain(self) -> Delta:
         """What changed since the last call, each object once; empty before synced()."""
         if not self.synced():
             return Delta()
+        # Before the drain, which then holds them all.
+        known = self._secrets.known() if self._secrets is not None else frozenset()
         with self._lock:
-            listed = set(self._listed_once)  # before the drain, which then holds them all
-        found = self._store.drain()
-        delta = replace(found, nodes_listed=NODES in listed, slices_listed=self._slices in listed)
+            listed = set(self._listed_once)
+            first, self._first = self._first, Delta()
+        parts = [first, self._chosen()]
+        if self._secrets is not None:
+            parts = [replace(part, routes=self._secrets.passed(part.routes, known)) for part in parts]
+        return replace(parts[0].then(parts[1]), nodes_listed=NODES in listed,
+                       slices_listed=self._slices in listed)
+
+    def _chosen(self) -> Delta:
+        """What changed in the store; only Routes of the selection."""
+        delta = self._store.drain()
         return self._filter.apply(delta) if self._selection.by_namespace else delta
 
     def warnings(self) -> tuple[str, ...]:
@@ -232,12 +263,22 @@ class Cluster:
     def _done(self, source: Source) -> None:
         with self._lock:
             self._waiting.discard(source)
-            first = not self._waiting and not self._synced.is_set()
-            if first:
-                self._synced.set()
-        if first:
-            log.info("all kinds are listed")
-            self._changed()
+        self._begin()
+
+    def _begin(self) -> None:
+        """End the start, once every kind is known and, of all Routes that there are by then, the Secrets."""
+        with self._lock:
+            if self._waiting or self._synced.is_set():
+                return
+            self._first = self._first.then(self._chosen())
+            if self._secrets is not None:
+                routes = [route for route in self._first.routes.values() if route]
+                self._secrets.expect(routes)
+                if not self._secrets.ready(routes):
+                    return
+            self._synced.set()
+        log.info("all kinds are listed")
+        self._changed()
 
     def _problem(self, source: Source, text: str) -> None:
         with self._lock:
@@ -262,7 +303,10 @@ class Cluster:
                        default=math.inf)
 
     def _changed(self) -> None:
-        if not self._synced.is_set() or self._stopped.is_set():
+        if self._stopped.is_set():
+            return
+        if not self._synced.is_set():
+            self._begin()
             return
         try:
             self._notify()

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router import admission, claims
-from f5router.admission import CLAIMED, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
+from f5router.admission import CLAIMED, EXTERNAL, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
 from f5router.cluster import Key, Route, RouteTLS
 from tests import strategies
-from tests.builders import identity, route
+from tests.builders import Identity, identity, route, secret
 
 ID = identity()
 OTHER = identity(serial=1)
@@ -173,10 +173,10 @@ def test_no_host_and_path_twice(routes, ownership):
             id="destination CA is not PEM",
         ),
         pytest.param(
-            {"kind": "edge", "external_certificate": "s"},
+            {"kind": "passthrough", "external_certificate": "s"},
             INVALID,
-            "spec.tls.externalCertificate",
-            id="external certificate",
+            "spec.tls.externalCertificate: passthrough",
+            id="passthrough with external certificate",
         ),
         pytest.param({"service": "Web/.."}, INVALID, "spec.to.name", id="no Service name"),
         pytest.param({"port": "a b"}, INVALID, "spec.port.targetPort", id="no port name"),
@@ -249,6 +249,45 @@ def test_material_is_written_anew():
     assert "note" not in found.certificate + found.chain
     assert found.key.count("-----BEGIN") == 1
     assert "PRIVATE" not in repr(found)
+
+
+def test_certificate_of_a_secret():
+    """As if it were written in the Route, whatever stands there."""
+    own = admission.check(route("a", kind="edge", **ID.tls, ca_certificate=ID.issuer), SETTINGS)
+    for kind in ("edge", "reencrypt"):
+        named = route("a", kind=kind, external_certificate="tls", ca_certificate=ID.issuer, **OTHER.tls)
+        found = admission.check(named, SETTINGS, secret(identity=ID))
+        assert (found.rejection, found.material, found.route) == (None, own.material, named)
+
+
+@pytest.mark.parametrize(("given", "reason", "words"), [
+    pytest.param(None, EXTERNAL, "Secret 'tls' not found", id="absent"),
+    pytest.param(secret(problem="no right"), EXTERNAL, "no right", id="forbidden"),
+    pytest.param(secret(identity=ID, type="Opaque"), EXTERNAL,
+                 "Secret 'tls' is of type 'Opaque'; kubernetes.io/tls is required", id="type"),
+    pytest.param(secret(), INVALID, "tls.crt: no certificate specified", id="empty"),
+    pytest.param(secret(identity=Identity("no", ID.key)), INVALID, "tls.crt: it is not PEM", id="not PEM"),
+    pytest.param(secret(identity=Identity(ID.certificate, "")), INVALID, "tls.key: no key specified",
+                 id="no key"),
+    pytest.param(secret(identity=Identity(ID.certificate, OTHER.key)), INVALID,
+                 "tls.key: the key does not match the certificate", id="other key"),
+])
+def test_a_secret_that_cannot_be_used(given, reason, words):
+    """Source: openshift/router, route_secret_manager.go and ValidateTLSExternalCertificate: it comes after
+    the contest for the host, which the Route holds, and before the validation of the certificate.
+    """
+    found = admission.check(route("a", kind="edge", external_certificate="tls"), SETTINGS, given)
+    message = f"spec.tls.externalCertificate: {words}"
+    assert (found.rejection.reason, found.rejection.message) == (reason, message)
+    assert found.claims
+    assert found.material is None
+
+
+def test_secrets_may_be_left_alone():
+    """--allow-external-certificates=false: as upstream, which looks at the field only with its feature on."""
+    named = route("a", kind="edge", external_certificate="tls")
+    found = admission.check(named, admission.Settings(external=False), secret(identity=ID))
+    assert (found.rejection, found.material) == (None, None)
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "080", "²", "٣", "9" * 5000])

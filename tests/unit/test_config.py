@@ -123,6 +123,7 @@ PRECEDENCE = [
     ("disable-namespace-ownership-check", "admission.ownership", True, "true", False, "false", True),
     ("allow-wildcard-routes", "admission.wildcards", False, "true", True, "false", False),
     ("extended-validation", "admission.extended", True, "false", False, "true", True),
+    ("allow-external-certificates", "admission.external", True, "false", False, "true", True),
     ("allowed-domains", "admission.allowed", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("denied-domains", "admission.denied", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("hostname-template", "admission.naming.template", "", "${name}.a", "${name}.a", '"$name.b"', "$name.b"),

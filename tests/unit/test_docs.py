@@ -12,7 +12,7 @@ from f5router.cluster import Key
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
 REASONS = [admission.NO_HOST, admission.INVALID_HOST, admission.CLAIMED, admission.NOT_ADMITTED,
-           admission.INVALID, reconcile.DEVICE_REJECTED, status.DEVICE_PENDING]
+           admission.INVALID, admission.EXTERNAL, reconcile.DEVICE_REJECTED, status.DEVICE_PENDING]
 
 
 def page(name: str) -> str:

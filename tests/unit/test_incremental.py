@@ -17,6 +17,7 @@ from f5router.cluster import (
     Node,
     Route,
     RouteTLS,
+    Secret,
     ServicePort,
 )
 from f5router.findings import Findings
@@ -24,18 +25,29 @@ from f5router.hosts import Naming
 from f5router.incremental import Engine
 from f5router.vxlan import Setup
 from tests import strategies
-from tests.builders import FACTS, Settings, endpoints, host_subnet, node, route, service, snapshot
+from tests.builders import (
+    FACTS,
+    Settings,
+    endpoints,
+    host_subnet,
+    identity,
+    node,
+    route,
+    secret,
+    service,
+    snapshot,
+)
 
 OBJECTS = st.one_of(
-    strategies.routes(), strategies.slices(), strategies.services(), strategies.nodes(),
-    strategies.host_subnets(), strategies.cluster_networks())
+    strategies.routes(), strategies.secrets(), strategies.slices(), strategies.services(),
+    strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks())
 VXLAN = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
 STATIC = Settings(static_routes=True)
 NODEPORT = Settings(nodeport=nodeport.Setup(exclude=("not-ready", "unschedulable")))
 NAMED = Naming(template="${name}.example.com", override_domains=frozenset({"b"}))
 ADMISSIONS = [
     Admission(), Admission(wildcards=True), Admission(wildcards=True, ownership=False),
-    Admission(ownership=False),
+    Admission(ownership=False), Admission(external=False),
     Admission(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
 ]
 CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, *(Settings(admission=found) for found in ADMISSIONS)])
@@ -52,11 +64,12 @@ OLD_FACTS = DeviceFacts((11, 6), http=FACTS.http, https=FACTS.https)
 
 def delta(*changes) -> Delta:
     """A Delta of (object, present) pairs."""
-    kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}, ClusterNetwork: {}}
+    kinds: dict[type, dict] = {
+        Route: {}, Secret: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}, ClusterNetwork: {}}
     services = {}
     for obj, present in changes:
         kinds.get(type(obj), services)[obj.key] = obj if present else None
-    return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services,
+    return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services, secrets=kinds[Secret],
                  nodes=kinds[Node], host_subnets=kinds[HostSubnet], cluster_networks=kinds[ClusterNetwork])
 
 
@@ -113,19 +126,20 @@ def test_order_does_not_matter(steps, random):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(strategies.routes(), st.booleans()), max_size=20), CONFIGS, st.data())
+@given(st.lists(st.tuples(st.one_of(strategies.routes(), strategies.secrets()), st.booleans()), max_size=20),
+       CONFIGS, st.data())
 def test_admitted_whatever_the_order_of_events(steps, config, data):
     """Source: the issue: the admitted Routes are those of judging all Routes from scratch, as written."""
     engine, there = Engine(config), {}
     while steps:
         number = data.draw(st.integers(1, 4))
         batch, steps = steps[:number], steps[number:]
-        there |= {one.key: one if present else None for one, present in batch}
+        there |= {(type(one), one.key): one if present else None for one, present in batch}
         engine.apply(delta(*batch))
     wanted = [one for one in there.values() if one]
     built = desired.build(snapshot(*data.draw(st.permutations(wanted))), config, DeviceFacts())
     admitted = {key for key in engine.routes() if engine.rejection(key) is None}
-    assert admitted == {one.key for one in wanted} - built.rejections.keys()
+    assert admitted == {one.key for one in wanted if isinstance(one, Route)} - built.rejections.keys()
     assert engine.objects == built.objects
 
 
@@ -146,6 +160,26 @@ def test_an_event_remakes_its_host_and_what_it_decides():
         engine.take()
         engine.apply(delta(change))
         assert {key.name for key in engine.take()[1]} == names
+
+
+def test_a_secret_costs_the_routes_that_name_it():
+    """Judged anew as they were written: a host that the router made stays made."""
+    engine = Engine(Settings(admission=Admission(naming=NAMED)))
+    many = [(route(f"r{n}", host="", kind="edge", external_certificate=f"s{n % 2}"), True) for n in range(6)]
+    engine.apply(delta(*many, *((route(f"p{n}", host=f"p{n}.test", kind="edge"), True) for n in range(50))))
+    first = secret(name="s0", identity=identity(algorithm="ec"))
+    for change, names in (
+        ((first, True), {"r0", "r2", "r4"}),
+        ((replace(many[0][0], tls=RouteTLS("edge", external_certificate="s1")), True), {"r0"}),
+        ((first, False), {"r2", "r4"}),
+        ((many[2][0], False), {"r2"}),
+        ((first, True), {"r4"}),
+    ):
+        engine.take()
+        engine.apply(delta(change))
+        assert {key.name for key in engine.take()[1]} == names
+    assert engine.rejection(many[4][0].key) is None
+    assert engine.route(many[4][0].key).host == "r4.example.com"
 
 
 def test_an_endpoint_event_touches_one_object():

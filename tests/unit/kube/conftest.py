@@ -43,9 +43,12 @@ class Follower:
     """A Cluster, and everything that its drains told."""
 
     def __init__(self, connection: Connection, **options):
-        self.state: dict[str, dict] = {"routes": {}, "services": {}, "slices": {}, "nodes": {}}
+        self.state: dict[str, dict] = {kind: {} for kind in (
+            "routes", "services", "slices", "nodes", "secrets")}
         self.told: list[tuple[str, object]] = []
         """Kind and key of each change that was drained, in order."""
+        self.drains: list[set[tuple[str, object]]] = []
+        """The same, by drain."""
         self._changed = threading.Event()
         options = {"backoff_s": (0.01, 0.05)} | options
         self.cluster = Cluster(connection, on_change=self._changed.set, **options)
@@ -64,13 +67,15 @@ class Follower:
 
     def drain(self) -> None:
         delta = self.cluster.drain()
+        before = len(self.told)
         for kind, known in self.state.items():
             for key, value in getattr(delta, kind).items():
                 self.told.append((kind, key))
                 if value is None:
-                    del known[key]
+                    known.pop(key, None)
                 else:
                     known[key] = value
+        self.drains.append(set(self.told[before:]))
 
     def names(self, kind: str = "routes") -> set[str]:
         return {key.name for key in self.state[kind]}
@@ -82,7 +87,7 @@ def follow(connection):
     followers = []
 
     def make(**options) -> Follower:
-        followers.append(Follower(connection, **options))
+        followers.append(Follower(**{"connection": connection} | options))
         return followers[-1]
 
     yield make

@@ -1,5 +1,7 @@
 """API objects as JSON, for the fake API server and for decode.py."""
 
+import base64
+
 
 def route(name="a", *, namespace="shop", host="www.example.com", ingress=None, **spec):
     obj = {
@@ -40,4 +42,12 @@ def node(name="node-1", address="192.0.2.1"):
     return {
         "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
         "status": {"addresses": [{"type": "InternalIP", "address": address}]},
+    }
+
+
+def secret(name="tls", *, namespace="shop", type="kubernetes.io/tls", **data):
+    texts = {"tls.crt": "certificate", "tls.key": "key"} | data
+    return {
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace, "name": name},
+        "type": type, "data": {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()},
     }

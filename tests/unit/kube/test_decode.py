@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.cluster import EndpointPort, EndpointSlice, Key, Node, Route, RouteTLS, Service, ServicePort
+from f5router.cluster import (
+    EndpointPort,
+    EndpointSlice,
+    Key,
+    Node,
+    Route,
+    RouteTLS,
+    Secret,
+    Service,
+    ServicePort,
+)
 from f5router.kube import addresses, decode
 from tests.unit.kube import objects
 
@@ -324,14 +334,30 @@ JSON = st.recursive(
 
 
 @pytest.mark.parametrize("function", [
-    decode.route, decode.service, decode.endpoint_slice, decode.endpoints, decode.node])
+    decode.route, decode.service, decode.endpoint_slice, decode.endpoints, decode.node, decode.secret])
 @given(spec=JSON, status=JSON, more=JSON)
 def test_no_object_crashes(function, spec, status, more):
     """Any JSON gives a value that can be compared and stored, or DecodeError."""
     obj = {"metadata": {"name": "x", "labels": more, "annotations": more}, "spec": spec, "status": status,
-           "subsets": more, "endpoints": more, "ports": spec}
+           "subsets": more, "endpoints": more, "ports": spec, "type": "kubernetes.io/tls",
+           "data": {"tls.crt": spec, "tls.key": more}}
     with contextlib.suppress(decode.DecodeError):
         hash(function(obj))
+
+
+@pytest.mark.parametrize(("data", "wanted"), [
+    ({"tls.crt": "b25l", "tls.key": "dHdv"}, ("one", "two")), ({"tls.crt": "b25l"}, ("one", "")),
+    ({"tls.crt": "b25", "tls.key": "b25l b25l"}, ("", "")),
+    ({"tls.crt": "\xe9", "tls.key": "/w=="}, ("", "\ufffd")),
+    ({"tls.crt": 7}, ("", "")), (None, ("", "")),
+])
+def test_secret(data, wanted):
+    """What is no base64 counts as empty. Of other types nothing is kept."""
+    obj = {"metadata": {"name": "tls", "namespace": "shop"}, "type": "kubernetes.io/tls", "data": data}
+    found = decode.secret(obj)
+    assert (found.certificate, found.private_key) == wanted
+    assert decode.secret({**obj, "type": "Opaque"}) == Secret(found.key, "Opaque")
+    assert "one" not in repr(found)
 
 
 @pytest.mark.parametrize(("obj", "wanted"), [
