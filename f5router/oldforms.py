@@ -34,7 +34,12 @@ def becomes_passthrough(old: Route, new: Route) -> bool:
     """Whether connections on which the BIG-IP ended TLS for a Route outlive the form that served them."""
     terminations = [route.tls.termination if route.tls else "" for route in (old, new)]
     return terminations[0] in ("edge", "reencrypt") and terminations[1] == "passthrough" and (
-        old.host == new.host and old.uid == new.uid)
+        same_host(old, new) and old.uid == new.uid)
+
+
+def same_host(old: Route, new: Route) -> bool:
+    """Whether two forms of a Route are for the same requests, or all names of the same domain."""
+    return (old.host, old.wildcard_policy) == (new.host, new.wildcard_policy)
 
 
 def _serves_on(obj: Object, stems: Collection[str]) -> bool:

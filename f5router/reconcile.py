@@ -80,14 +80,15 @@ class Reconciler:
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster; cheap, writes nothing."""
         before = self.engine.nodes_listed
-        for key, route in delta.routes.items():
-            known = self.engine.route(key)
-            self._note_lingering(key, known, route)
-            if route is not None:
-                self._left.pop(key, None)
-            elif known is not None:
-                self._left[key] = known
+        known = {key: self.engine.route(key) for key in delta.routes}
         self.engine.apply(delta)
+        for key, old in known.items():
+            new = self.engine.route(key)
+            self._note_lingering(key, old, new)
+            if new is not None:
+                self._left.pop(key, None)
+            elif old is not None:
+                self._left[key] = old
         if self.engine.nodes_listed and not before:
             # What Nodes left behind can be told only now.
             self._dirty |= {ref for ref in self.device.observed if ref.kind in _OF_NODES}
@@ -95,8 +96,8 @@ class Reconciler:
     def _note_lingering(self, key: Key, old: Route | None, new: Route | None) -> None:
         if old and new and oldforms.becomes_passthrough(old, new):
             self._lingering[key] = self._clock() + self._linger_s
-        elif key in self._lingering and (new is None or old is None or (old.host, old.tls) != (
-                new.host, new.tls)):
+        elif key in self._lingering and (
+                new is None or old is None or old.tls != new.tls or not oldforms.same_host(old, new)):
             del self._lingering[key]
             self._withheld_due = 0.0
 

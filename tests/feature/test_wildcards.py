@@ -7,12 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from f5router import assembly
-from f5router.incremental import Engine
-from f5router.reconcile import Reconciler
 from tests import manifests, strategies
 from tests.builders import endpoints, identity, route
-from tests.feature.test_traffic import Direct
 from tests.feature.test_withheld import Hand
 
 ONE, TWO = identity("*.example.com", serial=1), identity("www.example.com", serial=2)
@@ -24,12 +20,6 @@ class Wild(Hand):
     """A Hand whose router admits wildcard Routes."""
 
     flags: ClassVar[dict[str, str]] = {"allow_wildcard_routes": "true"}
-
-    def restart(self) -> None:
-        config = self.lab.config(f5_timeout="1", **self.flags)
-        device = assembly.build_device(config, self._stack)
-        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=lambda: self.now)
-        self.one = Direct(self.lab, reconciler)
 
     def served(self, host: str, path: str = "/", *, tls: bool = False) -> str:
         """The Service that gets a request: "shop web"; else what happens to it."""
@@ -265,6 +255,27 @@ def test_a_guard_that_is_refused_costs_the_wildcard_only(wild):
     wild.lab.bigip.clear_faults()
     wild.later(10)
     assert wild.served("x.example.com") == "pool shop web"
+
+
+def test_becoming_passthrough(lab):
+    """Decrypted connections are served on by the old rules of the wildcard, with their guard; those of a
+    wildcard that is none any more end at once.
+    """
+    with ExitStack() as stack:
+        made = Wild(lab, stack, linger_s=30.0)
+        made.change(WEB, wildcard("a", kind="edge"))
+        ended = {"sni": "somebody.example.org", "tls": True}
+        made.change(wildcard("a", kind="passthrough"))
+        assert made.served("x.example.com", tls=True) == "passthrough shop web"
+        assert made.one.ask("x.example.com", **ended).kind == "pool"
+        assert made.one.ask("y.x.example.com", **ended).kind == "reset"
+        made.later(60)
+        assert made.one.ask("x.example.com", **ended).kind == "unavailable"
+        assert made.one.reconciler.device.observed == made.one.reconciler.engine.objects
+        made.change(wildcard("a", kind="edge"))
+        made.change(route("a", host="any.example.com", kind="passthrough"))
+        assert made.one.ask("x.example.com", **ended).kind == "unavailable"
+        assert made.served("any.example.com", tls=True) == "passthrough shop web"
 
 
 HOSTS = ("www.example.com", "api.example.com", "x.example.com", "a.b", "x.b", "a.www.example.com", "x.y.b")

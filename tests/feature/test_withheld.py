@@ -1,6 +1,7 @@
 """What stays on the BIG-IP while something is refused, and for how long; and what must not stay."""
 
 from contextlib import ExitStack
+from typing import ClassVar
 
 import pytest
 
@@ -20,6 +21,8 @@ NO_RULES = {"method": "(POST|PATCH)", "path": "rules"}
 class Hand:
     """A Direct with a clock that is moved by hand, and restarts."""
 
+    flags: ClassVar[dict[str, str]] = {}
+
     def __init__(self, lab, stack: ExitStack, *, linger_s: float = 0.0):
         self.lab, self.now, self._stack, self._linger_s = lab, 100.0, stack, linger_s
         self.objects: dict = {}
@@ -28,7 +31,7 @@ class Hand:
 
     def restart(self) -> None:
         """A new router, which is told of everything at once; makes no pass."""
-        config = self.lab.config(f5_timeout="1")
+        config = self.lab.config(f5_timeout="1", **self.flags)
         device = assembly.build_device(config, self._stack)
         reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=lambda: self.now,
                                 linger_s=self._linger_s)
@@ -281,6 +284,21 @@ class TestBecomingPassthrough:
         hand.later(60)
         assert self.ended(hand).kind == "unavailable"
         assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
+
+    def test_with_a_host_that_the_router_makes(self, lab, monkeypatch):
+        """The Route has none, before and after."""
+        monkeypatch.setattr(Hand, "flags", {"hostname_template": "www.example.com"})
+        with ExitStack() as stack:
+            hand = Hand(lab, stack, linger_s=30.0)
+            hand.change(route("a", host="", kind="edge"), WEB)
+            before = self.ended(hand).pool
+            hand.change(route("a", host="", kind="passthrough"))
+            assert hand.one.ask(HOST, tls=True).kind == "passthrough"
+            assert self.ended(hand).pool == before
+            hand.change(route("a", host="", kind="passthrough", port="http"))
+            assert self.ended(hand).pool == before
+            hand.later(60)
+            assert self.ended(hand).kind == "unavailable"
 
     def test_not_after_a_restart(self, hand):
         hand.change(route("a", kind="passthrough"))
