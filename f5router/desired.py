@@ -369,7 +369,7 @@ def _pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
 def _wildcard(config: Settings, virtual: str) -> list[Object]:
     """What keeps the Rules of wildcard Routes on a virtual server to one label."""
     path = names.full_path(config.folder, names.WILDCARD_IRULE)
-    return [IRule(path, irules.wildcard_irule(config.folder)),
+    return [IRule(path, irules.wildcard_irule(config.folder, page=config.unavailable_page)),
             Attachment(virtual, "rules", path, IRule.KIND)]
 
 

@@ -12,6 +12,17 @@ server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
 import re
 from importlib import resources
 
+_RESPOND = (
+    'HTTP::respond 503 -version auto content "@PAGE@" noserver '
+    'Content-Type "text/html; charset=utf-8" Cache-Control "no-store" Connection "close"')
+"""Command that answers with the page; clouddocs: valid in HTTP_REQUEST and LB_FAILED."""
+
+_PAGE_OR_RESET = f"""if {{ [catch {{
+                {_RESPOND}
+            }}] }} {{
+                reject
+            }}"""
+
 # Plain text to Tcl, also between quotes, and legal in the name of a folder.
 _FOLDER = re.compile(r"(/[A-Za-z0-9_.-]+)+")
 
@@ -63,21 +74,28 @@ def unavailable_irule(folder: str) -> str:
     return _text("openshift_unavailable_irule.tcl", folder)
 
 
-def wildcard_irule(folder: str) -> str:
+def wildcard_irule(folder: str, *, page: bool) -> str:
     """Text of openshift_wildcard_irule, for virtual servers that serve wildcard Routes.
 
-    A request whose rule set f5router_wildcard to a domain with a dot before it is rejected unless its
+    A request whose rule set f5router_wildcard to a domain with a dot before it is refused unless its
     Host has exactly one label there: a condition of a policy cannot tell. Source: bigip-rest.md B11
     (the policy acts first, for every request).
 
-    Args: folder: full path of the folder of the iRule; the text is the same for all.
+    Args:
+        folder: full path of the folder of the iRule; the text is the same for all.
+        page: the answer is the page of unavailable_irule, else a reset. Where the page cannot be sent, as
+            after an answer of another iRule, it is a reset too: nobody's request must reach the pods.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_wildcard_irule.tcl", folder)
+    return _text("openshift_wildcard_irule.tcl", folder, _PAGE_OR_RESET if page else "reject")
 
 
-def _text(name: str, folder: str) -> str:
+def _text(name: str, folder: str, refuse: str = "") -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
-    text = resources.files(__name__).joinpath(name).read_text(encoding="ascii")
-    return text.replace("@FOLDER@", folder).strip()
+    text = _file(name).replace("@REFUSE@", refuse).replace("@RESPOND@", _RESPOND)
+    return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()
+
+
+def _file(name: str) -> str:
+    return resources.files(__name__).joinpath(name).read_text(encoding="ascii")

@@ -41,20 +41,7 @@ when LB_FAILED priority 1000 {
             # Fails where another iRule has answered, or where this is not HTTP. The connection is
             # closed, for a body of the request may still be on its way.
             catch {
-                HTTP::respond 503 -version auto content "<!DOCTYPE html>
-<html lang=en>
-<head><meta charset=utf-8><title>Application not available</title></head>
-<body>
-<h1>Application not available</h1>
-<p>Nothing can answer this request at the moment. One of these may be the reason:</p>
-<ul>
-<li>The host name is misspelled, or no Route has it.</li>
-<li>There is a Route for the host, but none that covers this path.</li>
-<li>The application is stopped, or none of its pods is ready yet.</li>
-</ul>
-</body>
-</html>
-" noserver Content-Type "text/html; charset=utf-8" Cache-Control "no-store" Connection "close"
+                @RESPOND@
             }
         }
     }

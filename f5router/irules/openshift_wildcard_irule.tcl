@@ -14,7 +14,7 @@ when HTTP_REQUEST {
         }
         set f5r_at [string first "." $f5r_host]
         if { $f5r_at < 1 || [string range $f5r_host $f5r_at end] ne $f5r_suffix } {
-            reject
+            @REFUSE@
         }
     }
 }

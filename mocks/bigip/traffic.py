@@ -92,8 +92,10 @@ def _evaluate(store: Store, virtual: Item, request: Request) -> Decision:
         # clear text where TLS is expected, TLS where nothing ends it, or no profile for the name
         return Decision("reset")
     effect = matching.judge(store, virtual, request)
-    if not _is_one_label(virtual, effect, request):
-        return Decision("reset", client_ssl_profile=profile, rule=effect.rule)
+    if guard := _guard(virtual, effect, request):
+        text = str(store.get("ltm/rule", guard).fields.get("apiAnonymous"))
+        kind = "unavailable" if "HTTP::respond 503" in text else "reset"
+        return Decision(kind, client_ssl_profile=profile, rule=effect.rule)
     pool = effect.pool if effect.kind == "pool" else virtual.fields.get("pool") if not effect.kind else None
     location = expand(effect.location, request) if effect.location is not None else None
     cert = str(selection.profile_fields(store, profile).get("cert", "none")) if profile else None
@@ -111,13 +113,13 @@ def _answers_503(virtual: Item, pool: str | None) -> bool:
     return rule is not None and (pool is None or pool.startswith(f"{names.folder_of(rule)}/openshift_"))
 
 
-def _is_one_label(virtual: Item, effect: matching.Effect, request: Request) -> bool:
-    """What the wildcard iRule lets through: a name with one label before the domain of its rule."""
+def _guard(virtual: Item, effect: matching.Effect, request: Request) -> str | None:
+    """The wildcard iRule, if it refuses: what has not one label before the domain of the policy's rule."""
     domain = effect.variables.get(WILDCARD_VARIABLE)
-    if domain is None or _rule(virtual, WILDCARD_RULE) is None:
-        return True
     first, dot, rest = request.host.partition(":")[0].lower().removesuffix(".").partition(".")
-    return bool(first) and f"{dot}{rest}" == domain
+    if domain is None or (first and f"{dot}{rest}" == domain):
+        return None
+    return _rule(virtual, WILDCARD_RULE)
 
 
 def _server_ssl(store: Store, virtual: Item, pool: str) -> str | None:

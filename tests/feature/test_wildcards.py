@@ -91,17 +91,17 @@ ROUTES = {
     ("an exact host below a wildcard's label: no path", "x.deep.example.com", "/", ""),
     ("an exact host below a wildcard's label: no path", "a.other.example.com", "/y", ""),
     ("an exact host below a wildcard's label", "a.other.example.com", "/x", "f"),
-    ("another domain", "a.example.org", "/", "unavailable"),
+    ("another domain", "a.example.org", "/", ""),
 ])
 def test_who_gets_a_request(wild, scheme, source, host, path, service):
-    """"" is a refusal; unavailable: no rule is for it."""
+    """"" is the 503 page."""
     kind = {"http": "", "https": "edge"}[scheme]
     for found in ROUTES.values():
         made = route(found.key.name, host=found.host, path=found.path, service=found.service, kind=kind,
                      wildcard=found.wildcard_policy == "Subdomain")
         wild.change(made, endpoints("10.1.3.1", service=found.service, name=found.service))
     assert not wild.one.reconciler.unserved()
-    expected = {"": "reset", "unavailable": "unavailable"}.get(service, f"pool shop {service}")
+    expected = f"pool shop {service}" if service else "unavailable"
     assert wild.served(host, path, tls=bool(kind)) == expected
 
 
@@ -116,8 +116,7 @@ def test_who_gets_a_request(wild, scheme, source, host, path, service):
 def test_kinds(wild, kind, insecure, plain, secure):
     wild.change(wildcard("a", kind=kind, insecure=insecure))
     assert (wild.served("x.example.com"), wild.served("x.example.com", tls=True)) == (plain, secure)
-    refused = {"pool shop web": "reset", "passthrough shop web": "unavailable"}
-    assert wild.served("y.x.example.com", tls=True) == refused.get(secure, secure)
+    assert wild.served("y.x.example.com", tls=True) == "unavailable"
     found = wild.one.ask("x.example.com", tls=True)
     assert bool(found.server_ssl_profile) == (kind == "reencrypt")
     if insecure == "Redirect":
@@ -243,7 +242,7 @@ def test_a_wildcard_comes_with_its_guard(wild):
     wild.change(wildcard("a"))
     wild.change(gone=[wildcard("a")])
     assert len(seen) > 5
-    assert {deep.kind for deep, _ in seen} <= {"unavailable", "reset"}
+    assert {deep.kind for deep, _ in seen} == {"unavailable"}
     assert "/Common/openshift_wildcard_irule" not in wild.lab.paths("ltm/rule")
 
 
@@ -268,7 +267,7 @@ def test_becoming_passthrough(lab):
         made.change(wildcard("a", kind="passthrough"))
         assert made.served("x.example.com", tls=True) == "passthrough shop web"
         assert made.one.ask("x.example.com", **ended).kind == "pool"
-        assert made.one.ask("y.x.example.com", **ended).kind == "reset"
+        assert made.one.ask("y.x.example.com", **ended).kind == "unavailable"
         made.later(60)
         assert made.one.ask("x.example.com", **ended).kind == "unavailable"
         assert made.one.reconciler.device.observed == made.one.reconciler.engine.objects
@@ -345,5 +344,5 @@ def test_versions(make_lab, version):
         made.change(WEB, API, wildcard("a", kind="edge"), route("b", kind="edge", service="api", age=1))
         made.again()
         assert made.served("x.example.com", tls=True) == "pool shop web"
-        assert made.served("y.x.example.com", tls=True) == "reset"
+        assert made.served("y.x.example.com", tls=True) == "unavailable"
         assert made.served("www.example.com", tls=True) == "pool shop api"

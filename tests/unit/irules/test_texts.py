@@ -1,6 +1,7 @@
 """The texts of the iRules: what TMOS takes, and what may be filled in."""
 
 import re
+from functools import partial
 from importlib import resources
 
 import pytest
@@ -13,7 +14,8 @@ TEXTS = [
     pytest.param(irules.passthrough_irule, id="passthrough"),
     pytest.param(irules.reencrypt_irule, id="reencrypt"),
     pytest.param(irules.unavailable_irule, id="unavailable"),
-    pytest.param(irules.wildcard_irule, id="wildcard"),
+    pytest.param(partial(irules.wildcard_irule, page=True), id="wildcard"),
+    pytest.param(partial(irules.wildcard_irule, page=False), id="wildcard without page"),
 ]
 
 # Tcl 8.5 and later, or TMM only; as words at the start of a command or in an expression.
@@ -49,8 +51,7 @@ class TestTexts:
     def test_data_groups_by_full_path(self, irule):
         """A bare name is looked for in the virtual server's folder."""
         groups = re.findall(r"\S*_dg\b", irule("/OpenShift/zone-1.a"))
-        without = (irules.unavailable_irule, irules.wildcard_irule)
-        assert bool(groups) == (irule not in without)
+        assert bool(groups) == (irule in (irules.passthrough_irule, irules.reencrypt_irule))
         assert all(group.startswith("/OpenShift/zone-1.a/ssl_") for group in groups)
         assert "@" not in re.sub(r"@\$\{f5r_\w+\}", "", irule("/Common"))
 
@@ -69,6 +70,11 @@ class TestTexts:
         names = re.findall(r"\bset (\w+)", text) + re.findall(r"\$\{?(\w+)", text)
         assert names
         assert all(name.startswith(("f5r_", "f5router_")) for name in names)
+
+
+def test_page():
+    """Plain text between quotes of Tcl."""
+    assert not set(resources.files(irules).joinpath("unavailable.html").read_text()) & set('"$[]{}\\;@')
 
 
 def test_packaged():

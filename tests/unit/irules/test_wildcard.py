@@ -5,14 +5,20 @@ import pytest
 from f5router import irules, names
 from tests.unit.irules.tmm import Connection, Tmm
 
-RULE = irules.wildcard_irule("/Common")
+RULE = irules.wildcard_irule("/Common", page=True)
+RESET = irules.wildcard_irule("/Common", page=False)
 SUFFIX = ".apps.example.com"
 
 
-def requests(tmm: Tmm, *hosts: tuple[str, str]) -> Connection:
+def requests(tmm: Tmm, *hosts: tuple[str, str], rules=(RULE,), **how) -> Connection:
     """Requests of one connection: Host header, domain of the rule that matched, "" for no wildcard."""
-    return tmm.run([RULE], groups={}, requests=[
-        (host, names.WILDCARD_VARIABLE if suffix else "", suffix) for host, suffix in hosts])
+    return tmm.run(rules, groups={}, requests=[
+        (host, names.WILDCARD_VARIABLE if suffix else "", suffix) for host, suffix in hosts], **how)
+
+
+def refusals(connection: Connection) -> list[str]:
+    """What became of the refused requests of a connection: the page, or a reset."""
+    return [" ".join(effect[:2]) for effect in connection.effects]
 
 
 @pytest.mark.parametrize(("source", "host", "served"), [
@@ -29,8 +35,19 @@ def requests(tmm: Tmm, *hosts: tuple[str, str]) -> Connection:
     ("RFC 952 has no underscore, DNS has", "a_b.apps.example.com", True),
 ])
 def test_one_label(tmm, source, host, served):
-    connection = requests(tmm, (host, SUFFIX))
-    assert connection.effects == (() if served else (("reject",),))
+    assert refusals(requests(tmm, (host, SUFFIX))) == ([] if served else ["HTTP::respond 503"])
+    assert refusals(requests(tmm, (host, SUFFIX), rules=[RESET])) == ([] if served else ["reject"])
+
+
+def test_the_page_is_that_of_the_other_irule(tmm):
+    page = irules.unavailable_irule("/Common").partition("HTTP::respond")[2].partition("close")[0]
+    assert page in RULE
+
+
+def test_where_the_page_cannot_be_sent(tmm):
+    """Another iRule has answered already, say: rather a reset than a request that reaches the pods."""
+    connection = requests(tmm, ("a.b.apps.example.com", SUFFIX), faults=["HTTP::respond"])
+    assert connection.actions[-1] == ("reject",)
 
 
 def test_other_rules_are_left_alone(tmm):
@@ -38,7 +55,7 @@ def test_other_rules_are_left_alone(tmm):
     deep, good = "a.b.apps.example.com", ("a.apps.example.com", SUFFIX)
     assert requests(tmm, (deep, "")).effects == ()
     assert requests(tmm, good, (deep, ""), good).effects == ()
-    assert requests(tmm, good, (deep, SUFFIX)).effects == (("reject",),)
+    assert refusals(requests(tmm, good, (deep, SUFFIX))) == ["HTTP::respond 503"]
 
 
 def test_leaves_nothing_behind(tmm):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from f5router import irules
@@ -94,7 +96,7 @@ def test_scripts(tcl):
 def test_nothing_to_do():
     """The router's own rules run as they are written."""
     for irule in (irules.passthrough_irule, irules.reencrypt_irule, irules.unavailable_irule,
-                  irules.wildcard_irule):
+                  partial(irules.wildcard_irule, page=True), partial(irules.wildcard_irule, page=False)):
         text = irule("/P")
         code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
         assert rewritten(code) == code
