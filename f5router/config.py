@@ -5,23 +5,11 @@ an empty flag is a value (f5-router.md 1.1). Nothing but files is read here.
 """
 
 import base64
-import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    load_pem_private_key,
-    load_ssh_private_key,
-)
-
-from f5router import admission, hosts, reach, values, variables
+from f5router import admission, configfiles, hosts, reach, values, variables
 from f5router.errors import ConfigError
 from f5router.selection import Selection
 from f5router.settings import LATER, OPTIONS, Reader
@@ -199,7 +187,7 @@ def _config(reader: Reader) -> Config:
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"),
         **reach.load(reader),
-        default_destination_ca=_certificates(reader, "default-destination-ca-path"),
+        default_destination_ca=configfiles.certificates(reader, "default-destination-ca-path"),
         unavailable_page=reader.value("f5-503-page"),
         save_config=reader.value("f5-save-config"),
         observe_interval_s=reader.value("f5-resync-interval"),
@@ -219,14 +207,15 @@ def _config(reader: Reader) -> Config:
 
 
 def _bigip(reader: Reader) -> BigIP:
-    host = _sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"}) or values.Host("", "")
-    username = _sourced(reader, "F5 username", "f5-username",
-                        {"f5-username-file": "", "f5-credentials-dir": "username"})
-    password = _sourced(reader, "F5 password", "f5-password",
-                        {"f5-password-file": "", "f5-credentials-dir": "password"})
+    host = configfiles.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
+    host = host or values.Host("", "")
+    username = configfiles.sourced(
+        reader, "F5 username", "f5-username", {"f5-username-file": "", "f5-credentials-dir": "username"})
+    password = configfiles.sourced(
+        reader, "F5 password", "f5-password", {"f5-password-file": "", "f5-credentials-dir": "password"})
     verify: bool | str = True
     bundle = reader.text("f5-ca-bundle")
-    if bundle and _certificates(reader, "f5-ca-bundle"):
+    if bundle and configfiles.certificates(reader, "f5-ca-bundle"):
         verify = bundle
     if reader.value("f5-insecure"):
         verify = False
@@ -241,54 +230,10 @@ def _bigip(reader: Reader) -> BigIP:
     )
 
 
-def _sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]):
-    """Value of a setting that can stand in files too; "" after a problem.
-
-    A flag goes before a variable; among equals, a file before the directory before the text itself.
-
-    Args:
-        files: by name of the option that says where: file in the directory, "" where the option
-            names the file itself. Only a file in the directory may be missing.
-    """
-    given = [name for name in (*files, plain) if reader.text(name)]
-    given.sort(key=lambda name: not reader.from_flag(name))
-    for position, name in enumerate(given):
-        inside = files.get(name, "")
-        try:
-            value = reader.value(plain) if name == plain else _filed(reader, name, inside, plain)
-        except FileNotFoundError:
-            continue
-        for unused in given[position + 1:]:
-            if not files.get(unused):
-                reader.warn(f"not used: {OPTIONS[name].label} goes before it", unused)
-        return value
-    directory = [name for name in given if files.get(name)]
-    reader.problem(f"{what} must be specified", plain, *directory)
-    return ""
-
-
-def _filed(reader: Reader, name: str, inside: str, plain: str):
-    """What OPTIONS[plain] would be, from a file. Raises: FileNotFoundError: none in the directory."""
-    path = posixpath.join(reader.text(name), inside) if inside else ""
-    text = reader.read(name, path, missing_ok=bool(inside))
-    if text is None:
-        return ""
-    text = text.strip("\r\n")
-    where = f"file {inside}: " if inside else ""
-    if not text:
-        reader.problem(f"{where}it is empty", name)
-        return ""
-    try:
-        return OPTIONS[plain].parse(text)
-    except ValueError as exc:
-        reader.problem(f"{where}{exc}", name)
-        return ""
-
-
 def _upload(reader: Reader) -> tuple[SSH, str]:
     """SSH settings, and "ssh" or "rest"."""
     how = reader.value("cert-upload")
-    key = _private_key(reader)
+    key = configfiles.private_key(reader)
     if how == "ssh" and key is None:
         reader.problem("ssh needs a private key, and there is none", "cert-upload", "f5-private-key")
     if how == "auto":
@@ -306,45 +251,6 @@ def _upload(reader: Reader) -> tuple[SSH, str]:
         reader.warn("neither is set: certificates cannot be copied, because no SSH host key is accepted",
                     "f5-ssh-host-key", "f5-ssh-known-hosts")
     return ssh, how
-
-
-def _private_key(reader: Reader) -> str | None:
-    """Path of the key for SSH, or None. Source: `oc adm router` names a file even where there is none."""
-    path = reader.text("f5-private-key")
-    if not path:
-        return None
-    try:
-        text = reader.read("f5-private-key", missing_ok=True)
-    except FileNotFoundError:
-        reader.warn(f"{path!r} does not exist; SSH is not used", "f5-private-key")
-        return None
-    if text is None:
-        return None
-    openssh = "BEGIN OPENSSH PRIVATE KEY" in text
-    try:
-        key = (load_ssh_private_key if openssh else load_pem_private_key)(text.encode(), password=None)
-    except TypeError:
-        reader.problem(f"the key in {path!r} has a passphrase; give one without", "f5-private-key")
-    except (ValueError, UnsupportedAlgorithm):
-        reader.problem(f"{path!r} is not a private key in PEM or OpenSSH form", "f5-private-key")
-    else:
-        if isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey):
-            return path
-        reader.problem(f"the key in {path!r} is neither RSA, ECDSA nor Ed25519", "f5-private-key")
-    return None
-
-
-def _certificates(reader: Reader, name: str) -> str:
-    """The certificates of a PEM file, written anew; "" when none is configured or after a problem."""
-    text = reader.read(name) if reader.text(name) else None
-    if text is None:
-        return ""
-    try:
-        certs = x509.load_pem_x509_certificates(text.encode())
-    except ValueError:
-        reader.problem(f"there is no certificate in {reader.text(name)!r}, or one does not parse", name)
-        return ""
-    return "".join(cert.public_bytes(Encoding.PEM).decode() for cert in certs)
 
 
 def _places(reader: Reader) -> tuple[str, str | None, str | None]:
@@ -420,8 +326,8 @@ def _metrics_login(reader: Reader) -> tuple[str, str] | None:
     user, password = ("stats-user", "stats-user-file"), ("stats-password", "stats-password-file")
     if not any(reader.text(name) for name in (*user, *password)):
         return None
-    return (_sourced(reader, "the user for the metrics", user[0], {user[1]: ""}),
-            _sourced(reader, "the password for the metrics", password[0], {password[1]: ""}))
+    return (configfiles.sourced(reader, "the user for the metrics", user[0], {user[1]: ""}),
+            configfiles.sourced(reader, "the password for the metrics", password[0], {password[1]: ""}))
 
 
 def _kube(reader: Reader) -> Kube:

@@ -6,29 +6,20 @@ so that `==` is the diff.
 """
 
 import ipaddress
-import json
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from f5router import names
 from f5router.bigip import (
     CertFile,
     ClientSSL,
-    Condition,
     DataGroup,
-    Foreign,
-    Forward,
     IRule,
     KeyFile,
-    Object,
-    Policy,
     Pool,
     PoolMember,
     Record,
-    Redirect,
-    Rule,
     ServerSSL,
 )
 
@@ -36,21 +27,6 @@ JSON = Mapping[str, Any]
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a decoder raises for JSON of a form that no recording shows."""
-
-_OPERANDS = {
-    "httpHost": ("host",),
-    "httpUri": ("path", "pathSegment"),
-}
-_OPERATORS = ("equals", "startsWith", "endsWith")
-# Returned with every condition or action whatever it is (bigip-rest.md B4), or naming it.
-_CONDITION_NOISE = frozenset({
-    "kind", "name", "fullPath", "generation", "selfLink", "external", "present", "remote", "index",
-    "request", "values", "caseInsensitive", "caseSensitive",
-})
-_ACTION_NOISE = frozenset({
-    "kind", "name", "fullPath", "generation", "selfLink", "code", "expirySecs", "length", "offset",
-    "port", "status", "timeout", "vlanId", "request", "poolReference",
-})
 
 
 def located(path: str) -> dict[str, str]:
@@ -143,147 +119,6 @@ def _monitor(text: str) -> str:
     if words[:1] == ["min"] and "{" not in words:
         return f"{' '.join(words[:3])} {{ {' '.join(words[3:])} }}"
     return plain
-
-
-# --- policies ----------------------------------------------------------------------------
-
-
-def encode_policy(policy: Policy) -> dict:
-    """Body of a POST, with the rule that makes the policy fit to be attached."""
-    return {**located(policy.path), **policy_changes(policy), "rules": [noop()]}
-
-
-def policy_changes(policy: Policy) -> dict:
-    """Body of a PATCH."""
-    return {
-        "controls": sorted(policy.controls),
-        "requires": sorted(policy.requires),
-        "strategy": f"/Common/{policy.strategy}",
-    }
-
-
-def noop() -> dict:
-    """The last Rule: no conditions, no actions."""
-    return {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL}
-
-
-def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
-    """A policy with its Rules; other people's Rules too, for their ordinals."""
-    path = path_of(obj)
-    rules = [decode_rule(path, item) for item in items(obj, "rules")]
-    last = max((rule.ordinal for rule in rules if rule.name != names.NOOP_RULE), default=-1)
-    noops = [rule for rule in rules if rule.name == names.NOOP_RULE]
-    policy = Policy(
-        path, str(obj.get("strategy", "")).rsplit("/", 1)[-1],
-        frozenset(obj.get("controls", ())), frozenset(obj.get("requires", ())),
-        noop=bool(noops) and not noops[0].conditions and noops[0].ordinal > last,
-    )
-    return policy, [rule for rule in rules if rule.name != names.NOOP_RULE]
-
-
-def encode_rule(rule: Rule) -> dict:
-    """Body of a POST: conditions and action in one write."""
-    return {"name": rule.name, **rule_changes(rule)}
-
-
-def rule_changes(rule: Rule) -> dict:
-    """Body of a PATCH: both lists replace the old ones whole."""
-    conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator))
-    return {
-        "ordinal": rule.ordinal,
-        "conditions": [{"name": str(n), **_condition(c)} for n, c in enumerate(conditions)],
-        "actions": [{"name": "0", **_action(rule.action)}, *_told(rule)],
-    }
-
-
-def decode_rule(policy: str, obj: JSON) -> Rule:
-    """A Rule; one of a form that nobody knows differs from all that is wanted."""
-    try:
-        return _decode_rule(policy, obj)
-    except ODD:
-        name = str(obj.get("name", "")) if isinstance(obj, Mapping) else ""
-        odd = Foreign(_text(obj))
-        return Rule(policy, name, names.band_of(0), odd, odd, 0)
-
-
-def _decode_rule(policy: str, obj: JSON) -> Rule:
-    conditions = [_decode_condition(item) for item in items(obj, "conditions")]
-    foreign = next((c for c in conditions if isinstance(c, Foreign)), None)
-    ordinal = int(obj.get("ordinal", 0))
-    actions = items(obj, "actions")
-    suffix = next((text for text in map(_decode_told, actions) if text), "")
-    action = _decode_action([item for item in actions if not _decode_told(item)])
-    return Rule(
-        policy, str(obj["name"]), names.band_of(ordinal), foreign or frozenset(conditions),
-        action, ordinal, hosts=_hosts(conditions), suffix=suffix,
-    )
-
-
-def _condition(condition: Condition) -> dict:
-    body = {
-        condition.operand: True, condition.selector: True, condition.operator: True, "request": True,
-        "caseSensitive" if condition.case_sensitive else "caseInsensitive": True,
-        "values": sorted(condition.values),
-    }
-    return {**body, "index": condition.index} if condition.index else body
-
-
-def _decode_condition(item: JSON) -> Condition | Foreign:
-    flags = {name for name, value in item.items() if value is True} - _CONDITION_NOISE
-    operand = next((name for name in _OPERANDS if name in flags), "")
-    selector = next((name for name in _OPERANDS.get(operand, ()) if name in flags), "")
-    operator = next((name for name in _OPERATORS if name in flags), "")
-    others = set(item) - _CONDITION_NOISE - {operand, selector, operator}
-    if not (operand and selector and operator) or others or item.get("request") is not True:
-        return Foreign(_text(item))
-    return Condition(
-        operand, selector, operator, frozenset(item.get("values", ())), int(item.get("index", 0)),
-        case_sensitive=item.get("caseSensitive") is True,
-    )
-
-
-def _action(action: Forward | Redirect) -> dict:
-    if isinstance(action, Forward):
-        return {"forward": True, "select": True, "request": True, "pool": action.pool}
-    return {"httpReply": True, "redirect": True, "request": True, "location": action.location}
-
-
-def _told(rule: Rule) -> list[dict]:
-    """The action that tells an iRule the domain of a wildcard. Source: recorded, ltm/policy/16.0.0."""
-    if not rule.suffix:
-        return []
-    return [{"name": "1", "tcl": True, "setVariable": True, "request": True,
-             "tmName": names.WILDCARD_VARIABLE, "expression": rule.suffix}]
-
-
-def _decode_told(item: JSON) -> str:
-    rest = {name for name in item if name not in _ACTION_NOISE}
-    told = rest == {"tcl", "setVariable", "tmName", "expression"}
-    return str(item["expression"]) if told and item["tmName"] == names.WILDCARD_VARIABLE else ""
-
-
-def _decode_action(actions: list[JSON]) -> Forward | Redirect | Foreign:
-    if len(actions) == 1:
-        item = actions[0]
-        rest = {name for name in item if name not in _ACTION_NOISE}
-        if rest == {"forward", "select", "pool"}:
-            return Forward(str(item["pool"]))
-        if rest == {"httpReply", "redirect", "location"}:
-            return Redirect(str(item["location"]))
-    return Foreign(_text(actions))
-
-
-def _hosts(conditions: Iterable[Condition | Foreign]) -> frozenset[str]:
-    return frozenset(
-        ("*" if condition.operator == "endsWith" else "") + value.split(":", 1)[0].rstrip(".")
-        for condition in conditions
-        if isinstance(condition, Condition) and condition.operand == "httpHost"
-        for value in condition.values
-    )
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
 
 
 # --- data-groups and iRules --------------------------------------------------------------
@@ -387,18 +222,7 @@ def destination_port(obj: JSON) -> int:
     return int(found.group(1)) if found else 0
 
 
-def decode_plain(kind: str, obj: JSON) -> list[Object]:
-    """Objects of ours-or-not of one item of a collection, its parts included."""
-    if kind == Policy.KIND:
-        policy, rules = decode_policy(obj)
-        return [policy, *rules]
-    if kind == DataGroup.KIND:
-        group, records = decode_data_group(obj)
-        return [group, *records]
-    return [_DECODERS[kind](obj)]
-
-
-_DECODERS = {
+DECODERS = {
     Pool.KIND: decode_pool,
     IRule.KIND: decode_irule,
     ClientSSL.KIND: decode_client_ssl,
@@ -406,3 +230,4 @@ _DECODERS = {
     CertFile.KIND: decode_cert,
     KeyFile.KIND: decode_key,
 }
+"""By kind, where an object of JSON is one of ours."""

@@ -30,7 +30,7 @@ from f5router.bigip import (
     record_ref,
 )
 from f5router.errors import DeviceTimeout, NotFound, NotReady
-from f5router.icontrol import codec, netcodec, nodes, tunnels
+from f5router.icontrol import codec, netcodec, nodes, policycodec, tunnels
 from f5router.icontrol.client import Client, item_path
 from f5router.tunnels import StaticRoute, VxlanProfile
 from f5router.vxlan import SINCE
@@ -180,6 +180,17 @@ def _terminated(objects: Mapping[Ref, Object], folder: str, host: str) -> set[Re
     return {ref} if isinstance(record, Record) and record.data == names.TERMINATE else set()
 
 
+def decoded(kind: str, item: Mapping) -> list[Object]:
+    """Objects of ours-or-not of one item of a collection, its parts included. Raises: codec.ODD."""
+    if kind == Policy.KIND:
+        policy, rules = policycodec.decode_policy(item)
+        return [policy, *rules]
+    if kind == DataGroup.KIND:
+        group, records = codec.decode_data_group(item)
+        return [group, *records]
+    return [codec.DECODERS[kind](item)]
+
+
 def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[Mapping]:
     """Items of a collection that may be ours.
 
@@ -287,7 +298,7 @@ def _decoded(kind: str, raw: Iterable[Mapping], folder: str) -> Iterable[Object]
         try:
             if not names.owns_path(folder, kind, codec.path_of(item)):
                 continue
-            found = codec.decode_plain(kind, item)
+            found = decoded(kind, item)
         except codec.ODD as exc:
             path = item.get("fullPath") if isinstance(item, Mapping) else ""
             log.warning("object not understood", extra={"kind": kind, "path": path, "error": repr(exc)})

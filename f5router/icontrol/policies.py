@@ -15,7 +15,7 @@ from collections.abc import Callable
 from f5router import names
 from f5router.bigip import Policy, Rule
 from f5router.errors import BigIPError, Conflict, NotFound, Refused
-from f5router.icontrol import codec
+from f5router.icontrol import codec, policycodec
 from f5router.icontrol.client import Client, item_path
 from f5router.plan import CREATE, DELETE, UPDATE, Change
 
@@ -66,7 +66,7 @@ class PolicyWriter:
             self._repair(policy)
 
     def _create(self, policy: Policy) -> None:
-        body = codec.encode_policy(policy)
+        body = policycodec.encode_policy(policy)
         model = self.model(policy.path)
         if model == DRAFT and not self._drafted(policy, body):
             # No draft can be made in this folder; such policies are edited in place.
@@ -106,7 +106,7 @@ class PolicyWriter:
         base = self._open(policy.path)
         try:
             self._put_noop(base)
-            self._client.patch(item_path(Policy.KIND, base), codec.policy_changes(policy))
+            self._client.patch(item_path(Policy.KIND, base), policycodec.policy_changes(policy))
         except BigIPError:
             self._abandon(policy.path, base)
             raise
@@ -115,7 +115,7 @@ class PolicyWriter:
     def _put_noop(self, base: str) -> None:
         rules = item_path(Policy.KIND, base, "rules")
         try:
-            self._client.post(rules, codec.noop())
+            self._client.post(rules, policycodec.noop())
         except Conflict:
             changes = {"ordinal": names.LAST_ORDINAL, "conditions": [], "actions": []}
             self._client.patch(item_path(Policy.KIND, base, "rules", names.NOOP_RULE), changes)
@@ -168,12 +168,12 @@ class PolicyWriter:
         if change.verb == DELETE:
             self._delete(item)
         elif change.verb == UPDATE:
-            self._client.patch(item, codec.rule_changes(rule))
+            self._client.patch(item, policycodec.rule_changes(rule))
         else:
             try:
-                self._client.post(item_path(Policy.KIND, base, "rules"), codec.encode_rule(rule))
+                self._client.post(item_path(Policy.KIND, base, "rules"), policycodec.encode_rule(rule))
             except Conflict:
-                self._client.patch(item, codec.rule_changes(rule))
+                self._client.patch(item, policycodec.rule_changes(rule))
             except NotFound:
                 # Some versions answer so although it was done (bigip-rest.md A6).
                 if rule.name not in self._rule_names(base):

@@ -27,7 +27,8 @@ PURE = (
     "status",
     "irules/__init__",
     "icontrol/codec",
-    "icontrol/netcodec", "ref", "tunnels", "validation", "variables", "vxlan", "vxlan_checks",
+    "icontrol/netcodec", "icontrol/policycodec",
+    "ref", "tunnels", "validation", "variables", "vxlan", "vxlan_checks",
     "findings", "members", "nodeport", "nodes", "podroutes", "selectors",
 )
 STANDARD = {

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from f5router import names
 from f5router.bigip import (
     ClientSSL,
     Condition,
@@ -21,7 +22,7 @@ from f5router.bigip import (
     Rule,
     ServerSSL,
 )
-from f5router.icontrol import codec
+from f5router.icontrol import codec, observe, policycodec
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 
@@ -98,9 +99,9 @@ def test_route_domains_are_no_difference(members, suffix):
 
 @given(CONDITIONS, ACTIONS, st.integers(0, 2**31 - 1), st.sampled_from(["", ".a.com"]))
 def test_rules(conditions, action, ordinal, suffix):
-    band = codec.names.band_of(ordinal)
+    band = names.band_of(ordinal)
     rule = Rule("/P/openshift_secure_routes", "r", band, conditions, action, ordinal, suffix=suffix)
-    read = codec.decode_rule(rule.policy, as_read(codec.encode_rule(rule)))
+    read = policycodec.decode_rule(rule.policy, as_read(policycodec.encode_rule(rule)))
     assert (read, read.ordinal) == (rule, ordinal)
 
 
@@ -110,8 +111,8 @@ def test_rules(conditions, action, ordinal, suffix):
 ])
 def test_hosts_of_a_rule(operator, values, host):
     wanted = frozenset({Condition("httpHost", "host", operator, frozenset(values))})
-    body = as_read(codec.encode_rule(Rule("/P/p", "r", 1, wanted, Forward("/P/x"), 3)))
-    assert codec.decode_rule("/P/p", body).hosts == {host}
+    body = as_read(policycodec.encode_rule(Rule("/P/p", "r", 1, wanted, Forward("/P/x"), 3)))
+    assert policycodec.decode_rule("/P/p", body).hosts == {host}
 
 
 def test_server_filled_fields_are_no_difference():
@@ -124,7 +125,7 @@ def test_server_filled_fields_are_no_difference():
         Forward("/P/x"),
         3,
     )
-    body = as_read(codec.encode_rule(rule))
+    body = as_read(policycodec.encode_rule(rule))
     body["conditionsReference"]["items"][0] |= {"external": True, "present": True, "remote": True, "index": 0}
     body["actionsReference"]["items"][0] |= {
         "code": 0,
@@ -137,7 +138,7 @@ def test_server_filled_fields_are_no_difference():
         "vlanId": 0,
         "poolReference": {"link": "https://localhost/x"},
     }
-    assert codec.decode_rule("/P/p", body) == rule
+    assert policycodec.decode_rule("/P/p", body) == rule
 
 
 @pytest.mark.parametrize(
@@ -159,9 +160,9 @@ def test_conditions_that_we_never_write_differ_from_all_that_is_wanted(change):
         Forward("/P/x"),
         3,
     )
-    body = as_read(codec.encode_rule(rule))
+    body = as_read(policycodec.encode_rule(rule))
     body["conditionsReference"]["items"][0] |= change
-    assert isinstance(codec.decode_rule("/P/p", body).conditions, Foreign)
+    assert isinstance(policycodec.decode_rule("/P/p", body).conditions, Foreign)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_conditions_that_we_never_write_differ_from_all_that_is_wanted(change):
 )
 def test_actions_that_we_never_write_too(actions):
     assert isinstance(
-        codec.decode_rule("/P/p", {"name": "r", "actionsReference": {"items": actions}}).action, Foreign
+        policycodec.decode_rule("/P/p", {"name": "r", "actionsReference": {"items": actions}}).action, Foreign
     )
 
 
@@ -218,7 +219,7 @@ def test_an_irule_is_read_stripped():
 
 def test_the_noop_rule_must_be_last_and_empty():
     def policy(*rules):
-        return codec.decode_policy(
+        return policycodec.decode_policy(
             {
                 "fullPath": "/P/p",
                 "strategy": "/Common/first-match",
@@ -289,7 +290,7 @@ def test_recorded_replies_are_read(path):
     kind = KINDS[str(path.parent.relative_to(RECORDINGS))]
     body = json.loads(path.read_text())
     for item in body.get("items", [body]):
-        objects = codec.decode_plain(kind, item)
+        objects = observe.decoded(kind, item)
         assert objects[0].path == codec.path_of(item)
         for obj in objects:
             assert not isinstance(obj, Record) or obj.group == objects[0].path
