@@ -89,15 +89,20 @@ class KubeUnreachable(KubeError):
 
     Attributes:
         retry_after_s: seconds that the server asked for, or None.
+        status: HTTP status of the reply, 0 without one.
     """
 
-    def __init__(self, message: str, retry_after_s: float | None = None):
+    def __init__(self, message: str, retry_after_s: float | None = None, status: int = 0):
         super().__init__(message)
-        self.retry_after_s = retry_after_s
+        self.retry_after_s, self.status = retry_after_s, status
 
 
 class KubeForbidden(KubeError):
     """401 or 403; the message says which right is missing and how to grant it."""
+
+
+class KubeUnauthorized(KubeForbidden):
+    """401: nothing may be read with these credentials."""
 
 
 class KindNotServed(KubeError):

@@ -13,11 +13,12 @@ from f5router.errors import (
     KubeGone,
     KubeNotFound,
     KubeRefused,
+    KubeUnauthorized,
     KubeUnreachable,
 )
 
 BY_STATUS: Mapping[int, type[KubeError]] = {
-    401: KubeForbidden,
+    401: KubeUnauthorized,
     403: KubeForbidden,
     404: KubeNotFound,
     408: KubeUnreachable,
@@ -84,9 +85,9 @@ def _error(method: str, path: str, status: int, text: str, details: Mapping,
     message = f"{method} {path}: {status} {text}".rstrip()
     kind = BY_STATUS.get(status, KubeRefused if 400 <= status < 500 else KubeUnreachable)
     if kind is KubeUnreachable:
-        return KubeUnreachable(message, _retry_after_s(headers, details))
-    if kind is KubeForbidden:
-        return KubeForbidden(f"{message}; {_grant(method, path, status, text, sdn=sdn)}")
+        return KubeUnreachable(message, _retry_after_s(headers, details), status)
+    if issubclass(kind, KubeForbidden):
+        return kind(f"{message}; {_grant(method, path, status, text, sdn=sdn)}")
     if kind is KubeNotFound and not _details(details).get("name"):
         return KindNotServed(message)  # a missing object is named in the reply, a missing kind is not
     return kind(message)

@@ -10,15 +10,20 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 
 from f5router.cluster import Key, Route, Secret
+from f5router.errors import KubeError, KubeForbidden, KubeRefused, KubeUnauthorized
 from f5router.kube import decode
 from f5router.kube.reflector import Reflector, Source
 from f5router.kube.store import Store, Value
 
 log = logging.getLogger(__name__)
 
-WITHDRAWN_S = 60.0
-"""How long a Secret that was read is used after the API server refuses it: one that restarts may refuse
-for a moment what is allowed."""
+PATIENCE_S = 60.0
+"""How long an API server may refuse a Secret that was read, or fail over one that was not: one that restarts
+does both for a moment."""
+
+INTERNAL_ERROR = 500
+"""Status for a Secret that cannot be decrypted: of one object, while others are read. Source: kubernetes
+issue 66844."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _ACCOUNT = re.compile(r'User "system:serviceaccount:([^:"]+):([^:"]+)"')
@@ -124,8 +129,8 @@ class One:
         self._lock = threading.Lock()
         self._values: tuple[Value, ...] = ()
         self._readable = self._ended = False
-        self._refused_at: float | None = None
-        """Since when it is refused."""
+        self._failing_at: float | None = None
+        """Since when the API server fails over this Secret, or refuses it."""
         self.known = False
 
     def replace(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
@@ -136,18 +141,33 @@ class One:
         """As Store.put."""
         return obj == self.key and self._take(values)
 
-    def problem(self, text: str) -> None:
-        """Why the Secret cannot be read; "" when it can."""
+    def accepted(self) -> None:
+        """The watch runs: what was listed counts."""
         with self._lock:
-            if self._stays(text):
-                return
-            self._readable = not text
-            values = (Secret(self.key, problem=_unreadable(self.key, text)),) if text else self._values
-            changed = self._tell(values) or not self.known
-            self.known = True
-        if changed and text:
-            log.warning("Secret cannot be read", extra={"secret": str(self.key), "error": text})
+            self._failing_at = None
+            self._readable = True
+            changed = self._settle(self._values)
         if changed:
+            self._on_change()
+
+    def failed(self, exc: KubeError) -> None:
+        """A list or watch failed: a problem of the Secret, if it is not one of all that is read."""
+        forbidden = isinstance(exc, KubeForbidden) and not isinstance(exc, KubeUnauthorized)
+        broken = isinstance(exc, KubeRefused) or getattr(exc, "status", 0) == INTERNAL_ERROR
+        with self._lock:
+            if not (forbidden or (broken and not self._readable)):
+                return
+            if self._failing_at is None:
+                self._failing_at = self._clock()
+            at_once = forbidden and not self._readable
+            if not at_once and self._clock() - self._failing_at < PATIENCE_S:
+                return
+            self._readable = False
+            text = f"Secret {self.key.name} cannot be read: {exc}"
+            problem = _refusal(self.key, str(exc)) if forbidden else text
+            changed = self._settle((Secret(self.key, problem=problem),))
+        if changed:
+            log.warning("Secret cannot be read", extra={"secret": str(self.key), "error": str(exc)})
             self._on_change()
 
     def end(self) -> None:
@@ -156,13 +176,11 @@ class One:
             self._tell(())
             self._ended = True
 
-    def _stays(self, text: str) -> bool:
-        """Whether a Secret is used on although it is refused."""
-        if not text:
-            self._refused_at = None
-        elif self._refused_at is None:
-            self._refused_at = self._clock()
-        return bool(text) and self._readable and self._clock() - self._refused_at < WITHDRAWN_S
+    def _settle(self, values: tuple[Value, ...]) -> bool:
+        """Tell what is known now; returns whether that is news."""
+        changed = self._tell(values) or not self.known
+        self.known = True
+        return changed
 
     def _take(self, values: tuple[Value, ...]) -> bool:
         with self._lock:
@@ -173,7 +191,7 @@ class One:
         return not self._ended and self._store.put("secrets", self.key, values)
 
 
-def _unreadable(key: Key, text: str) -> str:
+def _refusal(key: Key, text: str) -> str:
     """What an application team can do about it; text: the API server's refusal."""
     found = _ACCOUNT.search(text)
     account = ":".join(found.groups()) if found else "<namespace>:<service account>"

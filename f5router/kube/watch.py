@@ -135,7 +135,8 @@ class Cluster:
     def _start_secret(self, key: Key, one: One) -> Reflector:
         reflector = self._reflector(
             secrets.SOURCE, one, key.namespace, secrets.selectors(key), on_list=lambda: None,
-            on_change=self._changed, on_problem=one.problem)
+            on_change=self._changed, on_problem=lambda text: None if text else one.accepted(),
+            on_failure=one.failed)
         threading.Thread(target=reflector.run, name=f"watch-secret-{key}", daemon=True).start()
         return reflector
 

@@ -5,6 +5,14 @@ import threading
 import pytest
 
 from f5router.cluster import Key, Secret
+from f5router.errors import (
+    KindNotServed,
+    KubeForbidden,
+    KubeGone,
+    KubeRefused,
+    KubeUnauthorized,
+    KubeUnreachable,
+)
 from f5router.kube import secrets
 from f5router.kube.connection import KubeSettings, connect
 from f5router.kube.store import Store
@@ -263,41 +271,88 @@ def one(clock):
     return secrets.One(TLS, store, lambda: told.append(store.get("secrets", TLS)), clock), store, told
 
 
+FORBIDDEN, BROKEN = KubeForbidden("403 no"), KubeUnreachable("500 unable to transform key", status=500)
+
+
 def test_a_refusal_for_a_moment():
-    """What was read is used on; a right that is really withdrawn counts after WITHDRAWN_S."""
+    """What was read is used on; a right that is really withdrawn counts after PATIENCE_S."""
     now = [0.0]
     watch, store, told = one(lambda: now[0])
     first, second = Secret(TLS, "", "one"), Secret(TLS, "", "two")
     watch.replace("secrets", {TLS: (first,)})
     assert not watch.known
-    watch.problem("")
+    watch.accepted()
     assert watch.known
-    for at, text, wanted in (
-        (0.0, "no", first), (secrets.WITHDRAWN_S - 1, "no", first), (secrets.WITHDRAWN_S, "", first),
-        (2 * secrets.WITHDRAWN_S, "no", first),
+    for at, failure, wanted in (
+        (0.0, FORBIDDEN, first), (secrets.PATIENCE_S - 1, FORBIDDEN, first),
+        (secrets.PATIENCE_S, None, first), (2 * secrets.PATIENCE_S, FORBIDDEN, first),
     ):
         now[0] = at
-        watch.problem(text)
+        watch.failed(failure) if failure else watch.accepted()
         assert store.get("secrets", TLS) == wanted
     assert watch.put("secrets", TLS, (second,))
-    now[0] = 3 * secrets.WITHDRAWN_S
-    watch.problem("no")
+    now[0] = 3 * secrets.PATIENCE_S
+    watch.failed(FORBIDDEN)
     assert store.get("secrets", TLS).problem
     assert not watch.put("secrets", TLS, (first,))
-    watch.problem("")
+    watch.accepted()
     assert store.get("secrets", TLS) == first
     assert len(told) == 3
+
+
+@pytest.mark.parametrize(("failure", "before", "after"), [
+    pytest.param(FORBIDDEN, True, True, id="no right"),
+    pytest.param(BROKEN, False, True, id="cannot be decrypted"),
+    pytest.param(KubeRefused("400 no"), False, True, id="refused"),
+    pytest.param(KubeUnauthorized("401 no"), False, False, id="credentials of the router"),
+    pytest.param(KubeUnreachable("no reply"), False, False, id="no reply"),
+    pytest.param(KubeUnreachable("503", status=503), False, False, id="overloaded"),
+    pytest.param(KubeGone("410"), False, False, id="too old"),
+    pytest.param(KindNotServed("404"), False, False, id="not served"),
+])
+@pytest.mark.parametrize("read", [True, False])
+def test_what_is_a_problem_of_the_secret(failure, before, after, read):
+    """At once, or after PATIENCE_S; what was read is used on unless the right is withdrawn."""
+    now = [0.0]
+    watch, store, _ = one(lambda: now[0])
+    if read:
+        watch.replace("secrets", {TLS: (Secret(TLS),)})
+        watch.accepted()
+    watch.failed(failure)
+    assert watch.known == (before or read)
+    assert bool(getattr(store.get("secrets", TLS), "problem", "")) == (before and not read)
+    now[0] = secrets.PATIENCE_S
+    watch.failed(failure)
+    assert watch.known == (after or read)
+    wanted = failure is FORBIDDEN if read else after
+    assert bool(getattr(store.get("secrets", TLS), "problem", "")) == wanted
+
+
+def test_one_that_cannot_be_decrypted_stops_nobody(kube, follow):
+    """The start waits for PATIENCE_S; then its Route hears of it, and all others are served."""
+    now = [0.0]
+    kube.apply([route(), objects.route("b"), objects.secret()])
+    kube.inject("500", method="list", path="secrets", times=1000)
+    seen = follow(watch_secrets=True, clock=lambda: now[0])
+    assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
+    assert not seen.cluster.synced()
+    now[0] = secrets.PATIENCE_S
+    seen.until(lambda: seen.names() == {"a", "b"})
+    assert seen.state["secrets"][TLS].problem.startswith("Secret tls cannot be read: GET /api/v1/")
+    kube.clear_faults()
+    seen.until(lambda: seen.state["secrets"][TLS].certificate == "certificate")
 
 
 def test_an_end_is_the_end():
     """A watch that still hears something does not bring its Secret back; another name is not its own."""
     watch, store, _ = one(lambda: 0.0)
     watch.replace("secrets", {})
-    watch.problem("")
+    watch.accepted()
     assert not watch.put("secrets", A, (Secret(A),))
     assert watch.put("secrets", TLS, (Secret(TLS),))
     watch.end()
-    watch.problem("no")
+    watch.failed(FORBIDDEN)
+    watch.accepted()
     assert not watch.put("secrets", TLS, (Secret(TLS),))
     assert store.get("secrets", TLS) is None
 
