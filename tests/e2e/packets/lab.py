@@ -22,7 +22,7 @@ RECORDS = f"net/fdb/tunnel/~Common~{TUNNEL}/records"
 
 LIMIT_S = 10.0
 PAUSE_S = 0.05
-SILENCE_S = 0.3
+SILENCE_S = 1.0
 """How long an answer is waited for where none is expected; ARP and HTTP take a millisecond here."""
 
 
