@@ -26,7 +26,7 @@ demo: environment
 test: environment
 	@tests/system-packages
 	@$(BIN)/ruff check .
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses auto --dist worksteal
 
 lint: environment
 	@$(BIN)/ruff check .

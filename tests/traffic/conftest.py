@@ -19,16 +19,6 @@ DEFAULT = identity("default.example.com", ca="Default CA")
 """Of the client SSL profile that the administrator made."""
 PODS = identity("pods.example.com", ca="Pod CA")
 """Of all pods that speak TLS."""
-REPORTS: list[str] = []
-"""What came of the requests of each test under load; printed at the end."""
-
-
-def pytest_terminal_summary(terminalreporter) -> None:
-    """How many requests were sent, failed, or were answered by a wrong pod."""
-    if REPORTS:
-        terminalreporter.section("requests under load")
-        for report in REPORTS:
-            terminalreporter.write_line(report)
 
 
 class Site(Lab):

@@ -6,14 +6,15 @@ host counts from its Admitted status.
 
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from tests import manifests
 from tests.builders import identity
-from tests.traffic.conftest import PODS, REPORTS, until
+from tests.conftest import UNDER_LOAD
+from tests.traffic.conftest import PODS, until
 from tests.traffic.load import Load, Target
 
 GRACE_S = 5.0
@@ -63,8 +64,8 @@ def targets(site):
 class Drill:
     """Load on all targets while a test changes things."""
 
-    def __init__(self, name: str, site, load: Load):
-        self.name, self.site, self.load = name, site, load
+    def __init__(self, site, load: Load, tell: Callable[[str, str], None]):
+        self.site, self.load, self._tell = site, load, tell
         self._timers: list[threading.Timer] = []
 
     def some(self, count: int = ENOUGH) -> None:
@@ -94,15 +95,15 @@ class Drill:
             timer.join()
         self.some()
         report = self.load.stop()
-        REPORTS.append(f"{self.name}: {report}")
+        self._tell(UNDER_LOAD, str(report))
         assert (report.failed, report.wrong) == ([], [])
         assert report.sent.total() >= len(self.load.targets) * ENOUGH
 
 
 @pytest.fixture
-def drill(request, site, loaded, targets):
+def drill(record_property, site, loaded, targets):
     with Load(*targets.values()) as load:
-        made = Drill(request.node.name, site, load)
+        made = Drill(site, load, record_property)
         made.some()
         yield made
         made.end()
