@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
-import threading
 
 import click
 
@@ -12,6 +10,7 @@ from mocks.bigip import addresses, faults
 from mocks.bigip.dataplane.control import Control
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.server import PASSWORD, USERNAME, FakeBigIP
+from mocks.stopping import stop_event
 
 
 @click.command(
@@ -73,9 +72,7 @@ def main(
     pods: tuple[str, ...],
     ca_out: str | None,
 ) -> None:
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
+    stop = stop_event()
     try:
         big = FakeBigIP(
             tmos_version=tmos_version,
@@ -105,9 +102,9 @@ def main(
             _start_pods(big, pods)
             with Control(big.dataplane, control_port) as control:
                 click.echo(f"control={control.url}")
-                ended.wait()
+                stop.wait()
         else:
-            ended.wait()
+            stop.wait()
 
 
 def _print_listener(virtual: str, destination: str, where: tuple[str, int] | None) -> None:

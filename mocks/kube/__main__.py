@@ -1,10 +1,10 @@
 """Command line: serve objects of YAML files until stopped."""
 
-import signal
-import threading
 from pathlib import Path
 
 import click
+
+from mocks.stopping import stop_event
 
 from .fake import TOKEN, FakeKube
 from .kinds import NETWORK_APIS
@@ -36,9 +36,7 @@ def main(
     token: str,
 ) -> None:
     """Run the fake Kubernetes API server; it keeps nothing between starts."""
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_event()
     kube = FakeKube(port, openshift, slices, token=token, network_api=network_api, sdn=sdn,
                     sdn_delay_s=sdn_delay_s)  # fmt: skip
     try:

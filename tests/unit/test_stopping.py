@@ -1,0 +1,27 @@
+"""How the fakes are told to end."""
+
+import os
+import signal
+
+import pytest
+
+from mocks.stopping import stop_event
+
+NUMBERS = (signal.SIGTERM, signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def _restored():
+    before = {number: signal.getsignal(number) for number in NUMBERS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_while_the_waiting_thread_holds_the_lock(number):
+    """A signal may come between two lines of Event.wait(), which has the lock there."""
+    stop = stop_event()
+    with stop._cond:
+        os.kill(os.getpid(), number)
+    assert stop.wait(10)
