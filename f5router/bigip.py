@@ -59,6 +59,8 @@ class Policy:
     requires: frozenset[str] = frozenset({"http"})
     noop: bool = True
     """default_noop exists, without conditions, and is last."""
+    told: bool = True
+    """default_noop sets names.UNMATCHED_VARIABLE."""
 
     @property
     def ref(self) -> Ref:
@@ -93,6 +95,8 @@ class Forward:
     """Action: load-balance to a pool."""
 
     pool: str
+    told: bool = True
+    """A second action sets names.POOL_VARIABLE to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class Rule:
     hosts: frozenset[str] = field(default=frozenset(), compare=False)
     """Hosts that the conditions name."""
     suffix: str = ""
-    """Of a wildcard Host its domain with a dot before it, told to names.WILDCARD_IRULE."""
+    """Of a wildcard Host its domain with a dot before it, told to names.REQUEST_IRULE."""
 
     @property
     def ref(self) -> Ref:

@@ -35,7 +35,7 @@ def host(text: str, ports: Iterable[int]) -> Condition:
 
     The selector compares without port; where a device should keep it (bigip-rest.md B12.5), the
     ports of the virtual server match too. That of a wildcard matches at any depth: see names.band
-    and irules.wildcard_irule.
+    and irules.request_irule.
     """
     wildcard, name = text.startswith("*."), text.removeprefix("*")
     forms = {name, f"{name}."}

@@ -41,6 +41,11 @@ REDIRECT = "tcl:https://[string tolower [getfield [HTTP::host] : 1]][HTTP::uri]"
 """Location of a redirect: the Host without its port, then path and query. A constant; nothing of a
 Route is in it. Source: haproxy-parity.md 5.4."""
 
+TELLS_SINCE = (12, 1)
+"""TMOS from which on Rules tell an iRule their pool, by the action `tcl setVariable`. Below nothing shows
+that a device takes it, and one that does not would refuse every Rule. Sources: recorded on 16.0.0; F5's own
+tests of it run from 12.1 to 15 (github.com/F5Networks/f5-ansible pull 1706)."""
+
 PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
 
@@ -132,13 +137,14 @@ def base(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict
         DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
     ]
     if config.http_virtual:
-        made += _policy(config, names.INSECURE_POLICY, config.http_virtual)
+        made += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
     if config.https_virtual:
-        made += _policy(config, names.SECURE_POLICY, config.https_virtual)
+        made += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
         group = made[0].ref
         path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
         made.append(IRule(path, irules.passthrough_irule(config.folder), depends=frozenset({group})))
         made.append(Attachment(config.https_virtual, "rules", path, IRule.KIND))
+    made += _request(config)
     if config.unavailable_page:
         made += _unavailable(config)
     for virtual in (facts.http, facts.https):
@@ -237,13 +243,14 @@ class _Parts:
         tls = self._towards_pods(one)
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
         target = names.pool(self.config.folder, *key)
+        forward = Forward(target, _tells(self.facts))
         if termination == "passthrough":
             used.add(self._passthrough(target))
         elif termination:
-            used |= self._rules(one, self.facts.https, names.SECURE_POLICY, Forward(target),
+            used |= self._rules(one, self.facts.https, names.SECURE_POLICY, forward,
                                 needs=self._certificate if one.material else frozenset(), tls=tls)
         if termination != "passthrough" or one.insecure == "Redirect":
-            used |= self._insecure(one, Forward(target), tls, after=frozenset(used))
+            used |= self._insecure(one, forward, tls, after=frozenset(used))
         self.pools.add(key)
         self.uses[route.key] = frozenset(used)
 
@@ -268,8 +275,8 @@ class _Parts:
         virtual = virtual or VirtualFacts(path)
         depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
         suffix = self.host[1:] if self.wildcard and isinstance(action, Forward) else ""
-        if suffix:
-            depends |= {self.add(obj) for obj in _wildcard(self.config, path)}
+        if isinstance(action, Forward):
+            depends.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
         if secure and self.told_apart:
             group = self._full(names.PASSTHROUGH_GROUP)
             depends.add(self.add(Record(group, self.host, names.TERMINATE)))
@@ -329,19 +336,33 @@ class _Parts:
         self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
 
 
-def _policy(config: Settings, name: str, virtual: str) -> list[Object]:
-    policy = Policy(names.full_path(config.folder, name))
+def _policy(config: Settings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
+    policy = Policy(names.full_path(config.folder, name), told=_tells(facts))
     return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
+
+
+def _tells(facts: DeviceFacts) -> bool:
+    """Whether Rules tell an iRule what they are for."""
+    return facts.version >= TELLS_SINCE
+
+
+def _request(config: Settings) -> list[Object]:
+    """The iRule that keeps each request of a connection to the pool of its own Rule."""
+    path = names.full_path(config.folder, names.REQUEST_IRULE)
+    nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
+    text = irules.request_irule(config.folder, page=config.unavailable_page)
+    return [nowhere, IRule(path, text, depends=frozenset({nowhere.ref})), *_everywhere(config, path)]
 
 
 def _unavailable(config: Settings) -> list[Object]:
     """The iRule that answers 503 where nothing can answer."""
     path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
+    return [IRule(path, irules.unavailable_irule(config.folder)), *_everywhere(config, path)]
+
+
+def _everywhere(config: Settings, irule: str) -> list[Attachment]:
     virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
-    return [
-        IRule(path, irules.unavailable_irule(config.folder)),
-        *(Attachment(virtual, "rules", path, IRule.KIND) for virtual in virtuals),
-    ]
+    return [Attachment(virtual, "rules", irule, IRule.KIND) for virtual in virtuals]
 
 
 def _pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
@@ -364,13 +385,6 @@ def _pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
         Attachment(virtual.path, "rules", path, IRule.KIND, depends=needs),
         Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside", depends=needs),
     ]
-
-
-def _wildcard(config: Settings, virtual: str) -> list[Object]:
-    """What keeps the Rules of wildcard Routes on a virtual server to one label."""
-    path = names.full_path(config.folder, names.WILDCARD_IRULE)
-    return [IRule(path, irules.wildcard_irule(config.folder, page=config.unavailable_page)),
-            Attachment(virtual, "rules", path, IRule.KIND)]
 
 
 def _merged(parts: Iterable[Mapping]) -> dict:

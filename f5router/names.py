@@ -33,9 +33,18 @@ NOOP_RULE = "default_noop"
 PASSTHROUGH_IRULE = "openshift_passthrough_irule"
 REENCRYPT_IRULE = "openshift_reencrypt_irule"
 UNAVAILABLE_IRULE = "openshift_unavailable_irule"
-WILDCARD_IRULE = "openshift_wildcard_irule"
+REQUEST_IRULE = "openshift_request_irule"
+POOL_VARIABLE = "f5router_pool"
+"""Variable in which a Rule that forwards tells REQUEST_IRULE its pool."""
+UNMATCHED_VARIABLE = "f5router_unmatched"
+"""Variable in which default_noop tells REQUEST_IRULE that no other Rule matched."""
 WILDCARD_VARIABLE = "f5router_wildcard"
-"""Variable in which the Rule of a wildcard Route tells WILDCARD_IRULE its domain."""
+"""Variable in which the Rule of a wildcard Route tells REQUEST_IRULE its domain."""
+WILDCARD_IRULE = "openshift_wildcard_irule"
+"""Made by an earlier version, a part of REQUEST_IRULE now; only taken away."""
+NOWHERE_POOL = "openshift_nowhere"
+"""Pool without members, for a request that no Rule matches after one that a Rule matched. A pool of a
+Service has two parts at least behind "openshift_"."""
 
 TERMINATE = "terminate"
 """Data of a passthrough record: TLS of this Host ends on the BIG-IP, although a wildcard has another."""
@@ -260,9 +269,10 @@ _HEX = r"[0-9a-f]{16}"
 _STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{_HEX})?"
 _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
-    Pool.KIND: r"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){1,4}",
+    Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}|{NOWHERE_POOL}",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}",
-    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{WILDCARD_IRULE}",
+    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{REQUEST_IRULE}"
+                rf"|{WILDCARD_IRULE}",
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
     ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",

@@ -114,7 +114,7 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     if not facts.exists:
         return missing(path)
     speaks_http = attachment.target_kind == Policy.KIND or attachment.target.endswith(
-        (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.WILDCARD_IRULE)
+        (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.REQUEST_IRULE)
     )
     if speaks_http and not facts.http:
         return (f"virtual server {path}, profiles: an http profile is missing; "
@@ -130,13 +130,13 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
 
 
 def _units(changes: list[Change]) -> list[list[Change]]:
-    """What may be written apart: each client SSL profile, the iRule without which Routes work all the
-    same; the other iRules and a server SSL profile only together.
+    """What may be written apart: each client SSL profile, iRules that need only what every virtual
+    server has; the other iRules and a server SSL profile only together.
 
     An iRule without its profile is refused, a profile without its iRule encrypts towards every pod.
     """
     pod_tls = [c for c in changes if c.obj.target_kind in (ServerSSL.KIND, IRule.KIND)
-               and not c.obj.target.endswith(names.UNAVAILABLE_IRULE)]
+               and not c.obj.target.endswith((names.UNAVAILABLE_IRULE, names.REQUEST_IRULE))]
     rest = [[c] for c in changes if c not in pod_tls]
     return ([pod_tls] if pod_tls else []) + rest
 

@@ -146,7 +146,6 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
             for host in obj.hosts:
                 depends |= on.get(names.client_ssl(folder, host).rsplit("/", 1)[1], set())
                 depends |= _terminated(objects, folder, host)
-            depends |= on.get(names.WILDCARD_IRULE, set()) if obj.suffix else set()
         elif isinstance(obj, Record) and obj.data == names.TERMINATE:
             depends = set()
         elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):

@@ -105,20 +105,20 @@ class PolicyWriter:
         """Set the policy's properties, and put default_noop last before a strategy relies on it."""
         base = self._open(policy.path)
         try:
-            self._put_noop(base)
+            self._put_noop(base, policy)
             self._client.patch(item_path(Policy.KIND, base), policycodec.policy_changes(policy))
         except BigIPError:
             self._abandon(policy.path, base)
             raise
         self._close(policy.path, base)
 
-    def _put_noop(self, base: str) -> None:
+    def _put_noop(self, base: str, policy: Policy) -> None:
         rules = item_path(Policy.KIND, base, "rules")
         try:
-            self._client.post(rules, policycodec.noop())
+            self._client.post(rules, policycodec.encode_noop(policy))
         except Conflict:
-            changes = {"ordinal": names.LAST_ORDINAL, "conditions": [], "actions": []}
-            self._client.patch(item_path(Policy.KIND, base, "rules", names.NOOP_RULE), changes)
+            noop = item_path(Policy.KIND, base, "rules", names.NOOP_RULE)
+            self._client.patch(noop, policycodec.noop_changes(policy))
 
     # --- rules ---------------------------------------------------------------------------
 

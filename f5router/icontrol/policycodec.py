@@ -17,6 +17,9 @@ _OPERANDS = {
     "httpUri": ("path", "pathSegment"),
 }
 _OPERATORS = ("equals", "startsWith", "endsWith")
+_VARIABLES = (names.POOL_VARIABLE, names.WILDCARD_VARIABLE, names.UNMATCHED_VARIABLE)
+_UNMATCHED = Foreign("")
+"""The action of default_noop."""
 # Returned with every condition or action whatever it is (bigip-rest.md B4), or naming it.
 _CONDITION_NOISE = frozenset({
     "kind", "name", "fullPath", "generation", "selfLink", "external", "present", "remote", "index",
@@ -30,7 +33,7 @@ _ACTION_NOISE = frozenset({
 
 def encode_policy(policy: Policy) -> dict:
     """Body of a POST, with the rule that makes the policy fit to be attached."""
-    return {**located(policy.path), **policy_changes(policy), "rules": [noop()]}
+    return {**located(policy.path), **policy_changes(policy), "rules": [encode_noop(policy)]}
 
 
 def policy_changes(policy: Policy) -> dict:
@@ -42,9 +45,16 @@ def policy_changes(policy: Policy) -> dict:
     }
 
 
-def noop() -> dict:
-    """The last Rule: no conditions, no actions."""
-    return {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL}
+def encode_noop(policy: Policy) -> dict:
+    """The last Rule: no conditions, and no action but to tell that no other Rule matched."""
+    told = {"actions": [_telling(0, names.UNMATCHED_VARIABLE, "1")]} if policy.told else {}
+    return {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL, **told}
+
+
+def noop_changes(policy: Policy) -> dict:
+    """Body of a PATCH of it; both lists replace the old ones whole."""
+    rule = {"conditions": [], "actions": [], **encode_noop(policy)}
+    return {key: value for key, value in rule.items() if key != "name"}
 
 
 def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
@@ -57,6 +67,7 @@ def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
         path, str(obj.get("strategy", "")).rsplit("/", 1)[-1],
         frozenset(obj.get("controls", ())), frozenset(obj.get("requires", ())),
         noop=bool(noops) and not noops[0].conditions and noops[0].ordinal > last,
+        told=bool(noops) and noops[0].action == _UNMATCHED,
     )
     return policy, [rule for rule in rules if rule.name != names.NOOP_RULE]
 
@@ -72,7 +83,10 @@ def rule_changes(rule: Rule) -> dict:
     return {
         "ordinal": rule.ordinal,
         "conditions": [{"name": str(n), **_condition(c)} for n, c in enumerate(conditions)],
-        "actions": [{"name": "0", **_action(rule.action)}, *_told(rule)],
+        "actions": [
+            {"name": "0", **_action(rule.action)},
+            *(_telling(n, *told) for n, told in enumerate(_told(rule).items(), 1)),
+        ],
     }
 
 
@@ -91,11 +105,11 @@ def _decode_rule(policy: str, obj: JSON) -> Rule:
     foreign = next((c for c in conditions if isinstance(c, Foreign)), None)
     ordinal = int(obj.get("ordinal", 0))
     actions = items(obj, "actions")
-    suffix = next((text for text in map(_decode_told, actions) if text), "")
-    action = _decode_action([item for item in actions if not _decode_told(item)])
+    told = dict(pair for item in actions if (pair := _decode_telling(item)))
+    action = _decode_action([item for item in actions if not _decode_telling(item)], told)
     return Rule(
         policy, str(obj["name"]), names.band_of(ordinal), foreign or frozenset(conditions),
-        action, ordinal, hosts=_hosts(conditions), suffix=suffix,
+        action, ordinal, hosts=_hosts(conditions), suffix=told.get(names.WILDCARD_VARIABLE, ""),
     )
 
 
@@ -128,29 +142,42 @@ def _action(action: Forward | Redirect) -> dict:
     return {"httpReply": True, "redirect": True, "request": True, "location": action.location}
 
 
-def _told(rule: Rule) -> list[dict]:
-    """The action that tells an iRule the domain of a wildcard. Source: recorded, ltm/policy/16.0.0."""
-    if not rule.suffix:
-        return []
-    return [{"name": "1", "tcl": True, "setVariable": True, "request": True,
-             "tmName": names.WILDCARD_VARIABLE, "expression": rule.suffix}]
+def _told(rule: Rule) -> dict[str, str]:
+    """What a Rule tells an iRule: variables with their values."""
+    told = {names.POOL_VARIABLE: rule.action.pool} if _tells_pool(rule.action) else {}
+    return {**told, names.WILDCARD_VARIABLE: rule.suffix} if rule.suffix else told
 
 
-def _decode_told(item: JSON) -> str:
+def _tells_pool(action: Forward | Redirect | Foreign) -> bool:
+    return isinstance(action, Forward) and action.told
+
+
+def _telling(number: int, variable: str, value: str) -> dict:
+    """An action that sets a variable of iRules to a plain text. Source: recorded, ltm/policy/16.0.0."""
+    return {"name": str(number), "tcl": True, "setVariable": True, "request": True,
+            "tmName": variable, "expression": value}
+
+
+def _decode_telling(item: JSON) -> tuple[str, str] | None:
     rest = {name for name in item if name not in _ACTION_NOISE}
-    told = rest == {"tcl", "setVariable", "tmName", "expression"}
-    return str(item["expression"]) if told and item["tmName"] == names.WILDCARD_VARIABLE else ""
+    if rest != {"tcl", "setVariable", "tmName", "expression"} or item["tmName"] not in _VARIABLES:
+        return None
+    return str(item["tmName"]), str(item["expression"])
 
 
-def _decode_action(actions: list[JSON]) -> Forward | Redirect | Foreign:
+def _decode_action(actions: list[JSON], told: Mapping[str, str]) -> Forward | Redirect | Foreign:
+    """Args: told: what is told besides."""
+    pool = told.get(names.POOL_VARIABLE)
     if len(actions) == 1:
         item = actions[0]
         rest = {name for name in item if name not in _ACTION_NOISE}
         if rest == {"forward", "select", "pool"}:
-            return Forward(str(item["pool"]))
-        if rest == {"httpReply", "redirect", "location"}:
+            return Forward(str(item["pool"]), told=pool == item["pool"])
+        if rest == {"httpReply", "redirect", "location"} and pool is None:
             return Redirect(str(item["location"]))
-    return Foreign(_text(actions))
+    if not actions and told == {names.UNMATCHED_VARIABLE: "1"}:
+        return _UNMATCHED
+    return Foreign(_text([actions, dict(told)]))
 
 
 def _hosts(conditions: Iterable[Condition | Foreign]) -> frozenset[str]:

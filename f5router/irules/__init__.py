@@ -74,20 +74,30 @@ def unavailable_irule(folder: str) -> str:
     return _text("openshift_unavailable_irule.tcl", folder)
 
 
-def wildcard_irule(folder: str, *, page: bool) -> str:
-    """Text of openshift_wildcard_irule, for virtual servers that serve wildcard Routes.
+def request_irule(folder: str, *, page: bool) -> str:
+    """Text of openshift_request_irule, for virtual servers with an http profile.
+
+    A request for another pool than the one before it on its connection gets a server side of its own:
+    LB::detach, then the pool that its rule set f5router_pool to. One that no rule matched
+    (f5router_unmatched) goes to the virtual server's own pool, or to openshift_nowhere, where LB_FAILED
+    comes. After a rule that tells nothing only LB::detach is done: what was chosen for the request
+    counts. The first request of a connection, and one for the same pool, are left alone, so that the
+    server side is kept.
+    Sources: DevCentral 276984 (connections are balanced, not requests; LB::detach before another choice);
+    K16590 (policies act first); F5's cf-bigip-ctlr v1.1 routes every request by a variable of a rule.
 
     A request whose rule set f5router_wildcard to a domain with a dot before it is refused unless its
     Host has exactly one label there: a condition of a policy cannot tell. Source: bigip-rest.md B11
     (the policy acts first, for every request).
 
     Args:
-        folder: full path of the folder of the iRule; the text is the same for all.
-        page: the answer is the page of unavailable_irule, else a reset. Where the page cannot be sent, as
-            after an answer of another iRule, it is a reset too: nobody's request must reach the pods.
+        folder: full path of the folder that holds openshift_nowhere.
+        page: the answer to a name that is refused is the page of unavailable_irule, else a reset. Where
+            the page cannot be sent, as after an answer of another iRule, it is a reset too: nobody's
+            request must reach the pods.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_wildcard_irule.tcl", folder, _PAGE_OR_RESET if page else "reject")
+    return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET if page else "reject")
 
 
 def _text(name: str, folder: str, refuse: str = "") -> str:

@@ -19,7 +19,7 @@ __all__ = ["Decision", "Request", "Unsupported", "decide", "expand"]
 PASSTHROUGH_RULE, PASSTHROUGH_GROUP = "openshift_passthrough_irule", "ssl_passthrough_servername_dg"
 REENCRYPT_RULE, REENCRYPT_GROUP = "openshift_reencrypt_irule", "ssl_reencrypt_serverssl_dg"
 UNAVAILABLE_RULE = "openshift_unavailable_irule"
-WILDCARD_RULE, WILDCARD_VARIABLE = "openshift_wildcard_irule", "f5router_wildcard"
+REQUEST_RULE, WILDCARD_VARIABLE = "openshift_request_irule", "f5router_wildcard"
 TERMINATE = "terminate"
 """Data of a passthrough record: TLS of the name ends here."""
 
@@ -114,12 +114,12 @@ def _answers_503(virtual: Item, pool: str | None) -> bool:
 
 
 def _guard(virtual: Item, effect: matching.Effect, request: Request) -> str | None:
-    """The wildcard iRule, if it refuses: what has not one label before the domain of the policy's rule."""
+    """The request iRule, if it refuses: what has not one label before the domain of the policy's rule."""
     domain = effect.variables.get(WILDCARD_VARIABLE)
     first, dot, rest = request.host.partition(":")[0].lower().removesuffix(".").partition(".")
     if domain is None or (first and f"{dot}{rest}" == domain):
         return None
-    return _rule(virtual, WILDCARD_RULE)
+    return _rule(virtual, REQUEST_RULE)
 
 
 def _server_ssl(store: Store, virtual: Item, pool: str) -> str | None:

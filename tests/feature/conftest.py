@@ -192,6 +192,10 @@ class Lab:
         """Full paths of the BIG-IP's objects of a kind."""
         return {item.path for item in self.bigip.items(kind)}
 
+    def pools(self) -> set[str]:
+        """Those of Services; one without members is always there."""
+        return {path for path in self.paths("ltm/pool") if not path.endswith("/openshift_nowhere")}
+
     def clear(self) -> None:
         self.bigip.clear_log()
 

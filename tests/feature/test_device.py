@@ -137,7 +137,7 @@ def test_others_objects_stay(lab):
         lab.kube.delete("Route", "shop", name)
     assert lab.converge() == []
     after = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
-    ours = ("/Common/openshift_passthrough_irule", "/Common/openshift_unavailable_irule")
+    ours = [f"/Common/openshift_{name}_irule" for name in ("passthrough", "request", "unavailable")]
     assert after["rules"] == [*before["rules"], *ours]
     assert _profiles(after) == _profiles(before)
     assert lab.bigip.get("ltm/pool/~Common~web_pool")

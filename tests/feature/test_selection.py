@@ -37,9 +37,9 @@ def ask(lab, host: str = "www.example.com", *, tls: bool = False) -> str:
 
 def ours(lab) -> set[str]:
     """What belongs to Routes."""
-    kinds = ("ltm/pool", "ltm/profile/client-ssl", "sys/file/ssl-cert", "sys/file/ssl-key")
+    kinds = ("ltm/profile/client-ssl", "sys/file/ssl-cert", "sys/file/ssl-key")
     rules = {item.name for item in lab.bigip.items("ltm/policy/rules")}
-    found = {path for kind in kinds for path in lab.paths(kind)} | rules
+    found = {path for kind in kinds for path in lab.paths(kind)} | rules | lab.pools()
     return {path for path in found if "openshift_" in path}
 
 

@@ -207,7 +207,7 @@ def test_whatever_happens(lab, kind, seed):
         shard.router._settle()
     assert fence.writes > 50
     assert lab.paths("ltm/node") == {BY_HAND}
-    assert lab.paths("ltm/pool") == set()
+    assert lab.pools() == set()
 
 
 def test_one_route_on_both(lab):

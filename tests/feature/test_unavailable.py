@@ -7,6 +7,7 @@ from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS
 
 RULE = "/Common/openshift_unavailable_irule"
+REQUEST = "/Common/openshift_request_irule"
 PASSTHROUGH = "/Common/openshift_passthrough_irule"
 VIRTUALS = {False: f"/Common/{HTTP}", True: f"/Common/{HTTPS}"}
 
@@ -20,11 +21,12 @@ def rules(lab, tls: bool) -> list[str]:
 
 
 def test_what_it_costs(lab):
-    """One iRule, and its place on both virtual servers."""
+    """One iRule, its place on both virtual servers, and the page in the one that refuses names."""
     lab.converge(f5_503_page="false")
     lab.clear()
     assert lab.converge() == []
     assert lab.writes() == [
+        ("PATCH", f"/mgmt/tm/ltm/rule/{REQUEST.replace('/', '~')}"),
         ("POST", "/mgmt/tm/ltm/rule"),
         ("PATCH", f"/mgmt/tm/ltm/virtual/~Common~{HTTPS}"),
         ("PATCH", f"/mgmt/tm/ltm/virtual/~Common~{HTTP}"),
@@ -47,7 +49,7 @@ def test_switched_off(lab):
     assert lab.converge(f5_503_page="false") == []
     assert (rules(lab, False), rules(lab, True), lab.paths("ltm/rule")) == without
     # Off the virtual servers before it is deleted.
-    assert [method for method, _ in lab.writes()] == ["PATCH", "PATCH", "DELETE"]
+    assert [method for method, _ in lab.writes()] == ["PATCH", "PATCH", "PATCH", "DELETE"]
     assert ask(lab, "www.example.com").kind == "pool"
 
 
@@ -109,7 +111,7 @@ def test_one_virtual_server(make_lab):
     lab = make_lab()
     lab.virtuals(https=False)
     assert lab.converge(f5_https_vserver="") == []
-    assert rules(lab, False) == [RULE]
+    assert rules(lab, False) == [REQUEST, RULE]
 
 
 def refusals(caplog) -> list[tuple[str, str]]:
@@ -127,7 +129,7 @@ def test_without_http_profile(make_lab, caplog):
     told = refusals(caplog)
     assert any(name.endswith(f"{VIRTUALS[True]}/rules/{RULE}") for name, _ in told)
     assert all("an http profile is missing" in reason for _, reason in told)
-    assert rules(lab, False) == [RULE]
+    assert rules(lab, False) == [REQUEST, RULE]
     assert rules(lab, True) == []
     assert lab.admitted("shop", "a")["status"] == "True"
 

@@ -115,7 +115,7 @@ def test_pods_of_the_old_form_are_kept_up_to_date(hand, restarted):
     hand.lab.bigip.clear_faults()
     hand.later(10)
     assert hand.ask().members == ("10.1.9.1:8080",)
-    assert hand.lab.paths("ltm/pool") == {"/Common/openshift_shop_api"}
+    assert hand.lab.pools() == {"/Common/openshift_shop_api"}
 
 
 def test_pods_leave_a_pool_that_refuses_new_ones(hand):
@@ -205,7 +205,7 @@ def test_a_route_under_another_name_takes_over(hand):
     hand.lab.bigip.clear_faults()
     hand.later(10)
     assert hand.ask(path="/x").pool == "/Common/openshift_shop_api"
-    assert hand.lab.paths("ltm/pool") == {"/Common/openshift_shop_api"}
+    assert hand.lab.pools() == {"/Common/openshift_shop_api"}
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -237,7 +237,7 @@ def test_a_delete_that_is_refused_has_its_pause(hand):
     hand.lab.bigip.inject("refuse", times=3, method="DELETE", path="ltm/pool", status=400, message="no")
     for seconds in (5, 5, 10, 20, 40, 80):
         hand.later(seconds)
-    assert hand.lab.paths("ltm/pool") == set()
+    assert hand.lab.pools() == set()
     assert hand.one.reconciler.next_retry() is None
 
 

@@ -14,11 +14,14 @@ from f5router.bigip import (
     CertFile,
     ClientSSL,
     Forward,
+    IRule,
     KeyFile,
+    Policy,
     Pool,
     PoolMember,
     Record,
     Redirect,
+    Ref,
     Rule,
     ServerSSL,
     VirtualFacts,
@@ -35,7 +38,10 @@ def build(*objects, config=None, facts=FACTS):
 
 
 def of(built, kind):
-    return sorted((o for o in built.objects.values() if isinstance(o, kind)), key=lambda o: o.ref)
+    """Objects of a kind, without the pool that is always there."""
+    found = (o for ref, o in built.objects.items()
+             if isinstance(o, kind) and ref != Ref(Pool.KIND, "/Common/openshift_nowhere"))
+    return sorted(found, key=lambda o: o.ref)
 
 
 def entrances(built) -> set[str]:
@@ -78,7 +84,7 @@ WILD = Settings(admission=Admission(wildcards=True))
 
 
 def test_a_wildcard():
-    """Its rule tells the iRule its domain, comes behind exact hosts, and does not come without the iRule."""
+    """Its rule tells the iRule its domain, and comes behind exact hosts."""
     wanted = route(
         "a", host="any.example.com", kind="edge", insecure="Redirect", wildcard=True, **identity().tls)
     built = build(wanted, route("b", age=1), endpoints("10.1.1.1"), config=WILD)
@@ -89,9 +95,6 @@ def test_a_wildcard():
     (host,) = secure.conditions
     assert (host.operator, host.case_sensitive) == ("endsWith", False)
     assert host.values == {f".example.com{dot}{port}" for dot in ("", ".") for port in ("", ":443")}
-    guard = {ref for ref in secure.depends if ref.path.endswith("/rules//Common/openshift_wildcard_irule")}
-    assert guard <= built.objects.keys()
-    assert len(guard) == 1
     (profile,) = of(built, ClientSSL)
     assert (profile.server_name, profile.path) == (
         "*.example.com", "/Common/openshift_wildcard_example.com-client-ssl-profile")
@@ -107,6 +110,23 @@ def test_a_passthrough_wildcard_tells_others_apart():
     assert records == {".example.com": POOL, "c.example.com": POOL, "www.example.com": names.TERMINATE}
     (rule,) = (rule for rule in of(built, Rule) if rule.hosts == {"www.example.com"})
     assert any(ref.path.endswith("/records/www.example.com") for ref in rule.depends)
+
+
+@pytest.mark.parametrize("version", [(11, 5, 1), (12, 0), (12, 1), (17, 1)])
+def test_the_pool_is_told(version):
+    """To an iRule without which no Rule that forwards comes; not where a device might refuse it."""
+    built = build(route("a", kind="edge", insecure="Redirect"), facts=replace(FACTS, version=version))
+    told = version >= (12, 1)
+    assert {policy.told for policy in of(built, Policy)} == {told}
+    secure, redirect = sorted(of(built, Rule), key=lambda rule: isinstance(rule.action, Redirect))
+    assert secure.action == Forward(POOL, told)
+    guards = [obj for obj in of(built, Attachment) if obj.target == "/Common/openshift_request_irule"]
+    assert len(guards) == 2
+    assert {obj.ref for obj in guards if obj.ref in secure.depends} == {
+        obj.ref for obj in guards if obj.virtual == FACTS.https.path}
+    assert not redirect.depends & {obj.ref for obj in guards if obj.virtual == FACTS.http.path}
+    (irule,) = (obj for obj in of(built, IRule) if obj.path == "/Common/openshift_request_irule")
+    assert irule.needs == (Ref(Pool.KIND, "/Common/openshift_nowhere"),)
 
 
 def test_nothing_of_a_route_is_in_a_redirect():

@@ -71,7 +71,9 @@ CONDITIONS = st.frozensets(
     ),
     max_size=3,
 )
-ACTIONS = st.one_of(st.just(Forward("/P/openshift_a_b")), st.just(Redirect("tcl:https://x")))
+ACTIONS = st.one_of(
+    st.builds(Forward, st.just("/P/openshift_a_b"), st.booleans()), st.just(Redirect("tcl:https://x"))
+)
 
 
 @given(
@@ -113,6 +115,25 @@ def test_hosts_of_a_rule(operator, values, host):
     wanted = frozenset({Condition("httpHost", "host", operator, frozenset(values))})
     body = as_read(policycodec.encode_rule(Rule("/P/p", "r", 1, wanted, Forward("/P/x"), 3)))
     assert policycodec.decode_rule("/P/p", body).hosts == {host}
+
+
+def test_what_a_rule_tells_is_that_of_its_action():
+    """Another pool than it forwards to counts as not told; a redirect tells none."""
+    sets = {"tcl": True, "setVariable": True, "request": True, "tmName": "f5router_pool"}
+    forward = {"forward": True, "select": True, "request": True, "pool": "/P/x"}
+    redirect = {"httpReply": True, "redirect": True, "request": True, "location": "tcl:https://x"}
+
+    def action(*actions):
+        items = [{"name": str(n), **one} for n, one in enumerate(actions)]
+        return policycodec.decode_rule("/P/p", {"name": "r", "actionsReference": {"items": items}}).action
+
+    told, other = {**sets, "expression": "/P/x"}, {**sets, "expression": "/P/y"}
+    assert action(forward, told) == action(told, forward) == Forward("/P/x")
+    assert action(forward, other) == action(forward) == Forward("/P/x", told=False)
+    assert action(redirect) == Redirect("tcl:https://x")
+    foreign = [action(redirect, told), action(told), action(forward, {**told, "tmName": "mine"}),
+               action(forward, {**told, "response": True})]
+    assert all(isinstance(one, Foreign) for one in foreign)
 
 
 def test_server_filled_fields_are_no_difference():
@@ -230,10 +251,17 @@ def test_the_noop_rule_must_be_last_and_empty():
         )[0]
 
     noop, rule = {"name": "default_noop", "ordinal": 9}, {"name": "r", "ordinal": 3}
-    assert policy(rule, noop) == Policy("/P/p")
+    assert policy(rule, noop) == Policy("/P/p", told=False)
     assert not policy(rule, {**noop, "ordinal": 1}).noop
     assert not policy(rule).noop
     assert not policy({**noop, "conditionsReference": {"items": [{"name": "0", "httpHost": True}]}}).noop
+    sets = {"name": "0", "kind": "x", "code": 0, "tcl": True, "setVariable": True, "request": True,
+            "tmName": "f5router_unmatched", "expression": "1"}
+    told = {**noop, "actionsReference": {"items": [sets]}}
+    assert policy(rule, told) == Policy("/P/p")
+    for other in ({**sets, "expression": "2"}, {**sets, "tmName": "mine"}, {**sets, "response": True}):
+        assert not policy(rule, {**noop, "actionsReference": {"items": [other]}}).told
+    assert not policy(rule, {**noop, "actionsReference": {"items": [sets, {"name": "1", "log": True}]}}).told
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ TEXTS = [
     pytest.param(irules.passthrough_irule, id="passthrough"),
     pytest.param(irules.reencrypt_irule, id="reencrypt"),
     pytest.param(irules.unavailable_irule, id="unavailable"),
-    pytest.param(partial(irules.wildcard_irule, page=True), id="wildcard"),
-    pytest.param(partial(irules.wildcard_irule, page=False), id="wildcard without page"),
+    pytest.param(partial(irules.request_irule, page=True), id="request"),
+    pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
 
 # Tcl 8.5 and later, or TMM only; as words at the start of a command or in an expression.
@@ -80,7 +80,7 @@ def test_page():
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    kinds = ("passthrough", "reencrypt", "unavailable", "wildcard")
+    kinds = ("passthrough", "reencrypt", "request", "unavailable")
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 
 

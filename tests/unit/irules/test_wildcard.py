@@ -1,19 +1,20 @@
-"""openshift_wildcard_irule: one label before the domain that the policy named, and nothing for others."""
+"""openshift_request_irule, wildcards: one label before the domain that the policy named."""
 
 import pytest
 
 from f5router import irules, names
 from tests.unit.irules.tmm import Connection, Tmm
 
-RULE = irules.wildcard_irule("/Common", page=True)
-RESET = irules.wildcard_irule("/Common", page=False)
+RULE = irules.request_irule("/Common", page=True)
+RESET = irules.request_irule("/Common", page=False)
 SUFFIX = ".apps.example.com"
 
 
 def requests(tmm: Tmm, *hosts: tuple[str, str], rules=(RULE,), **how) -> Connection:
     """Requests of one connection: Host header, domain of the rule that matched, "" for no wildcard."""
     return tmm.run(rules, groups={}, requests=[
-        (host, names.WILDCARD_VARIABLE if suffix else "", suffix) for host, suffix in hosts], **how)
+        (host, {names.POOL_VARIABLE: "/Common/p", **({names.WILDCARD_VARIABLE: suffix} if suffix else {})})
+        for host, suffix in hosts], **how)
 
 
 def refusals(connection: Connection) -> list[str]:

@@ -11,9 +11,13 @@ LIMIT_COMMANDS = 4000
 Action = tuple[str, ...]
 """A TMM command and its arguments; ("raised", ...) in front if the stub failed it."""
 
+Request = tuple[str, Mapping[str, str]]
+"""Host header, and the variables that a policy sets."""
+
 _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "getfield"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
-                   "HTTP::disable", "HTTP::respond", "LB::reselect", "pool", "reject", "log"))  # fmt: skip
+                   "HTTP::disable", "HTTP::respond", "LB::detach", "LB::reselect", "pool", "reject",
+                   "log"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ class Tmm:
         groups: Mapping[str, Mapping[str, str]],
         pools: Iterable[str] = (),
         failures: Iterable[tuple[str, str]] = (),
-        requests: Iterable[tuple[str, str, str]] = (),
+        requests: Iterable[Request] = (),
+        default: str = "",
         address: str = "",
         virtual: str = "/Common/vs",
         faults: Iterable[str] = (),
@@ -65,14 +70,14 @@ class Tmm:
         """One client connection: segments from the client, requests, then a server connection for each
         pool, then a failure of load balancing for each pool and address of a member.
 
-        Args: requests: Host header, and a variable that a policy sets with its value, "" for none.
-            address: of the members that server connections go to. groups: records of each
-            data-group by full path. faults: commands, with or without their arguments, that raise.
+        Args: default: pool of the virtual server. address: of the members that server connections go
+            to. groups: records of each data-group by full path. faults: commands, with or without their
+            arguments, that raise.
             mode: "stream" fires CLIENT_DATA for every segment until TCP::release, as F5 documents;
             "once" fires it only once for each TCP::collect, should a TMOS do that.
         Raises: RuleError.
         """
-        stub = _Stub(groups, virtual, frozenset(faults), address=address)
+        stub = _Stub(groups, virtual, frozenset(faults), pool=default, address=address)
         override = ("binary",) if "binary" in stub.faults else ()
         named = [(f"/Common/rule{number}", text) for number, text in enumerate(rules)]
         connection = self._interpreter.connection(named, stub, override=override)
@@ -81,8 +86,8 @@ class Tmm:
             for segment in segments:
                 if stub.takes(segment, mode):
                     connection.fire("CLIENT_DATA")
-            for stub.host, variable, value in requests:
-                if variable:
+            for stub.host, told in requests:
+                for variable, value in told.items():
                     connection.set(variable, value)
                 connection.fire("HTTP_REQUEST")
             for stub.pool in pools:

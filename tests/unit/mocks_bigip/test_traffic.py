@@ -267,7 +267,7 @@ def test_wildcard_of_one_label(big, host, kind, guarded):
     told = {"tcl": True, "setVariable": True, "tmName": "f5router_wildcard", "expression": ".a.example"}
     wild = rule(ends)
     wild["actions"].append({"name": "1", "request": True, **told})
-    rules = (irule(big, "openshift_wildcard_irule", "x", {}),) if guarded else ()
+    rules = (irule(big, "openshift_request_irule", "x", {}),) if guarded else ()
     virtual(big, wild, rules=rules)
     assert decide(big.store, "/P/vs", Request(host)).kind == (kind if guarded or kind != "reset" else "pool")
 

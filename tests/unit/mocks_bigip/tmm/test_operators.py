@@ -96,7 +96,7 @@ def test_scripts(tcl):
 def test_nothing_to_do():
     """The router's own rules run as they are written."""
     for irule in (irules.passthrough_irule, irules.reencrypt_irule, irules.unavailable_irule,
-                  partial(irules.wildcard_irule, page=True), partial(irules.wildcard_irule, page=False)):
+                  partial(irules.request_irule, page=True), partial(irules.request_irule, page=False)):
         text = irule("/P")
         code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
         assert rewritten(code) == code

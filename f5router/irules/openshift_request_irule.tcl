@@ -1,0 +1,66 @@
+# Managed by f5router: changes made here are overwritten.
+#
+# BIG-IP balances connections, not requests: without a OneConnect profile a later request of a client's
+# connection stays with the server of the first one, whatever pool is chosen for it. So the server side
+# is detached, and the pool named again, when a request is for another pool than the one before.
+#
+# A policy acts before an iRule, for every request. Its Rules tell their pool in f5router_pool, the last
+# one of all that no other matched in f5router_unmatched; of Rules that tell nothing no pool is known.
+# Rules of wildcard Routes match every name that ends in their domain. They tell it in
+# f5router_wildcard, and only names with exactly one label before it are theirs.
+
+when CLIENT_ACCEPTED {
+    # Nothing is chosen yet: the pool of the virtual server, if it has one.
+    set f5r_default ""
+    catch { set f5r_default [LB::server pool] }
+}
+
+when HTTP_REQUEST {
+    # Variables live as long as the connection.
+    set f5r_want ""
+    set f5r_suffix ""
+    if { [info exists f5router_unmatched] } {
+        unset f5router_unmatched
+        set f5r_want "none"
+    }
+    if { [info exists f5router_pool] } {
+        set f5r_want $f5router_pool
+        unset f5router_pool
+    }
+    if { [info exists f5router_wildcard] } {
+        set f5r_suffix $f5router_wildcard
+        unset f5router_wildcard
+    }
+
+    if { $f5r_suffix ne "" } {
+        set f5r_host [string tolower [getfield [HTTP::host] ":" 1]]
+        if { [string index $f5r_host end] eq "." } {
+            set f5r_host [string range $f5r_host 0 end-1]
+        }
+        set f5r_at [string first "." $f5r_host]
+        if { $f5r_at < 1 || [string range $f5r_host $f5r_at end] ne $f5r_suffix } {
+            @REFUSE@
+            return
+        }
+    }
+
+    if { [info exists f5r_before] && ($f5r_want eq "" || $f5r_want ne $f5r_before) } {
+        # Rather no answer than that of the pool before.
+        if { [catch {
+            LB::detach
+            if { $f5r_want eq "none" } {
+                if { ![info exists f5r_default] || $f5r_default eq "" || [catch { pool $f5r_default }] } {
+                    # Has no members: nobody can take the request.
+                    set f5r_nowhere "@FOLDER@/openshift_nowhere"
+                    pool $f5r_nowhere
+                }
+            } elseif { $f5r_want ne "" } {
+                pool $f5r_want
+            }
+        }] } {
+            log local0.err "f5router: no way from $f5r_before to $f5r_want; connection rejected"
+            reject
+        }
+    }
+    set f5r_before $f5r_want
+}

@@ -1,0 +1,146 @@
+"""What keeps each request to the pool of its own Rule: how it comes to the BIG-IP, and what that costs.
+
+Which pod answers whom is in tests/traffic/test_connections.py.
+"""
+
+import pytest
+
+from tests import manifests
+from tests.feature.conftest import HTTP, HTTPS, Lab
+
+GUARD, FORMER = "openshift_request_irule", "openshift_wildcard_irule"
+POLICIES = ("openshift_insecure_routes", "openshift_secure_routes")
+MODELS = [("12.0.0", "auto"), ("12.1.2", "auto"), ("12.1.2", "legacy"), ("17.1.0", "auto")]
+
+
+@pytest.fixture(params=MODELS, ids=" ".join)
+def lab(request, make_lab):
+    """Routes of two kinds; the policies as the device's version has them."""
+    version, model = request.param
+    made = make_lab(tmos_version=version)
+    made.virtuals()
+    made.flags = {"f5_policy_model": model}
+    made.tells = not version.startswith("12.0")
+    for name in ("web", "api"):
+        made.apply(*manifests.service("shop", name, pods=("10.1.1.1",)))
+    made.apply(
+        manifests.route("a", kind="edge", insecure="Allow"),
+        manifests.route("b", host="b.com", service="api"),
+        manifests.route("c", host="c.com", kind="edge", insecure="Redirect"),
+    )
+    return made
+
+
+def rules(lab: Lab, policy: str) -> dict[str, list[dict]]:
+    """Actions by Rule, without what the device adds."""
+    item = lab.bigip.get(f"ltm/policy/~Common~{policy}")
+    told = ("pool", "location", "tmName", "expression")
+    return {rule["name"]: [{key: action[key] for key in told if key in action}
+                           for action in rule["actionsReference"].get("items", [])]
+            for rule in item["rulesReference"]["items"]}
+
+
+def expected(lab: Lab) -> dict[str, dict[str, list[dict]]]:
+    def forward(service: str) -> list[dict]:
+        pool = f"/Common/openshift_shop_{service}"
+        return [{"pool": pool}, *([{"tmName": "f5router_pool", "expression": pool}] if lab.tells else [])]
+
+    noop = [{"tmName": "f5router_unmatched", "expression": "1"}] if lab.tells else []
+    redirect = [{"location": "tcl:https://[string tolower [getfield [HTTP::host] : 1]][HTTP::uri]"}]
+    name = "openshift_route_shop_{}".format
+    return {
+        POLICIES[0]: {name("a"): forward("web"), name("b"): forward("api"), name("c"): redirect,
+                      "default_noop": noop},
+        POLICIES[1]: {name("a"): forward("web"), name("c"): forward("web"), "default_noop": noop},
+    }
+
+
+def now(lab: Lab) -> dict[str, dict[str, list[dict]]]:
+    return {policy: rules(lab, policy) for policy in POLICIES}
+
+
+def test_what_rules_tell(lab):
+    """Their pool, and that none matched; in the write that makes them. A second pass writes nothing."""
+    assert lab.converge(**lab.flags) == []
+    assert now(lab) == expected(lab)
+    posted = [path for method, path in lab.writes() if method == "POST" and "/rules" in path]
+    assert len(posted) == 5
+    assert not [path for _, path in lab.writes() if "/actions" in path]
+    lab.clear()
+    assert lab.converge(**lab.flags) == []
+    assert lab.writes() == []
+
+
+def as_before(lab: Lab) -> None:
+    """Make the device as an earlier version left it: Rules that tell nothing, the iRule for wildcards."""
+    lab.bigip.put_object("ltm/rule", {
+        "name": FORMER, "partition": "Common", "apiAnonymous": "when HTTP_REQUEST { log local0. old }"})
+    for virtual in (HTTP, HTTPS):
+        path = f"ltm/virtual/~Common~{virtual}"
+        found = [name.replace(GUARD, FORMER) for name in lab.bigip.get(path)["rules"]]
+        lab.change("PATCH", path, {"rules": found})
+    lab.change("DELETE", f"ltm/rule/~Common~{GUARD}")
+    lab.change("DELETE", "ltm/pool/~Common~openshift_nowhere")
+    for policy in POLICIES:
+        draft = lab.bigip.get(f"ltm/policy/~Common~{policy}").get("status") == "published"
+        base = f"~Common~Drafts~{policy}" if draft else f"~Common~{policy}"
+        if draft:
+            lab.change("PATCH", f"ltm/policy/~Common~{policy}", {"createDraft": True})
+        for name, actions in rules(lab, policy).items():
+            if not actions or "location" in actions[0]:
+                continue
+            forward = {"name": "0", "forward": True, "select": True, "request": True}
+            kept = [{**forward, "pool": actions[0]["pool"]}] if "pool" in actions[0] else []
+            lab.change("PATCH", f"ltm/policy/{base}/rules/{name}", {"actions": kept})
+        if draft:
+            lab.change("POST", "ltm/policy", {"command": "publish", "name": f"/Common/Drafts/{policy}"})
+
+
+def test_from_an_earlier_version(lab):
+    """Each Rule is changed once, in place, behind the iRule's attachment; the old iRule goes last."""
+    assert lab.converge(**lab.flags) == []
+    as_before(lab)
+    lab.clear()
+    assert lab.converge(**lab.flags) == []
+    assert now(lab) == expected(lab)
+    writes = lab.writes()
+    changed = [at for at, (_, path) in enumerate(writes) if "/rules/openshift_route_" in path]
+    attached = [at for at, (_, path) in enumerate(writes) if "/ltm/virtual/" in path]
+    assert [writes[at][0] for at in changed] == ["PATCH"] * (4 if lab.tells else 0)
+    assert all(attached[1] < at < attached[2] for at in changed)
+    assert writes[-1] == ("DELETE", f"/mgmt/tm/ltm/rule/~Common~{FORMER}")
+    for virtual in (HTTP, HTTPS):
+        found = lab.bigip.get(f"ltm/virtual/~Common~{virtual}")["rules"]
+        assert (f"/Common/{GUARD}" in found, f"/Common/{FORMER}" in found) == (True, False)
+    lab.clear()
+    assert lab.converge(**lab.flags) == []
+    assert lab.writes() == []
+
+
+@pytest.mark.parametrize("lab", [("12.1.2", "legacy")], indirect=True, ids=" ".join)
+def test_a_rule_that_tells_something_else(lab):
+    """Drift is repaired: another pool told than the one it forwards to, or none."""
+    assert lab.converge(**lab.flags) == []
+    path = "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_shop_b/actions/1"
+    for method, body in (("PATCH", {"expression": "/Common/openshift_shop_web"}), ("DELETE", None)):
+        lab.change(method, path, body)
+        lab.clear()
+        assert lab.converge(**lab.flags) == []
+        assert now(lab) == expected(lab)
+        assert len([path for _, path in lab.writes() if "/rules/" in path]) == 1
+
+
+def test_no_rule_without_the_guard(make_lab):
+    """Where the iRule is refused nothing is forwarded: rather no answer than another tenant's."""
+    lab = make_lab()
+    lab.virtuals()
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"),
+              manifests.route("c", host="c.com", kind="edge", insecure="Redirect"))
+    lab.bigip.inject("refuse", times=9, method="POST", path="ltm/rule", status=400, message="0107: no")
+    assert len(lab.converge()) == 2
+    assert all(set(rules(lab, policy)) == {"default_noop"} for policy in POLICIES)
+    assert "0107: no" in lab.admitted("shop", "a")["message"]
+    lab.bigip.clear_faults()
+    assert lab.converge() == []
+    found = {"openshift_route_shop_a", "openshift_route_shop_c", "default_noop"}
+    assert set(rules(lab, POLICIES[0])) == found
