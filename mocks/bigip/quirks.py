@@ -82,9 +82,13 @@ class Quirk(enum.StrEnum):
     POLICY_POOL_STAYS = "policy-pool-stays"
     """A request that no Rule matches goes where an earlier request of its connection went. So it is for
     the iRule command `pool` (iRules 101 #05); for policies no source tells."""
-    FIRST_SERVER_STAYS = "first-server-stays"
-    """Without OneConnect all requests of a connection go to the server of the first one, whatever pool is
-    chosen for them (DevCentral 276984 for TMOS 9; B11 has the opposite)."""
+    POOL_SWITCHES_SERVER = "pool-switches-server"
+    """Without OneConnect a later request of a connection for which another pool is chosen goes there, as if
+    an iRule had called LB::detach (B11: the pool may change each time; F5's documents say the opposite,
+    DevCentral 276984 and k8s-bigip-ctlr#3371)."""
+    DETACH_FORGETS_POOL = "detach-forgets-pool"
+    """LB::detach drops the pool that a policy has chosen for the request; one chosen after it holds (no
+    source; F5's examples call the command `pool` behind it)."""
     REPLY_SKIPS_HTTP_REQUEST = "reply-skips-http-request"
     """HTTP_REQUEST does not run for a request that a policy has answered or redirected (no source)."""
     COLLECT_AGAIN = "collect-again"

@@ -88,7 +88,12 @@ def reselect(rules: Rules, args: list[bytes]) -> Result:
 
 
 def detach(rules: Rules, args: list[bytes]) -> Result:
+    """The server side is given up before the request is balanced (clouddocs, LB::detach)."""
+    if args:
+        raise Unsupported(f"LB::detach {' '.join(map(text, args))}")
     rules.state.detach = True
+    if rules.flow.plane.store.has(Quirk.DETACH_FORGETS_POOL):
+        rules.state.request_pool = None
     return ""
 
 

@@ -1,8 +1,8 @@
 """HTTP on a client connection: each request through policies, iRules, load balancing and back.
 
-Without a OneConnect profile a client connection has one server-side connection; it is kept for the next
-request while the pool is the same and replaced when another pool is chosen (B11: the pool may change each
-time; iRules 101 #05). With OneConnect every request is balanced and connections are reused by member.
+Without a OneConnect profile a client connection has one server-side connection, that of its first request:
+connections are balanced, not requests, whatever is chosen later (DevCentral 276984). LB::detach gives it up,
+and the request is balanced. With OneConnect every request is balanced and connections are reused by member.
 """
 
 from __future__ import annotations
@@ -143,8 +143,7 @@ class HttpFlow:
         if state.response is None or not flow.plane.store.has(Quirk.REPLY_SKIPS_HTTP_REQUEST):
             flow.fire("HTTP_REQUEST", state.effect.variables)
         if state.response is None and not state.http_off:
-            pool = state.request_pool or pool
-            state.last_pool = pool
+            pool = state.last_pool = state.request_pool or self._left(pool)
             try:
                 return await self._forward(head, pool)
             except NoServer as missing:
@@ -152,6 +151,12 @@ class HttpFlow:
                     served.outcome = f"reset: {missing}"
                     raise
         return await self._respond(head)
+
+    def _left(self, pool: str | None) -> str | None:
+        """What is left of a choice without iRules."""
+        if self.state.detach and self.flow.plane.store.has(Quirk.DETACH_FORGETS_POOL):
+            return self.state.rule_pool or self.flow.virtual.pool
+        return pool
 
     def _judge(self, head: http.Head) -> str | None:
         """Policies; the pool that the request would go to without iRules. Raises: Unsupported, Reset."""
@@ -214,15 +219,19 @@ class HttpFlow:
         flow, state = self.flow, self.state
         now = flow.server_now
         if now is not None:
-            free = state.forced_member is None and state.node is None and not state.detach
-            same = now.member.pool == pool or flow.plane.store.has(Quirk.FIRST_SERVER_STAYS)
-            if same and free and now.usable:
+            if now.usable and not state.detach and not self._switches(now, pool):
                 served = flow.served
                 served.pool, served.member = now.member.pool, now.member.short
                 served.server_ssl, served.verified = now.profile, now.verified
                 return now
             flow.leave_server()
         return await flow.connect(pool)
+
+    def _switches(self, now: Server, pool: str | None) -> bool:
+        """Whether another choice than that of the first request counts."""
+        state = self.state
+        chosen = state.forced_member is not None or state.node is not None or now.member.pool != pool
+        return chosen and self.flow.plane.store.has(Quirk.POOL_SWITCHES_SERVER)
 
     async def _tunnel(self, server: Server, exchange: Exchange) -> None:
         self.flow.served.outcome = "tunnelled"

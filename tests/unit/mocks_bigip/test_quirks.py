@@ -245,7 +245,8 @@ def test_quirk(device, quirk, version, act, on, off):
 
 IN_THE_DATA_PLANE = {
     Quirk.POLICY_POOL_STAYS,
-    Quirk.FIRST_SERVER_STAYS,
+    Quirk.POOL_SWITCHES_SERVER,
+    Quirk.DETACH_FORGETS_POOL,
     Quirk.REPLY_SKIPS_HTTP_REQUEST,
     Quirk.COLLECT_AGAIN,
     Quirk.SERVER_SSL_AFRESH,

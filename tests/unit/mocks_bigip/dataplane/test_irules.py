@@ -172,11 +172,13 @@ def test_an_answer_that_closes(net: Net):
 
 
 POOL_TWO = 'when HTTP_REQUEST { if { [HTTP::path] eq "/2" } { pool two } }'
+AGAIN = "when HTTP_REQUEST { LB::detach }"
+"""Balances every request."""
 
 
 def test_pool_stays_for_the_connection(net: Net):
     """iRules 101 #05: the pool that was selected becomes the connection's default."""
-    vs = with_rule(net, POOL_TWO)
+    vs = with_rule(net, AGAIN, POOL_TWO)
     with net.connect(vs) as client:
         assert [client.ask(target).pod for target in ("/1", "/2", "/1")] == ["one", "two", "two"]
     assert net.ask(vs, "/1").pod == "one"
@@ -184,14 +186,14 @@ def test_pool_stays_for_the_connection(net: Net):
 
 def test_pool_beats_the_policy_of_its_request(net: Net):
     """B11; at the next request the policy selects again."""
-    vs = with_rule(net, POOL_TWO, policies=[net.policy("p1", forward("/P/one"))])
+    vs = with_rule(net, AGAIN, POOL_TWO, policies=[net.policy("p1", forward("/P/one"))])
     with net.connect(vs) as client:
         assert [client.ask(target).pod for target in ("/1", "/2", "/1")] == ["one", "two", "one"]
 
 
 def test_pool_of_client_accepted_is_a_default(net: Net):
     policy = net.policy("p2", forward("/P/one", **host("a")))
-    vs = with_rule(net, "when CLIENT_ACCEPTED { pool two }", policies=[policy], pool="/P/none")
+    vs = with_rule(net, AGAIN, "when CLIENT_ACCEPTED { pool two }", policies=[policy], pool="/P/none")
     with net.connect(vs) as client:
         assert [client.ask(host=name).pod for name in ("a", "b")] == ["one", "two"]
 
@@ -204,7 +206,8 @@ def test_pool_with_a_member(net: Net):
 
 @pytest.mark.parametrize("words", ["10.1.0.2 8080", "10.1.0.2:8080"])
 def test_node(net: Net, words):
-    vs = with_rule(net, f"when HTTP_REQUEST {{ if {{ [HTTP::path] eq {{/node}} }} {{ node {words} }} }}")
+    text = f"when HTTP_REQUEST {{ if {{ [HTTP::path] eq {{/node}} }} {{ node {words} }} }}"
+    vs = with_rule(net, AGAIN, text)
     with net.connect(vs) as client:
         assert [client.ask(target).pod for target in ("/", "/node", "/")] == ["one", "two", "one"]
     assert [(one.pool, one.member) for one in list(net.plane.log)[-2:]] == [
@@ -507,7 +510,7 @@ def test_an_absent_profile_is_an_error(net: Net):
 @pytest.mark.parametrize("quirks", [(), ("server-ssl-afresh",)])
 def test_disabled_tls_stays_for_the_connection(make_net, quirks):
     """Or not: a rule has to be right either way."""
-    net = make_net(quirks=quirks)
+    net = make_net(quirks={*quirks, "pool-switches-server"})
     pair = identity("pod.example")
     net.pod("10.1.0.1", name="one")
     net.pod("10.1.0.9", 443, name="tls", tls=(pair.certificate.encode(), pair.key.encode()))

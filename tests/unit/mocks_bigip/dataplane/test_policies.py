@@ -25,6 +25,11 @@ def on_virtual(net: Net, *rules: dict, strategy: str = "first-match", **fields) 
     return net.virtual("v", policies=[net.policy("pol", *rules, strategy=strategy)], **fields)
 
 
+def again(net: Net) -> dict[str, list[str]]:
+    """What makes a virtual server balance every request."""
+    return {"rules": [net.rule("again", "when HTTP_REQUEST { LB::detach }")]}
+
+
 def path(value: str, operator: str = "startsWith") -> dict:
     return {"httpUri": True, "path": True, operator: True, "values": [value]}
 
@@ -206,7 +211,7 @@ def test_paths_are_compared_as_they_are(net: Net, target):
 
 
 def test_a_changed_policy_counts_for_the_next_request(net: Net):
-    vs = on_virtual(net, forward("/P/one"))
+    vs = on_virtual(net, forward("/P/one"), **again(net))
     with net.connect(vs) as client:
         assert client.ask().pod == "one"
         net.change("PATCH", "ltm/policy/~P~pol/rules/r0/actions/0", {"pool": "/P/two"})
@@ -220,7 +225,7 @@ def test_a_published_draft_counts_for_the_next_request(net: Net):
     net.big.put_object("ltm/policy", body)
     publish = {"command": "publish", "name": "/P/Drafts/p"}
     net.change("POST", "ltm/policy", publish)
-    vs = net.virtual("v", policies=["/P/p"])
+    vs = net.virtual("v", policies=["/P/p"], **again(net))
     with net.connect(vs) as client:
         assert client.ask().pod == "one"
         net.change("PATCH", "ltm/policy/~P~p", {"createDraft": True})
@@ -230,14 +235,53 @@ def test_a_published_draft_counts_for_the_next_request(net: Net):
         assert client.ask().pod == "two"
 
 
-def test_another_pool_on_one_connection(net: Net):
-    """Another pool means another server connection; the old one is closed."""
-    vs = on_virtual(net, forward("/P/one", **host("a")), forward("/P/two", **host("b")))
+ONE_CONNECT = {"profiles": ["/Common/tcp", "/Common/http", "/Common/oneconnect"]}
+
+
+@pytest.mark.parametrize(("quirks", "how", "pods", "connections"), [
+    pytest.param((), {}, "one one one one", [1, 1, 1, 1], id="the first server stays"),
+    pytest.param(("pool-switches-server",), {}, "one one two one", [1, 1, 1, 2], id="quirk"),
+    pytest.param((), ONE_CONNECT, "one one two one", [1, 1, 1, 1], id="OneConnect"),
+])  # fmt: skip
+def test_another_pool_on_one_connection(make_net, quirks, how, pods, connections):
+    """DevCentral 276984: connections are balanced, not requests, except with OneConnect."""
+    net = pair(make_net, quirks)
+    vs = on_virtual(net, forward("/P/one", **host("a")), forward("/P/two", **host("b")), **how)
     with net.connect(vs) as client:
         seen = [client.ask(host=name).seen for name in ("a", "a", "b", "a")]
-        assert [one["pod"] for one in seen] == ["one", "one", "two", "one"]
-        assert [one["connection"] for one in seen] == [1, 1, 1, 2]
-        wait_for(lambda: net.plane.counters()["server connections"] == 1)
+        assert [one["pod"] for one in seen] == pods.split()
+        assert [one["connection"] for one in seen] == connections
+        wait_for(lambda: net.plane.counters()["server connections"] == (2 if how else 1))
+
+
+@pytest.mark.parametrize("quirks", [(), ("detach-forgets-pool",)])
+@pytest.mark.parametrize(("text", "second"), [
+    pytest.param("LB::detach", "two", id="detach"),
+    pytest.param("LB::detach; pool /P/other", "other", id="detach, then a pool"),
+    pytest.param("pool /P/other", "one", id="a pool alone"),
+    pytest.param("node 10.1.0.3 8080", "one", id="a node alone"),
+])  # fmt: skip
+def test_detach(make_net, quirks, text, second):
+    """clouddocs, LB::detach: the server side is given up, and the request is balanced."""
+    net = pair(make_net, quirks)
+    net.pod("10.1.0.3", name="other")
+    net.pool("other", "10.1.0.3:8080")
+    text = f"when HTTP_REQUEST {{ if {{ [HTTP::host] eq {{b}} }} {{ {text} }} }}"
+    vs = on_virtual(net, forward("/P/one", **host("a")), forward("/P/two", **host("b")), pool="/P/one",
+                    rules=[net.rule("r", text)])
+    if quirks and text.endswith("{ LB::detach } }"):
+        second = "one"
+    with net.connect(vs) as client:
+        assert [client.ask(host=name).pod for name in ("a", "b", "b")] == ["one", second, second]
+
+
+def pair(make_net, quirks=()) -> Net:
+    """Pods one and two, each with a pool of its name."""
+    net = make_net(quirks=set(quirks))
+    for number, name in enumerate(("one", "two"), 1):
+        net.pod(f"10.1.0.{number}", name=name)
+        net.pool(name, f"10.1.0.{number}:8080")
+    return net
 
 
 def test_a_pool_that_loses_its_member_keeps_connections(net: Net):
@@ -249,21 +293,11 @@ def test_a_pool_that_loses_its_member_keeps_connections(net: Net):
     assert net.ask(vs).pod == "two"
 
 
-def test_quirk_first_server_stays(make_net):
-    net = make_net(quirks={"first-server-stays"})
-    for number, name in enumerate(("one", "two"), 1):
-        net.pod(f"10.1.0.{number}", name=name)
-        net.pool(name, f"10.1.0.{number}:8080")
-    vs = on_virtual(net, forward("/P/one", **host("a")), forward("/P/two", **host("b")))
-    with net.connect(vs) as client:
-        assert [client.ask(host=name).pod for name in ("a", "b")] == ["one", "one"]
-
-
 @pytest.mark.parametrize("quirks", [(), ("policy-pool-stays",)])
 def test_quirk_policy_pool_stays(make_net, quirks):
     net = make_net(quirks=quirks)
     net.pod("10.1.0.1", name="one")
-    vs = on_virtual(net, forward(net.pool("one", "10.1.0.1:8080"), **host("a")))
+    vs = on_virtual(net, forward(net.pool("one", "10.1.0.1:8080"), **host("a")), **again(net))
     with net.connect(vs) as client:
         client.ask(host="a")
         assert client.ask(host="b").status == (200 if quirks else 0)
@@ -271,7 +305,7 @@ def test_quirk_policy_pool_stays(make_net, quirks):
 
 def test_no_request_sees_half_of_a_write(net: Net):
     """Host and pool of a Rule change together, again and again: no request gets the other's pod."""
-    vs = on_virtual(net, forward("/P/one", **host("x")), forward("/P/two", **host("y")))
+    vs = on_virtual(net, forward("/P/one", **host("x")), forward("/P/two", **host("y")), **again(net))
     stop = threading.Event()
     policy = "ltm/policy/~P~pol"
 
