@@ -1,9 +1,11 @@
 """Clients that go on asking, and the count of what they got.
 
-Each client keeps a connection for some requests, as browsers do, and opens new ones in between. A
-request counts as failed when it gets no whole answer, or another status than 200; as wrong when a pod
-answers it that is not the Route's. A connection that the server closed while it was idle is no failure:
-the client has to open another one (RFC 9112 9.3.1), unless bytes of an answer came.
+Each client keeps a connection for some requests, as browsers do, and opens new ones in between. On every
+second connection or so it asks for any of the targets behind the same address, as proxies and CDNs do. A
+request counts as failed when it gets no whole answer, or another status than it should; as wrong when a
+pod answers it that is not the Route's, or any where none should. A connection that the server closed
+while it was idle is no failure: the client has to open another one (RFC 9112 9.3.1), unless bytes of an
+answer came.
 """
 
 import asyncio
@@ -36,6 +38,9 @@ class Target:
     """DER of the certificates that may be shown; empty: any."""
     asleep: bool = False
     """Nobody asks at the moment."""
+    alone: bool = False
+    """Shares no connection with other targets: TLS of its name ends in its pods."""
+    status: int = 200
 
 
 @dataclass
@@ -96,14 +101,24 @@ class Load:
                 continue
             await self._connection(self._random.choice(awake), self._random.randint(1, KEPT))
 
-    async def _connection(self, target: Target, count: int) -> None:
-        reader, writer = None, None
+    def _mixed(self, first: Target) -> list[Target]:
+        """What a connection that was opened for a target may be used for."""
+        if first.alone or self._random.random() < 0.5:
+            return [first]
+        return [one for one in self.targets if (one.address, one.tls) == (first.address, first.tls)]
+
+    async def _connection(self, first: Target, count: int) -> None:
+        reader, writer, mixed = None, None, self._mixed(first)
+        target = first
         try:
             for _ in range(count):
-                if self._stop.is_set() or target.asleep:
+                usable = [one for one in mixed if not one.asleep and (one is first or not one.alone)]
+                if self._stop.is_set() or not usable:
                     break
+                target = self._random.choice(usable)
                 fresh = writer is None or reader.at_eof()
                 if fresh:
+                    first = target
                     reader, writer = await self._open(target, writer)
                 if not await self._request(target, reader, writer, fresh=fresh):
                     reader, writer = None, _closed(writer)
@@ -148,10 +163,11 @@ class Load:
 
     def _judge(self, target: Target, status: int, headers: dict, body: bytes, right: Callable) -> None:
         """Args: right: of the target when the request was sent; a test may change it meanwhile."""
-        if status != 200 or headers.get("content-type") != "application/json":
-            self.report.failed.append(f"{target.name}: status {status} {headers} {body[:200]!r}")
-        elif not right(pod := json.loads(body)):
+        pod = json.loads(body) if headers.get("content-type") == "application/json" else None
+        if pod is not None and (target.status != 200 or not right(pod)):
             self.report.wrong.append(f"{target.name}: answered by {pod}")
+        elif status != target.status or (pod is None) != (status != 200):
+            self.report.failed.append(f"{target.name}: status {status} {headers} {body[:200]!r}")
 
     def _failed(self, target: Target, why: str) -> None:
         self.report.sent[target.name] += 1

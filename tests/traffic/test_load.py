@@ -56,8 +56,10 @@ def targets(site):
         Target("edge", site.https, "edge.example.com", tls=True, right=web),
         Target("path", site.https, "edge.example.com", "/api/x", tls=True, right=api),
         Target("again", site.https, "again.example.com", tls=True, right=tls),
-        Target("through", site.https, "through.example.com", tls=True, right=tls),
+        Target("through", site.https, "through.example.com", tls=True, right=tls, alone=True),
         Target("other", site.http, "other.example.com", right=site.right("web", namespace="rival")),
+        Target("nobody", site.http, "nobody.example.com", status=503),
+        Target("redirected", site.http, "edge.example.com", status=302),
     )}
 
 
@@ -201,10 +203,10 @@ def test_a_kind_changes(site, drill, targets, kind, service):
     """From edge or re-encrypt to another kind of termination on the same host."""
     name = "again" if kind != "reencrypt" else "edge"
     target = targets[name]
-    target.right = site.right("web", "tls")
+    target.right, target.alone = site.right("web", "tls"), kind == "passthrough"
     tls = {"destinationCACertificate": PODS.issuer} if kind == "reencrypt" else {}
     if name == "edge":
-        targets["path"].asleep = True
+        targets["path"].asleep = targets["redirected"].asleep = True
         site.kube.delete("Route", "shop", "path")
     with drill.written():
         site.apply(manifests.route(name, host=target.host, service=service, kind=kind, **tls))

@@ -1,0 +1,262 @@
+"""Many requests on one connection: each goes to the pods of its own Route, whatever came before it.
+
+F5's documents say that a BIG-IP without OneConnect does otherwise by itself (docs/bigip-objects.md, Requests
+of one connection). All is tried under each behaviour that the fake has, and with OneConnect.
+"""
+
+import itertools
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests import manifests
+from tests.traffic import clients
+from tests.traffic.conftest import HTTP, HTTPS, REPORTS, until
+from tests.traffic.load import Load, Target
+from tests.traffic.tenants import ONE_CONNECT, WANTED, Kept, build, virtual, wanted
+
+SWITCHES, STAYS, FORGETS = "pool-switches-server", "policy-pool-stays", "detach-forgets-pool"
+OTHERS = ("server-ssl-afresh", "bare-names", "reply-skips-http-request")
+BEHAVIOURS = [
+    *(tuple(itertools.compress((SWITCHES, STAYS), on)) for on in itertools.product((0, 1), repeat=2)),
+    (FORGETS,), (FORGETS, STAYS, *OTHERS), OTHERS, (ONE_CONNECT,), (ONE_CONNECT, STAYS, *OTHERS),
+]
+GUARD = "/Common/openshift_request_irule"
+
+@pytest.fixture(params=BEHAVIOURS, ids=lambda one: "+".join(one) or "as documented", scope="module")
+def site(request, tmp_path_factory):
+    """One for each behaviour."""
+    with ExitStack() as stack:
+        made = build(stack, tmp_path_factory.mktemp("site"), request.param)
+        assert made.converge(allow_wildcard_routes="true") == []
+        made.behaviour = request.param
+        yield made
+        assert made.faults() == []
+
+
+@pytest.fixture(params=[False, True], ids=["HTTP", "HTTPS"])
+def tls(request) -> bool:
+    return request.param
+
+
+# --- one after the other -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_request_goes_to_its_own_pods(site, tls, seed):
+    order, every = random.Random(seed), list(wanted(tls).items())
+    with Kept(site, tls) as client:
+        for (host, path), expected in (order.choice(every) for _ in range(80)):
+            assert client.ask(host, path) == expected, (host, path)
+        assert client.opened < 60
+
+
+def test_every_pair(site, tls):
+    """Asked first, second and once more; an answer of the BIG-IP's own may end the connection."""
+    expected = wanted(tls)
+    for first, second in itertools.permutations(expected, 2):
+        with Kept(site, tls) as client:
+            for one in (first, second, first):
+                assert client.ask(*one) == expected[one], (first, second, one)
+
+
+def test_bodies(site, tls):
+    """They go where their request goes: with a length, in chunks, larger than what is sent at once."""
+    hosts = {"plain.example.com": "shop web", "other.example.com": "rival web"}
+    with Kept(site, tls) as client:
+        for size, (host, expected) in itertools.product((1, 70_000, 300_000), hosts.items()):
+            head = clients.request_bytes(host, method="POST", close=False,
+                                         headers=[f"Content-Length: {size}"])
+            client.send(head + b"x" * size)
+            assert (client.answer(), client.pod["body_size"]) == (expected, size)
+            head = clients.request_bytes(host, method="POST", close=False,
+                                         headers=["Transfer-Encoding: chunked"])
+            client.send(head + b"%x\r\n%s\r\n0\r\n\r\n" % (size, b"y" * size))
+            assert (client.answer(), client.pod["body_size"]) == (expected, size)
+
+
+def test_pipelined(site, tls):
+    """All sent before the first answer; answered in their order."""
+    order = [("plain.example.com", "/"), ("other.example.com", "/"), ("again.example.com", "/"),
+             ("plain.example.com", "/api/x"), ("plain.example.com", "/"), ("plain.example.com", "/")]
+    with Kept(site, tls) as client:
+        client.send(b"".join(clients.request_bytes(*one, close=False) for one in order))
+        assert [client.answer() for _ in order] == [WANTED[one] for one in order]
+        assert client.opened == 1
+
+
+def test_http_1_0_that_keeps_its_connection(site, tls):
+    keep = {"version": "1.0", "headers": ["Connection: Keep-Alive"]}
+    with Kept(site, tls) as client:
+        for host in ("plain.example.com", "other.example.com") * 2:
+            assert client.ask(host, **keep) == WANTED[host, "/"]
+
+
+@pytest.mark.parametrize("host", ["plain.example.com", "other.example.com"])
+def test_an_upgrade(site, tls, host):
+    """A WebSocket on a connection that was used for another Route before."""
+    upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+    with Kept(site, tls) as client:
+        assert client.ask("again.example.com") == "bank tls"
+        assert client.ask(host, headers=upgrade) == "101"
+        assert site.bigip.dataplane.log[-1].pool == f"/Common/openshift_{WANTED[host, '/'].replace(' ', '_')}"
+
+
+# --- what it costs -------------------------------------------------------------------------------------
+
+
+def accepted(site) -> int:
+    """Connections that pods took so far."""
+    return sum(pod.accepted for pod in site.pods)
+
+
+@pytest.mark.parametrize("host", ["plain.example.com", "again.example.com", "x.wild.example.com"])
+def test_one_route_has_one_connection_to_a_pod(site, tls, host):
+    before = accepted(site)
+    with Kept(site, tls) as client:
+        assert {client.ask(host) for _ in range(30)} == {WANTED[host, "/"]}
+        assert client.opened == 1
+    if ONE_CONNECT not in site.behaviour:
+        assert accepted(site) - before == 1
+
+
+def test_a_change_of_the_route_is_one_connection_more(site, tls):
+    before = accepted(site)
+    hosts = ["plain.example.com"] * 3 + ["other.example.com"] * 3
+    with Kept(site, tls) as client:
+        assert [client.ask(host) for host in hosts * 3] == [WANTED[host, "/"] for host in hosts * 3]
+        assert client.opened == 1
+    if ONE_CONNECT not in site.behaviour:
+        assert accepted(site) - before == 6
+
+
+# --- the administrator's part --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine(site, tls) -> Iterator[dict]:
+    """The virtual server, which gets back what it has; a pool and a pod of the administrator's."""
+    path = virtual(HTTPS if tls else HTTP)
+    if site.bigip.get("ltm/pool/~Common~legacy") is None:
+        site.pod("10.9.9.9", "legacy", namespace="none")
+        site.change("POST", "ltm/pool", {"name": "legacy", "partition": "Common",
+                                         "members": [{"name": "10.9.9.9:8080"}]})
+    before = site.bigip.get(path)["rules"]
+    yield {"path": path, "rules": before}
+    site.change("PATCH", path, {"rules": before, "pool": "none"})
+
+
+def test_a_default_pool(site, tls, mine):
+    """It gets what no Route matches, and nothing else."""
+    site.change("PATCH", mine["path"], {"pool": "/Common/legacy"})
+    order, every = random.Random(7), list(wanted(tls).items())
+    with Kept(site, tls) as client:
+        for (host, path), expected in (order.choice(every) for _ in range(60)):
+            expected = "none legacy" if host.startswith("nobody") else expected
+            assert client.ask(host, path) == expected, (host, path)
+
+
+CHOOSES = "if { [HTTP::host] eq {mine.example.com} } { %s }"
+
+
+@pytest.mark.parametrize("text", [
+    "when HTTP_REQUEST priority 600 { " + CHOOSES % "pool /Common/legacy" + " }",
+    "when HTTP_REQUEST { " + CHOOSES % "pool /Common/legacy; set f5router_pool /Common/legacy" + " }",
+], ids=["by its priority", "tells its pool"])
+def test_an_irule_that_chooses_a_pool(site, tls, mine, text):
+    """As docs/limits.md asks for."""
+    if site.bigip.get("ltm/rule/~Common~mine") is None:
+        site.change("POST", "ltm/rule", {"name": "mine", "partition": "Common", "apiAnonymous": text})
+    else:
+        site.change("PATCH", "ltm/rule/~Common~mine", {"apiAnonymous": text})
+    site.change("PATCH", mine["path"], {"rules": ["/Common/mine", *mine["rules"]]})
+    hosts = {"mine.example.com": "none legacy", "plain.example.com": "shop web",
+             "other.example.com": "rival web"}
+    with Kept(site, tls) as client:
+        for host in ["mine.example.com", *random.Random(3).choices(list(hosts), k=40)]:
+            assert client.ask(host) == hosts[host]
+
+
+def test_without_the_guard(site, tls, mine):
+    """What the iRule is there for; else this file would show nothing."""
+    site.change("PATCH", mine["path"], {"rules": [one for one in mine["rules"] if one != GUARD]})
+    with Kept(site, tls) as client:
+        found = [client.ask(f"{host}.example.com") for host in ("plain", "other", "nobody")]
+    wrong = [found[1] != "rival web", found[2] == found[1]]
+    switches = bool({SWITCHES, ONE_CONNECT} & set(site.behaviour))
+    assert wrong == [not switches, STAYS in site.behaviour or not switches]
+
+
+# --- changes, under load -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("behaviour", [*BEHAVIOURS[:4], (ONE_CONNECT,)],
+                         ids=lambda one: "+".join(one) or "as documented")
+def test_changes_under_load(request, tmp_path, behaviour):
+    """Routes come and go, and change their Services, while clients ask for all on the same connections."""
+    with ExitStack() as stack:
+        site = build(stack, tmp_path, behaviour)
+        router = site.run(allow_wildcard_routes="true")
+        stack.callback(router.stop)
+        until(lambda: site.admitted("bank", "again").get("status") == "True")
+        until(lambda: site.admitted("shop", "wild").get("status") == "True")
+        targets = {(tls, *key): target(site, key, expected, tls)
+                   for tls in (False, True) for key, expected in wanted(tls).items() if expected != "302"}
+        with Load(*targets.values(), clients=4) as load:
+            drill(site, load, targets)
+            report = load.stop()
+        REPORTS.append(f"{request.node.name}: {report}")
+        assert (report.failed, report.wrong, site.faults()) == ([], [], [])
+
+
+def target(site, key: tuple[str, str], expected: str, tls: bool) -> Target:
+    host, path = key
+    status = int(expected) if expected.isdigit() else 200
+    namespace, _, service = expected.partition(" ")
+    return Target(f"{host}{path}{' with TLS' if tls else ''}", site.https if tls else site.http, host, path,
+                  tls, site.right(service, namespace=namespace), status=status)
+
+
+def drill(site, load: Load, targets: dict) -> None:
+    """A path moves to another Service and back, a Route goes and comes again."""
+    both = {"kind": "edge", "insecure": "Allow"}
+    ours = [targets[tls, "plain.example.com", "/api/x"] for tls in (False, True)]
+    theirs = [targets[tls, "other.example.com", "/"] for tls in (False, True)]
+    until(load.more(5), 30)
+    for service in ("web", "api"):
+        for one in ours:
+            one.right = site.right("web", "api")
+        site.apply(manifests.route("path", host="plain.example.com", path="/api", service=service, **both))
+        until(lambda: rule_pools(site) == {f"openshift_shop_{service}"})  # noqa: B023
+        for one in ours:
+            one.right = site.right(service)
+        until(load.more(5), 30)
+    for one in theirs:
+        one.asleep = True
+    until(load.more(2), 30)
+    site.kube.delete("Route", "rival", "other")
+    until(lambda: not rule_pools(site, "openshift_route_rival_other"))
+    for one in theirs:
+        one.asleep, one.status = False, 503
+    until(load.more(5), 30)
+    for one in theirs:
+        one.asleep = True
+    until(load.more(2), 30)
+    site.apply(manifests.route("other", namespace="rival", host="other.example.com", **both))
+    until(lambda: site.admitted("rival", "other").get("status") == "True")
+    for one in theirs:
+        one.asleep, one.status = False, 200
+    until(load.more(5), 30)
+
+
+def rule_pools(site, rule: str = "openshift_route_shop_path") -> set[str]:
+    """Pools of a Rule in both policies, as it forwards and as it tells."""
+    found = set()
+    for policy in ("insecure", "secure"):
+        actions = site.bigip.store.children(
+            "ltm/policy/rules/actions", (f"/Common/openshift_{policy}_routes", rule)).values()
+        found |= {one.fields.get("pool") or one.fields.get("expression") for one in actions}
+    return {path.rpartition("/")[2] for path in found}

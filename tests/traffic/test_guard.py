@@ -1,0 +1,98 @@
+"""The iRule that keeps requests to their own pools: how it comes, where it is not told, what is beside it."""
+
+import random
+from contextlib import ExitStack
+
+import pytest
+
+from tests.feature.test_own_pools import as_before
+from tests.traffic.conftest import HTTP, HTTPS, REPORTS, until
+from tests.traffic.load import Load, Target
+from tests.traffic.tenants import WANTED, Kept, build, virtual, wanted
+
+WILD = {"allow_wildcard_routes": "true"}
+
+
+@pytest.fixture
+def made(tmp_path, request):
+    """The tenants' site; param: behaviour and options of the device."""
+    behaviour, options = getattr(request, "param", ((), {}))
+    with ExitStack() as stack:
+        found = build(stack, tmp_path, behaviour, **options)
+        yield found
+        assert found.faults() == []
+
+
+def asked(site, tls: bool, count: int = 60, **instead: str) -> None:
+    """Ask for everything on the same connections. Args: instead: what a status is for."""
+    order, every = random.Random(count), list(wanted(tls).items())
+    with Kept(site, tls) as client:
+        for (host, path), expected in (order.choice(every) for _ in range(count)):
+            assert client.ask(host, path) == instead.get(f"s{expected}", expected), (host, path)
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["HTTP", "HTTPS"])
+def test_the_page_is_switched_off(made, tls):
+    assert made.converge(**WILD, f5_503_page="false") == []
+    asked(made, tls, s503="reset")
+
+
+OLD = {"tmos_version": "12.0.0"}
+
+
+@pytest.mark.parametrize("made", [((), OLD), (("pool-switches-server",), OLD)], indirect=True,
+                         ids=["as documented", "pool-switches-server"])
+@pytest.mark.parametrize("tls", [False, True], ids=["HTTP", "HTTPS"])
+def test_rules_that_tell_nothing(made, tls):
+    """Below TMOS 12.1 each request after the first has a connection to a pod of its own."""
+    assert made.converge(**WILD) == []
+    asked(made, tls)
+    before = sum(pod.accepted for pod in made.pods)
+    with Kept(made, tls) as client:
+        assert {client.ask("plain.example.com") for _ in range(10)} == {"shop web"}
+        assert client.opened == 1
+    assert sum(pod.accepted for pod in made.pods) - before == 10
+
+
+@pytest.mark.parametrize("tells", [False, True], ids=["tells nothing", "tells its pool"])
+def test_a_rule_of_the_administrator(made, tells):
+    """In our policy, between the Routes' Rules: its requests go to its pool, all others to theirs."""
+    assert made.converge(**WILD, f5_policy_model="legacy") == []
+    made.pod("10.9.9.9", "legacy", namespace="none")
+    pool = {"name": "legacy", "partition": "Common", "members": [{"name": "10.9.9.9:8080"}]}
+    made.change("POST", "ltm/pool", pool)
+    actions = [{"name": "0", "forward": True, "select": True, "request": True, "pool": "/Common/legacy"}]
+    if tells:
+        actions.append({"name": "1", "tcl": True, "setVariable": True, "request": True,
+                        "tmName": "f5router_pool", "expression": "/Common/legacy"})
+    condition = {"name": "0", "httpHost": True, "host": True, "equals": True, "request": True,
+                 "values": ["mine.example.com"]}
+    made.change("POST", "ltm/policy/~Common~openshift_insecure_routes/rules", {
+        "name": "mine", "ordinal": 1, "conditions": [condition], "actions": actions})
+    every = {**WANTED, ("mine.example.com", "/"): "none legacy"}
+    with Kept(made, False) as client:
+        for host, path in random.Random(5).choices(list(every), k=60):
+            assert client.ask(host, path) == every[host, path]
+
+
+@pytest.mark.parametrize("model", ["auto", "legacy"])
+def test_from_an_earlier_version_under_load(request, made, model):
+    """No request of a client that stays with its Host fails, nor goes wrong, while the router is replaced."""
+    flags = {**WILD, "f5_policy_model": model}
+    assert made.converge(**flags) == []
+    as_before(made)
+    hosts = [(key, what) for key, what in WANTED.items() if " " in what]
+    targets = [
+        Target(f"{''.join(key)}{' with TLS' if tls else ''}", made.https if tls else made.http, *key, tls,
+               made.right(what.split()[1], namespace=what.split()[0]), alone=True)
+        for key, what in hosts for tls in (False, True)]
+    with Load(*targets, clients=4) as load:
+        until(load.more(5), 30)
+        assert made.converge(**flags) == []
+        until(load.more(10), 30)
+        report = load.stop()
+    REPORTS.append(f"{request.node.name}: {report}")
+    assert (report.failed, report.wrong) == ([], [])
+    for tls in (False, True):
+        asked(made, tls)
+        assert "/Common/openshift_request_irule" in made.bigip.get(virtual(HTTPS if tls else HTTP))["rules"]
