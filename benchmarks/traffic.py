@@ -7,6 +7,7 @@ Seconds are of this machine. The last row goes on while the endpoints of Service
 """
 
 import asyncio
+import itertools
 import ssl
 import threading
 import time
@@ -23,22 +24,25 @@ from benchmarks.cluster import routes, slices
 from f5router.cluster import Delta, EndpointSlice, Key
 from tests.builders import identity
 
-HEADERS = ("traffic", "requests", "failed", "per s", "median ms", "99 % ms", "fake CPU ms each")
+HEADERS = ("traffic", "requests", "failed", "per s", "median ms", "99 % ms", "fake CPU ms each",
+           "connections of clients", "to pods")
 PODS = 5
 """Routes that have pods which answer; numbers 0 to 4 are one of each kind."""
 
 
 @dataclass
 class Load:
-    """One row. sni: TLS with this name; fresh: a connection for each request."""
+    """One row. other: a Host that is asked for in turn; fresh: a connection for each request."""
 
     name: str
     port: str
     host: str
+    other: str = ""
     tls: bool = False
     fresh: bool = False
     took_s: list[float] = field(default_factory=list)
     failed: int = 0
+    opened: int = 0
 
     async def run(self, where: tuple[str, int], clients: int, seconds: float) -> None:
         """Ask with several clients until the time is over."""
@@ -47,9 +51,10 @@ class Load:
 
     async def _client(self, where: tuple[str, int], end: float) -> None:
         reader = writer = None
-        request = f"GET /a HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode()
+        hosts = itertools.cycle([self.host, self.other or self.host])
         while time.monotonic() < end:
             begin = time.monotonic()
+            request = f"GET /a HTTP/1.1\r\nHost: {next(hosts)}\r\n\r\n".encode()
             try:
                 if writer is None:
                     reader, writer = await self._connect(where)
@@ -70,19 +75,20 @@ class Load:
             writer.close()
 
     async def _connect(self, where: tuple[str, int]):
+        self.opened += 1
         if not self.tls:
             return await asyncio.open_connection(*where)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return await asyncio.open_connection(*where, ssl=context, server_hostname=self.host)
 
-    def row(self, seconds: float, cpu_s: float) -> tuple:
-        """As it is printed."""
+    def row(self, seconds: float, cpu_s: float, accepted: int) -> tuple:
+        """As it is printed. Args: accepted: connections that pods took meanwhile."""
         done = len(self.took_s)
         ranked = sorted(self.took_s) or [0.0]
         middle, last = ranked[done // 2], ranked[min(int(done * 0.99), len(ranked) - 1)]
         return (self.name, done, self.failed, f"{done / seconds:.0f}", f"{middle * 1000:.1f}",
-                f"{last * 1000:.1f}", f"{cpu_s * 1000 / max(done, 1):.2f}")
+                f"{last * 1000:.1f}", f"{cpu_s * 1000 / max(done, 1):.2f}", self.opened, accepted)
 
 
 LOADS = (
@@ -90,6 +96,7 @@ LOADS = (
     Load("HTTP, connection each", "80", "h0.example.com", fresh=True),
     Load("TLS (edge), keep-alive", "443", "h1.example.com", tls=True),
     Load("TLS (edge), connection each", "443", "h1.example.com", tls=True, fresh=True),
+    Load("TLS (edge), two Routes in turn", "443", "h1.example.com", other="h2.example.com", tls=True),
     Load("TLS on both sides, keep-alive", "443", "h3.example.com", tls=True),
     Load("passthrough, keep-alive", "443", "h4.example.com", tls=True),
     Load("passthrough, connection each", "443", "h4.example.com", tls=True, fresh=True),
@@ -118,6 +125,11 @@ def start_pods(control: str) -> None:
         for address in each.addresses:
             body = {"certificate": pair.certificate, "key": pair.key} if number in (3, 4) else {}
             requests.put(f"{control}/pods/{address}/8080", json=body, timeout=10).raise_for_status()
+
+
+def accepted(control: str) -> int:
+    """Connections that the stand-ins took so far."""
+    return sum(pod["accepted"] for pod in requests.get(f"{control}/pods", timeout=10).json())
 
 
 def endpoints(control: str) -> dict[str, tuple[str, int]]:
@@ -163,9 +175,11 @@ def main(count: int, seconds: float, clients: int) -> None:
         where = endpoints(bench.fake.control)
 
         def measure(load: Load) -> None:
+            known = accepted(bench.fake.control)
             before, begin = bench.fake.cpu_s(), time.monotonic()
             asyncio.run(load.run(where[load.port], clients, seconds))
-            rows.append(load.row(time.monotonic() - begin, bench.fake.cpu_s() - before))
+            took_s, cpu_s = time.monotonic() - begin, bench.fake.cpu_s() - before
+            rows.append(load.row(took_s, cpu_s, accepted(bench.fake.control) - known))
 
         for load in LOADS:
             measure(load)
@@ -173,7 +187,7 @@ def main(count: int, seconds: float, clients: int) -> None:
         measure(CHANGING)
         changes = stop()
         errors = requests.get(f"{bench.fake.control}/errors", timeout=10).json()
-    print(tabulate.tabulate(rows, headers=HEADERS, tablefmt="plain", colalign=("left",) + ("right",) * 6))
+    print(tabulate.tabulate(rows, headers=HEADERS, tablefmt="plain", colalign=("left",) + ("right",) * 8))
     per_call = step.fake_cpu_s / (step.writes + step.reads)
     print(f"\nload of {count} Routes with the data plane on: {step.wall_s:.1f} s, "
           f"{per_call * 1000:.2f} ms fake CPU per REST call")

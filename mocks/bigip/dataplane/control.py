@@ -63,7 +63,7 @@ class Control:
             case "GET", ["errors"]:
                 return [str(one) for one in plane.errors]
             case "GET", ["pods"]:
-                return [pod.identity() for pod in plane.pods]
+                return [{**pod.identity(), "accepted": pod.accepted} for pod in plane.pods]
             case "PUT", ["pods", address, port]:
                 pair = (body["certificate"].encode(), body["key"].encode()) if "key" in body else None
                 more = {name: body[name] for name in ("name", "namespace", "raw") if name in body}

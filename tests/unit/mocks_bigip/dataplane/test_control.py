@@ -26,8 +26,8 @@ def test_pods_listeners_and_records(control: tuple[Net, str]):
     assert requests.get(f"{url}/listeners").json() == {"10.9.0.10:80": f"{host}:{port}"}
     made = requests.put(f"{url}/pods/10.1.0.1/8080", json={"name": "x", "namespace": "n"})
     assert made.json() == {"pod": "x", "namespace": "n", "address": "10.1.0.1", "port": 8080}
-    assert requests.get(f"{url}/pods").json() == [made.json()]
     assert net.ask("/P/v").pod == "x"
+    assert requests.get(f"{url}/pods").json() == [{**made.json(), "accepted": 1}]
     assert requests.get(f"{url}/served?last=1").json()[0]["member"] == "10.1.0.1:8080"
     assert requests.delete(f"{url}/pods/10.1.0.1/8080").status_code == 200
     assert requests.get(f"{url}/pods").json() == []
