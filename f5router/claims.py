@@ -1,7 +1,7 @@
 """The contest for Hosts: which Route holds what, judged from scratch.
 
 Oldest first, so that no order of events matters. A wildcard Route (wildcardPolicy Subdomain) contends with
-every host of its subdomain, so all Routes of one subdomain are judged together. Sources: haproxy-parity.md
+every host of its subdomain, so Routes of one subdomain are judged together. Sources: haproxy-parity.md
 3.2 and 3.3; openshift/router, host_admitter.go and hostindex/activation.go.
 """
 
@@ -22,10 +22,12 @@ class Contest:
     """None means admitted."""
     passthrough: bool = False
     """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be told apart."""
+    owner: str = ""
+    """Namespace that holds the wildcard, so that no other gets a host; "" without, and without ownership."""
 
 
 def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
-    """Judge the Routes of one subdomain; without wildcard Routes, those of one Host are enough.
+    """Judge the Routes of one subdomain, or those of them that `contests` found to be enough.
 
     A Route that is invalid by itself keeps its claim, so that a mistake never gives a host to another
     tenant; one that lost claims nothing.
@@ -42,7 +44,7 @@ def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
         if one.claims and not lost:
             subdomain.hold(one)
         passthrough |= verdicts[key] is None and one.wildcard and one.termination == "passthrough"
-    return Contest(verdicts, passthrough)
+    return Contest(verdicts, passthrough, subdomain.owner())
 
 
 class _Place:
@@ -102,8 +104,13 @@ class _Subdomain:
         rival = place.rival(route) or (self._wildcard.rival(route) if one.wildcard else None)
         if rival is None:
             return ""
-        shown = rival.key.name if rival.key.namespace == route.key.namespace else "in another namespace"
-        return f"route {shown} already exposes {one.host} and is older"
+        if rival.key.namespace != route.key.namespace:
+            return f"a route in another namespace holds {one.host} and is older than {route.key.name}"
+        return f"route {rival.key.name} already exposes {one.host} and is older"
+
+    def owner(self) -> str:
+        held = self._wildcard.owner if self._ownership else None
+        return held.key.namespace if held else ""
 
     def hold(self, one: Checked) -> None:
         route = one.route

@@ -1,8 +1,7 @@
 """Routes by subdomain and Host, judged anew only where an event may have changed a verdict."""
 
 import itertools
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from f5router import claims
@@ -11,24 +10,27 @@ from f5router.claims import Contest
 from f5router.cluster import Key
 
 _NONE: Mapping = {}
+_NO_WILDCARD = ("", False)
+
+_Claim = tuple[tuple[str, str], Key, str]
+"""Age, Route and Host of a claim; smaller is older."""
 
 
 class Contests:
-    """A subdomain without wildcard Routes is judged Host by Host, with one as a whole."""
+    """An event costs the Routes of its Host; all of the subdomain where its wildcard goes to another."""
 
     def __init__(self, *, ownership: bool):
         self._ownership = ownership
         self._routes: dict[Key, Checked] = {}
         self._subdomains: dict[str, dict[str, dict[Key, Checked]]] = {}
         """By subdomain, then by Host."""
-        self._wildcards: Counter[str] = Counter()
-        """Claims by subdomain."""
+        self._oldest: dict[str, dict[str, _Claim]] = {}
+        """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
-        self._passthrough: set[str] = set()
-        """Subdomains whose wildcard is passthrough."""
+        self._wildcards: dict[str, tuple[str, bool]] = {}
+        """Of a subdomain, what matters to every Host of it, as it was judged last: owner and passthrough."""
         self._changed: dict[str, set[str]] = {}
-        self._whole: set[str] = set()
-        """Subdomains that have, or had, a wildcard."""
+        """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
         self.judged = 0
         """Routes, counted each time: what the events cost."""
 
@@ -44,7 +46,7 @@ class Contests:
         """A Route as it is now, None when it is gone."""
         if (old := self._routes.pop(key, None)) is not None:
             self._verdicts.pop(key, None)
-            self._note(old, -1)
+            self._changed.setdefault(old.subdomain, set()).update((old.host, old.route.host))
             hosts = self._subdomains[old.subdomain]
             del hosts[old.host][key]
             if not hosts[old.host]:
@@ -53,45 +55,59 @@ class Contests:
                 del self._subdomains[old.subdomain]
         if checked is not None:
             self._routes[key] = checked
-            self._note(checked, 1)
+            self._changed.setdefault(checked.subdomain, set()).add(checked.host)
             self._subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, {})[key] = checked
 
     def take(self) -> Iterator[tuple[str, Mapping[Key, Checked], Contest]]:
-        """Each Host with another outcome than at the last call: its Routes, none when it is gone."""
+        """Each Host that may have another outcome than at the last call: its Routes, none when it is gone."""
         changed, self._changed = self._changed, {}
         for subdomain, touched in changed.items():
-            hosts = self._subdomains.get(subdomain, {})
-            if subdomain in self._whole:
-                contest = self._judge(hosts)
-                touched |= self._other(subdomain, hosts, contest)
-                if not self._wildcards[subdomain]:
-                    self._whole.discard(subdomain)
-            else:
-                contest = self._judge({host: hosts[host] for host in touched & hosts.keys()})
+            hosts = self._subdomains.get(subdomain, _NONE)
+            self._rank(subdomain, touched)
+            judged: Collection[str] = self._concerned(subdomain, touched)
+            contest, before = self._judge(hosts, judged), self._wildcards.pop(subdomain, _NO_WILDCARD)
+            wildcard = contest.owner, contest.passthrough
+            if wildcard != before:
+                judged, contest = hosts, self._judge(hosts, hosts)
+            if wildcard != _NO_WILDCARD:
+                self._wildcards[subdomain] = wildcard
+            if contest.passthrough != before[1]:
+                touched |= set(hosts)
+            touched |= {host for host in judged if any(
+                self._verdicts.get(key) != contest.verdicts[key] for key in hosts[host])}
             self._verdicts.update(contest.verdicts)
             for host in touched:
                 routes = hosts.get(host, _NONE)
                 yield host, routes, replace(contest, verdicts={key: contest.verdicts[key] for key in routes})
 
-    def _judge(self, hosts: Mapping[str, Mapping[Key, Checked]]) -> Contest:
-        routes = list(itertools.chain.from_iterable(found.values() for found in hosts.values()))
+    def _rank(self, subdomain: str, touched: set[str]) -> None:
+        """Find the oldest claims of Hosts."""
+        hosts, oldest = self._subdomains.get(subdomain, _NONE), self._oldest.setdefault(subdomain, {})
+        for host in touched:
+            oldest.pop(host, None)
+            if found := [(one.route.age, key, host) for key, one in hosts.get(host, _NONE).items()
+                         if one.claims and not one.wildcard]:
+                oldest[host] = min(found)
+        if not oldest:
+            del self._oldest[subdomain]
+
+    def _concerned(self, subdomain: str, touched: set[str]) -> set[str]:
+        """Hosts that must be judged together for the verdicts of those touched, and of the wildcard.
+
+        A wildcard contends with its spec.host, and is lost to any older Host of another namespace. Of
+        those the oldest Host of all tells, or, when that is of the wildcard's namespace, the oldest one of
+        the others.
+        """
+        hosts = self._subdomains.get(subdomain, _NONE)
+        wildcards = hosts.get(f"*.{subdomain}", _NONE)
+        found = {f"*.{subdomain}", *touched, *(one.route.host for one in wildcards.values())}
+        if wildcards and self._ownership and (oldest := self._oldest.get(subdomain, _NONE).values()):
+            first = min(oldest)
+            others = (claim for claim in oldest if claim[1].namespace != first[1].namespace)
+            found |= {first[2], min(others, default=first)[2]}
+        return found & hosts.keys()
+
+    def _judge(self, hosts: Mapping[str, Mapping[Key, Checked]], some: Collection[str]) -> Contest:
+        routes = list(itertools.chain.from_iterable(hosts[host].values() for host in some))
         self.judged += len(routes)
         return claims.judge(routes, ownership=self._ownership)
-
-    def _other(
-        self, subdomain: str, hosts: Mapping[str, Mapping[Key, Checked]], contest: Contest
-    ) -> set[str]:
-        """Hosts that nobody touched, and whose outcome is another."""
-        if contest.passthrough != (subdomain in self._passthrough):
-            (self._passthrough.add if contest.passthrough else self._passthrough.discard)(subdomain)
-            return set(hosts)
-        return {host for host, routes in hosts.items()
-                if any(self._verdicts.get(key) != contest.verdicts[key] for key in routes)}
-
-    def _note(self, checked: Checked, number: int) -> None:
-        if checked.wildcard and checked.claims:
-            self._wildcards[checked.subdomain] += number
-            if not self._wildcards[checked.subdomain]:
-                del self._wildcards[checked.subdomain]
-            self._whole.add(checked.subdomain)
-        self._changed.setdefault(checked.subdomain, set()).add(checked.host)

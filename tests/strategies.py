@@ -1,5 +1,7 @@
 """Hypothesis strategies: small clusters in which things collide."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from tests import builders
@@ -44,6 +46,20 @@ def routes(draw):
         wildcard=draw(st.sampled_from([False, False, False, True])),
         **draw(_tls(kind)),
     )
+
+
+@st.composite
+def contenders(draw):
+    """A Route that has much to do with others: few hosts, most of one subdomain, and three namespaces."""
+    kind = draw(st.sampled_from(["", "", "edge", "passthrough"]))
+    invalid = {"certificate": "no PEM"} if kind == "edge" and draw(st.booleans()) else {}
+    made = builders.route(
+        draw(st.sampled_from(["r1", "r2", "r3", "r4"])),
+        namespace=draw(st.sampled_from(["shop", "bank", "zoo"])),
+        host=draw(st.sampled_from(["a.x.y", "b.x.y", "c.x.y", "d.x.y", "e.x.y", "x.y"])),
+        kind=kind, path="" if kind == "passthrough" else draw(st.sampled_from(["", "/a"])),
+        age=draw(st.integers(0, 6)), wildcard=draw(st.sampled_from([False, False, True])), **invalid)
+    return replace(made, uid=draw(st.sampled_from(["1", "2"])))
 
 
 @st.composite

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router import admission, claims, contests
+from f5router import admission, claims
 from f5router.admission import CLAIMED, INVALID_HOST, NOT_ADMITTED, Settings
-from f5router.cluster import Key
 from tests import strategies
 from tests.builders import route
 
@@ -121,12 +120,47 @@ SHARED = [
 ]
 
 
+VALID = [
+    ("1/1", "net", "", False, 0, ""),
+    ("2/2", "com", "", False, 1, ""),
+    ("3/3", "domain1.com", "", False, 2, ""),
+    ("4/4", "domain2.com", "", False, 3, ""),
+    ("5/5", "foo.domain1.com", "", False, 4, ""),
+    ("6/6", "bar.domain1.com", "", False, 5, ""),
+    ("7/7", "sub.foo.domain1.com", "", True, 6, ""),
+    ("8/8", "sub.bar.domain1.com", "", True, 7, ""),
+    ("8/9", "sub.bar.domain1.com", "/p1", True, 8, ""),
+    ("8/10", "sub.bar.domain1.com", "/p2", True, 9, ""),
+    ("8/11", "sub.bar.domain1.com", "/p1/p2/p3", True, 10, ""),
+    ("9/12", "sub.bar.domain2.com", "", False, 11, ""),
+    ("9/13", "sub.bar.domain2.com", "/p1", False, 12, ""),
+    ("9/14", "sub.bar.domain2.com", "/p2", False, 13, ""),
+]
+DOMAINS = [
+    ("1/first", "owner.namespace.test", "", True, 100, ""),
+    ("2/diffnamespace", "www.namespace.test", "", False, 202, "1/first"),
+    ("2/diffnamespacewildcard", "www.namespace.test", "", True, 202, "1/first"),
+    ("3/diffns2", "www.namespace.test", "", False, 202, "1/first"),
+    ("3/host2diffns2", "api.namespace.test", "", False, 203, "1/first"),
+    ("3/host2diffns3", "api.namespace.test", "", True, 203, "1/first"),
+    ("1/ownernshost", "api.namespace.test", "", False, 204, ""),
+    ("1/ownernswildcardhost", "wild.namespace.test", "", True, 204, "1/first"),
+    ("4/tldhost", "ns1.org", "", False, 0, ""),
+    ("6/tldhostwildcard", "wild.play", "", True, 0, ""),
+    ("7/yatldhost2", "vinyl.play", "", False, 1, "6/tldhostwildcard"),
+    ("8/anothertldhostwildcard", "oscarwilde.com", "", True, 0, ""),
+    ("7/yatldhostwildcard", "test.me", "", True, 0, ""),
+    ("9/level2sub", "test.co.us", "", False, 0, ""),
+    ("9/level2sub2", "unit.co.us", "", False, 0, ""),
+    ("9/level2sub3", "qe.co.us", "", True, 0, ""),
+    ("1/wildcard-owner", "wildcard.namespace.test", "", True, 200, "1/first"),
+]
+
+
 def built(row):
     name, host, path, wildcard, age, _ = row
     namespace, number = name.split("/")
-    made = route(
-        f"r{number}", namespace=f"ns{namespace}", host=f"{host}.zone", path=path, wildcard=wildcard, age=age
-    )
+    made = route(number, namespace=namespace, host=f"{host}.zone", path=path, wildcard=wildcard, age=age)
     return replace(made, uid=f"{age:04}_{namespace:>4}_{number:>4}")
 
 
@@ -151,10 +185,7 @@ def verdicts(routes, found: Settings):
     judged = {}
     for checked in spaces.values():
         judged |= claims.judge(checked, ownership=found.ownership).verdicts
-    return {
-        f"{key.namespace}/{key.name}".replace("ns", "").replace("r", ""): r.reason if r else ""
-        for key, r in judged.items()
-    }
+    return {str(key): r.reason if r else "" for key, r in judged.items()}
 
 
 def compare(rows, found: Settings) -> None:
@@ -163,11 +194,18 @@ def compare(rows, found: Settings) -> None:
     assert set(reasons.values()) <= {"", CLAIMED}
 
 
+TABLES = {
+    "TestInvalidRouteAdmissionFuzzing": (OWNED, WILD),
+    "TestDisableOwnershipChecksFuzzing": (SHARED, FREE),
+    "TestValidRouteAdmissionFuzzing": (VALID, WILD),
+    "TestWildcardSubDomainOwnership": (DOMAINS, WILD),
+}
+
+
 @pytest.mark.parametrize(
     ("rows", "found", "number"),
-    [*((OWNED, WILD, n) for n in range(len(OWNED))), *((SHARED, FREE, n) for n in range(len(SHARED)))],
-    ids=[f"TestInvalidRouteAdmissionFuzzing {row[0]}" for row in OWNED]
-    + [f"TestDisableOwnershipChecksFuzzing {row[0]}" for row in SHARED],
+    [(rows, found, number) for rows, found in TABLES.values() for number in range(len(rows))],
+    ids=[f"{source} {row[0]}" for source, (rows, _) in TABLES.items() for row in rows],
 )
 def test_upstream(rows, found, number):
     """Each Route with those that keep it out, and with all of them."""
@@ -179,15 +217,11 @@ def test_upstream(rows, found, number):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.sampled_from([(OWNED, WILD), (SHARED, FREE)]), st.data())
+@given(st.sampled_from([(OWNED, WILD), (SHARED, FREE), (VALID, WILD)]), st.data())
 def test_upstream_whatever_is_there(table, data):
     rows, found = table
     some = data.draw(st.lists(st.sampled_from(rows), unique_by=lambda row: row[0], max_size=25))
     compare(some, found)
-
-
-def two(*routes, found=WILD):
-    return verdicts(routes, found)
 
 
 MINE, THEIRS = {"namespace": "ns1"}, {"namespace": "ns2", "age": 1}
@@ -352,6 +386,69 @@ ROWS = [
         {A: INVALID_HOST, B: ""},
     ),
     (
+        "parity 3.1: HostAdmitter comes first, so a denied host is told that, claimed or not",
+        [route("a", host="w.abc.xyz", **MINE), route("b", host="w.abc.xyz", **THEIRS)],
+        replace(WILD, denied=frozenset({"abc.xyz"})),
+        {A: NOT_ADMITTED, B: NOT_ADMITTED},
+    ),
+    (
+        "parity 3.1: a policy that nobody knows is told before the claim",
+        [
+            route("a", host="w.abc.xyz", **MINE),
+            replace(route("b", host="w.abc.xyz", **THEIRS), wildcard_policy="All"),
+        ],
+        WILD,
+        {A: "", B: NOT_ADMITTED},
+    ),
+    (
+        "openshift/router #59: re-encrypt excludes a younger passthrough",
+        [
+            route("a", host="w.abc.xyz", kind="reencrypt", path="/foo", **MINE),
+            route("b", host="w.abc.xyz", kind="passthrough", namespace="ns1", age=1),
+        ],
+        WILD,
+        {A: "", "1/b": CLAIMED},
+    ),
+    (
+        "openshift/router #57: passthrough excludes younger paths with TLS, not those without",
+        [
+            route("a", host="w.abc.xyz", kind="passthrough", **MINE),
+            route("b", host="w.abc.xyz", kind="reencrypt", path="/foo", namespace="ns1", age=1),
+            route("c", host="w.abc.xyz", path="/bar", namespace="ns1", age=2),
+        ],
+        WILD,
+        {A: "", "1/b": CLAIMED, "1/c": ""},
+    ),
+    (
+        "openshift/router #57: also without ownership",
+        [
+            route("a", host="w.abc.xyz", kind="passthrough", **MINE),
+            route("b", host="w.abc.xyz", kind="edge", path="/foo", **THEIRS),
+        ],
+        FREE,
+        {A: "", B: CLAIMED},
+    ),
+    (
+        "parity 3.3: a Route that lost claims nothing, so the next one of its path may have it",
+        [
+            route("a", host="w.abc.xyz", kind="passthrough", **MINE),
+            route("b", host="w.abc.xyz", kind="edge", path="/x", namespace="ns1", age=1),
+            route("c", host="w.abc.xyz", path="/x", namespace="ns1", age=2),
+        ],
+        WILD,
+        {A: "", "1/b": CLAIMED, "1/c": ""},
+    ),
+    (
+        "parity 3.3: an older Route of another namespace that lost does not own the host",
+        [
+            route("w", host="x.abc.xyz", wildcard=True, **MINE),
+            route("b", host="w.abc.xyz", namespace="ns2", age=1),
+            route("c", host="w.abc.xyz", namespace="ns1", age=2),
+        ],
+        WILD,
+        {"1/w": "", B: CLAIMED, "1/c": ""},
+    ),
+    (
         "parity 3.2: a denied wildcard claims nothing",
         [route("a", host="wild.abc.xyz", wildcard=True, **MINE), route("b", host="www.abc.xyz", **THEIRS)],
         replace(WILD, denied=frozenset({"wild.abc.xyz"})),
@@ -374,71 +471,128 @@ def test_rules(source, routes, found, reasons):
     assert names == reasons.keys()
 
 
+HELD = "spec.host: a route in another namespace holds {} and is older than b"
+OWN = {"namespace": "ns1", "age": 1}
+MESSAGES = [
+    # source, Routes of which the last one lost, ownership, what it is told
+    (
+        "upstream, HostAdmitter: an older host in the domain of a wildcard",
+        [route("a", host="w.d.e", **MINE), route("b", host="x.d.e", wildcard=True, **THEIRS)],
+        True,
+        HELD.format("a host of *.d.e"),
+    ),
+    (
+        "upstream, HostAdmitter: a host in the domain of an older wildcard",
+        [route("a", host="w.d.e", wildcard=True, **MINE), route("b", host="x.d.e", **THEIRS)],
+        True,
+        HELD.format("*.d.e"),
+    ),
+    (
+        "upstream, UniqueHost: the host of another namespace",
+        [route("a", host="w.d.e", **MINE), route("b", host="w.d.e", path="/x", **THEIRS)],
+        True,
+        HELD.format("w.d.e"),
+    ),
+    (
+        "upstream, UniqueHost: without ownership, another namespace's host and path",
+        [route("secret", host="w.d.e", **MINE), route("b", host="w.d.e", **THEIRS)],
+        False,
+        HELD.format("w.d.e"),
+    ),
+    (
+        "upstream, HostAdmitter: without ownership, another namespace's wildcard",
+        [
+            route("secret", host="w.d.e", wildcard=True, **MINE),
+            route("b", host="x.d.e", wildcard=True, **THEIRS),
+        ],
+        False,
+        HELD.format("*.d.e"),
+    ),
+    (
+        "upstream, UniqueHost: the own namespace's host and path",
+        [route("a", host="w.d.e", **MINE), route("b", host="w.d.e", **OWN)],
+        True,
+        "spec.host: route a already exposes w.d.e and is older",
+    ),
+    (
+        "upstream, HostAdmitter: the own namespace's wildcard",
+        [route("a", host="w.d.e", wildcard=True, **MINE), route("b", host="x.d.e", wildcard=True, **OWN)],
+        True,
+        "spec.host: route a already exposes *.d.e and is older",
+    ),
+    (
+        "openshift/router #508: the Route in conflict, not any of the host",
+        [
+            route("a", host="w.d.e", path="/a", **MINE),
+            route("c", host="w.d.e", path="/c", **MINE),
+            route("b", host="w.d.e", path="/c", **OWN),
+        ],
+        True,
+        "spec.host: route c already exposes w.d.e and is older",
+    ),
+    (
+        "openshift/router #59: the oldest of several in conflict",
+        [
+            route("a", host="w.d.e", kind="edge", path="/a", **MINE),
+            route("c", host="w.d.e", kind="edge", path="/c", **MINE),
+            route("b", host="w.d.e", kind="passthrough", **OWN),
+        ],
+        True,
+        "spec.host: route a already exposes w.d.e and is older",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "routes", "ownership", "words"), MESSAGES, ids=[m[0] for m in MESSAGES])
+def test_messages(source, routes, ownership, words):
+    """They name no other tenant, and none of its Routes."""
+    judged = claims.judge([admission.check(r, WILD) for r in routes], ownership=ownership).verdicts
+    assert judged[routes[-1].key].message == words
+
+
+PASSTHROUGH = {"wildcard": True, "kind": "passthrough"}
+
+
 @pytest.mark.parametrize(
-    ("routes", "words"),
+    ("routes", "found"),
     [
-        (
-            [route("a", host="w.d.e", **MINE), route("b", host="x.d.e", wildcard=True, **THEIRS)],
-            "spec.host: a route in another namespace holds a host of *.d.e and is older than b",
-        ),
-        (
-            [route("a", host="w.d.e", wildcard=True, **MINE), route("b", host="x.d.e", **THEIRS)],
-            "spec.host: a route in another namespace holds *.d.e and is older than b",
-        ),
-        (
-            [route("a", host="w.d.e", **MINE), route("b", host="w.d.e", path="/x", **THEIRS)],
-            "spec.host: a route in another namespace holds w.d.e and is older than b",
-        ),
+        ([route("a", host="a.d.e", **PASSTHROUGH, **MINE)], True),
+        ([route("a", host="a.d.e", wildcard=True, kind="edge", **MINE)], False),
+        ([route("a", host="a.d.e", kind="passthrough", **MINE)], False),
         (
             [
-                route("a", host="w.d.e", wildcard=True, **MINE),
-                route("b", host="x.d.e", wildcard=True, namespace="ns1", age=1),
+                route("a", host="a.d.e", **PASSTHROUGH, **MINE),
+                route("b", host="a.d.e", wildcard=True, path="/x", **OWN),
             ],
-            "spec.host: route a already exposes *.d.e and is older",
+            True,
         ),
+        ([route("a", host="a.d.e", **MINE), route("b", host="b.d.e", **PASSTHROUGH, **THEIRS)], False),
+        ([route("a", host="a.d.e", path="/x", **PASSTHROUGH, **MINE)], False),
     ],
+    ids=["passthrough", "edge", "no wildcard", "beside a path", "lost", "invalid"],
 )
-def test_messages(routes, words):
-    """They name no other tenant, and none of its Routes."""
-    judged = claims.judge([admission.check(r, WILD) for r in routes], ownership=True).verdicts
-    assert judged[routes[1].key].message == words
+def test_the_wildcard_is_passthrough(routes, found):
+    """Only one that is served: hosts of the subdomain whose TLS ends here must then be told apart."""
+    assert claims.judge([admission.check(r, WILD) for r in routes], ownership=True).passthrough == found
 
 
-STEPS = st.lists(st.tuples(strategies.routes(), st.booleans(), st.booleans()), max_size=25)
-"""Routes, whether they are there, and whether what changed is looked at now."""
-
-
-@settings(max_examples=300, deadline=None)
-@given(STEPS, st.sampled_from([WILD, FREE, Settings(), Settings(ownership=False)]), st.randoms())
-def test_the_order_of_events_does_not_matter(steps, found, random):
-    """After every event, whatever came before: the verdicts of judging what is there from scratch."""
-    kept, there, seen = contests.Contests(ownership=found.ownership), {}, {}
-    for one, present, now in steps:
-        there.pop(one.key, None)
-        if present:
-            there[one.key] = one
-        kept.put(one.key, admission.check(one, found) if present else None)
-        if not now:
-            continue
-        for host, routes, contest in kept.take():
-            assert contest.verdicts.keys() == routes.keys()
-            seen[host] = contest
-        shuffled = list(there.values())
-        random.shuffle(shuffled)
-        spaces: dict = {}
-        for other in shuffled:
-            checked = admission.check(other, found)
-            spaces.setdefault(checked.subdomain, []).append(checked)
-        whole = {space: claims.judge(checked, ownership=found.ownership) for space, checked in spaces.items()}
-        for space, checked in spaces.items():
-            for other in checked:
-                assert seen[other.host].verdicts[other.route.key] == whole[space].verdicts[other.route.key]
-                assert seen[other.host].passthrough == whole[space].passthrough
-        assert {key for contest in seen.values() for key in contest.verdicts} == there.keys()
+@pytest.mark.parametrize(
+    ("ownership", "routes", "owner"),
+    [
+        (True, [route("a", host="a.d.e", wildcard=True, **MINE)], "ns1"),
+        (False, [route("a", host="a.d.e", wildcard=True, **MINE)], ""),
+        (True, [route("a", host="a.d.e", **MINE)], ""),
+        (True, [route("a", host="a.d.e", **MINE), route("b", host="b.d.e", wildcard=True, **THEIRS)], ""),
+        (True, [route("a", host="a.d.e", wildcard=True, kind="edge", certificate="x", **MINE)], "ns1"),
+    ],
+    ids=["held", "without ownership", "no wildcard", "lost", "invalid by itself"],
+)
+def test_the_owner_of_a_subdomain(ownership, routes, owner):
+    assert claims.judge([admission.check(r, WILD) for r in routes], ownership=ownership).owner == owner
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(strategies.routes(), max_size=10, unique_by=lambda r: r.key))
+@given(st.lists(strategies.contenders(), max_size=12, unique_by=lambda r: r.key))
 def test_nobody_gets_a_host_of_another(routes):
     """With ownership, what is admitted in a subdomain with a wildcard is of one namespace."""
     spaces: dict = {}
@@ -452,37 +606,3 @@ def test_nobody_gets_a_host_of_another(routes):
             assert len({c.route.key.namespace for c in held}) == 1
         for host in {c.host for c in held}:
             assert len({c.route.path for c in held if c.host == host}) == sum(c.host == host for c in held)
-
-
-def test_an_event_costs_its_host_or_its_subdomain():
-    """The Routes that are judged; without a wildcard not even those of the subdomain."""
-    kept = contests.Contests(ownership=True)
-    many = [
-        route(f"{host}{n}", host=f"h{n}.{host}", path=path)
-        for n in range(50)
-        for host in ("a.test", "b.test")
-        for path in ("",)
-    ]
-    many += [route(f"p{n}", host="h1.a.test", path=f"/{n}") for n in range(3)]
-    for one in many:
-        kept.put(one.key, admission.check(one, WILD))
-    assert len({host for host, _, _ in kept.take()}) == 100
-    assert kept.judged == 103
-
-    def event(one, present=True) -> tuple[int, set[str]]:
-        before = kept.judged
-        kept.put(one.key, admission.check(one, WILD) if present else None)
-        hosts = {host for host, _, _ in kept.take()}
-        return kept.judged - before, hosts
-
-    assert event(replace(many[0], service="api")) == (1, {"h0.a.test"})
-    assert event(route("p9", host="h1.a.test", path="/9")) == (5, {"h1.a.test"})
-    wild = route("wild", host="x.a.test", wildcard=True, age=1)
-    assert event(wild) == (55, {"*.a.test"})
-    assert event(replace(many[0], service="web")) == (55, {"h0.a.test"})
-    assert event(replace(many[1], service="api")) == (1, {"h0.b.test"})
-    foreign = route("f", namespace="bank", host="y.a.test", age=2)
-    assert event(foreign) == (56, {"y.a.test"})
-    assert event(wild, present=False) == (55, {"*.a.test", "y.a.test"})
-    assert event(replace(many[0], service="api")) == (1, {"h0.a.test"})
-    assert Key("bank", "f") in kept.routes()
