@@ -91,38 +91,54 @@ def check(route: Route, settings: Settings, secret: Secret | None = None) -> Che
     """Judge one Route by itself; costs a parse of its certificates.
 
     Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
-    stop judging the others.
+    stop judging the others, nor to give its host away.
 
     Args: secret: that of spec.tls.externalCertificate; None if there is none.
     """
     try:
-        return _check(route, settings, secret)
+        named, refusal = _claim(route, settings)
     except Exception as exc:
-        return Checked(route, Rejection(INVALID, f"spec: it cannot be judged ({type(exc).__name__})"))
+        return Checked(route, _fault(exc), claims=False)
+    if refusal is not None:
+        return Checked(named, refusal, claims=False)
+    try:
+        return _valid(named, settings, secret)
+    except Exception as exc:
+        return Checked(named, _fault(exc))
 
 
-def _check(route: Route, settings: Settings, secret: Secret | None = None) -> Checked:
+def _claim(route: Route, settings: Settings) -> tuple[Route, Rejection | None]:
+    """A Route with its Host, and why it may not claim it."""
     host, source = settings.naming.host(route)
     if host != route.host:
         route = replace(route, host=host)
     if refusal := _domain_refusal(host, settings):
-        return _refused(route, NOT_ADMITTED, f"{source}: {quote(host)}: {refusal}")
+        return route, Rejection(NOT_ADMITTED, f"{source}: {quote(host)}: {refusal}")
     wildcard = route.wildcard_policy == "Subdomain"
     if wildcard and not settings.wildcards:
-        return _refused(route, NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not allowed")
+        return route, Rejection(NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not allowed")
     if not wildcard and route.wildcard_policy != "None":
         policy = quote(route.wildcard_policy)
-        return _refused(route, NOT_ADMITTED, f"spec.wildcardPolicy: unknown wildcard policy {policy}")
+        return route, Rejection(NOT_ADMITTED, f"spec.wildcardPolicy: unknown wildcard policy {policy}")
     if not host:
-        return _refused(route, NO_HOST, "spec.host: no host value was defined for the route")
+        return route, Rejection(NO_HOST, "spec.host: no host value was defined for the route")
     if problem := hosts.problem(host) or (hosts.wildcard_problem(host) if wildcard else ""):
-        return _refused(route, INVALID_HOST, f"{source}: {quote(host)}: {problem}")
+        return route, Rejection(INVALID_HOST, f"{source}: {quote(host)}: {problem}")
+    return route, None
+
+
+def _valid(route: Route, settings: Settings, secret: Secret | None) -> Checked:
+    """The rest of a Route that claims its Host, valid or not."""
     uses_secret = settings.external and route.secret is not None
     if uses_secret and (refusal := _secret_refusal(route.secret.name, secret)):
         return Checked(route, Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
     found = validation.check(route, extended=settings.extended, secret=secret if uses_secret else None)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
     return Checked(route, rejection, material=found.material, destination_ca=found.destination_ca)
+
+
+def _fault(exc: Exception) -> Rejection:
+    return Rejection(INVALID, f"spec: it cannot be judged ({type(exc).__name__})")
 
 
 def _domain_refusal(host: str, settings: Settings) -> str:
@@ -143,7 +159,3 @@ def _secret_refusal(name: str, secret: Secret | None) -> str:
     if secret.type != TLS_SECRET:
         return f"Secret {quote(name)} is of type {quote(secret.type)}; {TLS_SECRET} is required"
     return ""
-
-
-def _refused(route: Route, reason: str, message: str) -> Checked:
-    return Checked(route, Rejection(reason, message), claims=False)

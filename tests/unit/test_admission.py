@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from f5router import admission, claims
 from f5router.admission import CLAIMED, EXTERNAL, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
 from f5router.cluster import Key, Route, RouteTLS
+from f5router.hosts import Naming
 from tests import strategies
 from tests.builders import Identity, identity, route, secret
 
@@ -293,7 +294,7 @@ def test_secrets_may_be_left_alone():
 @pytest.mark.parametrize("port", ["0", "65536", "080", "²", "٣", "9" * 5000])
 def test_what_looks_like_a_port_number(port):
     """The API server takes any text; int() does not, and not every digit is one of ours."""
-    problem = admission._check(route("a", port=port), SETTINGS).rejection
+    problem = admission._valid(route("a", port=port), SETTINGS, None).rejection
     assert problem.reason == INVALID
     assert "spec.port.targetPort" in problem.message
     assert len(problem.message) < 200
@@ -324,7 +325,20 @@ TEXT = st.one_of(st.text(), st.sampled_from([ID.certificate, ID.key, ID.issuer, 
 )
 def test_no_route_stops_the_router(anything):
     """A check that raised would take the whole router down, again and again."""
-    admission._check(anything, SETTINGS)
+    named, _ = admission._claim(anything, SETTINGS)
+    admission._valid(named, SETTINGS, None)
+
+
+def test_a_fault_of_ours_gives_no_host_away():
+    """Values that cannot be stand for a fault that nobody knows of: the Route keeps what it claims, by the
+    name that the router gave it, and claims nothing if that is where the fault is.
+    """
+    named = admission.Settings(naming=Naming(template="${name}.x", override=True))
+    found = admission.check(replace(route("a", host="victim.com"), target_port=None), named)
+    assert (found.rejection.reason, found.claims, found.host) == (INVALID, True, "a.x")
+    assert found.rejection.message == "spec: it cannot be judged (AttributeError)"
+    found = admission.check(replace(route("a"), host=5), SETTINGS)
+    assert (found.rejection.reason, found.claims) == (INVALID, False)
 
 
 P256, OTHER_CURVE = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030104")
@@ -352,7 +366,7 @@ def changed(pem_text: str, old: bytes, new: bytes) -> str:
 )
 def test_what_the_library_does_not_know(tls, field):
     """It raises kinds that are no ValueError."""
-    problem = admission._check(route("a", kind="edge", **tls), SETTINGS).rejection
+    problem = admission._valid(route("a", kind="edge", **tls), SETTINGS, None).rejection
     assert problem.reason == INVALID
     assert f"spec.tls.{field}" in problem.message
 
