@@ -174,6 +174,45 @@ def test_labels_that_change_a_hundred_times(lab, running):
     assert len(count) < 30
 
 
+def test_a_storm_of_labels_holds_up_nobody(lab, running):
+    """A Route that enters and leaves a hundred times a second: others are served meanwhile, and what it
+    costs, on the BIG-IP and in statuses, is a matter of the passes.
+    """
+    lab.apply(labelled(manifests.route("busy", host="busy.com"), **WEST))
+    router = running(labels="zone=west", hold_off="100ms", hold_off_limit="500ms")
+    router.wait(lambda: lab.admitted("shop", "busy"))
+    one_pass, passes, ended, events = router.router._reconciler.run, [], threading.Event(), []
+
+    def counted(**given):
+        passes.append(given)
+        return one_pass(**given)
+
+    def storm() -> None:
+        while not ended.wait(0.01):
+            events.append(lab.apply(labelled(manifests.route("busy", host="busy.com"),
+                                             **(EAST if len(events) % 2 else WEST))))
+
+    router.router._reconciler.run = counted
+    lab.clear()
+    lab.kube.clear_log()
+    thread = threading.Thread(target=storm)
+    thread.start()
+    try:
+        for number in range(3):
+            lab.apply(labelled(manifests.route(f"calm{number}", host=f"calm{number}.com"), **WEST))
+            router.wait(lambda host=f"calm{number}.com": ask(lab, host))
+            router.wait(lambda name=f"calm{number}": lab.admitted("shop", name).get("status") == "True")
+        router.wait(lambda: len(events) > 50)
+    finally:
+        ended.set()
+        thread.join()
+    statuses = [log for log in lab.kube.log if log.path.endswith("/busy/status")]
+    rules = [path for _, path in lab.writes() if "busy" in path]
+    assert len(passes) < len(events) / 2
+    assert len(rules) <= 2 * len(passes)
+    assert len([log for log in statuses if log.status == 200]) <= 2 * len(passes)
+
+
 def test_routes_that_left_are_reported(lab):
     """For whoever writes their status: the key, and the Route as it was last judged."""
     lab.apply(labelled(manifests.route("a"), **WEST), labelled(manifests.route("b", host="b.com"), **WEST))
