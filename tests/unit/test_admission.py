@@ -199,6 +199,7 @@ def test_refusals_name_the_field(wrong, reason, field):
         pytest.param(
             {"wildcard_policy": "All"}, NOT_ADMITTED, "spec.wildcardPolicy", id="unknown wildcard policy"
         ),
+        pytest.param({"wildcard_policy": ""}, NOT_ADMITTED, "spec.wildcardPolicy", id="no policy"),
         pytest.param(
             {"alternate_services": ("b",)}, INVALID, "spec.alternateBackends", id="alternate backends"
         ),

@@ -1,18 +1,20 @@
 """The pages say what the code does; configuration.md is in test_settings and feature/test_rights."""
 
+import ast
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-from f5router import admission, names, reconcile, status
+from f5router import names
 from f5router.bigip import CertFile, ClientSSL, DataGroup, IRule, KeyFile, Policy, Pool, ServerSSL
 from f5router.cluster import Key
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
-REASONS = [admission.NO_HOST, admission.INVALID_HOST, admission.CLAIMED, admission.NOT_ADMITTED,
-           admission.INVALID, admission.EXTERNAL, reconcile.DEVICE_REJECTED, status.DEVICE_PENDING]
+WITH_REASON = {"Rejection": 0, "Verdict": 1}
+"""What the code says of a Route, and which argument is the reason."""
 
 
 def page(name: str) -> str:
@@ -40,10 +42,27 @@ def test_the_first_screen_has_both_commands():
     assert "(docs/guide.md)" in "".join(lines)
 
 
+def reasons() -> set[str]:
+    """Every reason that a module of the router gives; they are constants of that module, or passed on."""
+    found = set()
+    for path in (ROOT / "f5router").rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+            place = WITH_REASON.get(getattr(call.func, "id", ""))
+            if place is None or len(call.args) <= place or isinstance(call.args[place], ast.Attribute):
+                continue
+            assert isinstance(call.args[place], ast.Name), f"{path}:{call.lineno}: the reason has no name"
+            found.add(getattr(importlib.import_module(module), call.args[place].id))
+    return found
+
+
 def test_every_reason_is_explained():
-    """What a Route's status can say, and nothing else."""
-    rows = re.findall(r"^\| `(\w+)` \|", page("routes.md").split("## Reasons")[1], re.MULTILINE)
-    assert sorted(rows) == sorted(REASONS)
+    """What a Route's status can say, and nothing else; each with what it means and what to do."""
+    text = page("routes.md").split("## Reasons")[1]
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert len(reasons()) == 8
+    assert {reason for reason, *_ in rows} == reasons()
+    assert all(len(part.split()) > 1 for row in rows for part in row[1:])
 
 
 NS = Key("<ns>", "<svc>")

@@ -65,6 +65,8 @@ LISTS = [
     ("seed 002: open.header.test,, is one domain", {"denied": hosts.domains("open.header.test,,")},
      "www.open.header.test", FORBIDDEN),
     ("seed 002: , is no domain", {"allowed": hosts.domains(",")}, "www.wayless.com", ""),
+    ("parity 0: blanks are trimmed, empty items dropped", {"denied": hosts.domains(" a.b ,, c.d ,")}, "x.c.d",
+     FORBIDDEN),
 ]
 
 
@@ -97,6 +99,8 @@ DOMAIN = Naming(domain="apps.example.com")
 MADE = "a-shop.apps.example.com"
 
 LONG = ".".join(["x" * 62] * 4) + ".x"
+TENS = "-".join(["1234567890"] * 4)
+SPELLED = "name-namespace." + ".".join(f"{letter}1234567890" for letter in "abcdefghijklmnopqr")
 
 NAMES = [
     ("parity 1.3.3", Naming(), "", "", ""),
@@ -117,6 +121,9 @@ NAMES = [
     ("upstream RouteUpdate: then the template", replace(OVERRIDE, domain="d.e"), "", "s", MADE),
     ("upstream RouteUpdate: also of what it made", replace(SOME, domain="example.org"), "", "s", MADE),
     ("os.Expand: $name", Naming(template="$name.$namespace.x"), "", "", "a.shop.x"),
+    ("seed 000: ROUTER_SUBDOMAIN", Naming(template="${name}-${namespace}.myapps.mycompany.com"), "", "",
+     "a-shop.myapps.mycompany.com"),
+    ("parity 1.3.2: the quotes of a shell", Naming(template=hosts.template("'${name}.x'")), "", "", "a.x"),
     ("os.Expand: a constant", Naming(template="one.host.x"), "", "", "one.host.x"),
 ]
 
@@ -135,6 +142,41 @@ def test_naming_twice_changes_nothing(naming, host, subdomain):
     """The full pass starts from Routes that have been named."""
     named = check(host, subdomain=subdomain, naming=naming).route
     assert admission.check(named, admission.Settings(naming=naming)).route == named
+
+
+def test_without_a_host_the_lists_say_nothing():
+    """Source: parity 3.2: skipped if the host is empty; then UniqueHost has its reason."""
+    assert check("", **ALLOWED).rejection.reason == NO_HOST
+
+
+VALID_HOSTS = [
+    ("TestValidateHostName: valid-host-name", "www.example.test", True),
+    ("TestValidateHostName: invalid-host-name", f"name-namespace-{TENS}-{TENS}.example.test", False),
+    ("TestValidateHostName: 63-chars-label", f"name-namespace-{TENS}-1234.example.test", True),
+    ("TestValidateHostName: 64-chars-label", f"name-namespace-{TENS}-12345.example.test", False),
+    ("TestValidateHostName: valid-name-253-chars", f"{SPELLED}.s12345678.example.test", True),
+    ("issue: 254 characters", f"{SPELLED}.s123456789.example.test", False),
+    ("TestValidateHostName: invalid-name-279-chars", f"{SPELLED}.s1234567890.t1234567890.u1234567890.x.test",
+     False),
+    ("TestValidateHostName: invalid-name-asterisk", "*", False),
+    ("library-go #1335: one or more labels", "host", True),
+    ("library-go #1335: no dot at the end", "www.example.test.", False),
+    ("library-go #1335: no dot at the beginning", ".example.test", False),
+    ("library-go #1335: characters of a label", "a_b.example.test", False),
+    ("library-go #1335: a label begins with a letter or digit", "www.-a.test", False),
+    ("library-go #1335: a label ends with a letter or digit", "www.a-.test", False),
+    ("RFC 1123 2.1: digits only", "1.2.test", True),
+    ("RFC 5890 2.3.2.1: a name of other letters, as DNS has it", "xn--bcher-kva.example.test", True),
+    ("RFC 5890 2.3.2.1: a name of other letters", "bücher.example.test", False),
+]
+
+
+@pytest.mark.parametrize(("source", "host", "valid"), VALID_HOSTS, ids=[row[0] for row in VALID_HOSTS])
+def test_valid_hosts(source, host, valid):
+    """Upstream's are openshift/router unique_host_test.go and, newer, openshift/library-go ValidateHost."""
+    found = check(host)
+    assert (found.rejection.reason if found.rejection else "") == ("" if valid else INVALID_HOST)
+    assert found.claims == valid
 
 
 @pytest.mark.parametrize(("source", "naming", "host", "subdomain", "field"), [
