@@ -14,6 +14,7 @@ from f5router.cluster import (
     EndpointSlice,
     HostSubnet,
     Key,
+    Namespace,
     Node,
     Route,
     RouteTLS,
@@ -23,6 +24,7 @@ from f5router.cluster import (
 from f5router.findings import Findings
 from f5router.hosts import Naming
 from f5router.incremental import Engine
+from f5router.selection import NamespaceFilter
 from f5router.vxlan import Setup
 from tests import strategies
 from tests.builders import (
@@ -65,12 +67,13 @@ OLD_FACTS = DeviceFacts((11, 6), http=FACTS.http, https=FACTS.https)
 def delta(*changes) -> Delta:
     """A Delta of (object, present) pairs."""
     kinds: dict[type, dict] = {
-        Route: {}, Secret: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}, ClusterNetwork: {}}
+        Route: {}, Secret: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}, ClusterNetwork: {}, Namespace: {}}
     services = {}
     for obj, present in changes:
         kinds.get(type(obj), services)[obj.key] = obj if present else None
     return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services, secrets=kinds[Secret],
-                 nodes=kinds[Node], host_subnets=kinds[HostSubnet], cluster_networks=kinds[ClusterNetwork])
+                 namespaces=kinds[Namespace], nodes=kinds[Node], host_subnets=kinds[HostSubnet],
+                 cluster_networks=kinds[ClusterNetwork])
 
 
 def findings(known, config, facts) -> Findings:
@@ -125,21 +128,33 @@ def test_order_does_not_matter(steps, random):
     assert one.objects == other.objects
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.one_of(strategies.routes(), strategies.secrets()), st.booleans()), max_size=20),
-       CONFIGS, st.data())
-def test_admitted_whatever_the_order_of_events(steps, config, data):
-    """Source: the issue: the admitted Routes are those of judging all Routes from scratch, as written."""
-    engine, there = Engine(config), {}
+SPACES = st.sampled_from(["shop", "bank", "zoo"]).map(lambda name: Namespace(Key("", name)))
+ADMITTED_BY = st.one_of(strategies.routes(), strategies.contenders(), strategies.secrets(), SPACES)
+"""What decides who is admitted. A Route whose labels are not selected any more is one that is gone."""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(ADMITTED_BY, st.sampled_from([True, True, False])), max_size=30), CONFIGS,
+       st.booleans(), st.data())
+def test_admitted_whatever_the_order_of_events(steps, config, by_namespace, data):
+    """Source: the issue: the admitted Routes are those of judging all Routes from scratch, as written.
+
+    Routes are created, changed, deleted and selected, by labels or by namespace; Secrets come and go.
+    """
+    engine, chosen, there = Engine(config), NamespaceFilter(), {}
     while steps:
         number = data.draw(st.integers(1, 4))
         batch, steps = steps[:number], steps[number:]
         there |= {(type(one), one.key): one if present else None for one, present in batch}
-        engine.apply(delta(*batch))
-    wanted = [one for one in there.values() if one]
+        changes = delta(*batch)
+        engine.apply(chosen.apply(changes) if by_namespace else changes)
+    spaces = {one.key.name for one in there.values() if isinstance(one, Namespace)}
+    wanted = [one for one in there.values() if one and not isinstance(one, Namespace) and (
+        not by_namespace or isinstance(one, Secret) or one.key.namespace in spaces)]
     built = desired.build(snapshot(*data.draw(st.permutations(wanted))), config, DeviceFacts())
     admitted = {key for key in engine.routes() if engine.rejection(key) is None}
     assert admitted == {one.key for one in wanted if isinstance(one, Route)} - built.rejections.keys()
+    assert {key: r for key in engine.routes() if (r := engine.rejection(key))} == built.rejections
     assert engine.objects == built.objects
 
 
