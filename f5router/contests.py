@@ -66,10 +66,9 @@ class Contests:
             self._rank(subdomain, touched)
             judged: Collection[str] = self._concerned(subdomain, touched)
             contest, before = self._judge(hosts, judged), self._wildcards.pop(subdomain, _NO_WILDCARD)
-            wildcard = contest.owner, contest.passthrough
-            if wildcard != before:
+            if (contest.owner, contest.passthrough) != before:
                 judged, contest = hosts, self._judge(hosts, hosts)
-            if wildcard != _NO_WILDCARD:
+            if (wildcard := (contest.owner, contest.passthrough)) != _NO_WILDCARD:
                 self._wildcards[subdomain] = wildcard
             if contest.passthrough != before[1]:
                 touched |= set(hosts)

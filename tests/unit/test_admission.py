@@ -29,41 +29,45 @@ def verdicts(*routes, ownership=True):
 @pytest.mark.parametrize(
     ("routes", "admitted"),
     [
-        pytest.param([route("a", age=1), route("b", age=2)], "a", id="oldest claims the host"),
-        pytest.param([route("a", age=2), route("b", age=1)], "b", id="whatever the order"),
-        pytest.param([route("b", age=1), route("a", age=1)], "a", id="equal age: smaller uid"),
-        pytest.param([route("a", path="/x"), route("b", path="/y", age=1)], "ab", id="paths differ"),
+        pytest.param([route("a", age=1), route("b", age=2)], "a", id="parity 3.3: oldest claims the host"),
+        pytest.param([route("a", age=2), route("b", age=1)], "b", id="parity 3.3: whatever the order"),
+        pytest.param([route("b", age=1), route("a", age=1)], "a", id="parity 3.2: equal age: smaller uid"),
         pytest.param(
-            [route("a", path=""), route("b", path="/", age=1)], "ab", id="no path and / are two paths"
+            [route("a", path="/x"), route("b", path="/y", age=1)], "ab", id="seed 001: paths differ"
         ),
         pytest.param(
-            [route("a", path="/x"), route("b", path="/x/", age=1)], "ab", id="a slash makes another path"
+            [route("a", path=""), route("b", path="/", age=1)], "ab", id="parity 3.3: no path, and /"
         ),
-        pytest.param([route("a", path="/x"), route("b", path="/X", age=1)], "ab", id="paths have case"),
+        pytest.param(
+            [route("a", path="/x"), route("b", path="/x/", age=1)], "ab", id="parity 3.3: /x and /x/"
+        ),
+        pytest.param(
+            [route("a", path="/x"), route("b", path="/X", age=1)], "ab", id="parity 5.1: paths have case"
+        ),
         pytest.param(
             [route("a", namespace="shop"), route("b", namespace="bank", path="/y", age=1)],
             "a",
-            id="the namespace of the oldest owns the host",
+            id="seed 001: the namespace of the oldest owns the host",
         ),
         pytest.param(
             [route("a", kind="passthrough"), route("b", kind="edge", path="/y", age=1)],
             "a",
-            id="passthrough excludes other TLS routes",
+            id="openshift/router #57: passthrough excludes other TLS routes",
         ),
         pytest.param(
             [route("a", kind="edge", path="/y"), route("b", kind="passthrough", age=1)],
             "a",
-            id="and is excluded by them",
+            id="openshift/router #59: and is excluded by them",
         ),
         pytest.param(
             [route("a", kind="passthrough"), route("b", path="/y", age=1)],
             "ab",
-            id="passthrough and plain path routes share a host",
+            id="openshift/router #57: passthrough and plain path routes share a host",
         ),
         pytest.param(
             [route("a", kind="edge"), route("b", kind="reencrypt", path="/y", age=1)],
             "ab",
-            id="edge and reencrypt paths share a host",
+            id="parity 3.3: edge and reencrypt paths share a host",
         ),
     ],
 )
@@ -106,6 +110,7 @@ def test_no_host_and_path_twice(routes, ownership):
 @pytest.mark.parametrize(
     ("wrong", "reason", "field"),
     [
+        # parity 3.3, UniqueHost
         pytest.param({"host": ""}, NO_HOST, "spec.host", id="no host"),
         pytest.param({"host": "Www.example.com"}, INVALID_HOST, "spec.host", id="upper case"),
         pytest.param({"host": "*"}, INVALID_HOST, "spec.host", id="star"),
@@ -118,6 +123,7 @@ def test_no_host_and_path_twice(routes, ownership):
         pytest.param({"host": "a b.com"}, INVALID_HOST, "spec.host", id="space"),
         pytest.param({"host": "a;drop.com"}, INVALID_HOST, "spec.host", id="semicolon"),
         pytest.param({"host": "a.com}\n"}, INVALID_HOST, "spec.host", id="newline"),
+        # openshift-apiserver validateRoute; a path of other characters matches no request (parity 5.1)
         pytest.param({"path": "foo"}, INVALID, "spec.path", id="path without slash"),
         pytest.param({"path": "/a\nb"}, INVALID, "spec.path", id="newline in path"),
         pytest.param({"path": "/é"}, INVALID, "spec.path", id="path not ASCII"),
@@ -126,6 +132,7 @@ def test_no_host_and_path_twice(routes, ownership):
         pytest.param(
             {"path": "/a", "kind": "passthrough"}, INVALID, "spec.path", id="passthrough with a path"
         ),
+        # parity 3.4, ExtendedValidator
         pytest.param({"kind": "Edge"}, INVALID, "spec.tls.termination", id="unknown termination"),
         pytest.param(
             {"kind": "passthrough", "insecure": "Allow"},
@@ -179,6 +186,7 @@ def test_no_host_and_path_twice(routes, ownership):
             "spec.tls.externalCertificate: passthrough",
             id="passthrough with external certificate",
         ),
+        # core/v1: what no Service is called, and no port of one
         pytest.param({"service": "Web/.."}, INVALID, "spec.to.name", id="no Service name"),
         pytest.param({"port": "a b"}, INVALID, "spec.port.targetPort", id="no port name"),
         pytest.param({"port": "70000"}, INVALID, "spec.port.targetPort", id="no port number"),

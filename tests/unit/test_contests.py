@@ -18,6 +18,7 @@ from tests.builders import route
 
 WILD = Settings(wildcards=True)
 FREE = Settings(wildcards=True, ownership=False)
+DENYING = Settings(wildcards=True, denied=frozenset({"a.x.y"}))
 
 
 def numbered(name: str, uid: int, host: str = "test.com", path: str = "", namespace: str = "test"):
@@ -143,7 +144,7 @@ STEPS = st.lists(
 
 
 @settings(max_examples=300, deadline=None)
-@given(STEPS, st.sampled_from([WILD, FREE, Settings(), Settings(ownership=False)]), st.randoms())
+@given(STEPS, st.sampled_from([WILD, FREE, DENYING, Settings(), Settings(ownership=False)]), st.randoms())
 def test_the_order_of_events_does_not_matter(steps, found, random):
     """After every event, whatever came before: the verdicts of judging what is there from scratch."""
     kept, there, seen = contests.Contests(ownership=found.ownership), {}, {}
@@ -203,6 +204,47 @@ def test_an_event_costs_its_host():
     assert event(wild, present=False) == (0 + 55, {"*.a.test", "x.a.test", "z.a.test"})
     assert event(replace(many[0], service="api")) == (1, {"h0.a.test"})
     assert Key("bank", "f") in kept.routes()
+
+
+@pytest.mark.parametrize(
+    ("found", "routes"),
+    [
+        (WILD, [("p", "shop", "a.x.y", 1), ("w", "bank", "*", 2), ("q", "bank", "c.x.y", 3)]),
+        (DENYING, [("p", "bank", "a.x.y", 1), ("q", "shop", "b.x.y", 2), ("r", "bank", "c.x.y", 3)]),
+        (WILD, [("p", "bank", "a.x.y", 1), ("q", "shop", "b.x.y", 2), ("r", "zoo", "c.x.y", 3)]),
+        (WILD, [("q", "shop", "a.x.y", 1), ("p", "bank", "a.x.y", 2), ("r", "bank", "b.x.y", 3)]),
+        (WILD, [("p", "bank", "a.x.y", 1), ("q", "bank", "a.x.y", 8), ("r", "bank", "b.x.y", 6)]),
+        (WILD, [("q", "bank", "a.x.y", 8), ("p", "bank", "a.x.y", 1), ("r", "bank", "b.x.y", 6)]),
+        (WILD, [("p", "shop", "a.x.y", 1), ("q", "bank", "b.x.y", 2), ("r", "zoo", "c.x.y", 8)]),
+    ],
+    ids=["no wildcard", "no denied host", "the oldest", "its host's", "first", "last", "of others"],
+)
+def test_who_keeps_a_wildcard_out(found, routes):
+    """Of all older hosts of other namespaces one is looked at: when the wildcard is made anew, and later."""
+    kept, verdicts = contests.Contests(ownership=True), {}
+
+    def put(name, namespace, host, age) -> int:
+        wildcard = host == "*"
+        made = route(
+            name, namespace=namespace, host="w.x.y" if wildcard else host, age=age, wildcard=wildcard
+        )
+        before = kept.judged
+        kept.put(made.key, admission.check(made, found))
+        for *_, contest in kept.take():
+            verdicts.update(contest.verdicts)
+        return kept.judged - before
+
+    put("wild", "shop", "*", 0)
+    for number in range(30):
+        put(f"r{number}", "shop", f"h{number}.x.y", 9)
+    for one in routes:
+        put(*one)
+    assert verdicts[Key("shop", "wild")] is None
+    put("wild", "shop", "*", 5)
+    assert verdicts[Key("shop", "wild")].reason == admission.CLAIMED
+    for number in range(3):
+        assert put("busy", "shop", "h1.x.y", 10 + number) < 10
+        assert verdicts[Key("shop", "wild")].reason == admission.CLAIMED
 
 
 def test_without_ownership_a_wildcard_costs_its_own():

@@ -197,6 +197,18 @@ def test_a_secret_costs_the_routes_that_name_it():
     assert engine.route(many[4][0].key).host == "r4.example.com"
 
 
+def test_a_route_and_its_secret_at_once():
+    """The Route as it is now, whichever came first."""
+    engine = Engine(Settings())
+    old = route("a", host="old.test", kind="edge", external_certificate="s")
+    new, found = replace(old, host="new.test"), secret(name="s", identity=identity(algorithm="ec"))
+    engine.apply(delta((old, True)))
+    engine.apply(delta((new, True), (found, True)))
+    assert (engine.route(new.key).host, engine.rejection(new.key)) == ("new.test", None)
+    engine.apply(delta((new, False), (found, False)))
+    assert engine.routes() == {}
+
+
 def test_an_endpoint_event_touches_one_object():
     engine = Engine(Settings())
     routes = [(route(f"r{n}", host=f"h{n}.example.com", service=f"s{n}"), True) for n in range(50)]
