@@ -98,8 +98,8 @@ class Contests:
         the others.
         """
         hosts = self._subdomains.get(subdomain, _NONE)
-        wildcards = hosts.get(f"*.{subdomain}", _NONE)
-        found = {f"*.{subdomain}", *touched, *(one.route.host for one in wildcards.values())}
+        wildcards = [one for one in hosts.get(f"*.{subdomain}", _NONE).values() if one.claims]
+        found = {f"*.{subdomain}", *touched, *(one.route.host for one in wildcards)}
         if wildcards and self._ownership and (oldest := self._oldest.get(subdomain, _NONE).values()):
             first = min(oldest)
             others = (claim for claim in oldest if claim[1].namespace != first[1].namespace)

@@ -260,6 +260,19 @@ def test_without_ownership_a_wildcard_costs_its_own():
     assert kept.judged == 2
 
 
+def test_a_wildcard_that_is_not_allowed_costs_its_own():
+    kept = contests.Contests(ownership=True)
+    many = [route(f"r{number}", host=f"h{number}.a.test", namespace=f"ns{number}") for number in range(50)]
+    wild = route("wild", host="h7.a.test", wildcard=True, age=1)
+    for one in (*many, wild):
+        kept.put(one.key, admission.check(one, Settings()))
+    list(kept.take())
+    kept.judged = 0
+    kept.put(many[3].key, admission.check(replace(many[3], service="api"), Settings()))
+    assert {host for host, _, _ in kept.take()} == {"h3.a.test"}
+    assert kept.judged == 2
+
+
 def test_a_wildcard_that_is_not_held_costs_nothing_more():
     """Anybody may write one into a domain of thousands."""
     kept = contests.Contests(ownership=True)
