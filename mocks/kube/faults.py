@@ -5,7 +5,7 @@ matches, at once; if none runs it waits for the next one (``drop-watch`` does no
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from . import errors
@@ -86,11 +86,18 @@ class Faults:
     def clear(self) -> None:
         self._waiting.clear()
 
-    def for_request(self, method: str, verb: str, path: str, *, continued: bool) -> Fault | None:
-        """The next fault for a request. Args: continued: a list with a continue token."""
+    def for_request(
+        self, method: str, verb: str, path: str, *, continued: bool, met: Sequence[Fault] = ()
+    ) -> Fault | None:
+        """The next fault for a request.
+
+        Args: continued: a list with a continue token; met: delays of this request so far, each of which
+        delays it once.
+        """
         return self._take(
             lambda fault: (
                 fault.kind in REQUEST_FAULTS
+                and not any(fault is one for one in met)
                 and (fault.kind != "410" or verb == "watch" or continued)
                 and fault.meets(method, verb, path)
             )

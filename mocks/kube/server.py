@@ -148,12 +148,15 @@ class Server:
     ) -> Reply | None:
         """The answer that faults give; None if the request goes its way."""
         verb, continued = (call.verb, "continue" in call.query) if call else ("", False)
+        delays: list[Fault] = []
         while True:
             with self._store.lock:
-                fault = self.faults.for_request(request.method, verb, request.path, continued=continued)
+                fault = self.faults.for_request(
+                    request.method, verb, request.path, continued=continued, met=delays)
             if fault is None:
                 return None
             if fault.kind == "delay":
+                delays.append(fault)
                 await asyncio.sleep(fault.options["seconds"])
                 continue
             if fault.options.get("applied") and call and call.verb != "watch":

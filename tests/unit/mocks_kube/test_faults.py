@@ -112,6 +112,14 @@ def test_delay(kube, http):
     assert time.monotonic() - start >= 0.5
 
 
+def test_a_delay_that_lasts(kube, http):
+    """Each request is delayed once, then answered."""
+    kube.inject("delay", times=None, seconds=0.05)
+    start = time.monotonic()
+    assert [http.get(ROUTES).status_code for _ in range(2)] == [200, 200]
+    assert time.monotonic() - start >= 0.1
+
+
 def test_delay_then_error(kube, http):
     kube.inject("delay", seconds=0)
     kube.inject("500")
