@@ -17,6 +17,9 @@ from f5router.kube.write import StatusWriter
 CONTENTION_PART = 10
 """A contended Route is left alone for this part of --resync-interval. Source: haproxy-parity.md 3.5."""
 
+STATUS_WORKERS = 4
+"""Status writes under way at once: at 0.2 s each, --status-rate's default is kept."""
+
 DRAIN_S = 0.25
 """Time that a BIG-IP has to connect a request to the pod that was chosen for it."""
 
@@ -72,7 +75,7 @@ def build_statuses(config: Config, connection: Connection, cluster: Cluster) -> 
     statuses = StatusWriter(
         connection, cluster, router_name=config.router_name,
         canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
-        enabled=config.update_status, contention_s=config.resync_s / CONTENTION_PART,
+        workers=STATUS_WORKERS, enabled=config.update_status, contention_s=config.resync_s / CONTENTION_PART,
     )
     cluster.watch_routes(statuses.seen)
     return statuses

@@ -98,7 +98,7 @@ class KubeUnreachable(KubeError):
 
 
 class KubeForbidden(KubeError):
-    """401 or 403; the message says which right is missing and how to grant it."""
+    """401, or 403 for want of a right; the message says which one and how to grant it."""
 
 
 class KubeUnauthorized(KubeForbidden):
@@ -122,7 +122,7 @@ class KubeNotFound(KubeError):
 
 
 class KubeRefused(KubeError):
-    """400, 422 and other 4xx: the request is understood and will never succeed."""
+    """400, 422 and other 4xx: the request is understood and will never succeed. A 403 by admission too."""
 
 
 class BigIPError(RouterError):

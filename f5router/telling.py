@@ -38,7 +38,7 @@ class Teller:
         self._network.tell(network.problems, network.warnings)
         self._selection.tell((), self._cluster.warnings())
         for key, route in report.left.items():
-            self._statuses.left(key, route.uid, remove=self._clean)
+            self._statuses.left(route, remove=self._clean)
             for subject in SUBJECTS:
                 self._warned.pop((key, subject), None)
         for key, verdict in report.verdicts.items():

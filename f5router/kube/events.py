@@ -29,9 +29,6 @@ REMEMBERED_S = 600.0
 FORBIDDEN_S = 600.0
 """Pause after a refusal for want of rights; warnings meanwhile are in the log only."""
 
-TERMINATING = "unable to create new content in namespace"
-"""Part of the 403 for new objects of every kind, while a namespace is being deleted."""
-
 NAME_LENGTH = 253
 MESSAGE_LENGTH = 1024
 """Characters that the API server allows."""
@@ -136,9 +133,6 @@ class EventWriter:
                 self._pending.done(job, retry_s)
 
     def _refused(self, exc: KubeForbidden) -> None:
-        if TERMINATING in str(exc):
-            self._drop(exc)
-            return
         self._forbidden_until = self._clock() + FORBIDDEN_S
         if not self._said_forbidden:
             self._said_forbidden = True

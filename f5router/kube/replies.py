@@ -47,6 +47,11 @@ Source: f5-router.md 10.3; GetOpenshiftBootstrapClusterRoles of OpenShift 3.11.
 WRITE_ROLES = {"hostsubnets": "system:sdn-manager"}
 """The same, where the role for reading has no right to write."""
 
+_CANNOT = re.compile(r'User "[^"]*" cannot ')
+"""In every refusal for want of a right. A 403 without it is of the one object: a webhook's, a quota's.
+Sources: k8s.io/apiserver endpoints/handlers/responsewriters; OpenShift 3 has the same words; a webhook's
+code is passed on (kubernetes pull request 77022)."""
+
 _ACCOUNT = re.compile(r'User "system:serviceaccount:([^:"]+):([^:"]+)"')
 _USER = re.compile(r'User "([^"]+)"')
 _RESOURCE = re.compile(r"^/o?apis?/(?:[^/]+/)?v\w+/(?:namespaces/[^/]+/)?([a-z]+)")
@@ -63,6 +68,8 @@ def error_for(method: str, path: str, status: int, body: bytes,
     """
     details = _status_object(body)
     text = details.get("message") if isinstance(details.get("message"), str) else ""
+    if status == 403 and text and not _CANNOT.search(text):
+        return KubeRefused(f"{method} {path}: {status} {excerpt(text)}")
     text = excerpt(text or body.decode("utf-8", "replace"))
     return _error(method, path, status, text, details, headers or {}, sdn=sdn)
 

@@ -23,24 +23,16 @@ from f5router.errors import (
     KubeRefused,
     KubeUnreachable,
 )
-from f5router.kube import backoff, decode, entries
+from f5router.kube import decode, entries
 from f5router.kube.connection import Connection
 from f5router.kube.entries import Found
 from f5router.kube.pending import Job, Pending
 from f5router.kube.routestatus import RouteStatus
+from f5router.kube.troubles import FORBIDDEN_S, Troubles
 from f5router.kube.watch import Cluster
 from f5router.kube.writerlease import WriterLease
 
 log = logging.getLogger(__name__)
-
-FORBIDDEN_S = 60.0
-"""Wait of a Route after a refusal for want of rights; of all writing after two in a row."""
-
-CONFLICT_BACKOFF_S = (0.02, 10.0)
-"""First and longest wait after a conflict with another writer of the same Route."""
-
-TROUBLE_BACKOFF_S = (0.5, 60.0)
-"""First and longest wait after 429, 5xx or no reply."""
 
 REPAIR_S = 3.0
 """Wait before our entry is set right that somebody else changed: we may just be about to agree."""
@@ -80,9 +72,9 @@ class StatusWriter:
         """
         self._cluster, self._routes = cluster, RouteStatus(connection)
         self._router_name, self._canonical_hostname = router_name, canonical_hostname
-        self._enabled, self._forbidden_s, self._repair_s = enabled, forbidden_s, repair_s
-        self._wall = wall
+        self._enabled, self._repair_s, self._wall = enabled, repair_s, wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
+        self._troubles = Troubles(self._pending, forbidden_s=forbidden_s)
         self._lock = threading.Lock()
         self._lease = WriterLease(clock=clock)
         self._contention = Contention(interval_s=contention_s, clock=clock)
@@ -90,13 +82,7 @@ class StatusWriter:
         self._threads = [threading.Thread(target=self._work, name=f"status-{number}", daemon=True)
                          for number in range(workers)]
         self._started = False
-        self._said_forbidden = self._said_contended = False
-        self._refused: dict[str, str] = {}
-        """What was said of a Route, by uid, until it could be written."""
-        self._forbidden: dict[Key, str] = {}
-        """Routes whose last attempt was forbidden."""
-        self._forbidden_in_a_row = 0
-        self._troubles = 0
+        self._said_contended = False
         self.counts = Counter(dict.fromkeys(RESULTS, 0))
         """Attempts, by what became of them."""
 
@@ -128,16 +114,21 @@ class StatusWriter:
             known = self._wanted.get(key)
             return known is not None and known.uid == uid
 
-    def left(self, key: Key, uid: str, *, remove: bool) -> None:
+    def left(self, route: Route, *, remove: bool) -> None:
         """A Route is deleted, or no longer served by this router.
 
-        Args: remove: take our entry out of its status, should it still exist. Not one that says
-            something else than ours did: then another router of this name has taken over.
+        Args:
+            route: as it was when it was judged last.
+            remove: take our entry out of its status, should it still exist. Not one that says
+                something else than ours did: then another router of this name has taken over.
         """
+        key, uid = route.key, route.uid
         with self._lock:
+            entry = self._contention.ours(uid)
             if (known := self._wanted.get(key)) is not None and known.uid == uid:
                 del self._wanted[key]
-            entry = self._contention.ours(uid)
+                # Perhaps one from before the start, which was to be written anew.
+                entry = entry or status.own(route.status_ingress, self._router_name)
             self._forget(uid)
         if remove and entry is not None and self._enabled:
             self._put(key, Found(key, uid, entry))
@@ -174,9 +165,7 @@ class StatusWriter:
 
     def refusal(self) -> str:
         """Why what waits may not be written, with the command that grants it; "" when some of it may."""
-        if self._forbidden_in_a_row > 1 or len(self._pending) <= len(self._forbidden):
-            return next(iter(list(self._forbidden.values())), "")
-        return ""
+        return self._troubles.refusal()
 
     def stop(self) -> None:
         """End the threads; what is not written yet is dropped."""
@@ -196,7 +185,7 @@ class StatusWriter:
         self._put(key, wish)
 
     def _forget(self, uid: str) -> None:
-        self._refused.pop(uid, None)
+        self._troubles.forget(uid)
         self._contention.forget(uid)
 
     def _put(self, key: Key, item: Wish | Found, delay_s: float = 0.0) -> None:
@@ -221,28 +210,29 @@ class StatusWriter:
 
     def _attempt(self, job: Job) -> float | None:
         """Write one status. Returns seconds until the next try, None when there is none."""
-        self._forbidden.pop(job.key, None)
+        self._troubles.begins(job)
         try:
             if isinstance(job.item, Found):
                 self.remove(job.item)
                 return None
             retry_s = self._write(job.key, job.item)
         except KubeConflict as exc:
-            self.counts["conflict"] += 1
+            self._count("conflict")
             log.debug("route was changed meanwhile", extra={"route": str(job.key), "error": str(exc)})
-            return _delay_s(CONFLICT_BACKOFF_S, job.failures + 1)
+            return self._troubles.conflict(job)
         except KubeNotFound:
             return None
         except (KubeRefused, KindNotServed, decode.DecodeError) as exc:
-            self.counts["refused"] += 1
-            self._say(job, "status refused", str(exc))
-            return None
+            self._count("refused")
+            return self._troubles.refused(job, exc)
         except KubeForbidden as exc:
-            return self._wait_for_right(job, exc)
+            self._count("forbidden")
+            return self._troubles.forbidden(job, exc)
         except KubeUnreachable as exc:
-            return self._wait_for_server(job, exc)
+            self._count("unreachable")
+            return self._troubles.unreachable(job, exc)
         if retry_s is None:
-            self._refused.pop(job.item.uid, None)
+            self._troubles.forget(job.item.uid)
         return retry_s
 
     def _write(self, key: Key, wish: Wish) -> float | None:
@@ -269,7 +259,7 @@ class StatusWriter:
             self._overtaken(route)
             raise
         if written is not None:
-            self.counts["written"] += 1
+            self._count("written")
             log.debug("status written", extra={"route": str(key), "status": wish.verdict.status})
         self._succeeded(written)
         return None
@@ -297,16 +287,15 @@ class StatusWriter:
             return False
         written = entries.remove(self._routes, found, self._router_name)
         if written is not None:
-            self.counts["removed"] += 1
+            self._count("removed")
             log.info("status removed", extra={"route": str(found.key)})
         self._succeeded(written)
         return written is not None
 
     def _succeeded(self, written: dict | None) -> None:
-        self._troubles = 0
+        self._troubles.answered(written=written is not None)
         if written is None:
             return
-        self._forbidden_in_a_row, self._said_forbidden = 0, False
         with self._lock:
             self._lease.won()
         # The watch tells of it later; a wish that comes before would be judged by old entries.
@@ -356,34 +345,6 @@ class StatusWriter:
             log.info("no other router of the same name writes statuses", extra={"router": self._router_name})
         self._said_contended = lasts
 
-    # --- what goes wrong -----------------------------------------------------------------
-
-    def _say(self, job: Job, message: str, text: str) -> None:
-        """An error of one Route: once, until it could be written."""
-        if self._refused.get(job.item.uid) != text:
-            self._refused[job.item.uid] = text
-            log.error(message, extra={"route": str(job.key), "error": text})
-
-    def _wait_for_right(self, job: Job, exc: KubeForbidden) -> float:
-        """The first refusal may be of this Route alone; the next one without a success is of all."""
-        self.counts["forbidden"] += 1
-        self._forbidden_in_a_row += 1
-        self._forbidden[job.key] = str(exc)
-        if not self._said_forbidden:
-            self._said_forbidden = True
-            self._say(job, "status cannot be written", str(exc))
-        if self._forbidden_in_a_row > 1:
-            self._pending.pause(self._forbidden_s)
-        return self._forbidden_s
-
-    def _wait_for_server(self, job: Job, exc: KubeUnreachable) -> float:
-        """Pause all writing by troubles in a row, and this Route by its own, so others go first."""
-        self.counts["unreachable"] += 1
-        self._troubles += 1
-        log.warning("status not written yet", extra={"route": str(job.key), "error": str(exc)})
-        self._pending.pause(_delay_s(TROUBLE_BACKOFF_S, self._troubles, exc.retry_after_s))
-        return _delay_s(TROUBLE_BACKOFF_S, job.failures + 1, exc.retry_after_s)
-
-
-def _delay_s(limits: tuple[float, float], failures: int, retry_after_s: float | None = None) -> float:
-    return backoff.delay_s(failures, first_s=limits[0], limit_s=limits[1], retry_after_s=retry_after_s)
+    def _count(self, result: str) -> None:
+        with self._lock:
+            self.counts[result] += 1

@@ -14,7 +14,7 @@ from .errors import ApiError
 CODES: Mapping[str, tuple[int, str, str]] = {
     "400": (400, "BadRequest", "the server rejected our request for an unknown reason"),
     "401": (401, "Unauthorized", "Unauthorized"),
-    "403": (403, "Forbidden", "forbidden: injected by the fake API server"),
+    "403": (403, "Forbidden", 'forbidden: User "injected" cannot do this: by the fake API server'),
     "404": (404, "NotFound", "the server could not find the requested resource"),
     "409": (409, "Conflict", f'Operation cannot be fulfilled on the object: {errors.STALE}'),
     "410": (410, "Expired", "too old resource version: 1 (2)"),

@@ -223,6 +223,26 @@ def test_refusals(connection, kube, status, kind):
     assert str(caught.value).startswith(f"GET {ROUTES}: ")
 
 
+@pytest.mark.parametrize(("body", "kind"), [
+    pytest.param({"message": 'routes "a" is forbidden: User "u" cannot patch resource "routes/status"'},
+                 KubeForbidden, id="a right"),
+    pytest.param({"message": 'User "u" cannot update routes/status in project "p"'},
+                 KubeForbidden, id="a right, OpenShift 3"),
+    pytest.param({"message": f'routes "{"a" * 253}" is forbidden: User "u" cannot patch'},
+                 KubeForbidden, id="a right, long name"),
+    pytest.param({"message": 'admission webhook "w.example.com" denied the request: no'},
+                 KubeRefused, id="a webhook"),
+    pytest.param({"message": 'routes "a" is forbidden: exceeded quota: q'}, KubeRefused, id="a quota"),
+    pytest.param("<html>go away</html>", KubeForbidden, id="something in between"),
+])
+def test_what_is_forbidden(body, kind):
+    """A right that somebody can grant, or this one object."""
+    raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    found = error_for("PATCH", ROUTES, 403, raw)
+    assert type(found) is kind
+    assert ("grant it with" in str(found)) is (kind is KubeForbidden)
+
+
 def test_missing_object(connection):
     """A 404 that names the object is about the object, another about the kind."""
     with pytest.raises(KubeNotFound, match='"nobody" not found'):

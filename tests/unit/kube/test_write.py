@@ -334,6 +334,67 @@ def test_a_refusal_of_one_route(kube, write, caplog):
     assert verdicts(kube) == [("public", "True")]
 
 
+DENIED = 'admission webhook "policy.example.com" denied the request: no owner'
+BAD = tuple("abcdef")
+
+
+@pytest.mark.parametrize(("fault", "options"), [
+    pytest.param("403", {"message": DENIED}, id="403 of a webhook"),
+    pytest.param("404", {}, id="404"),
+    pytest.param("409", {}, id="409"),
+    pytest.param("422", {}, id="422"),
+    pytest.param("500", {}, id="500"),
+])
+def test_refusals_of_some_routes(kube, write, fault, options):
+    """One after the other, again and again: no other Route waits for them to end."""
+    kube.apply([objects.route(name) for name in (*BAD, "good")])
+    for name in BAD:
+        kube.inject(fault, times=None, path=f"/{name}/status", **options)
+    status = write(forbidden_s=60)
+    for name in (*BAD, "good"):
+        status.submit(name)
+    assert kube.wait_for(lambda: verdicts(kube, "good"), LIMIT_S)
+    assert not any(verdicts(kube, name) for name in BAD)
+
+
+def test_a_webhook_that_denies(kube, write, caplog):
+    """Told with its words, once for each Route; nobody is asked to grant a right, nor is a PUT tried."""
+    kube.apply([objects.route(name) for name in "ab"])
+    kube.inject("403", times=None, path="/status", message=DENIED)
+    status = write()
+    for _ in range(2):
+        for name in "ab":
+            status.submit(name)
+        assert status.flush(LIMIT_S)
+    errors = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [(record.message, record.route) for record in errors] == [
+        ("status refused", "shop/a"), ("status refused", "shop/b")]
+    assert all(DENIED in record.error and "grant" not in record.error for record in errors)
+    assert writes(kube) == [("PATCH", 403)] * 4
+
+
+@pytest.mark.parametrize(("fault", "options", "most"), [
+    pytest.param("403", {}, 4, id="403: of all"),
+    pytest.param("403", {"message": DENIED}, 6, id="403 of a webhook: each once"),
+    pytest.param("404", {}, 6, id="404: each once"),
+    pytest.param("409", {}, 6 * 8, id="409: each by itself"),
+    pytest.param("422", {}, 6, id="422: each once"),
+    pytest.param("429", {"retry_after": 60}, 1, id="429: what the server asked for"),
+    pytest.param("500", {}, 4, id="500: a quarter of a second"),
+    pytest.param("503", {}, 3, id="503: of all"),
+])
+def test_no_loop(kube, write, fault, options, most):
+    """Requests for six Routes in less than a second, at a rate of a thousand."""
+    kube.apply([objects.route(f"r{number}") for number in range(6)])
+    kube.inject(fault, times=None, path="/status", **options)
+    status = write(forbidden_s=60)
+    for number in range(6):
+        status.submit(f"r{number}")
+    assert kube.wait_for(lambda: writes(kube))
+    status.flush(0.7)
+    assert len(writes(kube)) <= most
+
+
 def test_a_route_that_changes_all_the_time(kube, write):
     """It costs its own status a delay, not that of others: nobody writes our entry."""
     kube.apply([objects.route("a"), *(objects.route(f"r{number}") for number in range(5))])
@@ -454,15 +515,15 @@ def test_left(kube, write, meanwhile, expected):
     status = write()
     status.submit()
     assert status.flush(LIMIT_S)
-    uid = status.cluster.route(A).uid
+    route = status.cluster.route(A)
     if meanwhile is not None:
         kube.apply(objects.route("a", ingress=meanwhile))
     kube.clear_log()
-    status.writer.left(A, uid, remove=True)
+    status.writer.left(route, remove=True)
     assert status.flush(LIMIT_S)
     assert verdicts(kube) == expected
     assert len(writes(kube)) == (meanwhile is None)
-    assert not status.writer.wants(A, uid)
+    assert not status.writer.wants(A, route.uid)
 
 
 def test_left_and_came_back(kube, write):
@@ -471,12 +532,12 @@ def test_left_and_came_back(kube, write):
     status = write()
     status.submit()
     assert status.flush(LIMIT_S)
-    uid = status.cluster.route(A).uid
-    status.writer.left(A, uid, remove=True)
+    route = status.cluster.route(A)
+    status.writer.left(route, remove=True)
     status.submit(verdict=NO)
     assert status.flush(LIMIT_S)
     assert verdicts(kube) == [("public", "False")]
-    assert status.writer.wants(A, uid)
+    assert status.writer.wants(A, route.uid)
 
 
 def test_left_before_it_was_written(kube, write):
@@ -486,9 +547,29 @@ def test_left_before_it_was_written(kube, write):
     status = write()
     status.submit()
     assert kube.wait_for(lambda: writes(kube) == [("PATCH", 503)])
-    status.writer.left(A, status.cluster.route(A).uid, remove=False)
+    status.writer.left(status.cluster.route(A), remove=False)
     assert status.flush(LIMIT_S)
     assert ingress(kube) == []
+
+
+@pytest.mark.parametrize(("meanwhile", "expected"), [
+    pytest.param(None, [("haproxy",)], id="nobody"),
+    pytest.param([OTHER, SERVED | {"host": "b.example.com"}], [("haproxy",), ("public", "True")],
+                 id="another router of the name has taken over"),
+])
+def test_left_before_an_old_entry_was_set_right(kube, write, meanwhile, expected):
+    """One of a former run, as when ten thousand others are written first: it goes too."""
+    kube.apply([objects.route("a", ingress=[OTHER, SERVED]), objects.route("b")])
+    status = write()
+    kube.inject("503", method="PATCH", retry_after=1)
+    status.submit("b")
+    assert kube.wait_for(lambda: writes(kube) == [("PATCH", 503)])
+    status.submit(verdict=NO)
+    if meanwhile is not None:
+        kube.apply(objects.route("a", ingress=meanwhile))
+    status.writer.left(status.cluster.route(A), remove=True)
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == expected
 
 
 @pytest.mark.parametrize("fault", ["409", "503"])
@@ -498,7 +579,7 @@ def test_left_with_trouble(kube, write, fault):
     status.submit()
     assert status.flush(LIMIT_S)
     kube.inject(fault, method="PATCH", times=2)
-    status.writer.left(A, status.cluster.route(A).uid, remove=True)
+    status.writer.left(status.cluster.route(A), remove=True)
     assert status.flush(LIMIT_S)
     assert verdicts(kube) == [("haproxy",)]
 
@@ -507,7 +588,7 @@ def test_left_with_trouble(kube, write, fault):
 def test_left_without_a_removal(kube, write, case):
     kube.apply(objects.route("a", ingress=[SERVED]))
     status = write(enabled=case != "switched off")
-    uid = status.cluster.route(A).uid
+    route = status.cluster.route(A)
     if case != "never written":
         status.submit(verdict=NO)
         assert status.flush(LIMIT_S)
@@ -516,7 +597,7 @@ def test_left_without_a_removal(kube, write, case):
     if case == "recreated":
         kube.apply(objects.route("a", ingress=[SERVED]))
     kube.clear_log()
-    status.writer.left(A, uid, remove=case != "kept")
+    status.writer.left(route, remove=case != "kept")
     assert status.flush(LIMIT_S)
     assert writes(kube) == []
 
