@@ -333,6 +333,8 @@ class Reader:
         if not text and not option.default:
             return ""
         if option.boolean and not self.from_flag(name):
+            if text not in (*values.TRUE_WORDS, *values.FALSE_WORDS):
+                self.warn(f"{text!r} counts as false; only {' '.join(values.TRUE_WORDS)} are true", name)
             return values.lenient_boolean(text)
         try:
             return option.parse(text)

@@ -9,6 +9,7 @@ _DEVICE = "the BIG-IP serves without the router, and goes on when it ends"
 _RELOAD = "nothing is reloaded: changes are written as they come, see --hold-off"
 _DEFAULT = "the default certificate is that of the virtual server's client SSL profile with sni-default"
 _HAPROXY = "part of HAProxy's router"
+_NGINX = "part of the nginx router"
 _CACHE = "metrics are counted by the router, not fetched from HAProxy"
 
 WITHOUT_MEANING = {
@@ -19,6 +20,7 @@ WITHOUT_MEANING = {
     "RELOAD_INTERVAL": _RELOAD,
     "COMMIT_INTERVAL": _RELOAD,
     "MAX_RELOAD_WAIT_TIME": _RELOAD,
+    "RESYNC_INTERVAL": "no router reads it, though documents name it; see --resync-interval",
     "RELOAD_SCRIPT": _RELOAD,
     "TEMPLATE_FILE": _HAPROXY,
     "ROUTER_BIND_PORTS_AFTER_SYNC": _DEVICE,
@@ -57,6 +59,10 @@ WITHOUT_MEANING = {
     "ROUTER_IDLE_CLOSE_ON_RESPONSE": _HAPROXY,
     "ROUTER_DONT_LOG_NULL": "connections without a request are not logged",
     "ROUTER_HTTP_IGNORE_PROBES": "connections without a request are not logged",
+    "ROUTER_PROXY_PROTOCOL_TRUSTED_SOURCE": _NGINX,
+    "ROUTER_SERVICE_503_SERVER_PORT": _NGINX,
+    "ROUTER_SERVICE_INTERNAL_PASSTHROUGH_PORT": _NGINX,
+    "ROUTER_USE_HTTP2": _NGINX,
 }
 """Variable to the reason why it has none on a BIG-IP."""
 
@@ -100,10 +106,9 @@ def problems(given: Callable[[str], str]) -> list[str]:
 
 
 def warnings(given: Callable[[str], str]) -> list[str]:
-    """What is set without effect, in at most two sentences."""
-    meaningless = [f"{name} ({why})" for name, why in WITHOUT_MEANING.items() if given(name)]
-    later = [name for name in NOT_YET if given(name)]
+    """One sentence for each variable that is set without effect."""
     return [
-        *([f"without meaning on a BIG-IP: {', '.join(meaningless)}"] if meaningless else []),
-        *([f"not yet supported: {', '.join(later)}"] if later else []),
+        *(f"{name}: without meaning on a BIG-IP: {why}"
+          for name, why in WITHOUT_MEANING.items() if given(name)),
+        *(f"{name}: not yet supported" for name in NOT_YET if given(name)),
     ]

@@ -8,7 +8,9 @@ import pytest
 from f5router import config, settings, variables
 from f5router.errors import ConfigError
 from f5router.settings import LATER, OPTIONS
+from tests.builders import identity
 
+ONE = identity()
 HOST = "ROUTER_EXTERNAL_HOST_"
 ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"}
 ALWAYS = config.load({}, ENV).warnings
@@ -40,6 +42,11 @@ ROWS = [
     ("1.1", "ROUTER_WATCH_ENDPOINTS", HONOURED, "true"),
     ("1.1", "RELOAD_INTERVAL", MEANINGLESS, "5s"),
     ("1.1", "COMMIT_INTERVAL", MEANINGLESS, "1h"),
+    ("1.1", "RESYNC_INTERVAL", MEANINGLESS, "10m"),
+    ("1.1", "ROUTER_PROXY_PROTOCOL_TRUSTED_SOURCE", MEANINGLESS, "10.0.0.0/8"),
+    ("1.1", "ROUTER_SERVICE_503_SERVER_PORT", MEANINGLESS, "8443"),
+    ("1.1", "ROUTER_SERVICE_INTERNAL_PASSTHROUGH_PORT", MEANINGLESS, "8444"),
+    ("1.1", "ROUTER_USE_HTTP2", MEANINGLESS, "true"),
     ("1.1", "ROUTER_BIND_PORTS_AFTER_SYNC", MEANINGLESS, "true"),
     ("1.1", "DEFAULT_CERTIFICATE", MEANINGLESS, "PEM"),
     ("1.1", "DEFAULT_CERTIFICATE_PATH", MEANINGLESS, "/tls.pem"),
@@ -156,6 +163,57 @@ ROWS = [
 NEEDS = {"ROUTER_OVERRIDE_HOSTNAME": {"ROUTER_SUBDOMAIN": "$name.a"},
          "ROUTER_OVERRIDE_DOMAINS": {"ROUTER_SUBDOMAIN": "$name.a"}}
 
+RELOAD, HAPROXY = variables.WITHOUT_MEANING["RELOAD_INTERVAL"], variables.WITHOUT_MEANING["ROUTER_THREADS"]
+CERTIFICATE = variables.WITHOUT_MEANING["DEFAULT_CERTIFICATE"]
+MEANING = "without meaning on a BIG-IP"
+SERVICE = f"ROUTER_SERVICE_NAMESPACE: {MEANING}: the router does not look for its own Service"
+METRICS = {"ROUTER_METRICS_TLS_CERT_FILE": "/etc/pki/tls/metrics/tls.crt",
+           "ROUTER_METRICS_TLS_KEY_FILE": "/etc/pki/tls/metrics/tls.key", "ROUTER_METRICS_TYPE": "haproxy"}
+MIGRATED = [
+    pytest.param({
+        "DEFAULT_CERTIFICATE_DIR": "/etc/pki/tls/private", "EXTENDED_VALIDATION": "true",
+        "DEFAULT_CERTIFICATE_PATH": "/etc/pki/tls/private/tls.crt", "ROUTER_CIPHERS": "",
+        HOST + "INSECURE": "false", HOST + "PRIVKEY": "/etc/secret-volume/router.pem",
+        "ROUTER_LISTEN_ADDR": "0.0.0.0:1936", "ROUTER_SERVICE_HTTPS_PORT": "443",
+        "ROUTER_SERVICE_HTTP_PORT": "80",
+        "ROUTER_SERVICE_NAME": "router", "ROUTER_SERVICE_NAMESPACE": "default", "ROUTER_SUBDOMAIN": "",
+        "ROUTER_THREADS": "0", "STATS_PASSWORD": "metrics-word", "STATS_PORT": "1936",
+        "STATS_USERNAME": "admin", **METRICS,
+    }, [
+        "--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY: '/etc/secret-volume/router.pem' does not exist; "
+        "SSH is not used",
+        SERVICE,
+        f"DEFAULT_CERTIFICATE_PATH: {MEANING}: {CERTIFICATE}",
+        f"DEFAULT_CERTIFICATE_DIR: {MEANING}: {CERTIFICATE}",
+        f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
+        "ROUTER_SERVICE_HTTP_PORT: not yet supported",
+        "ROUTER_SERVICE_HTTPS_PORT: not yet supported",
+    ], id="OpenShift 3.11, oc adm router"),
+    pytest.param({
+        "DEFAULT_CERTIFICATE_DIR": "/etc/pki/tls/private", "DEFAULT_DESTINATION_CA_PATH": "{folder}/ca.crt",
+        "RELOAD_INTERVAL": "5s", "ROUTER_ALLOW_WILDCARD_ROUTES": "false",
+        "ROUTER_CANONICAL_HOSTNAME": "router-default.apps.example.com",
+        "ROUTER_CIPHERS": "ECDHE-RSA-AES128-GCM-SHA256",
+        "ROUTER_CIPHERSUITES": "TLS_AES_128_GCM_SHA256", "ROUTER_DISABLE_HTTP2": "true",
+        "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK": "false", "ROUTER_DOMAIN": "apps.example.com",
+        "ROUTER_LOAD_BALANCE_ALGORITHM": "random", "ROUTER_SERVICE_NAME": "default",
+        "ROUTER_SERVICE_NAMESPACE": "openshift-ingress", "ROUTER_SET_FORWARDED_HEADERS": "append",
+        "ROUTER_TCP_BALANCE_SCHEME": "source", "ROUTER_THREADS": "4", "SSL_MIN_VERSION": "TLSv1.2",
+        "STATS_PASSWORD_FILE": "{folder}/statsPassword", "STATS_PORT": "1936",
+        "STATS_USERNAME_FILE": "{folder}/statsUsername", **METRICS,
+    }, [
+        SERVICE,
+        f"RELOAD_INTERVAL: {MEANING}: {RELOAD}",
+        f"DEFAULT_CERTIFICATE_DIR: {MEANING}: {CERTIFICATE}",
+        f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
+        *(f"{name}: not yet supported" for name in (
+            "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "SSL_MIN_VERSION", "ROUTER_DISABLE_HTTP2",
+            "ROUTER_LOAD_BALANCE_ALGORITHM", "ROUTER_TCP_BALANCE_SCHEME", "ROUTER_SET_FORWARDED_HEADERS")),
+    ], id="OpenShift 4, ingress operator"),
+]
+"""Variables of a router's Deployment, and what is told at start. Sources: a DeploymentConfig that
+`oc adm router` of OpenShift 3.11 made; desiredRouterDeployment of cluster-ingress-operator."""
+
 
 def told(env) -> list[str]:
     """Warnings at start besides those of every start."""
@@ -178,19 +236,43 @@ def test_every_variable(section, name, what, text):
         assert re.search(rf"\b{name}: \w+ \w+", problem)
         return
     (warning,) = told({name: text})
-    words = "not yet supported: " if what == NOT_YET else "without meaning on a BIG-IP: "
-    assert warning.startswith(f"{words}{name}")
-    assert (what == NOT_YET) == (warning == f"{words}{name}"), "a reason, where there is one"
+    words = "not yet supported$" if what == NOT_YET else r"without meaning on a BIG-IP: \w+ \w+"
+    assert re.match(f"{name}: {words}", warning)
     assert told({name: ""}) == []
 
 
 def test_each_is_told_once():
-    """At most two lines, whatever is set."""
+    """A line for each, whatever is set."""
     env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, NOT_YET)}
-    lines = told(env)
-    assert len(lines) == 2
-    for name in env:
-        assert len(re.findall(rf"\b{name}\b", " ".join(lines))) == 1, name
+    assert sorted(line.partition(":")[0] for line in told(env)) == sorted(env)
+
+
+@pytest.mark.parametrize(("env", "lines"), MIGRATED)
+def test_a_deployment_that_is_migrated(tmp_path, env, lines):
+    """What its operator reads, besides what this router needs: refusals first, then a line for each."""
+    env = {name: text.format(folder=tmp_path) for name, text in env.items()}
+    files = {"statsUsername": "admin", "statsPassword": "metrics-word", "ca.crt": ONE.certificate}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        config.load({}, ENV | env)
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == [
+        "ROUTER_METRICS_TLS_CERT_FILE", "ROUTER_METRICS_TLS_KEY_FILE"]
+    for name in ("ROUTER_METRICS_TLS_CERT_FILE", "ROUTER_METRICS_TLS_KEY_FILE"):
+        del env[name]
+    assert told(env) == lines
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("yes", "'yes' counts as false; only 1 t T true TRUE True are true"),
+    (" true", "' true' counts as false"), ("TRUE", None), ("F", None), ("0", None),
+])
+def test_a_word_that_is_neither_true_nor_false(text, words):
+    """Upstream's reading, but not in silence."""
+    found = told({"ROUTER_ALLOW_WILDCARD_ROUTES": text})
+    assert [line.partition(": ")[0] for line in found] == (
+        ["--allow-wildcard-routes / ROUTER_ALLOW_WILDCARD_ROUTES"] if words else [])
+    assert words is None or words in found[0]
 
 
 def test_no_variable_is_in_two_tables():
