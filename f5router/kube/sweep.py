@@ -9,6 +9,7 @@ one replaces the other. So a few are removed first; where one of them comes back
 """
 
 import logging
+import random
 import threading
 from collections.abc import Callable, Sequence
 
@@ -83,7 +84,8 @@ class Sweep:
 
     def _remove(self, left: Sequence[Found]) -> None:
         """Raises: KubeError."""
-        probes = left[::max(1, len(left) // PROBES)][:PROBES]  # the other may serve some namespaces only
+        # Others at each start: who keeps them leaves alone what goes again and again, see contention.py.
+        probes = random.sample(left, min(PROBES, len(left)))
         rest = [one for one in left if one not in probes]
         removed = [one for one in probes if self._remove_one(one)]
         if removed and (self._wait(PROBE_S) or self._is_kept(removed)):

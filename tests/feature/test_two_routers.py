@@ -5,11 +5,13 @@ Hours pass by a clock that the test turns on; what a pass every five minutes wou
 
 import logging
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from f5router.cluster import Key
 from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.sweep import PROBES, Sweep
 from f5router.kube.watch import Cluster
 from f5router.kube.write import CONTENTION_S, StatusWriter
 from f5router.status import Verdict
@@ -79,6 +81,11 @@ class Site:
     def replica(self, verdict: Verdict = YES, canonical_hostname: str = "") -> Replica:
         self.replicas.append(Replica(self.kube, self.connection, self.clock, verdict, canonical_hostname))
         return self.replicas[-1]
+
+    def stranger(self) -> StatusWriter:
+        """The writer of a router of the name that serves none of the Routes."""
+        cluster = SimpleNamespace(route=lambda key: None, observe=lambda route: None)
+        return StatusWriter(self.connection, cluster, router_name="public", rate_per_s=1000)
 
     def passes(self, count: int, between_s: float = PASS_S) -> None:
         """Time goes by, in which every router makes so many full passes."""
@@ -199,3 +206,18 @@ def test_equal_replicas_share_the_work(site):
     site.passes(3)
     assert site.attempts() == 0
     assert sum(one.writer.contended() for one in site.replicas) == 0
+
+
+def test_one_that_starts_again_and_again(site):
+    """It serves other Routes, and removes a few entries at every start, never more; they are put back."""
+    site.routes(40)
+    site.replica()
+    site.passes(1)
+    for _ in range(4):
+        stranger = site.stranger()
+        sweep = Sweep(site.connection, stranger, router_name="public", namespace=None,
+                      wait=lambda _: site.settle())
+        sweep.run()
+        assert stranger.counts["removed"] == PROBES
+    site.passes(1)
+    assert len(site.entries()) == 40
