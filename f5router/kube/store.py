@@ -75,6 +75,9 @@ class Store:
     def __init__(self):
         self._lock = threading.Lock()
         self._kinds = {field: Kind() for field in FIELDS}
+        self._gone: dict[Key, Route] = {}
+        """Routes that went since the last drain. One that comes back before the next one was never away for
+        who drains, so a status that changed meanwhile must be told."""
         self.on_route: Callable[[Route, Route], None] = lambda old, new: None
         """Called without the lock when a Route is replaced by a newer reading of the same object."""
 
@@ -90,6 +93,8 @@ class Store:
                 if isinstance(known, Route) and known.uid == value.uid and _older(value, known):
                     return False
             changed = kind.put(obj, values)
+            if field == "routes":
+                known = self._last(obj, known, gone=not values)
         for value in values:
             self._tell(known, value)
         return changed
@@ -98,8 +103,10 @@ class Store:
         """See Kind.replace."""
         with self._lock:
             kind = self._kinds[field]
-            before = dict(kind.values) if field == "routes" else {}
+            known = dict(kind.values) if field == "routes" else {}
             changed = kind.replace(objects)
+            before = {obj: self._last(obj, known.get(obj), gone=not objects.get(obj))
+                      for obj in (known.keys() | self._gone.keys() if field == "routes" else ())}
         for obj, values in objects.items():
             for value in values:
                 self._tell(before.get(obj), value)
@@ -108,6 +115,7 @@ class Store:
     def drain(self) -> Delta:
         """See Kind.drain."""
         with self._lock:
+            self._gone.clear()
             return Delta(**{field: kind.drain() for field, kind in self._kinds.items()})
 
     def pending(self) -> int:
@@ -133,6 +141,12 @@ class Store:
         """The newest value."""
         with self._lock:
             return self._kinds[field].values.get(key)
+
+    def _last(self, key: Key, known: Route | None, *, gone: bool) -> Route | None:
+        """The reading before this one, since the last drain. Args: known: that in the store; gone: now."""
+        if gone and known is not None:
+            self._gone[key] = known
+        return known if gone or known is not None else self._gone.pop(key, None)
 
     def _tell(self, old: Value | None, new: Value) -> None:
         if isinstance(old, Route) and isinstance(new, Route) and old.uid == new.uid:

@@ -79,6 +79,8 @@ class StatusWriter:
         self._lease = WriterLease(clock=clock)
         self._contention = Contention(interval_s=contention_s, clock=clock)
         self._wanted: dict[Key, Wish] = {}
+        self._missed: set[Key] = set()
+        """Routes that were away when their status should have been looked at: the pass may not notice."""
         self._threads = [threading.Thread(target=self._work, name=f"status-{number}", daemon=True)
                          for number in range(workers)]
         self._started = False
@@ -129,6 +131,7 @@ class StatusWriter:
                 del self._wanted[key]
                 # Perhaps one from before the start, which was to be written anew.
                 entry = entry or status.own(route.status_ingress, self._router_name)
+                self._missed.discard(key)
             self._forget(uid)
         if remove and entry is not None and self._enabled:
             self._put(key, Found(key, uid, entry))
@@ -136,16 +139,16 @@ class StatusWriter:
     def seen(self, old: Route, new: Route) -> None:
         """A Route was read again. Our entry that somebody else changed or removed is set right later."""
         before, after = (status.own(route.status_ingress, self._router_name) for route in (old, new))
-        if status.same(before, after):
-            return
         with self._lock:
+            missed, changed = new.key in self._missed, not status.same(before, after)
+            self._missed.discard(new.key)
             wish = self._wanted.get(new.key)
-            if wish is None or wish.uid != new.uid or self._is_over(wish, new):
+            if not (missed or changed) or wish is None or wish.uid != new.uid or self._is_over(wish, new):
                 return
-            by_others = self._contention.changed(new.uid, after)
+            by_others = changed and self._contention.changed(new.uid, after)
             self._say_contended(new.key)
-        if by_others:
-            self._put(new.key, wish, self._repair_s)
+        if by_others or missed:
+            self._put(new.key, wish, self._repair_s if by_others else 0.0)
 
     def contended(self) -> int:
         """How many Routes are left alone, because another router of this name keeps changing them."""
@@ -240,10 +243,13 @@ class StatusWriter:
 
         Raises: KubeError.
         """
-        route = self._cluster.route(key)
-        if route is None or route.uid != wish.uid or self._is_over(wish, route):
-            return None
         if not self.wants(key, wish.uid):  # it has left meanwhile; the Cluster may know it still
+            return None
+        self._missed.add(key)  # before the look: it may come back just then
+        if (route := self._cluster.route(key)) is None:
+            return None
+        self._missed.discard(key)
+        if route.uid != wish.uid or self._is_over(wish, route):
             return None
         new = self._entries(route, wish)
         wait_s = self._wait_s(route, new)

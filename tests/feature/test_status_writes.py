@@ -1,6 +1,22 @@
 """Statuses beside the programming of the BIG-IP: when they are written, and what does not wait for them."""
 
+import itertools
+import threading
+
+import pytest
+
 from tests import manifests
+from tests.feature.test_loop import Running
+
+
+def labelled(name: str, shard: str) -> dict:
+    route = manifests.route(name, host=f"{name}.com")
+    route["metadata"]["labels"] = {"shard": shard}
+    return route
+
+
+def rules(lab) -> set[str]:
+    return {item.name for item in lab.bigip.items("ltm/policy/rules")}
 
 
 def test_a_status_that_takes_long(lab):
@@ -34,3 +50,35 @@ def test_nothing_is_said_before_it_is_so(lab):
     assert early == []
     assert router._statuses.flush(5.0)
     assert all(lab.admitted("shop", f"r{number}")["status"] == "True" for number in range(3))
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_route_that_enters_and_leaves_all_the_time(lab, stays):
+    """A hundred times a second: few writes, others are programmed meanwhile, the last labels count."""
+    lab.apply(labelled("busy", "blue"))
+    router = Running(lab, labels="shard=blue", hold_off_limit="300ms")
+    ended, count = threading.Event(), itertools.count(1)
+
+    def change() -> None:
+        while not ended.wait(0.01):
+            lab.apply(labelled("busy", "green" if next(count) % 2 else "blue"))
+
+    thread = threading.Thread(target=change)
+    try:
+        router.wait(lambda: lab.admitted("shop", "busy"))
+        lab.kube.clear_log()
+        thread.start()
+        for number in range(3):
+            lab.apply(labelled(f"r{number}", "blue"))
+            router.wait(lambda number=number: lab.admitted("shop", f"r{number}"))
+        ended.set()
+        thread.join()
+        lab.apply(labelled("busy", "blue" if stays else "green"))
+        router.wait(lambda: bool(lab.admitted("shop", "busy")) is stays)
+        router.wait(lambda: ("openshift_route_shop_busy" in rules(lab)) is stays)
+    finally:
+        ended.set()
+        thread.join()
+        router.stop()
+    changes, writes = next(count), [log.status for log in lab.kube.log if "/busy/status" in log.path]
+    assert len(writes) <= max(6, changes / 10), (writes, changes)

@@ -123,6 +123,34 @@ def test_what_is_not_told():
     assert heard == []
 
 
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize(("drained", "uid", "expected"), [
+    pytest.param(False, "", [(("x",), ("y",))], id="nobody noticed"),
+    pytest.param(True, "", [], id="who drains knows"),
+    pytest.param(False, "other", [], id="another object"),
+])
+def test_a_route_that_was_away(listed, drained, uid, expected):
+    """It left the selection and came back before a drain: who asked for a status hears of a change."""
+    store, key = Store(), Key("shop", "a")
+    heard = told(store)
+
+    def now(*values: Route) -> None:
+        if listed:
+            store.replace("routes", {key: values} if values else {})
+        else:
+            store.put("routes", key, values)
+
+    now(seen("1", "x"))
+    store.drain()
+    now()
+    store.put("services", key, (Service(key),))  # of the same name, and no Route
+    store.replace("services", {key: (Service(key),)})
+    if drained:
+        store.drain()
+    now(seen("3", "y", uid=uid) if uid else seen("3", "y"))
+    assert heard == expected
+
+
 def test_a_listener_may_ask_the_store():
     """It is called without the lock."""
     store = Store()

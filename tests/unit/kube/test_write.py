@@ -494,6 +494,24 @@ def test_an_entry_that_somebody_changed(kube, write, wrong, caplog):
     assert "another router of the same name" in told.message
 
 
+def test_a_route_that_was_away_just_then(kube, write):
+    """It left the selection and came back between two passes, which saw no change: it has its status."""
+    kube.apply(objects.route("a"))
+    status = write()
+    route = status.cluster.routes.pop(A)
+    status.submit(uid=route.uid)
+    assert status.flush(LIMIT_S)
+    assert writes(kube) == []
+    status.cluster.routes[A] = route
+    status.writer.seen(route, route)
+    assert status.flush(LIMIT_S)
+    assert verdicts(kube) == [("public", "True")]
+    kube.clear_log()
+    status.writer.seen(route, route)
+    assert status.flush(LIMIT_S)
+    assert writes(kube) == []
+
+
 def test_an_entry_is_not_repaired_where_nothing_is_wished(kube, write):
     kube.apply(objects.route("a", ingress=[SERVED]))
     status = write()
