@@ -73,7 +73,7 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
 def build_statuses(config: Config, connection: Connection, cluster: Cluster) -> StatusWriter:
     """The writer of statuses, which hears of every status that the watch tells."""
     statuses = StatusWriter(
-        connection, cluster, router_name=config.router_name,
+        connection, cluster, router_name=config.router_name, selection=config.selection,
         canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
         workers=STATUS_WORKERS, enabled=config.update_status, contention_s=config.resync_s / CONTENTION_PART,
     )

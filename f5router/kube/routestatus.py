@@ -16,17 +16,20 @@ Ingress = list[Mapping]
 class RouteStatus:
     """Requests on status.ingress; safe to use from several threads."""
 
-    def __init__(self, connection: Connection):
-        self._connection = connection
+    def __init__(self, connection: Connection, *, labels: str = "", fields: str = ""):
+        """labels, fields: selectors of the Routes that there are for this one; "" for all."""
+        self._connection, self._labels, self._fields = connection, labels, fields
         self._patch_is_forbidden = False
 
     def read(self, key: Key) -> dict | None:
-        """The newest object, None if it is gone. A list: system:router has no right to get one.
+        """The newest object, None if it is gone or not selected. A list: system:router may not get one.
 
         Raises: KubeError.
         """
-        found = self._connection.request(
-            "GET", _collection_path(key), query={"fieldSelector": f"metadata.name={key.name}"})
+        query = {"fieldSelector": ",".join(filter(None, (f"metadata.name={key.name}", self._fields)))}
+        if self._labels:
+            query["labelSelector"] = self._labels
+        found = self._connection.request("GET", _collection_path(key), query=query)
         items = found.get("items") if isinstance(found, dict) else None
         return items[0] if items else None
 

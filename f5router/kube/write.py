@@ -29,8 +29,9 @@ from f5router.kube.entries import Found
 from f5router.kube.pending import Job, Pending
 from f5router.kube.routestatus import RouteStatus
 from f5router.kube.troubles import FORBIDDEN_S, Troubles
-from f5router.kube.watch import Cluster
+from f5router.kube.watch import EVERY_ROUTE, Cluster
 from f5router.kube.writerlease import WriterLease
+from f5router.selection import Selection
 
 log = logging.getLogger(__name__)
 
@@ -61,16 +62,21 @@ class StatusWriter:
     """Writes the router's entry of status.ingress; entries of other routers are never lost."""
 
     def __init__(self, connection: Connection, cluster: Cluster, *, router_name: str,
-                 canonical_hostname: str = "", rate_per_s: float = 20, workers: int = 1,
-                 enabled: bool = True, forbidden_s: float = FORBIDDEN_S, repair_s: float = REPAIR_S,
+                 selection: Selection = EVERY_ROUTE, canonical_hostname: str = "",
+                 rate_per_s: float = 20, workers: int = 1, enabled: bool = True,
+                 forbidden_s: float = FORBIDDEN_S, repair_s: float = REPAIR_S,
                  contention_s: float = CONTENTION_S,
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         """Arguments:
+        selection: of the Cluster: a Route that has left it must not come back by a reply.
         rate_per_s: writes per second, all workers together; what needs no write costs nothing.
         enabled: False makes submit() do nothing (--update-status=false).
         wall: seconds since the epoch, for lastTransitionTime.
         """
-        self._cluster, self._routes = cluster, RouteStatus(connection)
+        self._cluster, self._others = cluster, RouteStatus(connection)
+        self._routes = RouteStatus(connection, labels=selection.labels, fields=selection.fields)
+        self._all_known = not (selection.labels or selection.fields)
+        """Whether the Cluster knows Routes that are not selected, too."""
         self._router_name, self._canonical_hostname = router_name, canonical_hostname
         self._enabled, self._repair_s, self._wall = enabled, repair_s, wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
@@ -267,6 +273,8 @@ class StatusWriter:
         if written is not None:
             self._count("written")
             log.debug("status written", extra={"route": str(key), "status": wish.verdict.status})
+        else:
+            self._missed.add(key)
         self._succeeded(written)
         return None
 
@@ -291,21 +299,22 @@ class StatusWriter:
         """
         if not self._pending.spend():
             return False
-        written = entries.remove(self._routes, found, self._router_name)
+        written = entries.remove(self._others, found, self._router_name)
         if written is not None:
             self._count("removed")
             log.info("status removed", extra={"route": str(found.key)})
-        self._succeeded(written)
+        self._succeeded(written, observe=self._all_known)
         return written is not None
 
-    def _succeeded(self, written: dict | None) -> None:
+    def _succeeded(self, written: dict | None, *, observe: bool = True) -> None:
         self._troubles.answered(written=written is not None)
         if written is None:
             return
         with self._lock:
             self._lease.won()
-        # The watch tells of it later; a wish that comes before would be judged by old entries.
-        self._cluster.observe(decode.route(written))
+        if observe:
+            # The watch tells of it later; a wish that comes before would be judged by old entries.
+            self._cluster.observe(decode.route(written))
 
     def _entries(self, route: Route, wish: Wish) -> list[Mapping] | None:
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

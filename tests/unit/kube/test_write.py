@@ -9,6 +9,7 @@ import pytest
 from f5router.cluster import Key
 from f5router.kube import decode
 from f5router.kube.write import StatusWriter
+from f5router.selection import Selection
 from f5router.status import PENDING, Verdict, own, same
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import LIMIT_S
@@ -510,6 +511,33 @@ def test_a_route_that_was_away_just_then(kube, write):
     status.writer.seen(route, route)
     assert status.flush(LIMIT_S)
     assert writes(kube) == []
+
+
+@pytest.mark.parametrize("case", ["a conflict", "an update", "a removal"])
+def test_a_route_that_left_just_then(kube, write, case):
+    """What a reply says of it is not served: it may be for another router's BIG-IP only."""
+    def labelled(shard: str, host: str) -> dict:
+        obj = objects.route("a", host=host, ingress=[SERVED])
+        obj["metadata"]["labels"] = {"shard": shard}
+        return obj
+
+    kube.apply(labelled("blue", HOST))
+    status = write(selection=Selection(labels="shard=blue"))
+    known = status.cluster.route(A)
+    if case == "a removal":
+        status.submit()
+        assert status.flush(LIMIT_S)
+    kube.apply(labelled("green", "internal.example.com"))
+    if case == "an update":
+        kube.forbid("routes/status", ["patch"])
+    if case == "a removal":
+        status.writer.left(known, remove=True)
+    else:
+        status.submit(verdict=NO)
+    assert kube.wait_for(lambda: any("routes?" in f"{entry.path}?" for entry in kube.log))
+    status.flush(0.2)
+    assert status.cluster.route(A) == known
+    assert verdicts(kube) == ([] if case == "a removal" else [("public", "True")])
 
 
 def test_an_entry_is_not_repaired_where_nothing_is_wished(kube, write):
