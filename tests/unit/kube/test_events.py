@@ -57,13 +57,13 @@ def test_event(kube, warn, route):
         "source": {"component": "f5router"}}
 
 
-@pytest.mark.parametrize(("second", "after_s", "counts"), [
-    pytest.param(("R", "m"), 599, [2], id="the same"),
-    pytest.param(("R", "m"), 601, [2], id="the same when its count is forgotten"),
-    pytest.param(("R", "other"), 0, [1, 1], id="another message"),
-    pytest.param(("S", "m"), 0, [1, 1], id="another reason"),
+@pytest.mark.parametrize(("second", "after_s", "counts", "requests"), [
+    pytest.param(("R", "m"), 599, [2], "PATCH", id="the same"),
+    pytest.param(("R", "m"), 601, [2], "POST PATCH PATCH", id="the same when its count is forgotten"),
+    pytest.param(("R", "other"), 0, [1, 1], "POST", id="another message"),
+    pytest.param(("S", "m"), 0, [1, 1], "POST", id="another reason"),
 ])
-def test_repetition(kube, warn, route, clock, second, after_s, counts):
+def test_repetition(kube, warn, route, clock, second, after_s, counts, requests):
     writer = warn(clock=lambda: time.monotonic() + clock[0])
     writer.warn(route, "R", "m")
     assert writer.flush(LIMIT_S)
@@ -72,6 +72,7 @@ def test_repetition(kube, warn, route, clock, second, after_s, counts):
     assert writer.flush(LIMIT_S)
     assert [event["count"] for event in events(kube)] == counts
     assert events(kube)[0]["firstTimestamp"] == "2026-02-02T02:40:00Z" or len(counts) == 2
+    assert [entry.method for entry in kube.log][1:] == requests.split()
 
 
 def test_repetition_of_a_deleted_event(kube, warn, route):
