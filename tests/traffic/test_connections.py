@@ -12,8 +12,9 @@ from contextlib import ExitStack
 import pytest
 
 from tests import manifests
+from tests.conftest import UNDER_LOAD
 from tests.traffic import clients
-from tests.traffic.conftest import HTTP, HTTPS, REPORTS, until
+from tests.traffic.conftest import HTTP, HTTPS, until
 from tests.traffic.load import Load, Target
 from tests.traffic.tenants import ONE_CONNECT, WANTED, Kept, build, virtual, wanted
 
@@ -195,7 +196,7 @@ def test_without_the_guard(site, tls, mine):
 
 @pytest.mark.parametrize("behaviour", [*BEHAVIOURS[:4], (ONE_CONNECT,)],
                          ids=lambda one: "+".join(one) or "as documented")
-def test_changes_under_load(request, tmp_path, behaviour):
+def test_changes_under_load(record_property, tmp_path, behaviour):
     """Routes come and go, and change their Services, while clients ask for all on the same connections."""
     with ExitStack() as stack:
         site = build(stack, tmp_path, behaviour)
@@ -208,7 +209,7 @@ def test_changes_under_load(request, tmp_path, behaviour):
         with Load(*targets.values(), clients=4) as load:
             drill(site, load, targets)
             report = load.stop()
-        REPORTS.append(f"{request.node.name}: {report}")
+        record_property(UNDER_LOAD, str(report))
         assert (report.failed, report.wrong, site.faults()) == ([], [], [])
 
 

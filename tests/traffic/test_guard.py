@@ -5,8 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.conftest import UNDER_LOAD
 from tests.feature.test_own_pools import as_before
-from tests.traffic.conftest import HTTP, HTTPS, REPORTS, until
+from tests.traffic.conftest import HTTP, HTTPS, until
 from tests.traffic.load import Load, Target
 from tests.traffic.tenants import WANTED, Kept, build, virtual, wanted
 
@@ -76,7 +77,7 @@ def test_a_rule_of_the_administrator(made, tells):
 
 
 @pytest.mark.parametrize("model", ["auto", "legacy"])
-def test_from_an_earlier_version_under_load(request, made, model):
+def test_from_an_earlier_version_under_load(record_property, made, model):
     """No request of a client that stays with its Host fails, nor goes wrong, while the router is replaced."""
     flags = {**WILD, "f5_policy_model": model}
     assert made.converge(**flags) == []
@@ -91,7 +92,7 @@ def test_from_an_earlier_version_under_load(request, made, model):
         assert made.converge(**flags) == []
         until(load.more(10), 30)
         report = load.stop()
-    REPORTS.append(f"{request.node.name}: {report}")
+    record_property(UNDER_LOAD, str(report))
     assert (report.failed, report.wrong) == ([], [])
     for tls in (False, True):
         asked(made, tls)
