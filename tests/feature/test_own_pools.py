@@ -130,6 +130,14 @@ def test_a_rule_that_tells_something_else(lab):
         assert len([path for _, path in lab.writes() if "/rules/" in path]) == 1
 
 
+@pytest.mark.parametrize("lab", [("12.1.2", "legacy")], indirect=True, ids=" ".join)
+def test_a_last_rule_that_tells_nothing(lab):
+    assert lab.converge(**lab.flags) == []
+    lab.change("DELETE", f"ltm/policy/~Common~{POLICIES[1]}/rules/default_noop/actions/0")
+    assert lab.converge(**lab.flags) == []
+    assert now(lab) == expected(lab)
+
+
 def test_no_rule_without_the_guard(make_lab):
     """Where the iRule is refused nothing is forwarded: rather no answer than another tenant's."""
     lab = make_lab()

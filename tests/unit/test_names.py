@@ -10,6 +10,7 @@ from f5router.bigip import (
     CertFile,
     ClientSSL,
     Forward,
+    IRule,
     KeyFile,
     Policy,
     Pool,
@@ -41,7 +42,7 @@ def test_names_of_the_original():
 def test_distinct_pools(pair):
     """Service `a-80` and port 80 of Service `a` are two pools."""
     one, other = (names.pool("/Common", *item) for item in pair)
-    assert one != other
+    assert len({one, other, f"/Common/{names.NOWHERE_POOL}"}) == 3
     assert max(map(len, (one, other))) < 255
 
 
@@ -87,6 +88,8 @@ def test_owns_what_it_names(key, port, tls, host, folder):
     profile = names.client_ssl(folder, host)
     ours = [
         Pool(names.pool(folder, key, port, tls)),
+        Pool(f"{folder}/{names.NOWHERE_POOL}"),
+        IRule(f"{folder}/{names.REQUEST_IRULE}"),
         Policy(policy),
         Rule(policy, names.rule(key, 1), 0, frozenset(), Forward("/x")),
         Record(f"{folder}/{names.PASSTHROUGH_GROUP}", host, "x"),
