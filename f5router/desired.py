@@ -251,6 +251,8 @@ class _Parts:
                                 needs=self._certificate if one.material else frozenset(), tls=tls)
         if termination != "passthrough" or one.insecure == "Redirect":
             used |= self._insecure(one, forward, tls, after=frozenset(used))
+        if self.told_apart and termination not in ("", "passthrough"):
+            used.add(self.add(Record(self._full(names.PASSTHROUGH_GROUP), self.host, names.TERMINATE)))
         self.pools.add(key)
         self.uses[route.key] = frozenset(used)
 
@@ -277,9 +279,6 @@ class _Parts:
         suffix = self.host[1:] if self.wildcard and isinstance(action, Forward) else ""
         if isinstance(action, Forward):
             depends.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
-        if secure and self.told_apart:
-            group = self._full(names.PASSTHROUGH_GROUP)
-            depends.add(self.add(Record(group, self.host, names.TERMINATE)))
         if tls:
             depends |= self._tls_parts(virtual, tls, action)
         elif virtual.server_ssl:

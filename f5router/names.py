@@ -21,8 +21,10 @@ from f5router.bigip import (
     Policy,
     Pool,
     Record,
+    Ref,
     Rule,
     ServerSSL,
+    record_ref,
 )
 from f5router.cluster import Key
 from f5router.tunnels import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
@@ -154,6 +156,11 @@ def passthrough_record(host: str) -> str:
 def passthrough_host(record: str) -> str:
     """The Host of such a record."""
     return f"*{record}" if record.startswith(".") else record
+
+
+def covering_record(record: Record) -> Ref:
+    """The record of the wildcard that covers the Host of a record."""
+    return record_ref(record.group, passthrough_record(hosts.wildcard(record.name)))
 
 
 def server_ssl(folder: str, tls: str) -> str:

@@ -6,7 +6,8 @@ must not outlive what they stand for: their pools follow the pods, whose address
 get next; and they end where their Host is another namespace's, or where a team took the Route away.
 """
 
-from collections.abc import Callable, Collection
+import functools
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from f5router import hosts, names
@@ -17,7 +18,8 @@ from f5router.plan import DELETE, UPDATE, Change, Plan
 from f5router.tunnels import SelfIP
 
 
-def keeper(engine: Engine, failed: set[Ref], lingering: Collection[Key] = ()) -> Callable[[Object], bool]:
+def keeper(engine: Engine, observed: BigIPState, failed: set[Ref],
+           lingering: Collection[Key] = ()) -> Callable[[Object], bool]:
     """Tells of an object that is to be deleted whether it must stay as an old form.
 
     Args: lingering: Routes that have just become passthrough.
@@ -26,8 +28,33 @@ def keeper(engine: Engine, failed: set[Ref], lingering: Collection[Key] = ()) ->
         return lambda obj: False
     no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
     stems = {names.route(key) for key in lingering}
-    return lambda obj: (no_gateway and isinstance(obj, SelfIP)) or (
-        (_serves_on(obj, stems) or _is_old_form(engine, obj, failed)) and not _trespasses(engine, obj))
+
+    def stays(obj: Object) -> bool:
+        return (_serves_on(obj, stems) or _is_old_form(engine, obj, failed)) and not _trespasses(engine, obj)
+
+    @functools.cache
+    def rules() -> Mapping[str, list[Rule]]:
+        return _secure_rules(observed)
+
+    return lambda obj: (no_gateway and isinstance(obj, SelfIP)) or stays(obj) or (
+        _excepts(obj, observed) and any(
+            rule.ref in engine.objects or stays(rule) for rule in rules().get(obj.name, ())))
+
+
+def _excepts(obj: Object, observed: BigIPState) -> bool:
+    """Whether a record excepts its Host from a wildcard that passes TLS through at the moment."""
+    ours = isinstance(obj, Record) and obj.data == names.TERMINATE
+    return ours and names.covering_record(obj) in observed
+
+
+def _secure_rules(observed: BigIPState) -> Mapping[str, list[Rule]]:
+    """Rules for decrypted requests, by Host."""
+    found: dict[str, list[Rule]] = {}
+    for obj in observed.values():
+        if isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}"):
+            for host in obj.hosts:
+                found.setdefault(host, []).append(obj)
+    return found
 
 
 def becomes_passthrough(old: Route, new: Route) -> bool:

@@ -51,6 +51,8 @@ class Change:
     verb: str
     old: Object | None
     new: Object | None
+    late: bool = False
+    """It comes last when it makes something, first when it deletes."""
 
     @property
     def obj(self) -> Object:
@@ -66,10 +68,7 @@ class Change:
         if self.verb == UPDATE and isinstance(self.obj, Policy):
             # A strategy is changed when the Rules are in place under either.
             return _POLICY_UPDATE
-        if self.verb == UPDATE and isinstance(self.obj, Record) and self.obj.data == names.TERMINATE:
-            # TLS of the Host was passed through: its end here comes when the Rules are in place.
-            return _LATE_RECORD
-        return level(self.obj)
+        return _LATE_RECORD if self.late else level(self.obj)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +117,26 @@ def diff(
         new, old = desired.get(ref), observed.get(ref)
         if new is None:
             if old is not None and owns(old):
-                remove.append(Change(DELETE, old, None))
+                remove.append(Change(DELETE, old, None, late=_is_exception(old, desired)))
         elif old is None:
-            make.append(Change(CREATE, None, new))
+            make.append(Change(CREATE, None, new, late=_is_exception(new, observed)))
         elif old != new:
-            make.append(Change(UPDATE, old, new))
+            # TLS of a Host that was passed through ends here from now on.
+            late = isinstance(new, Record) and new.data == names.TERMINATE
+            make.append(Change(UPDATE, old, new, late=late))
     make.sort(key=lambda change: (change.level, change.ref))
     remove.sort(key=lambda change: (-change.level, change.ref))
     return Plan((*_with_ordinals(make, observed), *remove))
+
+
+def _is_exception(obj: Object, state: BigIPState) -> bool:
+    """Whether a record excepts a Host from a wildcard that passes TLS through, in one of the two states.
+
+    If it did before the Plan, the wildcard serves the Host until its Rules are there; if it does
+    afterwards, the wildcard serves it before they go. Otherwise the wildcard must not get a request.
+    """
+    return (isinstance(obj, Record) and obj.data == names.TERMINATE
+            and names.covering_record(obj) in state)
 
 
 def _with_ordinals(changes: list[Change], observed: BigIPState) -> list[Change]:

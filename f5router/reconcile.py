@@ -146,7 +146,7 @@ class Reconciler:
             plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
             withheld={*self._withheld, *waiting}, on_change=on_change,
             withhold=lambda outcome: oldforms.keeper(
-                self.engine, {*outcome.failed, *waiting}, self._old_forms()),
+                self.engine, self.device.observed, {*outcome.failed, *waiting}, self._old_forms()),
         )
         self._dirty.clear()
         changed = self._note(outcome, full=full)

@@ -145,7 +145,6 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
             depends = {record} | tls if record in objects else set()
             for host in obj.hosts:
                 depends |= on.get(names.client_ssl(folder, host).rsplit("/", 1)[1], set())
-                depends |= _terminated(objects, folder, host)
         elif isinstance(obj, Record) and obj.data == names.TERMINATE:
             depends = set()
         elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
@@ -171,12 +170,6 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
         if names.owns(folder, route):
             found.append(route)
     return found
-
-
-def _terminated(objects: Mapping[Ref, Object], folder: str, host: str) -> set[Ref]:
-    ref = record_ref(f"{folder}/{names.PASSTHROUGH_GROUP}", host)
-    record = objects.get(ref)
-    return {ref} if isinstance(record, Record) and record.data == names.TERMINATE else set()
 
 
 def decoded(kind: str, item: Mapping) -> list[Object]:

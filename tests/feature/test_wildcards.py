@@ -1,5 +1,6 @@
 """Wildcard Routes: where requests go, at the end and after every write in between."""
 
+import itertools
 from contextlib import ExitStack
 from typing import ClassVar
 
@@ -138,22 +139,41 @@ def test_certificates(wild):
 
 
 def test_an_exact_host_before_a_passthrough_wildcard(wild):
-    """Also while either of them comes and goes."""
-    both = ({"host": "www.example.com", "tls": True}, {"host": "x.example.com", "tls": True})
+    """Also while either of them comes and goes: one of the two serves it, never a moment of neither."""
+    probe = {"host": "www.example.com", "tls": True}
+    passing = wildcard("a", kind="passthrough")
     exact = route("b", kind="edge", service="api", age=1, **TWO.tls)
+    through, ended = "/Common/openshift_shop_web", "/Common/openshift_shop_api"
     wild.change(exact)
-    seen = wild.one.watch(*both)
-    wild.change(wildcard("a", kind="passthrough"))
-    assert all(decision.pool == "/Common/openshift_shop_api" for decision, _ in seen)
-    assert wild.served("x.example.com", tls=True) == "passthrough shop web"
-    wild.change(gone=[exact])
-    assert wild.served("www.example.com", tls=True) == "passthrough shop web"
-    seen.clear()
-    wild.change(exact)
-    assert {decision.pool for decision, _ in seen} <= {
-        "/Common/openshift_shop_api", "/Common/openshift_shop_web", None}
+    for change, gone, ways in (
+        ([passing], (), [ended]), ((), [exact], [ended, through]), ([exact], (), [through, ended]),
+        ((), [passing], [ended]),
+    ):
+        before, seen = wild.one.ask(**probe), wild.one.watch(probe)
+        wild.change(*change, gone=gone)
+        found = [before, *(decision for [decision] in seen)]
+        assert [pool for pool, _ in itertools.groupby(one.pool for one in found)] == ways
+        assert all((one.kind == "passthrough") == (one.pool == through) for one in found)
+        # TLS that ends here has the certificate of the host from the first moment.
+        assert {one.client_ssl_profile for one in found} <= {
+            None, "/Common/openshift_host_www.example.com-client-ssl-profile"}
+    assert wild.one.reconciler.device.observed == wild.one.reconciler.engine.objects
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("which", ["wildcard", "host"])
+def test_an_old_form_and_its_exception(wild, which, restarted):
+    """The form that stays after a refusal takes nothing from the others, and loses nothing to them."""
+    wild.change(wildcard("a", kind="passthrough"), route("b", kind="edge", service="api", age=1))
+    wild.refuse("POST", "ltm/pool")
+    wild.change(wildcard("a", kind="edge", service="new") if which == "wildcard"
+                else route("b", host="elsewhere.test", kind="edge", service="new", age=1))
+    if restarted:
+        wild.again()
     assert wild.served("www.example.com", tls=True) == "pool shop api"
-    wild.change(gone=[wildcard("a", kind="passthrough")])
+    assert wild.served("x.example.com", tls=True) == "passthrough shop web"
+    wild.lab.bigip.clear_faults()
+    wild.later(400)
     assert wild.one.reconciler.device.observed == wild.one.reconciler.engine.objects
 
 

@@ -108,8 +108,9 @@ def test_a_passthrough_wildcard_tells_others_apart():
         route("e", host="e.example.org", kind="edge", age=4), config=WILD)
     records = {r.name: r.data for r in of(built, Record) if r.group.endswith(names.PASSTHROUGH_GROUP)}
     assert records == {".example.com": POOL, "c.example.com": POOL, "www.example.com": names.TERMINATE}
-    (rule,) = (rule for rule in of(built, Rule) if rule.hosts == {"www.example.com"})
-    assert any(ref.path.endswith("/records/www.example.com") for ref in rule.depends)
+    served = {key.name for key, used in built.uses.items()
+              if any(ref.path.endswith("/records/www.example.com") for ref in used)}
+    assert served == {"b"}, "without it the Route is not served"
 
 
 @pytest.mark.parametrize("version", [(11, 5, 1), (12, 0), (12, 1), (17, 1)])
