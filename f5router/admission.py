@@ -6,7 +6,7 @@ Sources: haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
 from dataclasses import dataclass, field, replace
 
 from f5router import hosts, pem, validation
-from f5router.cluster import TLS_SECRET, Route, Secret
+from f5router.cluster import TLS_SECRET, Route, Secret, is_object_name
 from f5router.hosts import quote
 
 NO_HOST = "NoHostValue"
@@ -57,6 +57,8 @@ class Checked:
     material: pem.Material | None = field(default=None, repr=False)
     destination_ca: str = ""
     """PEM, re-encoded; "" without one."""
+    awaited: Secret | None = None
+    """That with its certificate, while it is not known what it holds."""
 
     @property
     def wildcard(self) -> bool:
@@ -93,7 +95,7 @@ def check(route: Route, settings: Settings, secret: Secret | None = None) -> Che
     Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
     stop judging the others, nor to give its host away.
 
-    Args: secret: that of spec.tls.externalCertificate; None if there is none.
+    Args: secret: that of spec.tls.externalCertificate; None if nothing is known of it.
     """
     try:
         named, refusal = _claim(route, settings)
@@ -129,12 +131,15 @@ def _claim(route: Route, settings: Settings) -> tuple[Route, Rejection | None]:
 
 def _valid(route: Route, settings: Settings, secret: Secret | None) -> Checked:
     """The rest of a Route that claims its Host, valid or not."""
-    uses_secret = settings.external and route.secret is not None
-    if uses_secret and (refusal := _secret_refusal(route.secret.name, secret)):
-        return Checked(route, Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
-    found = validation.check(route, extended=settings.extended, secret=secret if uses_secret else None)
+    used = None
+    if settings.external and route.secret is not None:
+        used = secret or Secret(route.secret, unread=True)
+        if refusal := _secret_refusal(used):
+            return Checked(route, Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
+    found = validation.check(route, extended=settings.extended, secret=used)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
-    return Checked(route, rejection, material=found.material, destination_ca=found.destination_ca)
+    return Checked(route, rejection, material=found.material, destination_ca=found.destination_ca,
+                   awaited=used if used and used.unread else None)
 
 
 def _fault(exc: Exception) -> Rejection:
@@ -150,10 +155,13 @@ def _domain_refusal(host: str, settings: Settings) -> str:
     return ""
 
 
-def _secret_refusal(name: str, secret: Secret | None) -> str:
+def _secret_refusal(secret: Secret) -> str:
     """Why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate."""
-    if secret is None:
+    name = secret.key.name
+    if not is_object_name(name):
         return f"Secret {quote(name)} not found"
+    if secret.unread:
+        return ""
     if secret.problem:
         return secret.problem
     if secret.type != TLS_SECRET:

@@ -4,9 +4,12 @@ A resourceVersion is not part of a value: two readings of an object are equal wh
 the router serves has changed, so the router's own status writes are no change.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
+
+_OBJECT_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 VXLAN_PORT = 4789
 """UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork that says none."""
@@ -67,7 +70,10 @@ class Route:
 
     @property
     def secret(self) -> Key | None:
-        """The Secret with its certificate; None without one, and where pods terminate TLS."""
+        """The Secret with its certificate; None without one, and where pods terminate TLS.
+
+        No Secret can have a name that is not good for `is_object_name`.
+        """
         if self.tls is None or self.tls.termination == "passthrough" or not self.tls.external_certificate:
             return None
         return Key(self.key.namespace, self.tls.external_certificate)
@@ -76,6 +82,11 @@ class Route:
     def age(self) -> tuple[str, str]:
         """Smaller is older. Source: haproxy-parity.md 3.2."""
         return (self.created, self.uid)
+
+
+def is_object_name(text: str) -> bool:
+    """Whether an object of most kinds can have this name. Source: Kubernetes, names: DNS subdomain."""
+    return _OBJECT_NAME.fullmatch(text) is not None
 
 
 TLS_SECRET = "kubernetes.io/tls"
@@ -93,7 +104,9 @@ class Secret:
     private_key: str = field(default="", repr=False)
     """tls.key, likewise."""
     problem: str = ""
-    """Why it cannot be read; "" when it can."""
+    """Why it cannot be used or read; "" when it can."""
+    unread: bool = False
+    """It is not known yet what it holds."""
 
 
 @dataclass(frozen=True, slots=True)

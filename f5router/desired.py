@@ -87,6 +87,8 @@ class Fragment:
     faults: Mapping[Key, str] = field(default_factory=dict)
     """By admitted Route: why this router cannot serve it (all of) it."""
     warnings: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    unknown: frozenset[Ref] = frozenset()
+    """How these objects are wanted, and whether, depends on a Secret that is not read yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class Built:
     faults: Mapping[Key, str]
     warnings: Mapping[Key, tuple[str, ...]]
     uses: Mapping[Key, frozenset[Ref]]
+    unknown: frozenset[Ref]
 
 
 def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Built:
@@ -127,6 +130,7 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
         _merged(part.faults for part in fragments),
         _merged(part.warnings for part in fragments),
         _merged(part.uses for part in fragments),
+        frozenset().union(*(part.unknown for part in fragments)),
     )
 
 
@@ -169,7 +173,7 @@ def fragment(
     return Fragment(
         part.objects, frozenset(part.pools), part.uses,
         {key: rejection for key, rejection in verdicts.items() if rejection is not None},
-        part.faults, part.warnings,
+        part.faults, part.warnings, part.unknown,
     )
 
 
@@ -200,6 +204,7 @@ class _Parts:
         self.uses: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, str] = {}
         self.warnings: dict[Key, tuple[str, ...]] = {}
+        self.unknown: frozenset[Ref] = frozenset()
         self._certificate: frozenset[Ref] = frozenset()
 
     def add(self, obj: Object) -> Ref:
@@ -208,23 +213,28 @@ class _Parts:
 
     def certificate(self, admitted: list[Checked]) -> None:
         """Client SSL profile of the Host, from its oldest Route that brings a certificate."""
-        virtual = self.config.https_virtual
-        one = next((c for c in admitted if c.material), None)
-        if one is None or virtual is None:
+        virtual, folder = self.config.https_virtual, self.config.folder
+        bring = [c for c in admitted if c.material or c.awaited]
+        if not bring or virtual is None:
             return
+        path = names.client_ssl(folder, self.host)
+        attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside")
+        self._certificate = frozenset({attachment.ref})
+        if bring[0].awaited:
+            self.unknown = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
+        if one := next((c for c in bring if c.material), None):
+            self.add(attachment)
+            self._profile(path, one)
+
+    def _profile(self, path: str, one: Checked) -> None:
         folder, key, material = self.config.folder, one.route.key, one.material
         # The chain is part of the name: all three files are one generation.
         cert = CertFile(names.cert_file(folder, key, material.certificate), material.certificate)
         private = KeyFile(names.key_file(folder, key, material.public), material.key)
         chain = CertFile(names.chain_file(folder, key, material.chain), material.chain)
-        profile = ClientSSL(
-            names.client_ssl(folder, self.host), self.host, cert.path, private.path,
-            chain.path if material.chain else "",
-        )
+        profile = ClientSSL(path, self.host, cert.path, private.path, chain.path if material.chain else "")
         for obj in (cert, private, *((chain,) if material.chain else ()), profile):
             self.add(obj)
-        attachment = Attachment(virtual, "profiles", profile.path, ClientSSL.KIND, "clientside")
-        self._certificate = frozenset({self.add(attachment)})
 
     def route(self, one: Checked) -> None:
         route, termination = one.route, one.termination
@@ -239,6 +249,8 @@ class _Parts:
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
+        if one.awaited and one.awaited.problem:
+            self._warn(route, f"spec.tls.externalCertificate: {one.awaited.problem}")
         used: set[Ref] = set()
         tls = self._towards_pods(one)
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
@@ -252,9 +264,16 @@ class _Parts:
         if termination != "passthrough" or one.insecure == "Redirect":
             used |= self._insecure(one, forward, tls, after=frozenset(used))
         if self.told_apart and termination not in ("", "passthrough"):
-            used.add(self.add(Record(self._full(names.PASSTHROUGH_GROUP), self.host, names.TERMINATE)))
+            used.add(self._terminate(one))
         self.pools.add(key)
         self.uses[route.key] = frozenset(used)
+
+    def _terminate(self, one: Checked) -> Ref:
+        """Except the Host from a wildcard that passes TLS through."""
+        group, needs = self._full(names.PASSTHROUGH_GROUP), self._certificate if one.awaited else frozenset()
+        record = Record(group, self.host, names.TERMINATE, needs)
+        # It waits for a Secret only where all do.
+        return record.ref if one.awaited and record.ref in self.objects else self.add(record)
 
     def _insecure(self, one: Checked, forward: Forward, tls: str, *, after: frozenset[Ref]) -> set[Ref]:
         if one.insecure == "None":
@@ -276,6 +295,8 @@ class _Parts:
         path = self.config.https_virtual if secure else self.config.http_virtual
         virtual = virtual or VirtualFacts(path)
         depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
+        if one.awaited:
+            depends |= self._certificate
         suffix = self.host[1:] if self.wildcard and isinstance(action, Forward) else ""
         if isinstance(action, Forward):
             depends.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))

@@ -65,6 +65,8 @@ class Engine:
         """Whether every Node is known: without, no FDB record and no route is one too many."""
         self.objects: dict[Ref, Object] = {}
         """Desired."""
+        self._unknown: dict[str, frozenset[Ref]] = {}
+        """By Host, where there are some."""
         self._dirty: set[Ref] = set()
         self.touched: set[Key] = set()
         """Routes whose fragment was made anew since the last `take`."""
@@ -98,6 +100,15 @@ class Engine:
     def uses(self, key: Key) -> frozenset[Ref]:
         """Objects through which requests come to an admitted Route."""
         return self._fragment(key).uses.get(key, frozenset())
+
+    def unknown(self) -> frozenset[Ref]:
+        """Objects of which a Secret that is not read yet decides how they are wanted, and whether."""
+        return frozenset().union(*self._unknown.values())
+
+    def awaited(self, key: Key) -> Secret | None:
+        """The Secret that an admitted Route waits for."""
+        checked = self._contests.routes().get(key)
+        return checked.awaited if checked and self.rejection(key) is None else None
 
     def host_routes(self, host: str) -> Mapping[Key, frozenset[Ref]]:
         """Admitted Routes of a Host, with what `uses` says of each."""
@@ -265,6 +276,10 @@ class Engine:
             self._fragments[host] = new
             self._contest_of[host] = (checked, contest)
         self.touched |= {*checked, *old.uses, *old.rejections}
+        self._unknown.pop(host, None)
+        if new.unknown:
+            self._unknown[host] = new.unknown
+        self._dirty |= old.unknown ^ new.unknown
         for key in new.pools - old.pools:
             self._use_pool(key, host)
         self._swap(old.objects, new.objects)

@@ -5,7 +5,7 @@ is no longer wanted deleted, the other way round. A Route that moves from one po
 to another is so always in one of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from f5router import names
@@ -127,6 +127,41 @@ def diff(
     make.sort(key=lambda change: (change.level, change.ref))
     remove.sort(key=lambda change: (-change.level, change.ref))
     return Plan((*_with_ordinals(make, observed), *remove))
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What a Plan must leave alone: objects of which is not known yet how they are wanted, and whether."""
+
+    kept: frozenset[Ref] = frozenset()
+    """On the device, with what they need there."""
+    lacking: frozenset[Ref] = frozenset()
+    """Neither there nor wanted so far: what needs them waits."""
+
+    @classmethod
+    def of(cls, refs: Collection[Ref], desired: BigIPState, observed: BigIPState) -> "Unknown":
+        """Sort them by where they are."""
+        there = [observed[ref] for ref in refs if ref in observed]
+        return cls(frozenset(ref for obj in there for ref in (obj.ref, *obj.needs)),
+                   frozenset(refs) - observed.keys() - desired.keys())
+
+    def split(self, plan: Plan, observed: BigIPState) -> tuple[Plan, frozenset[Ref]]:
+        """The Changes that may be made, and the objects of the others: deletes of what they need, too."""
+        if not self.kept and not self.lacking:
+            return plan, frozenset()
+        waits = set(self.lacking)
+        for change in plan:
+            if change.verb != DELETE and not waits.isdisjoint(change.obj.needs):
+                waits.add(change.ref)
+        stays, stack = set(self.kept), [ref for ref in waits if ref in observed]
+        while stack:
+            for need in observed[stack.pop()].needs:
+                if need in observed and need not in stays:
+                    stays.add(need)
+                    stack.append(need)
+        untouched = {True: stays, False: waits | self.kept}
+        left = frozenset(change.ref for change in plan if change.ref in untouched[change.verb == DELETE])
+        return Plan(tuple(change for change in plan if change.ref not in left)), left
 
 
 def _is_exception(obj: Object, state: BigIPState) -> bool:

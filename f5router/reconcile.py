@@ -16,7 +16,7 @@ from f5router.errors import BigIPError
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
-from f5router.plan import Change, Plan, diff, level
+from f5router.plan import Change, Plan, Unknown, diff, level
 from f5router.status import Verdict
 
 log = logging.getLogger(__name__)
@@ -71,6 +71,9 @@ class Reconciler:
         self._dirty: set[Ref] = set()
         self._touched: set[Key] = set()
         self._left: dict[Key, Route] = {}
+        self._unknown = Unknown()
+        self._waiting: frozenset[Ref] = frozenset()
+        """Objects that were left out of the last Plan, until Secrets are read."""
         self._linger_s = linger_s
         self._lingering: dict[Key, float] = {}
         """Routes whose old form stays, each until this time."""
@@ -79,7 +82,7 @@ class Reconciler:
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster; cheap, writes nothing."""
-        before = self.engine.nodes_listed
+        before, unknown = self.engine.nodes_listed, self.engine.unknown()
         known = {key: self.engine.route(key) for key in delta.routes}
         self.engine.apply(delta)
         for key, old in known.items():
@@ -89,6 +92,8 @@ class Reconciler:
                 self._left.pop(key, None)
             elif old is not None:
                 self._left[key] = old
+        if self.engine.unknown() != unknown:
+            self._withheld_due = 0.0  # what waits may do so for them
         if self.engine.nodes_listed and not before:
             # What Nodes left behind can be told only now.
             self._dirty |= {ref for ref in self.device.observed if ref.kind in _OF_NODES}
@@ -125,8 +130,10 @@ class Reconciler:
         self._dirty |= dirty
         self._touched |= touched
         self._forgive(dirty, touched)
-        refs: Iterable[Ref] | None = None if full else self._dirty | self._withheld_now()
+        refs: Iterable[Ref] | None = None if full else self._dirty | self._withheld_now() | self._waiting
         found = diff(self.engine.objects, self.device.observed, self._owns, refs)
+        self._unknown = Unknown.of(self.engine.unknown(), self.engine.objects, self.device.observed)
+        found, self._waiting = self._unknown.split(found, self.device.observed)
         return Plan(tuple(change for change in found if not self._waits(change.ref)))
 
     def run(self, *, full: bool, on_change: Callable[[Change], None] = lambda change: None) -> Report:
@@ -146,11 +153,13 @@ class Reconciler:
             plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
             withheld={*self._withheld, *waiting}, on_change=on_change,
             withhold=lambda outcome: oldforms.keeper(
-                self.engine, self.device.observed, {*outcome.failed, *waiting}, self._old_forms()),
+                self.engine, self.device.observed, {*outcome.failed, *waiting, *self._unknown.lacking},
+                self._old_forms()),
         )
         self._dirty.clear()
         changed = self._note(outcome, full=full)
-        amends = oldforms.amends(self.engine, self.device.observed, {*self.failures, *self._withheld})
+        staying = {*self.failures, *self._withheld, *self._waiting}
+        amends = oldforms.amends(self.engine, self.device.observed, staying)
         outcome.done += self.device.apply(amends, on_change=on_change).done
         routes = self.engine.routes().keys()
         keys = set(routes) if full else (self._touched | self._routes_needing(changed)) & routes
@@ -172,14 +181,17 @@ class Reconciler:
             # What was refused itself, not what needs it.
             ref = min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref))
             return Verdict(False, DEVICE_REJECTED, f"{ref}: {self.failures[ref].error.text}")
-        return Verdict(True) if needed <= self.device.observed.keys() else None
+        served = needed <= self.device.observed.keys() and not self.engine.awaited(key)
+        return Verdict(True) if served else None
 
     def unserved(self) -> dict[Key, str]:
         """Admitted Routes that the device does not serve, with the reason."""
         found = {}
         for key in self.engine.routes():
             verdict = self.verdict(key)
-            if verdict is None:
+            if secret := self.engine.awaited(key):
+                found[key] = f"Secret {secret.key.name} is not read yet"
+            elif verdict is None:
                 found[key] = "not yet programmed"
             elif not verdict.admitted and verdict.reason == DEVICE_REJECTED:
                 found[key] = verdict.message

@@ -48,7 +48,7 @@ def check(route: Route, *, extended: bool, secret: Secret | None = None) -> Foun
     Args:
         extended: with the rules of upstream's validator; without them only what cannot be put on the
             BIG-IP is a problem.
-        secret: it has the certificate and key, not the Route.
+        secret: it has the certificate and key, not the Route; not looked for in one that is not read yet.
     """
     problems = [*_service_problems(route), *_path_problems(route)]
     if route.tls is None:
@@ -57,7 +57,7 @@ def check(route: Route, *, extended: bool, secret: Secret | None = None) -> Foun
         tls = _TLS(route.tls, extended)
         return Found((*problems, *tls.problems), tls.material, tls.destination_ca)
     tls = _TLS(replace(route.tls, certificate=secret.certificate, key=secret.private_key), extended)
-    if not secret.certificate:
+    if not secret.certificate and not secret.unread:
         problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
     return Found((*problems, *map(_of_secret, tls.problems)), tls.material, tls.destination_ca)
 

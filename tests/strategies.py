@@ -67,7 +67,8 @@ def secrets(draw):
     """A Secret that Routes may name: usable, or not."""
     one, two = (builders.identity(serial=serial, algorithm="ec") for serial in (1, 2))
     fields = draw(st.sampled_from([
-        {"identity": one}, {"identity": two}, {"type": "Opaque"}, {"problem": "the router may not read it"}]))
+        {"identity": one}, {"identity": two}, {"type": "Opaque"}, {"problem": "the router may not read it"},
+        {"problem": "nobody can read it", "unread": True}]))
     return builders.secret(draw(NAMESPACES), **fields)
 
 

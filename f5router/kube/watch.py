@@ -44,6 +44,9 @@ USUAL = Timing()
 
 EVERY_ROUTE = Selection()
 
+SECRETS_S = 5.0
+"""How long the start waits for Secrets when all else is listed: for many, not for one that hangs."""
+
 PROJECTS_S = 30.0
 """From one list of projects to the next. The original router waits for half an hour."""
 
@@ -57,7 +60,7 @@ class Cluster:
     def __init__(self, connection: Connection, *, on_change: Callable[[], None],
                  selection: Selection = EVERY_ROUTE, watch_nodes: bool = False, watch_sdn: bool = False,
                  nodeport: bool = False, node_selector: str = "", use_endpoints: bool = False,
-                 watch_secrets: bool = False,
+                 watch_secrets: bool = False, secrets_s: float = SECRETS_S,
                  resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
                  watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
                  backoff_s: tuple[float, float] = USUAL.backoff_s,
@@ -73,8 +76,9 @@ class Cluster:
             Nodes are kept, and they may be forbidden.
         node_selector: labels of the Nodes that are watched.
         use_endpoints: read Endpoints although EndpointSlices may be served.
-        watch_secrets: what Routes name in spec.tls.externalCertificate, too; such Routes are told when
-            their Secret was read, or cannot be.
+        watch_secrets: what Routes name in spec.tls.externalCertificate, too.
+        secrets_s: how long the start waits for them. A Secret that is told of is known; of one that is
+            not, nobody knows what its Routes need.
         sleep: None for one that stop() cuts short.
         """
         self._notify = on_change
@@ -99,6 +103,8 @@ class Cluster:
         self._listed_once: set[Source] = set()
         self._secrets = Secrets(
             self._start_secret, self._store, self._changed, clock) if watch_secrets else None
+        self._enough = threading.Timer(secrets_s, self._begin, kwargs={"unread": True})
+        self._enough.daemon = True
         self._first = Delta()
         """What is known until synced(); not drained yet."""
         self._problems: dict[Source, str] = {}
@@ -148,6 +154,7 @@ class Cluster:
     def stop(self) -> None:
         """End the threads, within a second; one that is still connecting ends later, unheard."""
         self._stopped.set()
+        self._enough.cancel()
         for reflector in self._reflectors:
             reflector.stop()
         if self._secrets is not None:
@@ -210,16 +217,13 @@ class Cluster:
         """What changed since the last call, each object once; empty before synced()."""
         if not self.synced():
             return Delta()
-        # Before the drain, which then holds them all.
-        known = self._secrets.known() if self._secrets is not None else frozenset()
         with self._lock:
             listed = set(self._listed_once)
             first, self._first = self._first, Delta()
-        parts = [first, self._chosen()]
+        chosen = self._chosen()
         if self._secrets is not None:
-            parts = [replace(part, routes=self._secrets.passed(part.routes, known)) for part in parts]
-        return replace(parts[0].then(parts[1]), nodes_listed=NODES in listed,
-                       slices_listed=self._slices in listed)
+            self._secrets.follow(chosen.routes)
+        return replace(first.then(chosen), nodes_listed=NODES in listed, slices_listed=self._slices in listed)
 
     def _chosen(self) -> Delta:
         """What changed in the store; only Routes of the selection."""
@@ -266,19 +270,27 @@ class Cluster:
             self._waiting.discard(source)
         self._begin()
 
-    def _begin(self) -> None:
-        """End the start, once every kind is known and, of all Routes that there are by then, the Secrets."""
+    def _begin(self, *, unread: bool = False) -> None:
+        """End the start, once every kind is known and, of all Routes that there are by then, the Secrets.
+
+        Args: unread: do not wait for the Secrets any more.
+        """
         with self._lock:
             if self._waiting or self._synced.is_set():
                 return
-            self._first = self._first.then(self._chosen())
+            chosen, missing = self._chosen(), ()
+            self._first = self._first.then(chosen)
             if self._secrets is not None:
-                routes = [route for route in self._first.routes.values() if route]
-                self._secrets.expect(routes)
-                if not self._secrets.ready(routes):
-                    return
+                self._secrets.follow(chosen.routes)
+                missing = self._secrets.unread()
+            if missing and not unread:
+                if not self._enough.ident:
+                    self._enough.start()
+                return
             self._synced.set()
         log.info("all kinds are listed")
+        if missing:
+            log.warning("started without Secrets", extra={"secrets": len(missing), "first": missing[0]})
         self._changed()
 
     def _problem(self, source: Source, text: str) -> None:

@@ -5,6 +5,9 @@ import time
 
 import pytest
 
+from f5router.bigip import Record, Rule
+from f5router.kube import secrets
+from f5router.kube.watch import Cluster
 from tests import manifests
 from tests.builders import identity
 
@@ -122,20 +125,116 @@ def test_a_restart_changes_nothing(lab):
     assert lab.writes() == []
 
 
-def test_a_changed_route_waits_for_its_new_secret(lab):
-    """Its old certificate serves until the new one was read."""
-    lab.apply(edge(), secret(ONE), secret(TWO, "new"))
+@pytest.fixture
+def soon(monkeypatch):
+    """The start does not wait for Secrets long."""
+    monkeypatch.setitem(Cluster.__init__.__kwdefaults__, "secrets_s", 0.2)
+
+
+HANGS = [pytest.param("503", {}, id="fails"), pytest.param("delay", {"seconds": 60}, id="hangs")]
+
+
+@pytest.mark.parametrize(("fault", "options"), HANGS)
+def test_one_secret_holds_up_nobody(lab, soon, fault, options):
+    """What is on the BIG-IP for its Route stays, and follows the pods; others are served, and change."""
+    lab.apply(edge(), secret(ONE), edge("c", "other", host="c.com"), secret(THREE, "other"),
+              manifests.route("d", host="d.com"))
+    assert lab.converge() == []
+    before = lab.bigip.get(PROFILE)
+    lab.kube.inject(fault, method="list", path="namespaces/shop/secrets", times=None, **options)
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.7",)), secret(TWO),
+              manifests.route("d", host="new.d.com"),
+              manifests.route("late", namespace="bank", host="b.com", created="2026-02-01T00:00:00Z"))
+    lab.clear()
+    router = lab.router()
+    assert lab.converge(router) == ["Route shop/b: Secret tls is not read yet",
+                                    "Route shop/c: Secret other is not read yet"]
+    assert lab.bigip.get(PROFILE) == before
+    assert served(lab) == ONE.certificate
+    assert members(lab) == {"10.1.1.7:8080"}
+    assert not [path for _, path in lab.writes() if "profile" in path or "/file/" in path]
+    assert lab.admitted("shop", "d")["status"] == lab.admitted("shop", "b")["status"] == "True"
+    assert lab.admitted("bank", "late")["reason"] == "HostAlreadyClaimed"
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.8",)))
+    until(router, lambda: members(lab) == {"10.1.1.8:8080"})
+    lab.kube.clear_faults()
+    if fault != "delay":
+        until(router, lambda: served(lab) == TWO.certificate)
+        assert not [path for path in lab.paths("sys/file/ssl-cert") if before["cert"] == path]
+
+
+def members(lab) -> set[str]:
+    pool = lab.bigip.get("ltm/pool/~Common~openshift_shop_web")
+    return {item["name"] for item in pool["membersReference"].get("items", [])}
+
+
+def test_a_new_route_waits_for_its_secret(lab, soon):
+    """A fresh router serves everybody else; nothing is said of the Route until it is known what it needs."""
+    lab.apply(edge(insecure="Redirect"), edge("path", path="/p"), edge("more", "more", path="/more"),
+              manifests.route("d", host="d.com"), secret(TWO, "more"), secret(ONE))
+    lab.kube.inject("503", method="list", path="secrets", times=None)
+    router = lab.router()
+    assert len(lab.converge(router)) == 3
+    assert lab.admitted("shop", "d")["status"] == "True"
+    assert lab.admitted("shop", "b") == {}
+    assert "shop_b" not in str(lab.bigip.get("ltm/policy/~Common~openshift_secure_routes"))
+    assert "b.com" not in str(lab.paths("ltm/profile/client-ssl"))
+    assert not router._reconciler.failures
+    lab.kube.clear_faults()
+    until(router, lambda: served(lab) == ONE.certificate and lab.admitted("shop", "path"))
+    for name in ("b", "path", "more"):
+        assert lab.admitted("shop", name)["status"] == "True"
+    assert router._reconciler.device.observed == router._reconciler.engine.objects
+
+
+@pytest.mark.parametrize("before", ["plain", "another Secret", "another host", "passthrough"])
+def test_a_changed_route_waits_for_its_new_secret(lab, before):
+    """Its old form serves until the new one can."""
+    old = {"plain": manifests.route("b", host="b.com"), "another Secret": edge(secret="tls"),
+           "another host": edge(host="old.com"),
+           "passthrough": manifests.route("b", host="b.com", kind="passthrough")}[before]
+    lab.apply(old, secret(ONE), secret(TWO, "new"))
     router = lab.router()
     lab.converge(router)
-    lab.kube.inject("503", method="list", path="secrets", times=1000)
+    kept = entrances(router)
+    assert kept
+    lab.kube.inject("503", method="list", path="secrets", times=None)
     lab.apply(edge(secret="new"))
     lab.clear()
     lab.settle(router)
-    assert served(lab) == ONE.certificate
+    assert kept <= entrances(router)
+    assert served(lab) == (ONE.certificate if before == "another Secret" else "")
     assert not [path for _, path in lab.writes() if "client-ssl" in path or "ssl-key" in path]
     lab.kube.clear_faults()
     until(router, lambda: served(lab) == TWO.certificate)
+    until(router, lambda: router._reconciler.device.observed == router._reconciler.engine.objects)
     assert lab.admitted("shop", "b")["status"] == "True"
+
+
+def entrances(router) -> set:
+    """Through what requests of the Route come."""
+    return {(obj.ref, *obj.hosts) if isinstance(obj, Rule) else (obj.ref, obj.data)
+            for obj in router._reconciler.device.observed.values()
+            if (isinstance(obj, Rule) and "route_shop_b" in obj.name)
+            or (isinstance(obj, Record) and obj.name == "b.com")}
+
+
+def test_a_failing_secret_is_told(lab, monkeypatch, soon):
+    """After PATIENCE_S, as an Event: the status stays what it was."""
+    monkeypatch.setattr(secrets, "PATIENCE_S", 0.0)
+    lab.apply(edge(), secret(ONE))
+    lab.kube.inject("500", method="list", path="secrets", times=None)
+    router = lab.router()
+    lab.converge(router)
+
+    def told() -> list[str]:
+        router._warnings.flush(10)
+        return [event["message"] for event in lab.kube.list("Event", "shop")]
+
+    until(router, lambda: any("Secret tls cannot be read: GET " in text for text in told()))
+    assert lab.admitted("shop", "b") == {}
+    lab.kube.clear_faults()
+    until(router, lambda: lab.admitted("shop", "b").get("status") == "True")
 
 
 def test_switched_off(lab):

@@ -271,7 +271,7 @@ def test_certificate_of_a_secret():
 
 
 @pytest.mark.parametrize(("given", "reason", "words"), [
-    pytest.param(None, EXTERNAL, "Secret 'tls' not found", id="absent"),
+    pytest.param(secret(problem="Secret 'tls' not found"), EXTERNAL, "Secret 'tls' not found", id="absent"),
     pytest.param(secret(problem="no right"), EXTERNAL, "no right", id="forbidden"),
     pytest.param(secret(identity=ID, type="Opaque"), EXTERNAL,
                  "Secret 'tls' is of type 'Opaque'; kubernetes.io/tls is required", id="type"),
@@ -291,6 +291,22 @@ def test_a_secret_that_cannot_be_used(given, reason, words):
     assert (found.rejection.reason, found.rejection.message) == (reason, message)
     assert found.claims
     assert found.material is None
+
+
+@pytest.mark.parametrize("given", [None, secret(unread=True), secret(problem="it hangs", unread=True)])
+def test_a_secret_that_is_not_read_yet(given):
+    """No verdict on it; what else is wrong with the Route is told, and a name that none can have."""
+    named = route("a", kind="edge", external_certificate="tls", certificate="not looked at")
+    found = admission.check(named, SETTINGS, given)
+    assert (found.rejection, found.material) == (None, None)
+    assert found.awaited == (given or secret(unread=True, type=""))
+    wrong = admission.check(replace(named, path="no-slash"), SETTINGS, given)
+    assert "spec.path" in wrong.rejection.message
+    for name in ("A", "a/b", "a" * 254):
+        bad = admission.check(route("a", kind="edge", external_certificate=name), SETTINGS)
+        assert bad.rejection.message.startswith("spec.tls.externalCertificate: Secret '")
+        assert bad.rejection.message.endswith("not found")
+        assert bad.awaited is None
 
 
 def test_secrets_may_be_left_alone():

@@ -93,6 +93,7 @@ def test_equals_the_full_pass(steps, facts_at, config, other, listed_at):
     facts = FACTS
     wanted: dict = {}
     told: dict = {}
+    unknown: frozenset = frozenset()
     for number, step in enumerate(steps):
         if number == facts_at:
             facts = other
@@ -104,14 +105,16 @@ def test_equals_the_full_pass(steps, facts_at, config, other, listed_at):
         assert {k: r for k in keys if (r := engine.rejection(k))} == built.rejections
         assert {k: r for k in keys if (r := engine.fault(k))} == built.faults
         assert {k: engine.uses(k) for k in built.uses} == built.uses
+        assert engine.unknown() == built.unknown
         assert engine.network_findings() == findings(engine.snapshot(), config, facts)
         warned = {key: engine.warnings(key) for key in keys if engine.uses(key)}
         # What `take` names is all that must be looked at.
         dirty, touched = engine.take()
         for ref in {*wanted, *engine.objects} - dirty:
             assert wanted.get(ref) == engine.objects.get(ref)
+        assert unknown ^ engine.unknown() <= dirty
         assert {key for key, texts in warned.items() if told.get(key, texts) != texts} <= touched
-        wanted, told = dict(engine.objects), warned
+        wanted, told, unknown = dict(engine.objects), warned, engine.unknown()
 
 
 @settings(max_examples=50, deadline=None)

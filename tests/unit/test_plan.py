@@ -7,11 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router import desired, names, plan
+from f5router.admission import Settings as Admission
 from f5router.bigip import Forward, Policy, Pool, PoolMember, Redirect, Rule
-from f5router.plan import CREATE, DELETE, UPDATE, diff
+from f5router.cluster import Route
+from f5router.plan import CREATE, DELETE, UPDATE, Unknown, diff
 from f5router.vxlan import Setup
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
+from tests.serving import Request, answer
 
 POLICY = "/Common/openshift_secure_routes"
 
@@ -37,33 +40,111 @@ def applied(state: dict, changes: plan.Plan) -> dict:
 
 
 CLUSTERS = st.lists(
-    st.one_of(strategies.routes(), strategies.slices(), strategies.nodes()),
+    st.one_of(strategies.routes(), strategies.routes(), strategies.slices(), strategies.nodes(),
+              strategies.secrets()),
     max_size=10, unique_by=lambda o: (type(o), o.key),
 )
+WILD, FREE = Admission(wildcards=True), Admission(wildcards=True, ownership=False)
+CONFIGS = st.sampled_from([
+    Settings(admission=WILD, vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True),
+    Settings(admission=WILD), Settings(admission=FREE), Settings(),
+])
+
+
+def step(state: dict, cluster, config) -> tuple[dict, plan.Plan]:
+    """What a cluster wants of a device, and how it gets there; what waits for Secrets is left out."""
+    found = desired.build(snapshot(*cluster), config, FACTS)
+    changes = diff(found.objects, state, owns)
+    return found.objects, Unknown.of(found.unknown, found.objects, state).split(changes, state)[0]
 
 
 @settings(max_examples=150, deadline=None)
-@given(CLUSTERS, CLUSTERS)
-def test_a_plan_leads_to_desired_and_never_breaks_references(before, after):
+@given(CLUSTERS, CLUSTERS, CONFIGS)
+def test_a_plan_leads_to_desired_and_never_breaks_references(before, after, config):
     """At every intermediate step each object finds what it needs, and the second Plan is empty."""
-    config = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
-    state = applied({}, diff(built(*before, config=config), {}, owns))
-    wanted = built(*after, config=config)
-    changes = diff(wanted, state, owns)
+    state = applied({}, step({}, before, config)[1])
+    wanted, changes = step(state, after, config)
     for change in changes:
         state = applied(state, plan.Plan((change,)))
         for obj in state.values():
             missing = [ref for ref in obj.needs if ref not in state]
             assert not missing, (change, obj, missing)
-    assert state == wanted
-    assert not diff(wanted, state, owns)
+    if not desired.build(snapshot(*after), config, FACTS).unknown:
+        assert state == wanted
+    assert not step(state, after, config)[1]
+
+
+ASKED = ("www.example.com", "api.example.com", "x.example.com", "a.b", "x.b", "a.www.example.com", "x.y.b")
+REQUESTS = [Request(host, path, tls) for host in ASKED for path in ("/", "/a", "/a/b", "/A")
+            for tls in (False, True)]
+
+
+def holders(cluster, config) -> dict[str, set[str]]:
+    """By host that requests are for: namespaces that hold it, or its wildcard."""
+    rejections = desired.build(snapshot(*cluster), config, FACTS).rejections
+    held: dict[str, set[str]] = {}
+    for one in cluster:
+        if isinstance(one, Route) and one.key not in rejections:
+            host = f"*.{one.host.partition('.')[2]}" if one.wildcard_policy == "Subdomain" else one.host
+            held.setdefault(host, set()).add(one.key.namespace)
+    return {host: held.get(host, set()) | held.get(f"*.{host.partition('.')[2]}", set())
+            for host in ASKED}
+
+
+def answers(state: dict) -> dict:
+    return {request: answer(state, request) for request in REQUESTS}
+
+
+@st.composite
+def changes(draw):
+    """Routes before and after some of them came, went, or changed all but what requests they are for."""
+    routes = st.lists(strategies.routes(), max_size=6, unique_by=lambda o: o.key)
+    before = draw(routes)
+    known = {one.key: one for one in before}
+    after = []
+    for new in draw(routes):
+        old = known.get(new.key)
+        if old and new.tls and new.tls.termination == "passthrough" and old.path:
+            continue
+        after.append(replace(new, host=old.host, path=old.path, wildcard_policy=old.wildcard_policy,
+                             created=old.created) if old else new)
+    return before, after
+
+
+@settings(max_examples=200, deadline=None)
+@given(changes(), CONFIGS, st.data())
+def test_a_plan_never_leads_a_request_astray(clusters, config, data):
+    """After every write, and after every write of the Plan that follows a crash in between: who is served
+    before and after is served, as before or as after; and nobody by a namespace that does not hold the host.
+    """
+    before, after = clusters
+    begin = applied({}, step({}, before, config)[1])
+    _, planned = step(begin, after, config)
+    first, last = answers(begin), answers(applied(begin, planned))
+    held = [holders(cluster, config) for cluster in clusters]
+
+    def follow(state: dict, on_the_way: plan.Plan) -> dict:
+        for change in on_the_way:
+            state = applied(state, plan.Plan((change,)))
+            for request, now in answers(state).items():
+                seen = first[request], now, last[request]
+                assert not (first[request] and last[request]) or now, (change, request, seen)
+                if now.removeprefix("passthrough ").startswith("/"):
+                    allowed = held[0][request.host] | held[1][request.host]
+                    assert names.pool_namespace(now) in allowed, (change, request, seen)
+        return state
+
+    follow(begin, planned)
+    half = applied(begin, plan.Plan(tuple(planned)[:data.draw(st.integers(0, len(planned)))]))
+    end = follow(half, step(half, after, config)[1])
+    assert answers(end) == last
 
 
 @settings(max_examples=100, deadline=None)
-@given(CLUSTERS, CLUSTERS)
-def test_ordinals_are_unique_and_in_their_band(before, after):
-    state = applied({}, diff(built(*before), {}, owns))
-    state = applied(state, diff(built(*after), state, owns))
+@given(CLUSTERS, CLUSTERS, CONFIGS)
+def test_ordinals_are_unique_and_in_their_band(before, after, config):
+    state = applied({}, step({}, before, config)[1])
+    state = applied(state, step(state, after, config)[1])
     rules = [obj for obj in state.values() if isinstance(obj, Rule)]
     assert len({(rule.policy, rule.ordinal) for rule in rules}) == len(rules)
     assert all(names.band_of(rule.ordinal) == rule.band for rule in rules)

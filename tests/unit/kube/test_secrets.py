@@ -21,6 +21,7 @@ from tests.unit.kube import objects
 from tests.unit.kube.conftest import LIMIT_S, lists, watches, watching
 
 A, TLS = Key("shop", "a"), Key("shop", "tls")
+MISSING = Secret(TLS, problem="Secret 'tls' not found")
 ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
 BINDING = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding"}
 
@@ -62,8 +63,7 @@ def test_none_of_other_namespaces(kube, follow):
     seen.drain()
     assert not lists(kube, "secrets")
     kube.apply({**shop, "metadata": {"name": "shop", "labels": {"tier": "web"}}})
-    seen.until(lambda: seen.names() == {"a"})
-    assert seen.names("secrets") == {"tls"}
+    seen.until(lambda: seen.names() == {"a"} and seen.names("secrets") == {"tls"})
     kube.apply(shop)
     seen.until(lambda: not seen.names("secrets"))
     assert seen.names() == set()
@@ -130,49 +130,61 @@ def test_the_start_waits_no_more_for_what_nobody_names(kube, follow):
     seen.until(lambda: seen.names() == {"a"})
 
 
+@pytest.mark.parametrize("fault", ["503", "500", "delay"])
+def test_the_start_waits_for_a_while(kube, follow, fault):
+    """One that the API server fails over, or hangs on, holds up nobody; it is told of when it was read."""
+    kube.apply([route(), objects.route("b"), objects.secret()])
+    options = {"seconds": 60} if fault == "delay" else {}
+    kube.inject(fault, method="list", path="secrets", times=1000, **options)
+    seen = follow(watch_secrets=True, secrets_s=0.3)
+    seen.until(lambda: seen.names() == {"a", "b"})
+    assert lists(kube, "secrets") or fault == "delay"
+    assert seen.names("secrets") == set()
+    assert seen.cluster.missing() == ()
+    kube.clear_faults()
+    if fault != "delay":
+        seen.until(lambda: seen.names("secrets") == {"tls"})
+
+
+def test_a_start_that_ends_in_time_is_not_ended_again(kube, follow):
+    kube.apply([route(), objects.secret()])
+    seen = follow(watch_secrets=True, secrets_s=3600)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.cluster.stop()
+    assert kube.wait_for(lambda: not any(isinstance(t, threading.Timer) for t in threading.enumerate()))
+
+
 @pytest.mark.parametrize(
     "before", [None, objects.route(), route(secret="old")], ids=["new", "plain", "another"])
-def test_a_route_waits_for_its_secret(kube, follow, before):
-    """What was told of it stays, with its Secret; other changes go on."""
+def test_a_route_is_told_before_its_secret(kube, follow, before):
+    """Its claim counts at once; what of its Secret is not known is not told as missing."""
     kube.apply([objects.secret(), objects.secret("old"), *([before] if before else [])])
     seen = follow(watch_secrets=True)
     assert seen.cluster.wait_synced(LIMIT_S)
     seen.drain()
-    known = dict(seen.state["routes"]), dict(seen.state["secrets"])
     kube.inject("503", method="list", path="secrets", times=1000)
-    kube.apply([route(), objects.route("b")])
-    seen.until(lambda: "b" in seen.names())
-    assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
-    seen.drain()
-    del seen.state["routes"][Key("shop", "b")]
-    assert (seen.state["routes"], seen.state["secrets"]) == known
-    kube.clear_faults()
+    kube.apply(route())
     seen.until(lambda: A in seen.state["routes"] and seen.state["routes"][A].secret == TLS)
+    assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
+    seen.until(lambda: seen.names("secrets") == set())
+    assert ("secrets", TLS) not in seen.told
+    kube.clear_faults()
     seen.until(lambda: seen.names("secrets") == {"tls"})
 
 
-def test_a_secret_comes_with_or_before_its_route(kube, follow):
-    """Judged in between, the Route would be without certificate for a moment."""
-    seen = follow(watch_secrets=True)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    kube.apply([objects.secret(), route()])
-    seen.until(lambda: seen.names() == {"a"})
-    at = {change: number for number, drain in enumerate(seen.drains) for change in drain}
-    assert at["secrets", TLS] <= at["routes", A]
-
-
-def test_the_held_route_is_deleted(kube, follow):
+def test_the_route_is_deleted_before_its_secret_is_read(kube, follow):
     seen = follow(watch_secrets=True)
     assert seen.cluster.wait_synced(LIMIT_S)
     kube.inject("503", method="list", path="secrets", times=1000)
     kube.apply(route())
     seen.until(lambda: lists(kube, "secrets"))
     kube.delete("Route", "shop", "a")
-    seen.until(lambda: ("routes", A) in seen.told)
+    seen.until(lambda: not seen.names() and ("routes", A) in seen.told)
     kube.clear_faults()
     kube.apply(objects.route("b"))
     seen.until(lambda: seen.names() == {"b"})
     assert not watching(kube, "secrets")
+    assert seen.names("secrets") == set()
 
 
 def test_rotation_and_end(kube, follow):
@@ -182,18 +194,18 @@ def test_rotation_and_end(kube, follow):
     kube.apply(objects.secret(**{"tls.crt": "second"}))
     seen.until(lambda: seen.state["secrets"][TLS].certificate == "second")
     kube.delete("Secret", "shop", "tls")
-    seen.until(lambda: not seen.names("secrets"))
+    seen.until(lambda: seen.state["secrets"][TLS] == MISSING)
     kube.apply(objects.secret(**{"tls.crt": "third"}))
-    seen.until(lambda: seen.names("secrets") and seen.state["secrets"][TLS].certificate == "third")
+    seen.until(lambda: seen.state["secrets"][TLS].certificate == "third")
 
 
 def test_absent_until_it_is_made(kube, follow):
     kube.apply(route())
     seen = follow(watch_secrets=True)
-    seen.until(lambda: seen.names() == {"a"})
-    assert not seen.names("secrets")
-    kube.apply(objects.secret())
     seen.until(lambda: seen.names("secrets") == {"tls"})
+    assert seen.state["secrets"][TLS] == MISSING
+    kube.apply(objects.secret())
+    seen.until(lambda: seen.state["secrets"][TLS].certificate)
 
 
 def test_nobody_names_it_any_more(kube, follow):
@@ -300,47 +312,59 @@ def test_a_refusal_for_a_moment():
     assert len(told) == 3
 
 
-@pytest.mark.parametrize(("failure", "before", "after"), [
-    pytest.param(FORBIDDEN, True, True, id="no right"),
-    pytest.param(BROKEN, False, True, id="cannot be decrypted"),
-    pytest.param(KubeRefused("400 no"), False, True, id="refused"),
-    pytest.param(KubeUnauthorized("401 no"), False, False, id="credentials of the router"),
-    pytest.param(KubeUnreachable("no reply"), False, False, id="no reply"),
-    pytest.param(KubeUnreachable("503", status=503), False, False, id="overloaded"),
-    pytest.param(KubeGone("410"), False, False, id="too old"),
-    pytest.param(KindNotServed("404"), False, False, id="not served"),
-])
-@pytest.mark.parametrize("read", [True, False])
-def test_what_is_a_problem_of_the_secret(failure, before, after, read):
-    """At once, or after PATIENCE_S; what was read is used on unless the right is withdrawn."""
-    now = [0.0]
-    watch, store, _ = one(lambda: now[0])
-    if read:
-        watch.replace("secrets", {TLS: (Secret(TLS),)})
-        watch.accepted()
-    watch.failed(failure)
-    assert watch.known == (before or read)
-    assert bool(getattr(store.get("secrets", TLS), "problem", "")) == (before and not read)
-    now[0] = secrets.PATIENCE_S
-    watch.failed(failure)
-    assert watch.known == (after or read)
-    wanted = failure is FORBIDDEN if read else after
-    assert bool(getattr(store.get("secrets", TLS), "problem", "")) == wanted
+FAILURES = [
+    pytest.param(BROKEN, id="cannot be decrypted"),
+    pytest.param(KubeRefused("400 no"), id="refused"),
+    pytest.param(KubeUnauthorized("401 no"), id="credentials of the router"),
+    pytest.param(KubeUnreachable("no reply"), id="no reply"),
+    pytest.param(KubeUnreachable("503", status=503), id="overloaded"),
+    pytest.param(KindNotServed("404"), id="not served"),
+]
 
 
-def test_one_that_cannot_be_decrypted_stops_nobody(kube, follow):
-    """The start waits for PATIENCE_S; then its Route hears of it, and all others are served."""
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failure_says_nothing_of_the_secret(failure):
+    """It is unknown as before, and after PATIENCE_S that is told, once."""
     now = [0.0]
-    kube.apply([route(), objects.route("b"), objects.secret()])
-    kube.inject("500", method="list", path="secrets", times=1000)
-    seen = follow(watch_secrets=True, clock=lambda: now[0])
-    assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
-    assert not seen.cluster.synced()
+    watch, store, told = one(lambda: now[0])
+    watch.failed(failure)
+    assert not told
     now[0] = secrets.PATIENCE_S
-    seen.until(lambda: seen.names() == {"a", "b"})
-    assert seen.state["secrets"][TLS].problem.startswith("Secret tls cannot be read: GET /api/v1/")
-    kube.clear_faults()
-    seen.until(lambda: seen.state["secrets"][TLS].certificate == "certificate")
+    watch.failed(failure)
+    found = store.get("secrets", TLS)
+    assert found == Secret(TLS, problem=f"Secret tls cannot be read: {failure}", unread=True)
+    watch.failed(KubeUnreachable("another"))
+    assert not watch.known
+    watch.replace("secrets", {TLS: (Secret(TLS),)})
+    watch.accepted()
+    assert told == [found, Secret(TLS)]
+    assert watch.known
+
+
+@pytest.mark.parametrize("failure", [*FAILURES, pytest.param(KubeGone("410"), id="too old")])
+def test_what_was_read_is_used_on(failure):
+    now = [0.0]
+    watch, store, told = one(lambda: now[0])
+    watch.replace("secrets", {TLS: (Secret(TLS),)})
+    watch.accepted()
+    for now[0] in (0.0, secrets.PATIENCE_S):
+        watch.failed(failure)
+    assert store.get("secrets", TLS) == Secret(TLS)
+    assert len(told) == 1
+
+
+def test_a_missing_right_counts_at_once():
+    """Where nothing was read before; what goes wrong afterwards does not hide it."""
+    now = [0.0]
+    watch, store, told = one(lambda: now[0])
+    watch.failed(FORBIDDEN)
+    refusal = store.get("secrets", TLS)
+    assert refusal.problem.startswith("the router may not get, list and watch Secret tls")
+    assert watch.known
+    assert not refusal.unread
+    now[0] = 2 * secrets.PATIENCE_S
+    watch.failed(BROKEN)
+    assert told == [refusal]
 
 
 def test_an_end_is_the_end():
@@ -348,6 +372,7 @@ def test_an_end_is_the_end():
     watch, store, _ = one(lambda: 0.0)
     watch.replace("secrets", {})
     watch.accepted()
+    assert store.get("secrets", TLS) == MISSING
     assert not watch.put("secrets", A, (Secret(A),))
     assert watch.put("secrets", TLS, (Secret(TLS),))
     watch.end()
