@@ -64,7 +64,9 @@ class Report:
 class Load:
     """A number of clients in a thread of their own; a context manager."""
 
-    def __init__(self, *targets: Target, clients: int = 6, seed: int = 0):
+    def __init__(self, *targets: Target, clients: int = 6, seed: int = 0, kept: int = KEPT):
+        """Args: kept: most requests on one connection."""
+        self._kept = kept
         self.targets, self.report = list(targets), Report()
         self._clients, self._random = clients, random.Random(seed)
         self._stop = threading.Event()
@@ -99,7 +101,7 @@ class Load:
             if not awake:
                 await asyncio.sleep(PAUSE_S)
                 continue
-            await self._connection(self._random.choice(awake), self._random.randint(1, KEPT))
+            await self._connection(self._random.choice(awake), self._random.randint(1, self._kept))
 
     def _mixed(self, first: Target) -> list[Target]:
         """What a connection that was opened for a target may be used for."""
