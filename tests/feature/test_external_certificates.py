@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from f5router import controller
 from f5router.bigip import Record, Rule
 from f5router.kube import secrets
 from f5router.kube.watch import Cluster
@@ -187,6 +188,27 @@ def test_a_new_route_waits_for_its_secret(lab, soon):
     assert router._reconciler.device.observed == router._reconciler.engine.objects
 
 
+def test_another_certificate_of_the_host(lab, soon):
+    """It is not put in the place of one that is not read yet; where there is none it serves its Route."""
+    younger = manifests.route("young", host="b.com", path="/p", kind="edge", certificate=THREE.certificate,
+                              key=THREE.key, created="2026-02-01T00:00:00Z")
+    lab.apply(edge(), secret(ONE), younger, edge("c", "other", host="c.com", path="/"), secret(ONE, "other"))
+    assert lab.converge() == []
+    assert served(lab) == ONE.certificate
+    lab.kube.inject("503", method="list", path="secrets", times=None)
+    assert len(lab.converge()) == 2
+    assert served(lab) == ONE.certificate
+    lab.kube.delete("Route", "shop", "b")
+    router = lab.router()
+    until(router, lambda: served(lab) == THREE.certificate)
+    lab.apply(edge())
+    lab.settle(router)
+    assert served(lab) == THREE.certificate
+    lab.kube.clear_faults()
+    until(router, lambda: served(lab) == ONE.certificate)
+    until(router, lambda: router._reconciler.device.observed == router._reconciler.engine.objects)
+
+
 @pytest.mark.parametrize("before", ["plain", "another Secret", "another host", "passthrough"])
 def test_a_changed_route_waits_for_its_new_secret(lab, before):
     """Its old form serves until the new one can."""
@@ -235,6 +257,84 @@ def test_a_failing_secret_is_told(lab, monkeypatch, soon):
     assert lab.admitted("shop", "b") == {}
     lab.kube.clear_faults()
     until(router, lambda: lab.admitted("shop", "b").get("status") == "True")
+
+
+def changed(**data: str) -> dict:
+    """The Secret with other texts."""
+    encoded = {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}
+    made = secret(ONE)
+    return {**made, "data": made["data"] | {name.replace("_", "."): text for name, text in encoded.items()}}
+
+
+LEAF_AND_REST = ONE.certificate + identity().issuer * 900
+"""Below the megabyte that an object may have."""
+
+
+def test_whatever_becomes_of_a_secret(lab):
+    """Each state is that of the Secret as it is; the claim stays, other Routes are left alone."""
+    other = manifests.route("late", namespace="bank", host="b.com", created="2026-02-01T00:00:00Z")
+    lab.apply(edge(), edge("path", host="b.com", path="/p"), manifests.route("plain"), other, secret(ONE))
+    router = lab.router()
+    assert lab.converge(router) == []
+    for made, words in (
+        (secret(ONE, kind="Opaque"), "is of type 'Opaque'"), (secret(TWO), ""),
+        (changed(tls_crt="garbage"), "tls.crt: it is not PEM"), (secret(ONE), ""),
+        (changed(tls_crt="x" * 900_000), "tls.crt: it is not PEM"),
+        (changed(tls_key=TWO.key), "tls.key: the key does not match"), (None, "not found"),
+        (changed(tls_key=""), "tls.key: no key specified"), (changed(tls_crt=LEAF_AND_REST), ""),
+        ("forbidden", ""), (secret(THREE), ""),
+    ):
+        if made == "forbidden":
+            lab.kube.forbid("secrets", ("get", "list", "watch"))
+            lab.kube.inject("drop-watch", path="secrets")
+            continue
+        if made is None:
+            lab.kube.delete("Secret", "shop", "tls")
+        else:
+            lab.kube.allow("secrets")
+            lab.apply(made)
+        for name in ("b", "path"):
+            until(router, lambda: words in lab.admitted("shop", name).get("message", "")  # noqa: B023
+                  and (lab.admitted("shop", name)["status"] == "False") == bool(words))  # noqa: B023
+        assert lab.admitted("bank", "late")["reason"] == "HostAlreadyClaimed"
+        assert lab.admitted("shop", "plain")["status"] == "True"
+    until(router, lambda: served(lab) == THREE.certificate)
+    until(router, lambda: router._reconciler.device.observed == router._reconciler.engine.objects)
+
+
+@pytest.mark.parametrize("gone", ["410", "error-event", "truncated", "drop-watch"])
+def test_a_watch_that_ends(lab, gone):
+    """A restart of the API server, or its history: rotation is seen, nothing is taken away meanwhile."""
+    lab.apply(edge(), secret(ONE))
+    router = lab.router()
+    lab.converge(router)
+    lab.kube.wait_for(lambda: any(path.endswith("/secrets") for path in lab.kube.watches))
+    lab.clear()
+    lab.kube.inject(gone, path="secrets", **({"code": "410"} if gone == "error-event" else {}))
+    if gone == "410":
+        lab.kube.inject("drop-watch", path="secrets")
+    lab.apply(secret(TWO))
+    until(router, lambda: served(lab) == TWO.certificate)
+    assert not [path for method, path in lab.writes() if method == "DELETE" and "policy" in path]
+
+
+def test_no_key_is_told(lab, caplog, capsys):
+    """In no log, Event, status, plan or message of the device that refuses it."""
+    caplog.set_level("DEBUG")
+    wrong = {**secret(TWO, "bad"), "data": secret(TWO)["data"] | {"tls.crt": secret(ONE)["data"]["tls.crt"]}}
+    lab.apply(edge(), secret(ONE), edge("c", "bad", host="c.com"), wrong)
+    assert controller.plan(lab.config(), output="json") == controller.plan(lab.config(), output="table") == 0
+    lab.bigip.inject("refuse", times=None, method="POST", path="ssl-key", status=400, message="no such key")
+    router = lab.router()
+    assert lab.converge(router)
+    assert router._warnings.flush(10)
+    told = [caplog.text, *(str(vars(record)) for record in caplog.records), *capsys.readouterr(),
+            str(lab.kube.list("Event", "shop")), str(lab.kube.list("Route", "shop")), str(lab.bigip.writes())]
+    lines = [line for pair in (ONE, TWO) for line in pair.key.splitlines()[1:-1]]
+    lines += [secret(pair)["data"]["tls.key"][at:at + 40] for pair in (ONE, TWO) for at in (0, 80, 160)]
+    assert len(lines) > 6
+    found = [(line, text.index(line)) for text in told for line in lines if line in text]
+    assert not found
 
 
 def test_switched_off(lab):
