@@ -100,6 +100,21 @@ def test_a_wildcard():
         "*.example.com", "/Common/openshift_wildcard_example.com-client-ssl-profile")
 
 
+@pytest.mark.parametrize(("others", "waits"), [
+    ((), True), ((route("c", kind="edge", path="/c", age=4),), False),
+    ((route("c", kind="edge", path="/c", age=1),), False),
+    ((route("c", kind="edge", path="/c", age=4, external_certificate="more"),), True),
+])
+def test_an_exception_waits_for_a_secret_where_all_do(others, waits):
+    """Without its Rules, which do, the host would be nobody's; that of the others is wanted at once."""
+    built = build(route("a", host="any.example.com", kind="passthrough", wildcard=True),
+                  route("b", kind="edge", age=3, external_certificate="tls"), *others, config=WILD)
+    (record,) = (found for found in of(built, Record) if found.data == names.TERMINATE)
+    assert record.depends == (frozenset(ref for ref in built.unknown if ref.kind == Attachment.KIND)
+                              if waits else frozenset())
+    assert built.unknown
+
+
 def test_a_passthrough_wildcard_tells_others_apart():
     """Only hosts of its subdomain whose TLS ends on the BIG-IP get a record for it."""
     built = build(
