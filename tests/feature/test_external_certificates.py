@@ -171,8 +171,10 @@ def members(lab) -> set[str]:
 
 def test_a_new_route_waits_for_its_secret(lab, soon):
     """A fresh router serves everybody else; nothing is said of the Route until it is known what it needs."""
-    lab.apply(edge(insecure="Redirect"), edge("path", path="/p"), edge("more", "more", path="/more"),
-              manifests.route("d", host="d.com"), secret(TWO, "more"), secret(ONE))
+    younger = {"created": "2026-02-01T00:00:00Z"}
+    lab.apply(edge(insecure="Redirect"), edge("path", path="/p"), secret(ONE),
+              edge("more", "more", path="/more", **younger), secret(TWO, "more"),
+              manifests.route("d", host="d.com"))
     lab.kube.inject("503", method="list", path="secrets", times=None)
     router = lab.router()
     assert len(lab.converge(router)) == 3
