@@ -96,11 +96,21 @@ def answers(state: dict) -> dict:
 
 
 @st.composite
+def www(draw):
+    """A host or the wildcard that covers it, of few names, so that both meet often."""
+    wildcard = draw(st.booleans())
+    return route(
+        draw(st.sampled_from(["r1", "r2"])), host="any.example.com" if wildcard else "www.example.com",
+        wildcard=wildcard, kind=draw(st.sampled_from(["edge", "passthrough"])), age=draw(st.integers(0, 4)),
+        service=draw(st.sampled_from(["web", "api"])), namespace=draw(strategies.NAMESPACES))
+
+
+@st.composite
 def changes(draw):
     """Routes before and after some of them came, went, or changed all but what requests they are for."""
     # "" and "/" are the same requests, but two Routes may hold them: either may answer.
-    routes = st.lists(strategies.routes().map(lambda one: replace(one, path="") if one.path == "/" else one),
-                      max_size=6, unique_by=lambda one: one.key)
+    anyone = strategies.routes().map(lambda one: replace(one, path="") if one.path == "/" else one)
+    routes = st.lists(st.one_of(anyone, www()), max_size=6, unique_by=lambda one: one.key)
     before = draw(routes)
     known = {one.key: one for one in before}
     after = []
