@@ -341,7 +341,7 @@ def test_status_and_a_second_pass(lab):
     assert lab.writes() == []
 
 
-@pytest.mark.parametrize("version", ["11.6.0", "12.0.0", "13.1.0", "16.1.0"])
+@pytest.mark.parametrize("version", ["11.5.4", "11.6.0", "12.0.0", "12.1.0", "13.1.0", "16.1.0"])
 def test_versions(make_lab, version):
     """Plain and draft policies."""
     lab = make_lab(tmos_version=version)

@@ -289,6 +289,29 @@ def test_a_changed_route_is_always_served(before, after, order):
     assert [e for v, e in found if v != DELETE] == [e for v, e in order if v != DELETE]
 
 
+COVER = route("all", host="any.example.com", kind="passthrough", wildcard=True)
+ENDED, PASSED = route("www", kind="edge", age=1), route("www", kind="passthrough", age=1)
+
+
+@pytest.mark.parametrize(("before", "after", "order"), [
+    pytest.param([COVER], [COVER, ENDED], ["create rule", "create www"], id="covered till then"),
+    pytest.param([COVER, ENDED], [COVER], ["delete www", "delete rule"], id="covered from then on"),
+    pytest.param([ENDED], [COVER, ENDED], ["create www", "create all"], id="the wildcard comes"),
+    pytest.param([COVER, ENDED], [ENDED], ["delete all", "delete www"], id="the wildcard goes"),
+    pytest.param([], [COVER, ENDED], ["create www", "create all", "create rule"], id="both come"),
+    pytest.param([COVER, ENDED], [], ["delete rule", "delete all", "delete www"], id="both go"),
+    pytest.param([COVER, PASSED], [COVER, ENDED], ["create rule", "update www"], id="TLS ends from now on"),
+    pytest.param([COVER, ENDED], [COVER, PASSED], ["update www", "delete rule"], id="TLS passes from now on"),
+])
+def test_a_host_and_a_passthrough_wildcard(before, after, order):
+    config = Settings(admission=WILD)
+    state = applied({}, step({}, before, config)[1])
+    names_of = {"www.example.com": "www", ".example.com": "all", "openshift_route_shop_www": "rule"}
+    found = [f"{change.verb} {names_of[change.obj.name]}" for change in step(state, after, config)[1]
+             if getattr(change.obj, "name", "") in names_of]
+    assert found == order
+
+
 def _entrance(change) -> str:
     if isinstance(change.obj, Rule):
         return "secure" if change.obj.policy == POLICY else "insecure"
