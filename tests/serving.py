@@ -37,7 +37,7 @@ def answer(state: BigIPState, request: Request) -> str:
     if not isinstance(rule.action, Forward):
         return "redirect"
     if rule.suffix and request.host.partition(".")[1:] != (".", rule.suffix[1:]):
-        assert _attached(state, virtual, names.WILDCARD_IRULE), "the wildcard has no guard"
+        assert _attached(state, virtual, names.REQUEST_IRULE), "the wildcard has no guard"
         return ""
     return rule.action.pool
 
