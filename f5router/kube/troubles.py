@@ -4,6 +4,7 @@ What is of one Route costs no other anything; what is of all makes all writing w
 """
 
 import logging
+import threading
 from http import HTTPStatus
 
 from f5router.cluster import Key
@@ -31,6 +32,7 @@ class Troubles:
 
     def __init__(self, pending: Pending, *, forbidden_s: float):
         self._pending, self._forbidden_s = pending, forbidden_s
+        self._lock = threading.Lock()
         self._said: dict[str, str] = {}
         """What was said of a Route, by uid, until it could be written."""
         self._said_forbidden = False
@@ -50,10 +52,11 @@ class Troubles:
 
     def forbidden(self, job: Job, exc: KubeForbidden) -> float:
         """The first refusal may be of this Route's namespace; the next one without a success is of all."""
-        self._forbidden_in_a_row += 1
-        self._forbidden[job.key] = str(exc)
-        if not self._said_forbidden:
-            self._said_forbidden = True
+        with self._lock:
+            self._forbidden_in_a_row += 1
+            self._forbidden[job.key] = str(exc)
+            said, self._said_forbidden = self._said_forbidden, True
+        if not said:
             self._say(job, "status cannot be written", str(exc))
         if self._forbidden_in_a_row > 1:
             self._pending.pause(self._forbidden_s)
@@ -66,7 +69,8 @@ class Troubles:
             self._say(job, "status not written yet", str(exc))
             self._pending.pause(FAILED_PAUSE_S)
             return own_s
-        self._in_a_row += 1
+        with self._lock:
+            self._in_a_row += 1
         log.warning("status not written yet", extra={"route": str(job.key), "error": str(exc)})
         self._pending.pause(_delay_s(BACKOFF_S, self._in_a_row, exc.retry_after_s))
         return own_s

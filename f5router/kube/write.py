@@ -78,7 +78,8 @@ class StatusWriter:
         self._all_known = not (selection.labels or selection.fields)
         """Whether the Cluster knows Routes that are not selected, too."""
         self._router_name, self._canonical_hostname = router_name, canonical_hostname
-        self._enabled, self._repair_s, self._wall = enabled, repair_s, wall
+        self._enabled, self._repair_s = enabled, repair_s
+        self._clock, self._wall = clock, wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
         self._troubles = Troubles(self._pending, forbidden_s=forbidden_s)
         self._lock = threading.Lock()
@@ -264,11 +265,12 @@ class StatusWriter:
         old, entry = (status.own(ingress, self._router_name) for ingress in (route.status_ingress, new))
         with self._lock:
             self._contention.wrote(wish.uid, entry, old)
+        begun = self._clock()
         try:
             written = self._routes.write(
                 key, route.resource_version, new, lambda obj: self._for_newer(obj, wish))
         except KubeConflict:
-            self._overtaken(route)
+            self._overtaken(route, begun)
             raise
         if written is not None:
             self._count("written")
@@ -335,7 +337,7 @@ class StatusWriter:
 
     # --- others who write ----------------------------------------------------------------
 
-    def _overtaken(self, route: Route) -> None:
+    def _overtaken(self, route: Route, begun: float) -> None:
         """Read a Route again, as the watch may be far behind; who wrote our entry goes on writing.
 
         Raises: KubeError.
@@ -348,7 +350,7 @@ class StatusWriter:
         ours = (status.own(each.status_ingress, self._router_name) for each in (route, newer))
         if newer.uid == route.uid and not status.same(*ours):
             with self._lock:
-                self._lease.lost()
+                self._lease.lost(begun)
 
     def _say_contended(self, key: Key) -> None:
         lasts = self._contention.lasts()

@@ -26,6 +26,7 @@ class WriterLease:
         self.following = False
         """Whether another was quicker, since the last write that succeeded."""
         self._steps = 0
+        self._lost_at = float("-inf")
         self._until = 0.0
 
     def wait_s(self) -> float:
@@ -36,10 +37,14 @@ class WriterLease:
         """A write succeeded."""
         self.following, self._steps = False, 0
 
-    def lost(self) -> None:
-        """Another of the same name was quicker: let it write."""
-        if self.wait_s():
+    def lost(self, begun: float) -> None:
+        """Another of the same name was quicker: let it write.
+
+        Args: begun: when the write began that shows it; several that were under way count once.
+        """
+        if self.wait_s() or begun < self._lost_at:
             return
+        self._lost_at = self._clock()
         self._steps = self._steps + 1 if self.following else 0
         self.following = True
         self._until = self._clock() + self._backoff_s()
@@ -47,7 +52,7 @@ class WriterLease:
     def served(self) -> None:
         """What we wished for is there without our doing: the leader is at work."""
         if self.following:
-            self.lost()
+            self.lost(self._clock())
 
     def _backoff_s(self) -> float:
         if self._steps > STEPS:
