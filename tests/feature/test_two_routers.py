@@ -37,12 +37,13 @@ class Clock:
 class Replica:
     """The part of a router that reads and writes statuses."""
 
-    def __init__(self, kube: FakeKube, connection, clock: Clock, verdict: Verdict, canonical_hostname: str):
+    def __init__(self, kube: FakeKube, connection, clock: Clock, verdict: Verdict, canonical_hostname: str,
+                 workers: int):
         self._kube, self._verdict = kube, verdict
         self.cluster = Cluster(connection, on_change=lambda: None)
         self.writer = StatusWriter(
             connection, self.cluster, router_name="public", canonical_hostname=canonical_hostname,
-            rate_per_s=1000, workers=STATUS_WORKERS, repair_s=0.01, clock=clock, wall=clock)
+            rate_per_s=1000, workers=workers, repair_s=0.01, clock=clock, wall=clock)
         self.cluster.watch_routes(self.writer.seen)
         self.cluster.start()
         assert self.cluster.wait_synced(10)
@@ -79,8 +80,9 @@ class Site:
         for number in range(count):
             self.kube.apply(manifests.route(f"r{number}"))
 
-    def replica(self, verdict: Verdict = YES, canonical_hostname: str = "") -> Replica:
-        self.replicas.append(Replica(self.kube, self.connection, self.clock, verdict, canonical_hostname))
+    def replica(self, verdict: Verdict = YES, canonical_hostname: str = "", workers: int = 1) -> Replica:
+        self.replicas.append(
+            Replica(self.kube, self.connection, self.clock, verdict, canonical_hostname, workers))
         return self.replicas[-1]
 
     def stranger(self) -> StatusWriter:
@@ -201,7 +203,7 @@ def test_equal_replicas_share_the_work(site):
     """Sixty statuses are written sixty times; who is overtaken waits instead of trying each one."""
     site.routes(60)
     for _ in range(3):
-        site.replica()
+        site.replica(workers=STATUS_WORKERS)
     site.passes(1)
     assert site.written() == 60
     assert site.attempts() <= 60 + 3 * 4 * STATUS_WORKERS
