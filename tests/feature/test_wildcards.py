@@ -321,7 +321,8 @@ def test_no_request_reaches_another_namespace(wild, batches):
             for probe, decision in zip(probes, decisions, strict=True):
                 allowed = before[probe["host"]] | after[probe["host"]]
                 assert not decision.pool or decision.pool.split("_")[1] in allowed, (probe, decision)
-        assert not direct.reconciler.plan(full=True), "in step, but for what waits for a Secret"
+        # In step, but for what waits for a Secret that nobody has read.
+        assert {change.ref for change in direct.reconciler.plan(full=True)} <= direct.reconciler._withheld
         assert not direct.reconciler.failures
 
 

@@ -38,8 +38,8 @@ KINDS = {
 class Scene:
     """A router with wildcards, and load on two names of a subdomain."""
 
-    def __init__(self, request, site):
-        self.request, self.site = request, site
+    def __init__(self, site, tell):
+        self.site, self.tell = site, tell
         for namespace, part in (("shop", 1), ("bank", 2)):
             site.serve("web", f"10.{part}.1.1", namespace=namespace)
             site.serve("api", f"10.{part}.2.1", namespace=namespace)
@@ -49,9 +49,9 @@ class Scene:
     def admitted(self, *routes: tuple[str, str]) -> None:
         until(lambda: all(self.site.admitted(*key).get("status") == "True" for key in routes))
 
-    def target(self, host: str, *services: str, tls: bool = True, namespace: str = "shop") -> Target:
+    def target(self, host: str, *services: str, tls: bool = True, alone: bool = False) -> Target:
         return Target(host, self.site.https if tls else self.site.http, f"{host}.apps.example.com", tls=tls,
-                      right=self.site.right(*services, namespace=namespace))
+                      right=self.site.right(*services), alone=alone)
 
     def gone(self, name: str, namespace: str = "shop") -> None:
         """Delete a Route and wait until the BIG-IP has nothing of it."""
@@ -61,8 +61,8 @@ class Scene:
 
 
 @pytest.fixture
-def scene(request, site):
-    made = Scene(request, site)
+def scene(site, record_property):
+    made = Scene(site, record_property)
     yield made
     made.router.stop()
 
@@ -78,10 +78,11 @@ def test_an_exact_host_comes_and_goes(scene, kind):
     service = KINDS[kind]["service"]
     scene.site.apply(wildcard(**KINDS[kind]))
     scene.admitted(("shop", "all"))
-    www, other = scene.target("www", service, "api", tls=tls), scene.target("x", service, tls=tls)
+    how = {"tls": tls, "alone": kind == "passthrough"}
+    www, other = scene.target("www", service, "api", **how), scene.target("x", service, **how)
     fields = {"service": "api", **({"kind": "edge", **own(WWW)} if tls else {})}
     with Load(www, other, kept=1 if kind == "passthrough" else KEPT) as load:
-        drill = Drill(scene.request.node.name, scene.site, load)
+        drill = Drill(scene.site, load, scene.tell)
         drill.some()
         for _ in range(2):
             scene.site.apply(exact(**fields))
@@ -98,10 +99,10 @@ def test_a_wildcard_changes_its_kind(scene):
     """From edge to passthrough, re-encrypt and back, beside an exact host whose TLS ends on the BIG-IP."""
     scene.site.apply(wildcard(**KINDS["edge"]), exact(service="api", kind="edge", **own(WWW)))
     scene.admitted(("shop", "all"), ("shop", "www"))
-    www, other = scene.target("www", "api"), scene.target("x", "web", "tls")
+    www, other = scene.target("www", "api", alone=True), scene.target("x", "web", "tls", alone=True)
     www.certificates = {ssl.PEM_cert_to_DER_cert(WWW.certificate)}
     with Load(www, other) as load:
-        drill = Drill(scene.request.node.name, scene.site, load)
+        drill = Drill(scene.site, load, scene.tell)
         drill.some()
         for kind in ("passthrough", "reencrypt", "passthrough", "edge"):
             with drill.written():
@@ -123,7 +124,7 @@ def test_a_subdomain_passes_to_another_namespace(scene, kind, heir):
     www = scene.target("www", service, tls=tls)
     mine, theirs = (scene.site.right(service, namespace=one) for one in ("shop", "bank"))
     with Load(www) as load:
-        drill = Drill(scene.request.node.name, scene.site, load)
+        drill = Drill(scene.site, load, scene.tell)
         drill.some()
         www.right = lambda pod: mine(pod) or theirs(pod)
         scene.site.kube.delete("Route", "shop", "all")
@@ -150,7 +151,7 @@ def test_the_certificate_of_a_secret_is_renewed(scene):
     other = scene.target("x", "web")
     other.certificates = {der[0]}
     with Load(other) as load:
-        drill = Drill(scene.request.node.name, scene.site, load)
+        drill = Drill(scene.site, load, scene.tell)
         drill.some()
         for number, pair in enumerate(pairs[1:], 1):
             other.certificates = {der[number - 1], der[number]}
