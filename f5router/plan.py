@@ -40,6 +40,7 @@ _LEVELS = {
 }
 _TLS_RECORD, _PASSTHROUGH_RECORD, _SECURE_RULE, _INSECURE_RULE = 3, 5, 6, 7
 _POLICY_UPDATE, _LATE_RECORD = 8, 9
+LATE = _LATE_RECORD
 LEADS = _PASSTHROUGH_RECORD
 """From this level on objects lead requests to pools; below is what they use."""
 

@@ -35,7 +35,7 @@ from f5router.icontrol.policies import PolicyWriter
 from f5router.icontrol.records import RecordWriter
 from f5router.icontrol.routes import RouteWriter
 from f5router.icontrol.tunnels import TunnelWriter
-from f5router.plan import DELETE, LEADS, Change, Plan
+from f5router.plan import DELETE, LATE, LEADS, Change, Plan
 from f5router.tunnels import FDBRecord, StaticRoute
 
 log = logging.getLogger(__name__)
@@ -181,7 +181,7 @@ class Device:
         Raises:
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
-        outcome, keeps, led = Outcome(), None, False
+        outcome, keeps, led, begun = Outcome(), None, False, False
         try:
             for (deleting, height), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.level)):
                 changes = list(group)
@@ -189,6 +189,8 @@ class Device:
                     keeps = keeps or withhold(outcome)
                     changes = self._kept_back(changes, keeps, {*known, *withheld}, outcome)
                     led = led and not (changes and height < LEADS and self._drained())
+                    # Connections whose TLS began to end here come to the Rules yet.
+                    begun = height == LATE or (begun and not (changes and self._drained()))
                 else:
                     changes = self._unblocked(changes, known, outcome)
                 led = led or (height >= LEADS and bool(changes))
