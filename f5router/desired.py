@@ -371,7 +371,8 @@ def _request(config: Settings) -> list[Object]:
     path = names.full_path(config.folder, names.REQUEST_IRULE)
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
     text = irules.request_irule(config.folder, page=config.unavailable_page)
-    return [nowhere, IRule(path, text, depends=frozenset({nowhere.ref})), *_everywhere(config, path)]
+    group = Ref(DataGroup.KIND, names.full_path(config.folder, names.REENCRYPT_GROUP))
+    return [nowhere, IRule(path, text, depends=frozenset({nowhere.ref, group})), *_everywhere(config, path)]
 
 
 def _unavailable(config: Settings) -> list[Object]:

@@ -90,8 +90,11 @@ def request_irule(folder: str, *, page: bool) -> str:
     Host has exactly one label there: a condition of a policy cannot tell. Source: bigip-rest.md B11
     (the policy acts first, for every request).
 
+    A connection that began before reencrypt_irule was there (f5router_tls) is rejected when it comes to a
+    pool with a record in ssl_reencrypt_serverssl_dg.
+
     Args:
-        folder: full path of the folder that holds openshift_nowhere.
+        folder: full path of the folder that holds openshift_nowhere and the data-group.
         page: the answer to a name that is refused is the page of unavailable_irule, else a reset. Where
             the page cannot be sent, as after an answer of another iRule, it is a reset too: nobody's
             request must reach the pods.

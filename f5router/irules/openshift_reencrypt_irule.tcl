@@ -4,6 +4,11 @@
 # its server SSL profile; a virtual server with "plain", where the server SSL profile on it is only
 # there to make TLS possible. Pools of other makers keep what their virtual server brought.
 
+when CLIENT_ACCEPTED {
+    # Read by openshift_request_irule.
+    set f5router_tls 1
+}
+
 when SERVER_CONNECTED {
     set f5r_pool [LB::server pool]
     if { ![info exists f5router_passthrough] && $f5r_pool ne "" } {

@@ -64,3 +64,19 @@ when HTTP_REQUEST {
     }
     set f5r_before $f5r_want
 }
+
+when SERVER_CONNECTED {
+    # A connection runs the iRules that it began with: one from before openshift_reencrypt_irule came has no
+    # TLS towards pods. Rather no answer than clear text to a pod that needs TLS; the client connects anew.
+    if { ![info exists f5router_tls] && ![info exists f5router_passthrough] } {
+        set f5r_to [LB::server pool]
+        if { $f5r_to ne "" } {
+            if { [string index $f5r_to 0] ne "/" } {
+                set f5r_to "@FOLDER@/$f5r_to"
+            }
+            if { [class match $f5r_to equals @FOLDER@/ssl_reencrypt_serverssl_dg] } {
+                reject
+            }
+        }
+    }
+}

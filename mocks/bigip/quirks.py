@@ -97,6 +97,9 @@ class Quirk(enum.StrEnum):
     SERVER_SSL_AFRESH = "server-ssl-afresh"
     """SSL::disable and SSL::profile of the server side hold for one server-side connection, not for those
     that follow on the same client connection (no source)."""
+    SERVER_SSL_LIVE = "server-ssl-live"
+    """A connection towards a server is made with the server-ssl profile that the virtual server has at that
+    moment, not with the one of when the client connected (no source)."""
     BARE_NAMES = "bare-names"
     """`LB::server pool` and `virtual name` give names without folder (B5: inferred)."""
     CHECKING_TAKES_NOTHING = "checking-takes-nothing"

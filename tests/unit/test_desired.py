@@ -13,6 +13,7 @@ from f5router.bigip import (
     Attachment,
     CertFile,
     ClientSSL,
+    DataGroup,
     Forward,
     IRule,
     KeyFile,
@@ -142,7 +143,8 @@ def test_the_pool_is_told(version):
         obj.ref for obj in guards if obj.virtual == FACTS.https.path}
     assert not redirect.depends & {obj.ref for obj in guards if obj.virtual == FACTS.http.path}
     (irule,) = (obj for obj in of(built, IRule) if obj.path == "/Common/openshift_request_irule")
-    assert irule.needs == (Ref(Pool.KIND, "/Common/openshift_nowhere"),)
+    assert set(irule.needs) == {Ref(Pool.KIND, "/Common/openshift_nowhere"),
+                                Ref(DataGroup.KIND, "/Common/ssl_reencrypt_serverssl_dg")}
 
 
 def test_nothing_of_a_route_is_in_a_redirect():

@@ -139,7 +139,7 @@ def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
     if side not in ("clientside", "serverside"):
         raise TclError(f'bad option "{side}": must be clientside or serverside')
     virtual = rules.flow.virtual
-    there = virtual.ends_tls if side == "clientside" else _server_ssl(rules)
+    there = virtual.ends_tls if side == "clientside" else rules.flow.server_ssl()
     if not there:
         raise TclError(CONTEXT)
     if side == "clientside":
@@ -151,15 +151,11 @@ def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
     return ""
 
 
-def _server_ssl(rules: Rules) -> str | None:
-    return selection.server_ssl(rules.flow.plane.store, rules.flow.virtual.path)
-
-
 def ssl_profile(rules: Rules, args: list[bytes]) -> Result:
     """Of the server side, before its handshake (B5)."""
     if rules.state.event not in ("SERVER_CONNECTED", "LB_SELECTED"):
         raise Unsupported(f"SSL::profile in {rules.state.event}")
-    if not _server_ssl(rules):
+    if not rules.flow.server_ssl():
         raise TclError(CONTEXT)
     path = names.full_path(text(args[0]), rules.folder) if args and args[0] else ""
     store = rules.flow.plane.store

@@ -28,6 +28,8 @@ class Virtual:
     http: dict[str, Any] | None
     """The http profile's properties."""
     ends_tls: bool
+    server_ssl: str | None
+    """Full path of its server-ssl profile."""
     one_connect: str | None
     idle_s: float
     """idleTimeout of the tcp profile; 0: none."""
@@ -72,6 +74,7 @@ def _virtual(store: Store, item: Item) -> Virtual:
         port=port,
         http=profile("http"),
         ends_tls=store.is_used("profile type", f"{path} client-ssl"),
+        server_ssl=selection.server_ssl(store, path),
         one_connect=selection.of_type(store, path, "one-connect"),
         idle_s=seconds(transport.get("idleTimeout", 300)),
         rules=tuple((rule, _text(store, rule)) for rule in fields.get("rules", ())),

@@ -119,6 +119,12 @@ class Flow:
         else:
             await self._carry(stream)
 
+    def server_ssl(self) -> str | None:
+        """Full path of the profile for the server side. Hold the store's lock."""
+        if self.plane.store.has(Quirk.SERVER_SSL_LIVE):
+            return selection.server_ssl(self.plane.store, self.virtual.path)
+        return self.virtual.server_ssl
+
     # -- iRules ------------------------------------------------------------------------------------
 
     def fire(self, event: str, variables: Mapping[str, str] = NONE) -> None:

@@ -160,7 +160,7 @@ class ServerSide:
             flow.state.server_ssl_off, flow.state.server_profile = False, None
         flow.fire("SERVER_CONNECTED")
         with self.store.lock:
-            profile = flow.state.server_profile or selection.server_ssl(self.store, flow.virtual.path)
+            profile = flow.state.server_profile or flow.server_ssl()
             if profile is None or flow.state.server_ssl_off or flow.state.effect.server_ssl is False:
                 return
             if self.store.get("ltm/profile/server-ssl", profile) is None:

@@ -48,7 +48,7 @@ def test_pools(tmm, pool, records, want):
     connection = servers(tmm, pool, records=records)
     assert connection.effects == want
     assert not connection.logs
-    assert all(name.startswith("f5r_") for name in connection.variables)
+    assert all(name.startswith(("f5r_", "f5router_")) for name in connection.variables)
 
 
 @pytest.mark.parametrize(("virtual", "record", "want"), [

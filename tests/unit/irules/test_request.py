@@ -9,6 +9,7 @@ RULE = irules.request_irule("/P/sub", page=True)
 A, B = "/P/sub/openshift_a_web", "/P/sub/openshift_b_web"
 MINE, NOWHERE = "/Common/mine", "/P/sub/openshift_nowhere"
 DETACH = ("LB::detach",)
+TLS = {"/P/sub/ssl_reencrypt_serverssl_dg": {A: "/P/sub/profile"}}
 
 
 def told(what: str) -> Request:
@@ -19,7 +20,7 @@ def told(what: str) -> Request:
 
 
 def run(tmm: Tmm, *requests: str, **how) -> Connection:
-    return tmm.run([RULE], groups={}, requests=[told(one) for one in requests], **how)
+    return tmm.run([RULE], groups=TLS, requests=[told(one) for one in requests], **how)
 
 
 def effects(tmm: Tmm, *requests: str, **how) -> list[str]:
@@ -96,3 +97,22 @@ def test_the_variables_are_those_that_rules_set():
     for variable in (names.POOL_VARIABLE, names.UNMATCHED_VARIABLE, names.WILDCARD_VARIABLE):
         assert f"[info exists {variable}]" in RULE
     assert f'"/P/sub/{names.NOWHERE_POOL}"' in RULE
+
+
+@pytest.mark.parametrize("pool", [A, "openshift_a_web"])
+def test_no_clear_text_to_a_pod_that_needs_tls(tmm, pool):
+    """A connection from before the iRule that makes TLS was there is rejected; one with it is not."""
+    assert tmm.run([RULE], groups=TLS, pools=[pool]).effects == (("reject",),)
+    both = tmm.run([RULE, irules.reencrypt_irule("/P/sub")], groups=TLS, pools=[pool])
+    assert both.effects == (("SSL::profile", "/P/sub/profile"),)
+
+
+@pytest.mark.parametrize("pool", [B, MINE, "web", ""])
+def test_pools_without_tls_are_left_alone(tmm, pool):
+    assert tmm.run([RULE], groups=TLS, pools=[pool]).effects == ()
+
+
+def test_passed_through_tls_is_left_alone(tmm):
+    """It is the client's, whatever the pool."""
+    passed = "when CLIENT_ACCEPTED { set f5router_passthrough 1 }"
+    assert tmm.run([passed, RULE], groups=TLS, pools=[A]).effects == ()

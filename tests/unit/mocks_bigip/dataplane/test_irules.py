@@ -547,6 +547,25 @@ def test_a_changed_rule_counts_for_new_connections(net: Net):
     assert net.ask(vs).status == 502
 
 
+@pytest.mark.parametrize("quirks", [(), ("server-ssl-live",)])
+def test_a_server_ssl_profile_counts_for_new_connections(make_net, quirks):
+    """Or for all new connections towards a server: a rule has to be right either way."""
+    net = make_net(quirks=quirks)
+    pair = identity("pod.example")
+    net.pod("10.1.0.1", name="one")
+    net.pod("10.1.0.9", 443, name="tls", tls=(pair.certificate.encode(), pair.key.encode()))
+    net.pool("one", "10.1.0.1:8080")
+    net.pool("tls", "10.1.0.9:443")
+    policy = net.policy("p", forward("/P/one", **host("a")), forward("/P/tls", **host("b")))
+    vs = with_rule(net, "when HTTP_REQUEST { LB::detach }", policies=[policy])
+    with net.connect(vs) as client:
+        assert client.ask(host="a").status == 200
+        net.change("POST", f"ltm/virtual/{vs.replace('/', '~')}/profiles",
+                   {"name": "/Common/serverssl", "context": "serverside"})
+        assert (client.ask(host="b").status == 200) == bool(quirks)
+    assert net.ask(vs, host="b").status == 200
+
+
 def test_a_data_group_counts_at_once(net: Net):
     records = [{"name": "a", "data": "1"}]
     net.put("ltm/data-group/internal", "g", type="string", records=records)
