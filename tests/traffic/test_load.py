@@ -237,9 +237,9 @@ def test_drift_is_repaired(site, drill, loaded):
             ("PATCH", "ltm/pool/~Common~openshift_shop_tls", {"description": "mine"}),
             ("PATCH", "ltm/pool/~Common~openshift_shop_api/members/~Common~10.1.2.1:8080",
              {"session": "user-disabled"})):
-        site.change(method, path, body)
         if path.endswith("members"):
             site.pod("10.1.1.1", "web", port=8081)
+        site.change(method, path, body)
     router = site.run()
     try:
         until(lambda: members(site, "openshift_shop_web") == {"10.1.1.1:8080", "10.1.1.2:8080"})
