@@ -42,8 +42,6 @@ UNMATCHED_VARIABLE = "f5router_unmatched"
 """Variable in which default_noop tells REQUEST_IRULE that no other Rule matched."""
 WILDCARD_VARIABLE = "f5router_wildcard"
 """Variable in which the Rule of a wildcard Route tells REQUEST_IRULE its domain."""
-WILDCARD_IRULE = "openshift_wildcard_irule"
-"""Made by an earlier version, a part of REQUEST_IRULE now; only taken away."""
 NOWHERE_POOL = "openshift_nowhere"
 """Pool without members, for a request that no Rule matches after one that a Rule matched. A pool of a
 Service has two parts at least behind "openshift_"."""
@@ -278,8 +276,7 @@ _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}|{NOWHERE_POOL}",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}",
-    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{REQUEST_IRULE}"
-                rf"|{WILDCARD_IRULE}",
+    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{REQUEST_IRULE}",
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
     ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",
