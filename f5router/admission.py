@@ -57,6 +57,8 @@ class Checked:
     material: pem.Material | None = field(default=None, repr=False)
     destination_ca: str = ""
     """PEM, re-encoded; "" without one."""
+    source: str = "spec.host"
+    """What its Host is from: a field, or the setting."""
     awaited: Secret | None = None
     """That with its certificate, while it is not known what it holds."""
 
@@ -98,47 +100,51 @@ def check(route: Route, settings: Settings, secret: Secret | None = None) -> Che
     Args: secret: that of spec.tls.externalCertificate; None if nothing is known of it.
     """
     try:
-        named, refusal = _claim(route, settings)
+        claim = _claim(route, settings)
     except Exception as exc:
         return Checked(route, _fault(exc), claims=False)
-    if refusal is not None:
-        return Checked(named, refusal, claims=False)
+    if not claim.claims:
+        return claim
     try:
-        return _valid(named, settings, secret)
+        return _valid(claim, settings, secret)
     except Exception as exc:
-        return Checked(named, _fault(exc))
+        return replace(claim, rejection=_fault(exc))
 
 
-def _claim(route: Route, settings: Settings) -> tuple[Route, Rejection | None]:
-    """A Route with its Host, and why it may not claim it."""
+def _claim(route: Route, settings: Settings) -> Checked:
+    """A Route with its Host, refused if it may not claim it."""
     host, source = settings.naming.host(route)
-    if host != route.host:
-        route = replace(route, host=host)
+    claim = Checked(replace(route, host=host) if host != route.host else route, source=source)
+    refusal = _refusal(claim, settings)
+    return replace(claim, rejection=refusal, claims=False) if refusal else claim
+
+
+def _refusal(claim: Checked, settings: Settings) -> Rejection | None:
+    """Why a Route may not claim its Host."""
+    host, wildcard, policy = claim.route.host, claim.wildcard, claim.route.wildcard_policy
     if refusal := _domain_refusal(host, settings):
-        return route, Rejection(NOT_ADMITTED, f"{source}: {quote(host)}: {refusal}")
-    wildcard = route.wildcard_policy == "Subdomain"
+        return Rejection(NOT_ADMITTED, f"{claim.source}: {quote(host)}: {refusal}")
     if wildcard and not settings.wildcards:
-        return route, Rejection(NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not allowed")
-    if not wildcard and route.wildcard_policy != "None":
-        policy = quote(route.wildcard_policy)
-        return route, Rejection(NOT_ADMITTED, f"spec.wildcardPolicy: unknown wildcard policy {policy}")
+        return Rejection(NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not allowed")
+    if not wildcard and policy != "None":
+        return Rejection(NOT_ADMITTED, f"spec.wildcardPolicy: unknown wildcard policy {quote(policy)}")
     if not host:
-        return route, Rejection(NO_HOST, "spec.host: no host value was defined for the route")
+        return Rejection(NO_HOST, "spec.host: no host value was defined for the route")
     if problem := hosts.problem(host) or (hosts.wildcard_problem(host) if wildcard else ""):
-        return route, Rejection(INVALID_HOST, f"{source}: {quote(host)}: {problem}")
-    return route, None
+        return Rejection(INVALID_HOST, f"{claim.source}: {quote(host)}: {problem}")
+    return None
 
 
-def _valid(route: Route, settings: Settings, secret: Secret | None) -> Checked:
+def _valid(claim: Checked, settings: Settings, secret: Secret | None) -> Checked:
     """The rest of a Route that claims its Host, valid or not."""
-    used = None
+    route, used = claim.route, None
     if settings.external and route.secret is not None:
         used = secret or Secret(route.secret, unread=True)
         if refusal := _secret_refusal(used):
-            return Checked(route, Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
+            return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
     found = validation.check(route, extended=settings.extended, secret=used)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
-    return Checked(route, rejection, material=found.material, destination_ca=found.destination_ca,
+    return replace(claim, rejection=rejection, material=found.material, destination_ca=found.destination_ca,
                    awaited=used if used and used.unread else None)
 
 

@@ -40,7 +40,7 @@ def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
     for one in sorted(checked, key=lambda c: (c.route.age, c.route.key)):
         key = one.route.key
         lost = subdomain.lost(one) if one.claims else ""
-        verdicts[key] = Rejection(CLAIMED, f"spec.host: {lost}") if lost else one.rejection
+        verdicts[key] = Rejection(CLAIMED, f"{one.source}: {lost}") if lost else one.rejection
         if one.claims and not lost:
             subdomain.hold(one)
         passthrough |= verdicts[key] is None and one.wildcard and one.termination == "passthrough"

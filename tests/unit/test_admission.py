@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router import admission, claims
-from f5router.admission import CLAIMED, EXTERNAL, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED
+from f5router.admission import CLAIMED, EXTERNAL, INVALID, INVALID_HOST, NO_HOST, NOT_ADMITTED, Checked
 from f5router.cluster import Key, Route, RouteTLS
 from f5router.hosts import Naming
 from tests import strategies
@@ -319,7 +319,7 @@ def test_secrets_may_be_left_alone():
 @pytest.mark.parametrize("port", ["0", "65536", "080", "²", "٣", "9" * 5000])
 def test_what_looks_like_a_port_number(port):
     """The API server takes any text; int() does not, and not every digit is one of ours."""
-    problem = admission._valid(route("a", port=port), SETTINGS, None).rejection
+    problem = admission._valid(Checked(route("a", port=port)), SETTINGS, None).rejection
     assert problem.reason == INVALID
     assert "spec.port.targetPort" in problem.message
     assert len(problem.message) < 200
@@ -350,8 +350,7 @@ TEXT = st.one_of(st.text(), st.sampled_from([ID.certificate, ID.key, ID.issuer, 
 )
 def test_no_route_stops_the_router(anything):
     """A check that raised would take the whole router down, again and again."""
-    named, _ = admission._claim(anything, SETTINGS)
-    admission._valid(named, SETTINGS, None)
+    admission._valid(admission._claim(anything, SETTINGS), SETTINGS, None)
 
 
 def test_a_fault_of_ours_gives_no_host_away():
@@ -391,7 +390,7 @@ def changed(pem_text: str, old: bytes, new: bytes) -> str:
 )
 def test_what_the_library_does_not_know(tls, field):
     """It raises kinds that are no ValueError."""
-    problem = admission._valid(route("a", kind="edge", **tls), SETTINGS, None).rejection
+    problem = admission._valid(Checked(route("a", kind="edge", **tls)), SETTINGS, None).rejection
     assert problem.reason == INVALID
     assert f"spec.tls.{field}" in problem.message
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from f5router import admission, claims
 from f5router.admission import CLAIMED, INVALID_HOST, NOT_ADMITTED, Settings
+from f5router.hosts import Naming
 from tests import strategies
 from tests.builders import route
 
@@ -639,3 +640,17 @@ def test_nobody_gets_a_host_of_another(routes):
             assert len({c.route.key.namespace for c in held}) == 1
         for host in {c.host for c in held}:
             assert len({c.route.path for c in held if c.host == host}) == sum(c.host == host for c in held)
+
+
+def test_the_message_names_what_made_the_host():
+    """A field, or the administrator's setting: else a team looks where nothing is to be changed."""
+    old = route("old", host="a.x")
+    made = replace(route("a", namespace="other", age=1), host="")
+    for naming, new, source in (
+        (Naming(template="${name}.x"), made, "--hostname-template"),
+        (Naming(domain="x"), replace(made, subdomain="a"), "spec.subdomain"),
+        (Naming(), replace(made, host="a.x"), "spec.host"),
+    ):
+        checked = [admission.check(one, Settings(naming=naming)) for one in (old, new)]
+        rejection = claims.judge(checked, ownership=True).verdicts[new.key]
+        assert rejection.message.startswith(f"{source}: a route in another namespace holds a.x"), rejection
