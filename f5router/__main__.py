@@ -9,6 +9,7 @@ import importlib
 import logging
 import os
 import platform
+import resource
 import signal
 import sys
 import threading
@@ -103,6 +104,7 @@ def run(ctx: click.Context, once: bool, **flags: str | None) -> None:
     with _reported():
         config = _configured(flags)
         log.info("settings", extra={"version": __version__, "config": config.redacted()})
+        _allow_connections()
         with _stopping() as stop:
             status = _controller(ctx).run(config, once=once, stop=stop)
     sys.exit(status)
@@ -184,6 +186,13 @@ def _reported() -> Iterator[None]:
         for problem in exc.problems:
             click.echo(problem, err=True)
         sys.exit(BAD_SETTINGS)
+
+
+def _allow_connections() -> None:
+    """As many open files as may be: each Secret that a Route names is a connection. Go does so by itself."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 @contextlib.contextmanager

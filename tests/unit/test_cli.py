@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -206,6 +207,19 @@ def test_settings_are_logged(f5router, form):
 def test_log_level(f5router):
     """Warnings only: no settings."""
     assert f5router("run", "--log-level=warning").stderr == ""
+
+
+def test_open_files(f5router):
+    """As many as may be, for a connection for each Secret; 1,024 is a common limit at start."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    seen = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[1], 1024), before[1]))
+    try:
+        f5router("run", controller=Controller(
+            act=lambda _: seen.append(resource.getrlimit(resource.RLIMIT_NOFILE))))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert seen == [(before[1], before[1])]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
