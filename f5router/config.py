@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from f5router import admission, configfiles, hosts, reach, values, variables
+from f5router import admission, configfiles, hosts, reach, servingtls, values, variables
 from f5router.errors import ConfigError
 from f5router.selection import Selection
 from f5router.settings import LATER, OPTIONS, Reader
@@ -116,6 +116,8 @@ class Config(reach.Reach):
     """Where metrics and health are served; None: nowhere."""
     metrics_login: tuple[str, str] | None = field(repr=False)
     """User name and password for the metrics; None: everybody may read them."""
+    metrics_tls: servingtls.TLS | None
+    """None: metrics and health are served over HTTP only."""
     warnings: tuple[str, ...] = ()
     """One sentence each, to be logged at start."""
 
@@ -201,7 +203,7 @@ def _config(reader: Reader) -> Config:
         admission=_admission(reader),
         watch_endpoints=reader.value("watch-endpoints"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
-        listen=_listen(reader), metrics_login=_metrics_login(reader),
+        listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=servingtls.load(reader),
         warnings=_remarks(reader),
     )
 

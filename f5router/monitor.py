@@ -15,6 +15,7 @@ from f5router.kube.write import StatusWriter
 from f5router.metrics import Metrics, Sources
 from f5router.reconcile import Reconciler, Report
 from f5router.serving import Pages, Server
+from f5router.servingtls import Contexts
 
 
 class Monitor:
@@ -73,11 +74,13 @@ def silence_s(config: Config) -> float:
 def serve(config: Config, monitor: Monitor, stop: threading.Event) -> AbstractContextManager:
     """Serve health and metrics inside a `with`, if the settings ask for it.
 
-    Raises: ConfigError: the address cannot be used.
+    Raises: ConfigError: the address, or a file of the certificate, cannot be used.
     """
     if config.listen is None:
         return nullcontext()
     health = monitor.health
     health.stopping = stop.is_set
+    contexts = Contexts(config.metrics_tls) if config.metrics_tls else None
     return Server(config.listen, Pages(
-        live=health.live, ready=health.ready, metrics=monitor.metrics.page, login=config.metrics_login))
+        live=health.live, ready=health.ready, metrics=monitor.metrics.page, login=config.metrics_login),
+        contexts)

@@ -7,14 +7,18 @@
     GET /metrics                with basic authentication where a login is set
 
 Source: haproxy-parity.md 6.1. Everything but /metrics is open, as kubelet's probes have no credentials.
+With a certificate the same port serves TLS and HTTP, told apart by the first byte of a connection; there
+upstream takes the password over HTTP too (openshift/router, metrics.go), this router over TLS alone.
 """
 
 import base64
 import binascii
+import contextlib
 import hmac
 import logging
 import socket
 import socketserver
+import ssl
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +28,7 @@ from urllib.parse import parse_qs, urlsplit
 from f5router import health
 from f5router.errors import ConfigError
 from f5router.health import Check
+from f5router.servingtls import Contexts
 from f5router.settings import OPTIONS
 from f5router.values import Address
 
@@ -33,6 +38,8 @@ SILENCE_S = 10.0
 """A client that says nothing for so long is cut off."""
 POLL_S = 0.25
 """How long an idle server may take to notice that it is to stop."""
+TLS_HANDSHAKE = b"\x16"
+"""First byte of a connection that begins TLS, and never of one with HTTP. Source: RFC 8446, 5.1."""
 TEXT = "text/plain; charset=utf-8"
 
 
@@ -57,20 +64,27 @@ class Pages:
     login: tuple[str, str] | None = None
     """User name and password for the metrics; None: everybody may read them."""
 
-    def answer(self, target: str, accept: str, authorization: str) -> Answer:
-        """The reply to a GET. Args: target: path and query."""
+    def answer(self, target: str, accept: str, authorization: str, *, clear: bool = False) -> Answer:
+        """The reply to a GET.
+
+        Args:
+            target: path and query.
+            clear: anybody on the way can read along, and TLS is served as well.
+        """
         url = urlsplit(target)
         verbose = "verbose" in parse_qs(url.query, keep_blank_values=True)
         match [part for part in url.path.split("/") if part]:
             case ["metrics"]:
-                return self._metrics(accept, authorization)
+                return self._metrics(accept, authorization, clear=clear)
             case ["readyz", *names] | ["healthz", "ready", *names]:
                 return _checked("readyz", self.ready(), names, verbose=verbose)
             case ["healthz", *names]:
                 return _checked("healthz", self.live(), names, verbose=verbose)
         return Answer(404, b"404 page not found\n")
 
-    def _metrics(self, accept: str, authorization: str) -> Answer:
+    def _metrics(self, accept: str, authorization: str, *, clear: bool) -> Answer:
+        if self.login and clear:
+            return Answer(403, b"metrics need a password, which is taken over HTTPS only\n")
         if self.login and not _is(self.login, authorization):
             return Answer(401, b"Unauthorized\n", headers=(("WWW-Authenticate", 'Basic realm="metrics"'),))
         body, content_type = self.metrics(accept)
@@ -110,7 +124,8 @@ class Handler(BaseHTTPRequestHandler):
         headers = self.headers
         try:
             found = self.server.pages.answer(
-                self.path, headers.get("Accept", ""), headers.get("Authorization", ""))
+                self.path, headers.get("Accept", ""), headers.get("Authorization", ""),
+                clear=bool(self.server.contexts) and not isinstance(self.connection, ssl.SSLSocket))
         except Exception:  # a probe must get an answer, and the log the reason
             log.exception("request failed")
             found = Answer(500, b"internal error\n")
@@ -138,9 +153,13 @@ class Server(socketserver.ThreadingTCPServer):
     block_on_close = False
     """A client that is slow does not hold up the end."""
 
-    def __init__(self, address: Address, pages: Pages):
-        """Listen. Raises: ConfigError: the address cannot be used."""
-        self.pages = pages
+    def __init__(self, address: Address, pages: Pages, contexts: Contexts | None = None):
+        """Listen.
+
+        Args: contexts: for TLS; None: HTTP only.
+        Raises: ConfigError: the address cannot be used.
+        """
+        self.pages, self.contexts = pages, contexts
         self.address_family, where = _family(address)
         try:
             super().__init__(where, Handler)
@@ -158,6 +177,25 @@ class Server(socketserver.ThreadingTCPServer):
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
 
+    def finish_request(self, request: socket.socket, client_address: tuple) -> None:
+        """Answer, in the connection's own thread: a handshake holds up nobody else."""
+        if self.contexts is None:
+            super().finish_request(request, client_address)
+            return
+        try:
+            request.settimeout(SILENCE_S)
+            begins_tls = request.recv(1, socket.MSG_PEEK) == TLS_HANDSHAKE
+            connection = (self.contexts.current().wrap_socket(request, server_side=True)
+                          if begins_tls else request)
+        except OSError as exc:  # what a client does is no trouble of ours
+            log.debug("no request", extra={"client": client_address[0], "reason": str(exc)})
+            return
+        try:
+            super().finish_request(connection, client_address)
+        finally:
+            if begins_tls:
+                _end(connection)
+
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that left; logging would print a traceback to standard error."""
         log.debug("connection failed", exc_info=True)
@@ -169,13 +207,20 @@ class Server(socketserver.ThreadingTCPServer):
 
     def __enter__(self) -> "Server":
         self._thread.start()
-        log.info("metrics and health are served", extra={"address": self.where})
+        log.info("metrics and health are served", extra={"address": self.where, "tls": bool(self.contexts)})
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.shutdown()
         self.server_close()
         self._thread.join(1.0)
+
+
+def _end(connection: ssl.SSLSocket) -> None:
+    """Close with the alert that tells the client that nothing was cut off; its own is not waited for."""
+    with connection, contextlib.suppress(OSError):
+        connection.setblocking(False)
+        connection.unwrap()
 
 
 def shown(host: str, port: int) -> str:

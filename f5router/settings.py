@@ -278,6 +278,15 @@ _SERVING = (
            "File that holds that user name.", _PATH),
     Option("stats-password-file", "STATS_PASSWORD_FILE", "", SERVING,
            "File that holds that password.", _PATH, secret=True),
+    Option("metrics-tls-cert-file", "ROUTER_METRICS_TLS_CERT_FILE", "", SERVING,
+           "PEM file with certificate and chain: with it and the key, TLS is served beside HTTP.", _PATH),
+    Option("metrics-tls-key-file", "ROUTER_METRICS_TLS_KEY_FILE", "", SERVING,
+           "PEM file with the private key of that certificate.", _PATH),
+    Option("metrics-tls-min-version", "ROUTER_METRICS_TLS_MIN_VERSION", "TLSv1.2", SERVING,
+           "Oldest version of TLS that is served.", "VERSION", values.tls_version),
+    Option("metrics-tls-ciphers", "ROUTER_METRICS_TLS_CIPHERS", "", SERVING,
+           "Ciphers of TLS 1.2, by OpenSSL's or IANA's names; without it, OpenSSL's choice.",
+           "NAME:..."),
 )
 
 _LATER = (

@@ -36,6 +36,7 @@ _MONITOR = re.compile(r"(?:/[A-Za-z0-9_.-]+)+")
 _MIN_OF = re.compile(r"min\s+([0-9]+)\s+of\s+(?:\{\s*([^{}]*?)\s*\}|([^{}]*))")
 _SHA256 = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 _MD5 = re.compile(r"(?:[0-9a-f]{2}:){15}[0-9a-f]{2}")
+_TLS_VERSION = re.compile(r"(?:VersionTLS|TLSv)?(1)\.?([0-3])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -133,6 +134,13 @@ def several(*words: str) -> Callable[[str], tuple[str, ...]]:
         return tuple(word for word in words if word in found)
 
     return parse
+
+
+def tls_version(text: str) -> str:
+    """Version of TLS, "1.0" to "1.3": of TLSv1.2, HAProxy's form, VersionTLS12, OpenShift's, or 1.2."""
+    if not (found := _TLS_VERSION.fullmatch(text)):
+        raise ValueError(f"{text!r} is not one of TLSv1.0, TLSv1.1, TLSv1.2, TLSv1.3")
+    return ".".join(found.groups())
 
 
 def log_level(text: str) -> str:

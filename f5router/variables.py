@@ -37,9 +37,7 @@ WITHOUT_MEANING = {
     "ROUTER_METRICS_HAPROXY_SCRAPE_URI": _CACHE,
     "ROUTER_METRICS_HAPROXY_PID_FILE": _CACHE,
     "ROUTER_METRICS_READY_HTTP_URL": "readiness is asked at /readyz, see operations.md",
-    "ROUTER_METRICS_TLS_CIPHERS": "metrics are served without TLS",
-    "ROUTER_METRICS_TLS_MIN_VERSION": "metrics are served without TLS",
-    "ROUTER_METRICS_TLS_CURVES": "metrics are served without TLS",
+    "ROUTER_METRICS_TLS_CURVES": "metrics over TLS take the curves that OpenSSL chooses",
     "ROUTER_METRICS_AUTHENTICATOR_CA_FILE": "metrics know user and password, no tokens",
     "ROUTER_HAPROXY_CONFIG_MANAGER": "every change is made without a reload",
     "ROUTER_BLUEPRINT_ROUTE_NAMESPACE": "every change is made without a reload",
@@ -87,13 +85,10 @@ NOT_YET = (
 )
 """Variables of the data plane that have no effect yet."""
 
-_PLAIN_METRICS = "metrics are served without TLS, so a password would be sent in clear text"
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 
 REFUSED = {
     "ROUTER_METRICS_TYPE": (("haproxy",), "haproxy is the only type"),
-    "ROUTER_METRICS_TLS_CERT_FILE": ((), _PLAIN_METRICS),
-    "ROUTER_METRICS_TLS_KEY_FILE": ((), _PLAIN_METRICS),
     "ROUTER_DISABLE_ENDPOINT_ADDRESS_VALIDATION": (
         _FALSE, "addresses of loopback, link-local and metadata services never become pool members"),
 }

@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+import ipaddress
 from dataclasses import dataclass, field
 
 from cryptography import x509
@@ -210,6 +211,14 @@ def _pem(cert: x509.Certificate) -> str:
     return cert.public_bytes(serialization.Encoding.PEM).decode()
 
 
+def _general_name(name: str) -> x509.GeneralName:
+    """An address, or a DNS name."""
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
 def _certificate(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expired: bool = False):
     begin = EPOCH - datetime.timedelta(days=1000 if expired else 1)
     end = EPOCH - datetime.timedelta(days=500) if expired else EPOCH + datetime.timedelta(days=3650)
@@ -221,7 +230,7 @@ def _certificate(name: str, public, issuer: str, issuer_key, *, ca: bool = False
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
         .not_valid_after(end)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_general_name(name)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
         .sign(issuer_key, hashes.SHA256())
     )

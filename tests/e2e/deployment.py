@@ -76,6 +76,15 @@ def container(*, vxlan: bool = False) -> dict:
     return found
 
 
+def with_metrics_tls() -> tuple[dict, dict]:
+    """Deployment and Service with the lines that are for HTTPS."""
+    text = (FOLDER / "30-deployment.yaml").read_text()
+    text = re.sub(r"^( *)# (- \{name: (?:ROUTER_METRICS_TLS|metrics-tls).*|annotations: .*)$", r"\1\2", text,
+                  flags=re.MULTILINE)
+    made, service = yaml.safe_load_all(text)
+    return made, service
+
+
 def commented(name: str) -> dict[str, str]:
     """The variable that a commented line of the Deployment sets."""
     text = (FOLDER / "30-deployment.yaml").read_text()
@@ -158,8 +167,8 @@ class Pod:
         return [json.loads(line) for line in self.log.splitlines(keepends=True)
                 if line.startswith("{") and line.endswith("\n")]
 
-    def get(self, probe: str | dict) -> requests.Response:
-        """Ask for a path, or as a probe of the YAML does."""
+    def get(self, probe: str | dict, scheme: str = "http", **options) -> requests.Response:
+        """Ask for a path, or as a probe of the YAML does. Args: options: of requests."""
         if not isinstance(probe, str):
             (port,) = container()["ports"]
             assert probe["httpGet"]["port"] == port["name"]
@@ -168,7 +177,7 @@ class Pod:
         address = next(line["address"] for line in self.lines() if "address" in line)
         with requests.Session() as session:
             session.trust_env = False
-            return session.get(f"http://{address}{probe}", timeout=LIMIT_S)
+            return session.get(f"{scheme}://{address}{probe}", timeout=LIMIT_S, **options)
 
     def until(self, condition: Callable[[], object]) -> None:
         """Fails with the log when that takes too long, or the process ends before."""

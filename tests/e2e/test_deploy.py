@@ -8,6 +8,7 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.builders import identity
 from tests.e2e import deployment
 from tests.e2e.deployment import FOLDER, LIMIT_S
 from tests.e2e.site import Site
@@ -130,6 +131,46 @@ def test_one_at_a_time_and_without_privileges():
     assert [port["targetPort"] for port in service["ports"]] == [port["name"] for port in box["ports"]]
     listen = next(item["value"] for item in box["env"] if item["name"] == "ROUTER_LISTEN_ADDR")
     assert listen == f":{box['ports'][0]['containerPort']}"
+
+
+def test_metrics_over_https(site, tmp_path):
+    """As migrated deployments ask for them: probes stay HTTP, the password goes over TLS, and the cluster
+    replaces the certificate."""
+    one, two = (identity("127.0.0.1", ca=name) for name in ("One", "Two"))
+    mounted = deployment.folder(tmp_path / "metrics", {"tls.crt": one.certificate, "tls.key": one.key})
+    trusted = deployment.folder(tmp_path / "trusted", {"one": one.issuer, "two": two.issuer})
+    site.load()
+    pod = site.start(more={
+        "ROUTER_METRICS_TLS_CERT_FILE": f"{mounted}/tls.crt",
+        "ROUTER_METRICS_TLS_KEY_FILE": f"{mounted}/tls.key",
+        "STATS_USERNAME": "prometheus", "STATS_PASSWORD": "gauge-word"})
+    login = ("prometheus", "gauge-word")
+    box = deployment.container()
+    pod.until(lambda: pod.get(box["readinessProbe"]).status_code == 200)
+    assert pod.get(box["livenessProbe"]).text == "ok"
+    assert pod.get("/metrics", auth=login).status_code == 403
+    page = pod.get("/metrics", "https", verify=f"{trusted}/one", auth=login)
+    assert "f5router_routes" in page.text
+    with pytest.raises(requests.exceptions.SSLError):
+        pod.get("/metrics", "https", verify=f"{trusted}/two", auth=login)
+    for name, text in (("tls.crt", two.certificate), ("tls.key", two.key)):
+        (mounted / name).write_text(text)
+    assert pod.get("/metrics", "https", verify=f"{trusted}/two", auth=login).status_code == 200
+    assert "Traceback" not in pod.log
+    assert "gauge-word" not in pod.log
+    assert {line["level"] for line in pod.lines()} <= {"info", "warning"}
+
+
+def test_the_lines_for_https_go_together():
+    """Variables, mount, volume and the Secret that OpenShift makes."""
+    made, service = deployment.with_metrics_tls()
+    pod = made["spec"]["template"]["spec"]
+    (box,) = pod["containers"]
+    paths = [item["value"] for item in box["env"] if item["name"].startswith("ROUTER_METRICS_TLS")]
+    (mount,) = (mount for mount in box["volumeMounts"] if mount["name"] == "metrics-tls")
+    (volume,) = (volume for volume in pod["volumes"] if volume["name"] == "metrics-tls")
+    assert paths == [f"{mount['mountPath']}/tls.crt", f"{mount['mountPath']}/tls.key"]
+    assert list(service["metadata"]["annotations"].values()) == [volume["secret"]["secretName"]]
 
 
 def test_secrets_of_yaml_have_the_same_keys(site):

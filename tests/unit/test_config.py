@@ -151,6 +151,7 @@ FILES = {  # checked in tests of their own
     "f5-internal-address", "f5-vxlan-gateway-cidr", "node-label-selector", "nodeport-exclude",
     "override-hostname", "override-domains",
     "stats-user", "stats-password", "stats-user-file", "stats-password-file",
+    "metrics-tls-cert-file", "metrics-tls-key-file", "metrics-tls-min-version", "metrics-tls-ciphers",
 }
 
 
@@ -356,6 +357,7 @@ BAD = {
     "master": "ftp://m", "log-level": "loud", "log-format": "JSON",
     "pool-member-type": "pods", "node-label-selector": "a in b", "nodeport-exclude": "notready",
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
+    "metrics-tls-min-version": "SSLv3",
     "labels": "a b", "fields": "a", "namespace-labels": ",a", "project-labels": "a in b",
     "allowed-domains": "a b", "denied-domains": "A", "hostname-template": "$x", "router-domain": "a:80",
 }

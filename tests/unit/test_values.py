@@ -121,6 +121,19 @@ def test_log_level(text, level):
     assert values.log_level(text) == level
 
 
+@pytest.mark.parametrize(("text", "version"), [
+    ("TLSv1.0", "1.0"), ("TLSv1.3", "1.3"), ("VersionTLS12", "1.2"), ("1.2", "1.2"),
+    ("SSLv3", None), ("TLSv1", None), ("VersionTLS14", None), ("tlsv1.2", None), ("1.2 ", None), ("", None),
+])
+def test_tls_version(text, version):
+    """HAProxy's words and OpenShift's."""
+    if version:
+        assert values.tls_version(text) == version
+        return
+    with pytest.raises(ValueError, match=r"is not one of TLSv1\.0, .*TLSv1\.3$"):
+        values.tls_version(text)
+
+
 @pytest.mark.parametrize(("text", "key"), [
     ("SHA256:" + "a" * 43 + "=", "SHA256:" + "a" * 43),
     ("MD5:" + ":".join(["AB"] * 16), ":".join(["ab"] * 16)),

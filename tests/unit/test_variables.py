@@ -66,10 +66,10 @@ ROWS = [
     ("1.1", "ROUTER_METRICS_HAPROXY_SCRAPE_URI", MEANINGLESS, "unix:/x"),
     ("1.1", "ROUTER_METRICS_HAPROXY_PID_FILE", MEANINGLESS, "/pid"),
     ("1.1", "ROUTER_METRICS_READY_HTTP_URL", MEANINGLESS, "http://localhost"),
-    ("1.1", "ROUTER_METRICS_TLS_CERT_FILE", REFUSED, "/tls.crt"),
-    ("1.1", "ROUTER_METRICS_TLS_KEY_FILE", REFUSED, "/tls.key"),
-    ("1.1", "ROUTER_METRICS_TLS_CIPHERS", MEANINGLESS, "x"),
-    ("1.1", "ROUTER_METRICS_TLS_MIN_VERSION", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_METRICS_TLS_CERT_FILE", HONOURED, None),
+    ("1.1", "ROUTER_METRICS_TLS_KEY_FILE", HONOURED, None),
+    ("1.1", "ROUTER_METRICS_TLS_CIPHERS", HONOURED, None),
+    ("1.1", "ROUTER_METRICS_TLS_MIN_VERSION", HONOURED, None),
     ("1.1", "ROUTER_METRICS_TLS_CURVES", MEANINGLESS, "x"),
     ("1.1", "ROUTER_METRICS_AUTHENTICATOR_CA_FILE", MEANINGLESS, "/ca"),
     ("1.1", "ROUTER_BIND_PORTS_BEFORE_SYNC", MEANINGLESS, "true"),
@@ -167,8 +167,8 @@ RELOAD, HAPROXY = variables.WITHOUT_MEANING["RELOAD_INTERVAL"], variables.WITHOU
 CERTIFICATE = variables.WITHOUT_MEANING["DEFAULT_CERTIFICATE"]
 MEANING = "without meaning on a BIG-IP"
 SERVICE = f"ROUTER_SERVICE_NAMESPACE: {MEANING}: the router does not look for its own Service"
-METRICS = {"ROUTER_METRICS_TLS_CERT_FILE": "/etc/pki/tls/metrics/tls.crt",
-           "ROUTER_METRICS_TLS_KEY_FILE": "/etc/pki/tls/metrics/tls.key", "ROUTER_METRICS_TYPE": "haproxy"}
+METRICS = {"ROUTER_METRICS_TLS_CERT_FILE": "{folder}/tls.crt",
+           "ROUTER_METRICS_TLS_KEY_FILE": "{folder}/tls.key", "ROUTER_METRICS_TYPE": "haproxy"}
 MIGRATED = [
     pytest.param({
         "DEFAULT_CERTIFICATE_DIR": "/etc/pki/tls/private", "EXTENDED_VALIDATION": "true",
@@ -249,18 +249,16 @@ def test_each_is_told_once():
 
 @pytest.mark.parametrize(("env", "lines"), MIGRATED)
 def test_a_deployment_that_is_migrated(tmp_path, env, lines):
-    """What its operator reads, besides what this router needs: refusals first, then a line for each."""
+    """It starts as it is; what its operator reads, besides what this router needs, is a line for each."""
     env = {name: text.format(folder=tmp_path) for name, text in env.items()}
-    files = {"statsUsername": "admin", "statsPassword": "metrics-word", "ca.crt": ONE.certificate}
+    files = {"statsUsername": "admin", "statsPassword": "metrics-word", "ca.crt": ONE.certificate,
+             "tls.crt": ONE.certificate, "tls.key": ONE.key}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        config.load({}, ENV | env)
-    assert [problem.partition(":")[0] for problem in caught.value.problems] == [
-        "ROUTER_METRICS_TLS_CERT_FILE", "ROUTER_METRICS_TLS_KEY_FILE"]
-    for name in ("ROUTER_METRICS_TLS_CERT_FILE", "ROUTER_METRICS_TLS_KEY_FILE"):
-        del env[name]
-    assert told(env) == lines
+    found = config.load({}, ENV | env)
+    assert [text for text in found.warnings if text not in ALWAYS] == lines
+    assert found.metrics_login == ("admin", "metrics-word")
+    assert found.metrics_tls.cert_file == f"{tmp_path}/tls.crt"
 
 
 @pytest.mark.parametrize(("text", "words"), [
