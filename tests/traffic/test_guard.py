@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.conftest import UNDER_LOAD
-from tests.feature.test_own_pools import as_before
+from tests.feature.test_own_pools import silence
 from tests.traffic.conftest import HTTP, HTTPS, until
 from tests.traffic.load import Load, Target
 from tests.traffic.tenants import WANTED, Kept, build, virtual, wanted
@@ -77,11 +77,11 @@ def test_a_rule_of_the_administrator(made, tells):
 
 
 @pytest.mark.parametrize("model", ["auto", "legacy"])
-def test_from_an_earlier_version_under_load(record_property, made, model):
-    """No request of a client that stays with its Host fails, nor goes wrong, while the router is replaced."""
+def test_rules_that_tell_nothing_are_changed_under_load(record_property, made, model):
+    """No request of a client that stays with its Host fails, nor goes wrong, while the iRule comes back."""
     flags = {**WILD, "f5_policy_model": model}
     assert made.converge(**flags) == []
-    as_before(made)
+    silence(made)
     hosts = [(key, what) for key, what in WANTED.items() if " " in what]
     targets = [
         Target(f"{''.join(key)}{' with TLS' if tls else ''}", made.https if tls else made.http, *key, tls,
