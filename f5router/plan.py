@@ -101,6 +101,17 @@ def level(obj: Object) -> int:
     return _LEVELS[obj.KIND]
 
 
+def _breadth(obj: Object) -> int:
+    """What is for fewer requests has less, so comes earlier and goes later.
+
+    So no request is led for a moment by the wildcard, or the shorter path, before its own Rule or
+    record is there, or after that is gone.
+    """
+    if isinstance(obj, Rule):
+        return obj.band
+    return int(isinstance(obj, Record) and obj.name.startswith("."))
+
+
 def diff(
     desired: BigIPState,
     observed: BigIPState,
@@ -125,8 +136,8 @@ def diff(
             # TLS of a Host that was passed through ends here from now on.
             late = isinstance(new, Record) and new.data == names.TERMINATE
             make.append(Change(UPDATE, old, new, late=late))
-    make.sort(key=lambda change: (change.level, change.ref))
-    remove.sort(key=lambda change: (-change.level, change.ref))
+    make.sort(key=lambda change: (change.level, _breadth(change.obj), change.ref))
+    remove.sort(key=lambda change: (-change.level, -_breadth(change.obj), change.ref))
     return Plan((*_with_ordinals(make, observed), *remove))
 
 

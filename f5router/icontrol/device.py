@@ -223,7 +223,7 @@ class Device:
 
     def _grouped(self, changes, key, write) -> Results:
         results = []
-        for whole, group in groupby(sorted(changes, key=lambda c: (key(c), c.ref)), key=key):
+        for whole, group in groupby(sorted(changes, key=key), key=key):  # stable: the order of the Plan
             self._checkpoint()
             results += write(whole, list(group))
         return results

@@ -286,6 +286,22 @@ def test_becoming_passthrough(lab):
         assert made.served("any.example.com", tls=True) == "passthrough shop web"
 
 
+@pytest.mark.parametrize("kind", ["", "passthrough"])
+def test_hosts_before_the_wildcard(make_lab, kind):
+    """Where each Rule, each record is a write: no moment in which a wildcard has what is not meant for it."""
+    lab = make_lab(tmos_version="12.0.0")
+    lab.virtuals()
+    with ExitStack() as stack:
+        made = Wild(lab, stack)
+        made.change(WEB, API, wildcard("a", kind=kind))
+        exact = [route(name, host=f"{name}.example.com", kind=kind, age=1) for name in ("b", "c")]
+        seen = made.one.watch(*({"host": one.host, "tls": bool(kind)} for one in exact))
+        made.change(wildcard("a", kind=kind, service="api"), *exact)
+        made.change(gone=[wildcard("a"), *exact])
+        assert len(seen) > 5
+        assert {found.pool for step in seen for found in step} == {"/Common/openshift_shop_web", None}
+
+
 HOSTS = ("www.example.com", "api.example.com", "x.example.com", "a.b", "x.b", "a.www.example.com", "x.y.b")
 EVENTS = st.lists(
     st.tuples(st.one_of(strategies.routes(), strategies.slices()), st.booleans()), min_size=1, max_size=4

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from f5router import desired, names, plan
 from f5router.admission import Settings as Admission
-from f5router.bigip import Forward, Policy, Pool, PoolMember, Redirect, Rule
-from f5router.cluster import Route
+from f5router.bigip import Forward, Policy, Pool, PoolMember, Record, Redirect, Rule
+from f5router.cluster import Route, RouteTLS
 from f5router.plan import CREATE, DELETE, UPDATE, Unknown, diff
 from f5router.vxlan import Setup
 from tests import strategies
@@ -309,6 +309,31 @@ def test_a_host_and_a_passthrough_wildcard(before, after, order):
     names_of = {"www.example.com": "www", ".example.com": "all", "openshift_route_shop_www": "rule"}
     found = [f"{change.verb} {names_of[change.obj.name]}" for change in step(state, after, config)[1]
              if getattr(change.obj, "name", "") in names_of]
+    assert found == order
+
+
+NARROW = [route("www", host="www.example.com", age=1), route("path", host="www.example.com", path="/a", age=2)]
+WIDE = [route("all", host="any.example.com", wildcard=True)]
+
+
+@pytest.mark.parametrize(("kind", "before", "after", "order"), [
+    pytest.param("", [], WIDE + NARROW, ["create path", "create www", "create all"], id="rules come"),
+    pytest.param("", WIDE + NARROW, [], ["delete all", "delete www", "delete path"], id="rules go"),
+    pytest.param("", WIDE, [replace(WIDE[0], service="api"), *NARROW],
+                 ["create path", "create www", "update all"], id="a wildcard changes as others come"),
+    pytest.param("passthrough", [], [*WIDE, NARROW[0]], ["create www", "create all"], id="records come"),
+    pytest.param("passthrough", [*WIDE, NARROW[0]], [], ["delete all", "delete www"], id="records go"),
+])
+def test_what_is_for_fewer_requests_comes_first(kind, before, after, order):
+    """No request is led by a wildcard, or a shorter path, while what is meant for it is not there."""
+    tls = RouteTLS(termination=kind) if kind else None
+    before, after = ([replace(one, tls=tls) for one in routes] for routes in (before, after))
+    state = applied({}, step({}, before, Settings(admission=WILD))[1])
+    found = [f"{change.verb} {change.obj.name}" for change in step(state, after, Settings(admission=WILD))[1]
+             if isinstance(change.obj, Rule | Record)]
+    short = {"openshift_route_shop_": "", "www.example.com": "www", ".example.com": "all"}
+    for long, name in short.items():
+        found = [text.replace(long, name) for text in found]
     assert found == order
 
 
