@@ -140,6 +140,12 @@ def rule_namespace(name: str) -> str:
     return name.removeprefix("openshift_route_").split("_", 1)[0]
 
 
+def file_namespace(path: str) -> str:
+    """Namespace of the Route whose certificate a file is, "" for one of nobody's."""
+    name = path.rsplit("/", 1)[-1]
+    return rule_namespace(name) if name.startswith("openshift_route_") else ""
+
+
 def client_ssl(folder: str, host: str) -> str:
     """Full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
     stem = f"openshift_wildcard_{host[2:]}" if host.startswith("*.") else f"openshift_host_{host}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from f5router import hosts, names
-from f5router.bigip import BigIPState, Object, Pool, Record, Ref, Rule
+from f5router.bigip import Attachment, BigIPState, ClientSSL, Object, Pool, Record, Ref, Rule
 from f5router.cluster import Key, Route
 from f5router.incremental import Engine
 from f5router.plan import DELETE, UPDATE, Change, Plan
@@ -73,6 +73,22 @@ def _serves_on(obj: Object, stems: Collection[str]) -> bool:
     """Whether an object serves decrypted requests of these Routes."""
     return (isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}")
             and names.rule_stem(obj.name) in stems)
+
+
+def foreign(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> frozenset[Ref]:
+    """Of these objects those that would show the certificate of another namespace.
+
+    They were for a Host that has changed hands since, and whose new Route waits for its own.
+    """
+    found = set()
+    for ref in refs:
+        obj = observed.get(ref)
+        profile = observed.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
+        if isinstance(profile, ClientSSL):
+            namespace, owners = names.file_namespace(profile.cert), _owners(engine, profile.server_name)
+            if namespace and owners and namespace not in owners:
+                found.add(ref)
+    return frozenset(found)
 
 
 def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:

@@ -148,14 +148,15 @@ class Unknown:
     kept: frozenset[Ref] = frozenset()
     """On the device, with what they need there."""
     lacking: frozenset[Ref] = frozenset()
-    """Neither there nor wanted so far: what needs them waits."""
+    """Neither there, unless for somebody else, nor wanted so far: what needs them waits."""
 
     @classmethod
-    def of(cls, refs: Collection[Ref], desired: BigIPState, observed: BigIPState) -> "Unknown":
-        """Sort them by where they are."""
-        there = [observed[ref] for ref in refs if ref in observed]
+    def of(cls, refs: Collection[Ref], desired: BigIPState, observed: BigIPState,
+           foreign: Collection[Ref] = ()) -> "Unknown":
+        """Sort them by where they are. Args: foreign: those that are there for somebody else, and go."""
+        there = [observed[ref] for ref in refs if ref in observed and ref not in foreign]
         return cls(frozenset(ref for obj in there for ref in (obj.ref, *obj.needs)),
-                   frozenset(refs) - observed.keys() - desired.keys())
+                   frozenset(refs) - desired.keys() - {obj.ref for obj in there})
 
     def split(self, plan: Plan, observed: BigIPState) -> tuple[Plan, frozenset[Ref]]:
         """The Changes that may be made, and the objects of the others: deletes of what they need, too."""
@@ -165,7 +166,7 @@ class Unknown:
         for change in plan:
             if change.verb != DELETE and not waits.isdisjoint(change.obj.needs):
                 waits.add(change.ref)
-        stays, stack = set(self.kept), [ref for ref in waits if ref in observed]
+        stays, stack = set(self.kept), [ref for ref in waits - self.lacking if ref in observed]
         while stack:
             for need in observed[stack.pop()].needs:
                 if need in observed and need not in stays:

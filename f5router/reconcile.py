@@ -132,7 +132,9 @@ class Reconciler:
         self._forgive(dirty, touched)
         refs: Iterable[Ref] | None = None if full else self._dirty | self._withheld_now() | self._waiting
         found = diff(self.engine.objects, self.device.observed, self._owns, refs)
-        self._unknown = Unknown.of(self.engine.unknown(), self.engine.objects, self.device.observed)
+        unknown = self.engine.unknown()
+        foreign = oldforms.foreign(self.engine, self.device.observed, unknown)
+        self._unknown = Unknown.of(unknown, self.engine.objects, self.device.observed, foreign)
         found, self._waiting = self._unknown.split(found, self.device.observed)
         return Plan(tuple(change for change in found if not self._waits(change.ref)))
 

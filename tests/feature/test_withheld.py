@@ -6,9 +6,10 @@ from typing import ClassVar
 import pytest
 
 from f5router import assembly
+from f5router.cluster import Delta
 from f5router.incremental import Engine
 from f5router.reconcile import Reconciler
-from tests.builders import endpoints, identity, route
+from tests.builders import endpoints, identity, route, secret
 from tests.feature.test_traffic import Direct
 
 ONE, TWO = identity(serial=1), identity(serial=2)
@@ -350,3 +351,34 @@ def test_what_rules_used_goes_a_moment_later(lab):
         assert before == lab.writes()[: len(before)]
         assert before[-1] == ("POST", "/mgmt/tm/ltm/policy")
         assert pool in lab.writes()[len(before) :]
+
+
+@pytest.mark.parametrize("younger", [False, True])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_host_that_changes_hands_while_its_secret_is_unread(hand, restarted, younger):
+    """The certificate of the namespace that had it is shown for no other: rather the new Route waits."""
+    bank = route("b", namespace="bank", kind="edge", age=5, **TWO.tls)
+    shop = route("a", kind="edge", age=6, external_certificate="tls")
+    others = [route("c", kind="edge", age=7, path="/c", **ONE.tls)] if younger else []
+    hand.change(bank)
+    if restarted:
+        hand.objects = {key: obj for key, obj in hand.objects.items() if key != bank.key}
+        hand.objects.update((obj.key, obj) for obj in (shop, *others))
+        hand.restart()
+        seen = hand.one.watch({"host": HOST, "tls": True})
+        hand.one.change(*hand.objects.values())
+    else:
+        hand.change(shop, *others)
+        seen = hand.one.watch({"host": HOST, "tls": True})
+        hand.change(gone=[bank])
+    assert seen
+    for [found] in seen:
+        assert not ("shop" in (found.pool or "") and "bank" in found.certificate_file)
+    assert not [ref for ref in hand.one.reconciler.device.observed if "route_bank_b" in ref.path]
+    assert hand.ask(path="/c").pool == ("/Common/openshift_shop_web" if younger else None)
+    delta = Delta(secrets={shop.secret: secret(identity=ONE)})
+    hand.one.reconciler.apply(delta)
+    hand.one.change()
+    assert hand.ask().pool == "/Common/openshift_shop_web"
+    assert "route_shop_a" in hand.ask().certificate_file
+    assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
