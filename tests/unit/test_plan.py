@@ -312,7 +312,8 @@ def test_a_host_and_a_passthrough_wildcard(before, after, order):
     assert found == order
 
 
-NARROW = [route("www", host="www.example.com", age=1), route("path", host="www.example.com", path="/a", age=2)]
+NARROW = [route("www", host="www.example.com", age=1),
+          route("path", host="www.example.com", path="/a", age=2)]
 WIDE = [route("all", host="any.example.com", wildcard=True)]
 
 
