@@ -1,6 +1,6 @@
 """From admitted Routes to the BIG-IP objects that serve them.
 
-The state is the union of independent parts: `base` (what the router always needs), one `Fragment`
+The state is the union of independent parts: base.py (what the router always needs), one `Fragment`
 per Host, one Pool per Service port and, by settings, one FDB record per Node or one route per network
 of its pods. Equal refs in different parts are equal objects. `build` is the definition;
 `incremental.py` keeps the same union while only changed parts are made anew.
@@ -11,19 +11,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from f5router import admission, claims, conditions, irules, members, names, nodeport, podroutes, vxlan
+from f5router import admission, base, claims, conditions, members, names, nodeport, podroutes, vxlan
 from f5router.admission import Checked, Rejection
 from f5router.bigip import (
     Attachment,
     CertFile,
     ClientSSL,
-    DataGroup,
     DeviceFacts,
     Forward,
-    IRule,
     KeyFile,
     Object,
-    Policy,
     Pool,
     Record,
     Redirect,
@@ -41,30 +38,15 @@ REDIRECT = "tcl:https://[string tolower [getfield [HTTP::host] : 1]][HTTP::uri]"
 """Location of a redirect: the Host without its port, then path and query. A constant; nothing of a
 Route is in it. Source: haproxy-parity.md 5.4."""
 
-TELLS_SINCE = (12, 1)
-"""TMOS from which on Rules tell an iRule their pool, by the action `tcl setVariable`. Below nothing shows
-that a device takes it, and one that does not would refuse every Rule. Sources: recorded on 16.0.0; F5's own
-tests of it run from 12.1 to 15 (github.com/F5Networks/f5-ansible pull 1706)."""
-
-PLAIN = "plain"
-"""Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
-
-
-class Settings(Protocol):
+class Settings(base.Settings, Protocol):
     """What is used of config.Config."""
 
-    folder: str
-    http_virtual: str | None
-    https_virtual: str | None
     pool_monitor: str
     default_destination_ca: str
     admission: admission.Settings
-    vxlan: vxlan.Setup | None
-    manage_snat: bool
     static_routes: bool
     nodeport: nodeport.Setup | None
     """None: pods are the pool members, not Nodes."""
-    unavailable_page: bool
 
 
 class PoolKey(NamedTuple):
@@ -109,7 +91,7 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     for route in snapshot.routes.values():
         checked = admission.check(route, config.admission, snapshot.secrets.get(route.secret))
         subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, []).append(checked)
-    common = base(config, facts, snapshot.cluster_networks)
+    common = base.build(config, facts, snapshot.cluster_networks)
     fragments = []
     for by_host in subdomains.values():
         contest = claims.judge(itertools.chain(*by_host.values()), ownership=config.admission.ownership)
@@ -132,31 +114,6 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
         _merged(part.uses for part in fragments),
         frozenset().union(*(part.unknown for part in fragments)),
     )
-
-
-def base(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
-    """What the router needs whatever the Routes are."""
-    made: list[Object] = [
-        DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP)),
-        DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
-    ]
-    if config.http_virtual:
-        made += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
-    if config.https_virtual:
-        made += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
-        group = made[0].ref
-        path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
-        made.append(IRule(path, irules.passthrough_irule(config.folder), depends=frozenset({group})))
-        made.append(Attachment(config.https_virtual, "rules", path, IRule.KIND))
-    made += _request(config)
-    if config.unavailable_page:
-        made += _unavailable(config)
-    for virtual in (facts.http, facts.https):
-        if virtual and virtual.server_ssl:
-            # An administrator's server SSL profile would encrypt towards every pod.
-            made += _pod_tls(config, virtual)
-    made += vxlan.base(config, facts, networks)
-    return {obj.ref: obj for obj in made}
 
 
 def fragment(
@@ -255,7 +212,7 @@ class _Parts:
         tls = self._towards_pods(one)
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
         target = names.pool(self.config.folder, *key)
-        forward = Forward(target, _tells(self.facts))
+        forward = Forward(target, base.tells(self.facts))
         if termination == "passthrough":
             used.add(self._passthrough(target))
         elif termination:
@@ -303,7 +260,7 @@ class _Parts:
         if tls:
             depends |= self._tls_parts(virtual, tls, action)
         elif virtual.server_ssl:
-            depends |= {obj.ref for obj in _pod_tls(self.config, virtual)}
+            depends |= {obj.ref for obj in base.pod_tls(self.config, virtual)}
         ports = {443 if secure else 80, virtual.port} - {0}
         host = conditions.host(self.host, ports)
         band = names.band(one.route.path, labels=self.host.count(".") if self.wildcard else 0)
@@ -343,7 +300,7 @@ class _Parts:
         """Record that gives a pool its TLS, and what the virtual server needs to act on it."""
         profile = Ref(ServerSSL.KIND, names.server_ssl(self.config.folder, tls))
         record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, profile.path, frozenset({profile}))
-        return {self.add(obj) for obj in (record, *_pod_tls(self.config, virtual))}
+        return {self.add(obj) for obj in (record, *base.pod_tls(self.config, virtual))}
 
     def _full(self, name: str) -> str:
         return names.full_path(self.config.folder, name)
@@ -354,58 +311,6 @@ class _Parts:
 
     def _warn(self, route: Route, text: str) -> None:
         self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
-
-
-def _policy(config: Settings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
-    policy = Policy(names.full_path(config.folder, name), told=_tells(facts))
-    return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
-
-
-def _tells(facts: DeviceFacts) -> bool:
-    """Whether Rules tell an iRule what they are for."""
-    return facts.version >= TELLS_SINCE
-
-
-def _request(config: Settings) -> list[Object]:
-    """The iRule that keeps each request of a connection to the pool of its own Rule."""
-    path = names.full_path(config.folder, names.REQUEST_IRULE)
-    nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
-    text = irules.request_irule(config.folder, page=config.unavailable_page)
-    group = Ref(DataGroup.KIND, names.full_path(config.folder, names.REENCRYPT_GROUP))
-    return [nowhere, IRule(path, text, depends=frozenset({nowhere.ref, group})), *_everywhere(config, path)]
-
-
-def _unavailable(config: Settings) -> list[Object]:
-    """The iRule that answers 503 where nothing can answer."""
-    path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
-    return [IRule(path, irules.unavailable_irule(config.folder)), *_everywhere(config, path)]
-
-
-def _everywhere(config: Settings, irule: str) -> list[Attachment]:
-    virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
-    return [Attachment(virtual, "rules", irule, IRule.KIND) for virtual in virtuals]
-
-
-def _pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
-    """What makes a virtual server choose TLS towards pods by pool.
-
-    The iRule, and where the administrator gave no server SSL profile one of ours, with the record
-    that tells the iRule so.
-    """
-    group = names.full_path(config.folder, names.REENCRYPT_GROUP)
-    path = names.full_path(config.folder, names.REENCRYPT_IRULE)
-    text = irules.reencrypt_irule(config.folder)
-    irule = IRule(path, text, depends=frozenset({Ref(DataGroup.KIND, group)}))
-    if virtual.server_ssl:
-        return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
-    ours = ServerSSL(names.full_path(config.folder, names.DEFAULT_SERVERSSL))
-    record = Record(group, virtual.path, PLAIN)
-    needs = frozenset({record.ref})
-    return [
-        irule, ours, record,
-        Attachment(virtual.path, "rules", path, IRule.KIND, depends=needs),
-        Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside", depends=needs),
-    ]
 
 
 def _merged(parts: Iterable[Mapping]) -> dict:

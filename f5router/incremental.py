@@ -6,7 +6,7 @@ an object. A property test holds `Engine.objects` equal to `desired.build(...).o
 
 from collections.abc import Iterable, Mapping
 
-from f5router import admission, desired, members, names, nodeport, podroutes, vxlan, vxlan_checks
+from f5router import admission, base, desired, members, names, nodeport, podroutes, vxlan, vxlan_checks
 from f5router.admission import Checked, Rejection
 from f5router.bigip import DeviceFacts, Object, Pool, Ref
 from f5router.claims import Contest
@@ -264,7 +264,7 @@ class Engine:
     # --- parts ---------------------------------------------------------------------------
 
     def _rebase(self) -> None:
-        made = desired.base(self._config, self._facts, self._networks)
+        made = base.build(self._config, self._facts, self._networks)
         self._swap(self._base, made)
         self._base = made
 

@@ -1,0 +1,111 @@
+"""What the router always needs on a BIG-IP, whatever the Routes are: policies, iRules, data-groups."""
+
+from typing import Protocol
+
+from f5router import irules, names, vxlan
+from f5router.bigip import (
+    Attachment,
+    DataGroup,
+    DeviceFacts,
+    IRule,
+    Object,
+    Policy,
+    Pool,
+    Record,
+    Ref,
+    ServerSSL,
+    VirtualFacts,
+)
+
+TELLS_SINCE = (12, 1)
+"""TMOS from which on Rules tell an iRule their pool, by the action `tcl setVariable`. Below nothing shows
+that a device takes it, and one that does not would refuse every Rule. Sources: recorded on 16.0.0; F5's own
+tests of it run from 12.1 to 15 (github.com/F5Networks/f5-ansible pull 1706)."""
+
+PLAIN = "plain"
+"""Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
+
+
+class Settings(vxlan.Settings, Protocol):
+    """What is used of config.Config."""
+
+    http_virtual: str | None
+    https_virtual: str | None
+    unavailable_page: bool
+
+
+def build(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
+    """What the router needs whatever the Routes are."""
+    made: list[Object] = [
+        DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP)),
+        DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
+    ]
+    if config.http_virtual:
+        made += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
+    if config.https_virtual:
+        made += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
+        group = made[0].ref
+        path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
+        made.append(IRule(path, irules.passthrough_irule(config.folder), depends=frozenset({group})))
+        made.append(Attachment(config.https_virtual, "rules", path, IRule.KIND))
+    made += _request(config)
+    if config.unavailable_page:
+        made += _unavailable(config)
+    for virtual in (facts.http, facts.https):
+        if virtual and virtual.server_ssl:
+            # An administrator's server SSL profile would encrypt towards every pod.
+            made += pod_tls(config, virtual)
+    made += vxlan.base(config, facts, networks)
+    return {obj.ref: obj for obj in made}
+
+
+def _policy(config: Settings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
+    policy = Policy(names.full_path(config.folder, name), told=tells(facts))
+    return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
+
+
+def tells(facts: DeviceFacts) -> bool:
+    """Whether Rules tell an iRule what they are for."""
+    return facts.version >= TELLS_SINCE
+
+
+def _request(config: Settings) -> list[Object]:
+    """The iRule that keeps each request of a connection to the pool of its own Rule."""
+    path = names.full_path(config.folder, names.REQUEST_IRULE)
+    nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
+    text = irules.request_irule(config.folder, page=config.unavailable_page)
+    group = Ref(DataGroup.KIND, names.full_path(config.folder, names.REENCRYPT_GROUP))
+    return [nowhere, IRule(path, text, depends=frozenset({nowhere.ref, group})), *_everywhere(config, path)]
+
+
+def _unavailable(config: Settings) -> list[Object]:
+    """The iRule that answers 503 where nothing can answer."""
+    path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
+    return [IRule(path, irules.unavailable_irule(config.folder)), *_everywhere(config, path)]
+
+
+def _everywhere(config: Settings, irule: str) -> list[Attachment]:
+    virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
+    return [Attachment(virtual, "rules", irule, IRule.KIND) for virtual in virtuals]
+
+
+def pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
+    """What makes a virtual server choose TLS towards pods by pool.
+
+    The iRule, and where the administrator gave no server SSL profile one of ours, with the record
+    that tells the iRule so.
+    """
+    group = names.full_path(config.folder, names.REENCRYPT_GROUP)
+    path = names.full_path(config.folder, names.REENCRYPT_IRULE)
+    text = irules.reencrypt_irule(config.folder)
+    irule = IRule(path, text, depends=frozenset({Ref(DataGroup.KIND, group)}))
+    if virtual.server_ssl:
+        return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
+    ours = ServerSSL(names.full_path(config.folder, names.DEFAULT_SERVERSSL))
+    record = Record(group, virtual.path, PLAIN)
+    needs = frozenset({record.ref})
+    return [
+        irule, ours, record,
+        Attachment(virtual.path, "rules", path, IRule.KIND, depends=needs),
+        Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside", depends=needs),
+    ]
