@@ -136,6 +136,7 @@ def diff(
             # TLS of a Host that was passed through ends here from now on.
             late = isinstance(new, Record) and new.data == names.TERMINATE
             make.append(Change(UPDATE, old, new, late=late))
+    make = _after_exceptions(make, desired, observed)
     make.sort(key=lambda change: (change.level, _breadth(change.obj), change.ref))
     remove.sort(key=lambda change: (-change.level, -_breadth(change.obj), change.ref))
     return Plan((*_with_ordinals(make, observed), *remove))
@@ -185,6 +186,25 @@ def _is_exception(obj: Object, state: BigIPState) -> bool:
     """
     return (isinstance(obj, Record) and obj.data == names.TERMINATE
             and names.covering_record(obj) in state)
+
+
+def _after_exceptions(make: list[Change], desired: BigIPState, observed: BigIPState) -> list[Change]:
+    """Have a wildcard that is to pass TLS through need the records that except Hosts from it.
+
+    Were one refused, the wildcard would take a Host that is served. One that waits itself is of no
+    Host that is.
+    """
+    come = {change.ref for change in make if change.verb == CREATE and isinstance(change.new, Record)
+            and change.new.name.startswith(".")}
+    if not come:
+        return make
+    needs: dict[Ref, set[Ref]] = {}
+    for obj in desired.values():
+        if isinstance(obj, Record) and obj.data == names.TERMINATE and names.covering_record(obj) in come:
+            if obj.depends <= observed.keys():
+                needs.setdefault(names.covering_record(obj), set()).add(obj.ref)
+    return [replace(change, new=replace(change.new, depends=change.new.depends | needs[change.ref]))
+            if change.ref in needs else change for change in make]
 
 
 def _with_ordinals(changes: list[Change], observed: BigIPState) -> list[Change]:

@@ -177,6 +177,27 @@ def test_an_old_form_and_its_exception(wild, which, restarted):
     assert wild.one.reconciler.device.observed == wild.one.reconciler.engine.objects
 
 
+def test_an_exception_that_is_refused(wild):
+    """The wildcard waits for it: it must not take a host that is served."""
+    wild.change(route("b", kind="edge", service="api", age=1))
+    # Written by itself, then with the whole list.
+    wild.lab.bigip.inject("refuse", times=2, method="PATCH", path="ssl_passthrough", status=400, message="no")
+    seen = wild.one.watch({"host": "www.example.com", "tls": True})
+    wild.change(wildcard("a", kind="passthrough"))
+    assert wild.served("x.example.com", tls=True) == "unavailable"
+    wild.later(400)
+    assert {found.pool for [found] in seen} == {"/Common/openshift_shop_api"}
+    assert wild.served("x.example.com", tls=True) == "passthrough shop web"
+    assert wild.one.reconciler.device.observed == wild.one.reconciler.engine.objects
+
+
+def test_an_exception_that_waits(wild):
+    """The Secret of a host that nobody serves yet holds up no wildcard."""
+    wild.change(route("b", kind="edge", service="api", external_certificate="tls", age=1))
+    wild.change(wildcard("a", kind="passthrough"))
+    assert wild.served("x.example.com", tls=True) == "passthrough shop web"
+
+
 @pytest.mark.parametrize("back", [False, True])
 def test_a_host_under_a_passthrough_wildcard_changes_its_kind(wild, back):
     """From passthrough to edge, and back, without a gap and never to the wildcard's pods."""

@@ -16,7 +16,6 @@ ONE, TWO = identity(serial=1), identity(serial=2)
 WEB, API = endpoints("10.1.1.1"), endpoints("10.1.9.1", service="api", name="api-1")
 BANK = endpoints("10.2.1.1", namespace="bank")
 HOST = "www.example.com"
-NO_RULES = {"method": "(POST|PATCH)", "path": "rules"}
 
 
 class Hand:
