@@ -7,14 +7,14 @@ get next; and they end where their Host is another namespace's, or where a team 
 """
 
 import functools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from f5router import hosts, names
 from f5router.bigip import Attachment, BigIPState, ClientSSL, Object, Pool, Record, Ref, Rule
 from f5router.cluster import Key, Route
 from f5router.incremental import Engine
-from f5router.plan import DELETE, UPDATE, Change, Plan
+from f5router.plan import CREATE, DELETE, UPDATE, Change, Plan
 from f5router.tunnels import SelfIP
 
 
@@ -112,7 +112,22 @@ def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
         if members != there.members:
             changes.append(Change(UPDATE, there, replace(there, members=members)))
     changes += [Change(DELETE, obj, None) for obj in old if _trespasses(engine, obj)]
+    changes += [Change(CREATE, None, record) for record in _exceptions(engine, observed, old)]
     return Plan(tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.level, change.ref))))
+
+
+def _exceptions(engine: Engine, observed: BigIPState, old: Iterable[Object]) -> Iterator[Record]:
+    """Records that are missing to except Hosts from wildcards whose old form passes TLS through.
+
+    Nobody wants them, as the wildcard is to end TLS here too, or to go; `keeper` has them stay as long as it.
+    """
+    groups = {names.passthrough_host(obj.name): obj.group for obj in old if _is_passthrough(obj)
+              and obj.ref not in engine.objects and not _trespasses(engine, obj)}
+    for host, rules in _secure_rules(observed).items() if groups else ():
+        if (group := groups.get(hosts.wildcard(host))) and any(rule.ref in engine.objects for rule in rules):
+            record = Record(group, host, names.TERMINATE)
+            if not host.startswith("*.") and record.ref not in observed:
+                yield record
 
 
 def _is_old_form(engine: Engine, obj: Object, failed: set[Ref]) -> bool:

@@ -200,11 +200,10 @@ def _after_exceptions(make: list[Change], desired: BigIPState, observed: BigIPSt
         return make
     needs: dict[Ref, set[Ref]] = {}
     for obj in desired.values():
-        if isinstance(obj, Record) and obj.data == names.TERMINATE and names.covering_record(obj) in come:
-            if obj.depends <= observed.keys():
-                needs.setdefault(names.covering_record(obj), set()).add(obj.ref)
+        if isinstance(obj, Record) and obj.data == names.TERMINATE and obj.depends <= observed.keys():
+            needs.setdefault(names.covering_record(obj), set()).add(obj.ref)
     return [replace(change, new=replace(change.new, depends=change.new.depends | needs[change.ref]))
-            if change.ref in needs else change for change in make]
+            if change.ref in come & needs.keys() else change for change in make]
 
 
 def _with_ordinals(changes: list[Change], observed: BigIPState) -> list[Change]:

@@ -16,7 +16,7 @@ from f5router.errors import BigIPError
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
-from f5router.plan import Change, Plan, Unknown, diff, level
+from f5router.plan import CREATE, Change, Plan, Unknown, diff, level
 from f5router.status import Verdict
 
 log = logging.getLogger(__name__)
@@ -162,7 +162,9 @@ class Reconciler:
         changed = self._note(outcome, full=full)
         staying = {*self.failures, *self._withheld, *self._waiting}
         amends = oldforms.amends(self.engine, self.device.observed, staying)
-        outcome.done += self.device.apply(amends, on_change=on_change).done
+        amended = self.device.apply(amends, on_change=on_change).done
+        self._dirty |= {change.ref for change in amended if change.verb == CREATE}  # nobody wants it
+        outcome.done += amended
         routes = self.engine.routes().keys()
         keys = set(routes) if full else (self._touched | self._routes_needing(changed)) & routes
         self._touched = set()

@@ -198,6 +198,26 @@ def test_an_exception_that_waits(wild):
     assert wild.served("x.example.com", tls=True) == "passthrough shop web"
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("namespace", ["shop", "bank"])
+def test_a_host_comes_under_an_old_form(free, namespace, restarted):
+    """Of a wildcard that is to end TLS here, too: the host is excepted as long as the old form stays."""
+    free.change(wildcard("a", kind="passthrough", age=5))
+    free.lab.bigip.inject("refuse", times=1, method="POST", path="ltm/pool", status=400, message="no")
+    free.change(wildcard("a", kind="edge", service="new", age=5))
+    free.change(route("b", namespace=namespace, kind="edge", age=6))
+    if restarted:
+        free.lab.bigip.inject("refuse", times=1, method="POST", path="ltm/pool", status=400, message="no")
+        free.again()
+    assert free.served("www.example.com", tls=True) == f"pool {namespace} web"
+    assert free.served("x.example.com", tls=True) == "passthrough shop web"
+    free.later(400)
+    assert free.served("www.example.com", tls=True) == f"pool {namespace} web"
+    free.change(endpoints("10.1.7.1", service="new", name="new"))
+    assert free.served("x.example.com", tls=True) == "pool shop new"
+    assert free.one.reconciler.device.observed == free.one.reconciler.engine.objects
+
+
 @pytest.mark.parametrize("back", [False, True])
 def test_a_host_under_a_passthrough_wildcard_changes_its_kind(wild, back):
     """From passthrough to edge, and back, without a gap and never to the wildcard's pods."""
