@@ -258,7 +258,7 @@ class Reconciler:
             blocked = ref in outcome.blocked
             self.failures[ref] = Failure(error, attempts, math.inf if blocked else now + delay, blocked)
         for ref in self.failures.keys() - outcome.failed.keys():
-            if self.engine.objects.get(ref) == self.device.observed.get(ref):
+            if ref in self._waiting or self.engine.objects.get(ref) == self.device.observed.get(ref):
                 del self.failures[ref]
         recovered = any(not before[ref][0] for ref in before.keys() - self.failures.keys())
         self._release(now, recovered=recovered)

@@ -381,3 +381,16 @@ def test_a_host_that_changes_hands_while_its_secret_is_unread(hand, restarted, y
     assert hand.ask().pool == "/Common/openshift_shop_web"
     assert "route_shop_a" in hand.ask().certificate_file
     assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
+
+
+def test_a_refusal_before_a_secret_is_awaited(hand):
+    """What waits for a Secret is not tried again and again, and nobody is told of what was refused before."""
+    hand.refuse("POST", "ltm/virtual")
+    hand.change(route("a", kind="edge", **ONE.tls))
+    assert hand.one.reconciler.failures
+    hand.change(route("a", kind="edge", external_certificate="tls"))
+    hand.lab.bigip.clear_faults()
+    hand.later(400)
+    assert not hand.one.reconciler.failures
+    assert hand.one.reconciler.next_retry() is None
+    assert hand.one.reconciler.verdict(route("a").key) is None
