@@ -50,10 +50,11 @@ class Secrets:
         """By Route."""
         self._watched: dict[Key, One] = {}
         self._reflectors: dict[Key, Reflector] = {}
+        self._stopped = False
         self._lock = threading.Lock()
 
     def follow(self, routes: Mapping[Key, Route | None]) -> None:
-        """Take changes of Routes. Not for several threads at once."""
+        """Take changes of Routes. Not for several threads at once, but beside stop()."""
         for key, route in routes.items():
             self._named.pop(key, None)
             if secret := wanted(route):
@@ -68,11 +69,14 @@ class Secrets:
         return tuple(f"Secret {key} is not read yet" for key in sorted(unknown))
 
     def stop(self) -> None:
-        """End all watches."""
+        """End all watches, those that are just being started too."""
+        with self._lock:
+            self._stopped = True
         self._watch(set())
 
     def _watch(self, keys: set[Key]) -> None:
         with self._lock:
+            keys = set() if self._stopped else keys
             leaving = self._watched.keys() - keys
             ended = [(self._watched.pop(key), self._reflectors.pop(key, None)) for key in leaving]
             new = {key: One(key, self._store, self._on_change, self._clock)
@@ -84,7 +88,11 @@ class Secrets:
                 reflector.stop()
         started = {key: self._start(key, one) for key, one in new.items()}
         with self._lock:
-            self._reflectors.update(started)
+            if not self._stopped:
+                self._reflectors.update(started)
+                return
+        for reflector in started.values():
+            reflector.stop()
 
 
 class One:

@@ -17,6 +17,7 @@ from f5router.kube import secrets
 from f5router.kube.connection import KubeSettings, connect
 from f5router.kube.store import Store
 from f5router.selection import Selection
+from tests import builders
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import LIMIT_S, lists, watches, watching
 
@@ -390,3 +391,26 @@ def test_stop_ends_its_thread(kube, follow):
     seen.cluster.stop()
     thread.join(LIMIT_S)
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("moment", ["before", "while it starts"])
+def test_stop_misses_no_watch(moment):
+    """Neither one that is just being started by another thread, nor one that comes later."""
+    running, store = set(), Store()
+
+    class Watch:
+        def stop(self):
+            running.discard(self)
+
+    def start(key, one):
+        if moment == "while it starts":
+            found.stop()
+        watch = Watch()
+        running.add(watch)
+        return watch
+
+    found = secrets.Secrets(start, store, lambda: None, lambda: 0.0)
+    if moment == "before":
+        found.stop()
+    found.follow({A: builders.route("a", kind="edge", external_certificate="tls")})
+    assert not running
