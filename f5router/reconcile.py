@@ -16,7 +16,7 @@ from f5router.errors import BigIPError
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
-from f5router.plan import CREATE, Change, Plan, Unknown, diff, level
+from f5router.plan import CREATE, DELETE, Change, Plan, Unknown, diff, level
 from f5router.status import Verdict
 
 log = logging.getLogger(__name__)
@@ -116,10 +116,12 @@ class Reconciler:
         return self.device.stale or any(failure.due <= now for failure in self.failures.values())
 
     def next_retry(self) -> float | None:
-        """Monotonic time of the next attempt at what was refused or withheld."""
+        """Monotonic time of the next attempt at what was refused or withheld, or left over by a pass."""
         times = [failure.due for failure in self.failures.values() if failure.due != math.inf]
         if self._withheld:
             times.append(self._withheld_due)
+        if self._dirty:
+            times.append(self._clock())
         return min(times, default=None)
 
     def plan(self, *, full: bool) -> Plan:
@@ -163,7 +165,9 @@ class Reconciler:
         staying = {*self.failures, *self._withheld, *self._waiting}
         amends = oldforms.amends(self.engine, self.device.observed, staying)
         amended = self.device.apply(amends, on_change=on_change).done
-        self._dirty |= {change.ref for change in amended if change.verb == CREATE}  # nobody wants it
+        for change in amended:
+            # Nobody wants what was made, nor perhaps what was needed by what is gone.
+            self._dirty |= {CREATE: {change.ref}, DELETE: set(change.obj.needs)}.get(change.verb, set())
         outcome.done += amended
         routes = self.engine.routes().keys()
         keys = set(routes) if full else (self._touched | self._routes_needing(changed)) & routes

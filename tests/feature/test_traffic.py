@@ -31,13 +31,18 @@ class Direct:
     seen: list = field(default_factory=list)
 
     def change(self, *objects, gone=()) -> None:
-        """Events, then one pass as the running router makes it."""
+        """Events, then passes as the running router makes them."""
         kinds: dict[type, dict] = {Route: {}, EndpointSlice: {}}
         for obj in objects:
             kinds[type(obj)][obj.key] = obj
         for obj in gone:
             kinds[type(obj)][obj.key] = None
         self.reconciler.apply(Delta(routes=kinds[Route], slices=kinds[EndpointSlice]))
+        self._pass()
+        while (due := self.reconciler.next_retry()) is not None and due <= self.reconciler._clock():
+            self._pass()
+
+    def _pass(self) -> None:
         full = self.reconciler.needs_observation()
         if full:
             self.reconciler.device.observe()
@@ -258,6 +263,15 @@ HOSTS = ("www.example.com", "api.example.com", "a.b")
 EVENTS = st.lists(
     st.tuples(st.one_of(strategies.routes(), strategies.slices()), st.booleans()), min_size=1, max_size=4
 )
+
+
+def test_nothing_is_left_of_a_host_that_another_namespace_gets(direct):
+    """Its Rule would wait for a Secret in its new form; it goes, and what it needed with it."""
+    old = {"namespace": "bank", "kind": "reencrypt", "age": 4}
+    direct.change(route("r2", host="www.example.com", port="http", **old))
+    direct.change(route("r1", host="www.example.com", kind="passthrough", service="api", age=1),
+                  route("r2", host="a.b", service="api", external_certificate="tls", **old))
+    assert list(direct.reconciler.plan(full=True)) == []
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
