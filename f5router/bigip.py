@@ -349,8 +349,6 @@ class VirtualFacts:
     """Those among client_ssl with sniDefault true."""
     server_ssl: tuple[str, ...] = ()
     """Server SSL profiles that are not ours."""
-    server_names: frozenset[str] = frozenset()
-    """serverName of those in client_ssl."""
     snat: str = "none"
     """Source address translation: none, automap, snat or lsn."""
     snat_pool: str = ""

@@ -247,10 +247,6 @@ def virtual_facts(
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
         server_ssl=tuple(sorted(foreign & {codec.path_of(item) for item in read[ServerSSL.KIND]})),
-        server_names=frozenset(
-            str(profiles[p]["serverName"]) for p in client_ssl
-            if profiles[p].get("serverName") not in (None, "none")
-        ),
     )
 
 

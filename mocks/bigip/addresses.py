@@ -22,10 +22,6 @@ class Address:
     def __str__(self) -> str:
         return self.text if self.route_domain is None else f"{self.text}%{self.route_domain}"
 
-    @property
-    def is_ipv6(self) -> bool:
-        return ":" in self.text or self.text == "any6"
-
     def in_domain(self, default: int) -> str:
         """The address with its route domain, as the key of an index."""
         return f"{self.text}%{default if self.route_domain is None else self.route_domain}"

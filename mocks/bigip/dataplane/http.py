@@ -74,11 +74,6 @@ class Head:
     def chunked(self) -> bool:
         return b"chunked" in (self.get(b"Transfer-Encoding") or b"").lower()
 
-    @property
-    def has_body(self) -> bool:
-        """Of a request: whether one is announced."""
-        return self.chunked or (self.get(b"Content-Length") or b"0") != b"0"
-
     def encode(self) -> bytes:
         version = self.version.encode()
         if self.method:
