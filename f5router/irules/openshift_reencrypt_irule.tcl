@@ -4,12 +4,10 @@
 # its server SSL profile; a virtual server with "plain", where the server SSL profile on it is only
 # there to make TLS possible. Pools of other makers keep what their virtual server brought.
 
-when CLIENT_ACCEPTED {
-    # Read by openshift_request_irule.
-    set f5router_tls 1
-}
-
 when SERVER_CONNECTED {
+    # Read by openshift_request_irule later in this event: below TMOS 14.1 a variable of an event before
+    # HTTP_REQUEST is not there any more with an HTTP/2 profile (clouddocs, HTTP2).
+    set f5router_tls 1
     set f5r_pool [LB::server pool]
     if { ![info exists f5router_passthrough] && $f5r_pool ne "" } {
         if { [string index $f5r_pool 0] ne "/" } {

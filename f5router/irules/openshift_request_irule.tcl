@@ -65,7 +65,7 @@ when HTTP_REQUEST {
     set f5r_before $f5r_want
 }
 
-when SERVER_CONNECTED {
+when SERVER_CONNECTED priority 600 {
     # A connection runs the iRules that it began with: one from before openshift_reencrypt_irule came has no
     # TLS towards pods. Rather no answer than clear text to a pod that needs TLS; the client connects anew.
     if { ![info exists f5router_tls] && ![info exists f5router_passthrough] } {

@@ -107,6 +107,13 @@ def test_no_clear_text_to_a_pod_that_needs_tls(tmm, pool):
     assert both.effects == (("SSL::profile", "/P/sub/profile"),)
 
 
+def test_tls_to_pods_of_a_client_that_speaks_http_2(tmm):
+    """clouddocs, HTTP2: below TMOS 14.1 variables from before HTTP_REQUEST are not there any more."""
+    forgets = "when SERVER_CONNECTED priority 1 { catch { unset f5router_tls } }"
+    found = tmm.run([forgets, RULE, irules.reencrypt_irule("/P/sub")], groups=TLS, pools=[A])
+    assert found.effects == (("SSL::profile", "/P/sub/profile"),)
+
+
 @pytest.mark.parametrize("pool", [B, MINE, "web", ""])
 def test_pools_without_tls_are_left_alone(tmm, pool):
     assert tmm.run([RULE], groups=TLS, pools=[pool]).effects == ()
