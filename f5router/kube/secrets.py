@@ -55,11 +55,10 @@ class Secrets:
 
     def follow(self, routes: Mapping[Key, Route | None]) -> None:
         """Take changes of Routes. Not for several threads at once, but beside stop()."""
-        for key, route in routes.items():
-            self._named.pop(key, None)
-            if secret := wanted(route):
-                self._named[key] = secret
-        if routes:
+        before = {key: self._named.pop(key, None) for key in routes}
+        after = {key: wanted(route) for key, route in routes.items()}
+        self._named.update((key, secret) for key, secret in after.items() if secret)
+        if after != before:
             self._watch(set(self._named.values()))
 
     def unread(self) -> tuple[str, ...]:
