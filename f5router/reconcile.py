@@ -16,7 +16,7 @@ from f5router.errors import BigIPError
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
-from f5router.plan import CREATE, DELETE, Change, Plan, Unknown, diff, level
+from f5router.plan import CREATE, Change, Plan, Unknown, diff, level
 from f5router.status import Verdict
 
 log = logging.getLogger(__name__)
@@ -74,6 +74,8 @@ class Reconciler:
         self._unknown = Unknown()
         self._waiting: frozenset[Ref] = frozenset()
         """Objects that were left out of the last Plan, until Secrets are read."""
+        self._again = False
+        """Whether another pass is due at once."""
         self._linger_s = linger_s
         self._lingering: dict[Key, float] = {}
         """Routes whose old form stays, each until this time."""
@@ -120,7 +122,7 @@ class Reconciler:
         times = [failure.due for failure in self.failures.values() if failure.due != math.inf]
         if self._withheld:
             times.append(self._withheld_due)
-        if self._dirty:
+        if self._again:
             times.append(self._clock())
         return min(times, default=None)
 
@@ -165,10 +167,10 @@ class Reconciler:
         staying = {*self.failures, *self._withheld, *self._waiting}
         amends = oldforms.amends(self.engine, self.device.observed, staying)
         amended = self.device.apply(amends, on_change=on_change).done
-        for change in amended:
-            # Nobody wants what was made, nor perhaps what was needed by what is gone.
-            self._dirty |= {CREATE: {change.ref}, DELETE: set(change.obj.needs)}.get(change.verb, set())
+        self._dirty |= {change.ref for change in amended if change.verb == CREATE}  # nobody wants it
         outcome.done += amended
+        # What needed them may be gone, or have changed, since the Plan was made. One pass more tells.
+        self._again = not self._again and bool(outcome.done and self._waiting - self.engine.objects.keys())
         routes = self.engine.routes().keys()
         keys = set(routes) if full else (self._touched | self._routes_needing(changed)) & routes
         self._touched = set()
