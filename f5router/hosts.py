@@ -81,7 +81,7 @@ def within(host: str, domains: Collection[str]) -> bool:
     while domains and host:
         if host in domains:
             return True
-        host = host.partition(".")[2]
+        host = parent(host)
     return False
 
 

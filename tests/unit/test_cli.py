@@ -14,7 +14,7 @@ from operator import attrgetter
 import pytest
 from click.testing import CliRunner
 
-from f5router import __version__, logs
+from f5router import __version__
 from f5router.__main__ import main
 from f5router.errors import ConfigError
 from f5router.settings import GROUPS, OPTIONS
@@ -44,18 +44,7 @@ class Controller:
         return self.status
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_before():
-    """Remove what logs.setup() adds."""
-    root = logging.getLogger()
-    level = root.level
-    yield
-    for handler in [each for each in root.handlers if hasattr(each, "redaction")]:
-        root.removeHandler(handler)
-    root.setLevel(level)
-    logging.captureWarnings(False)
-    for name in (*logs.NOISY, *logs.NEVER_DEBUG):
-        logging.getLogger(name).setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 @pytest.fixture

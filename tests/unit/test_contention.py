@@ -5,22 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.contention import MOST, Contention
+from tests.unit.conftest import Clock
 
 INTERVAL_S = 180.0
 OURS, THEIRS, OTHER = ({"host": host, "routerName": "public"} for host in ("a", "b", "c"))
-
-
-class Clock:
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture

@@ -16,19 +16,7 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nZmFrZQ==\n-----END RSA
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_before():
-    """The root logger and the levels of libraries as they were."""
-    root = logging.getLogger()
-    level = root.level
-    levels = {name: logging.getLogger(name).level for name in (*logs.NOISY, *logs.NEVER_DEBUG)}
-    yield
-    for handler in [each for each in root.handlers if hasattr(each, "redaction")]:
-        root.removeHandler(handler)
-    root.setLevel(level)
-    logging.captureWarnings(False)
-    for name, before in levels.items():
-        logging.getLogger(name).setLevel(before)
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from f5router import logs, statusclear
+from f5router import statusclear
 from f5router.__main__ import main
 from f5router.cluster import Key
 from f5router.kube.connection import connect
@@ -19,18 +19,7 @@ SUMMARY = ("router public: {} Routes had its entry, {} are cleared, {} had none 
            "{} conflicts\n")
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_before():
-    """Remove what logs.setup() adds."""
-    root = logging.getLogger()
-    level = root.level
-    yield
-    for handler in [each for each in root.handlers if hasattr(each, "redaction")]:
-        root.removeHandler(handler)
-    root.setLevel(level)
-    logging.captureWarnings(False)
-    for name in (*logs.NOISY, *logs.NEVER_DEBUG):
-        logging.getLogger(name).setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 @pytest.fixture

@@ -5,19 +5,6 @@ import pytest
 from f5router.kube.writerlease import LENGTH_S, WriterLease
 
 
-class Clock:
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def lease(clock):
     return WriterLease(clock=clock, jitter=lambda low, high: low)
