@@ -209,6 +209,7 @@ def _config(reader: Reader) -> Config:
 
 
 def _bigip(reader: Reader) -> BigIP:
+    configfiles.check_directory(reader, "f5-credentials-dir")
     host = configfiles.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
     host = host or values.Host("", "")
     username = configfiles.sourced(
@@ -361,4 +362,6 @@ def _remarks(reader: Reader) -> tuple[str, ...]:
     if reader.value("enable-ingress"):
         reader.warn("deprecated; it has no effect", "enable-ingress")
     reader.problems += variables.problems(reader.variable)
-    return (*reader.warnings, *variables.warnings(reader.variable))
+    known = [option.env for option in OPTIONS.values() if option.env]
+    return (*reader.warnings, *variables.warnings(reader.variable),
+            *variables.unknown(reader.variables(), known))

@@ -3,6 +3,7 @@
 Each problem is told to the Reader and names the file.
 """
 
+import contextlib
 import posixpath
 from collections.abc import Mapping
 
@@ -20,30 +21,58 @@ from cryptography.hazmat.primitives.serialization import (
 from f5router.settings import OPTIONS, Reader
 
 
+def check_directory(reader: Reader, name: str) -> None:
+    """Note as a problem that the directory that a setting names is not there, or is none."""
+    path = reader.text(name)
+    if not path:
+        return
+    try:
+        reader.read(name, missing_ok=True, directory=True)
+    except FileNotFoundError:
+        reader.problem(f"the directory {path!r} does not exist", name)
+
+
 def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]):
     """Value of a setting that can stand in files too; "" after a problem.
 
-    A flag goes before a variable; among equals, a file before the directory before the text itself.
+    The flag with the text itself goes before every file, the flag of a file before a variable. Sources of
+    one rank that differ are a problem: neither is more explicit than the other.
 
     Args:
         files: by name of the option that says where: file in the directory, "" where the option
             names the file itself. Only a file in the directory may be missing.
     """
     given = [name for name in (*files, plain) if reader.text(name)]
-    given.sort(key=lambda name: not reader.from_flag(name))
-    for position, name in enumerate(given):
-        inside = files.get(name, "")
-        try:
-            value = reader.value(plain) if name == plain else _filed(reader, name, inside, plain)
-        except FileNotFoundError:
+    by_rank: dict[int, list[str]] = {}
+    for name in given:
+        rank = 2 if not reader.from_flag(name) else int(name != plain)
+        by_rank.setdefault(rank, []).append(name)
+    for rank in sorted(by_rank):
+        values = _values(reader, by_rank[rank], plain, files)
+        if not values:
             continue
-        for unused in given[position + 1:]:
+        if "" in values.values():
+            return ""  # the problem with it is noted
+        if len(set(values.values())) > 1:
+            reader.problem("their values differ; set only one of them", *values)
+            return ""
+        for unused in (name for later in by_rank if later > rank for name in by_rank[later]):
             if not files.get(unused):
-                reader.warn(f"not used: {OPTIONS[name].label} goes before it", unused)
-        return value
+                reader.warn(f"not used: {OPTIONS[next(iter(values))].label} goes before it", unused)
+        return next(iter(values.values()))
     directory = [name for name in given if files.get(name)]
     reader.problem(f"{what} must be specified", plain, *directory)
     return ""
+
+
+def _values(reader: Reader, names: list[str], plain: str, files: Mapping[str, str]) -> dict[str, object]:
+    """By name of the option: its value; without directories that lack the file."""
+    values = {}
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            values[name] = (reader.value(plain) if name == plain
+                            else _filed(reader, name, files.get(name, ""), plain))
+    return values
 
 
 def _filed(reader: Reader, name: str, inside: str, plain: str):

@@ -326,6 +326,10 @@ class Reader:
         """The text of a variable, whether or not it belongs to an option; "" for none."""
         return self._environ.get(name) or ""
 
+    def variables(self) -> list[str]:
+        """The names of all variables that are set, and not empty."""
+        return [name for name, text in self._environ.items() if text]
+
     def text(self, name: str) -> str:
         """The text that holds: of the flag, of the variable unless empty, or the default."""
         if self.from_flag(name):
@@ -351,9 +355,11 @@ class Reader:
             self.problem(str(exc), name)
             return option.parse(option.default) if option.default else ""
 
-    def read(self, name: str, path: str = "", *, missing_ok: bool = False) -> str | None:
-        """The file that a setting names, or another for its sake; None after a problem.
+    def read(self, name: str, path: str = "", *, missing_ok: bool = False,
+             directory: bool = False) -> str | None:
+        """The file that a setting names, or another for its sake; None after a problem, and for a directory.
 
+        Args: directory: it must be a directory.
         Raises: FileNotFoundError: only where missing_ok.
         """
         path = path or self.text(name)
@@ -362,13 +368,17 @@ class Reader:
             self.problem("it must be the path of a file, not the content", name)
             return None
         try:
-            return self._read_file(path)
+            text = self._read_file(path)
+            if not directory:
+                return text
+            self.problem(f"{shown} is not a directory", name)
         except FileNotFoundError as exc:
             if missing_ok:
                 raise
             self.problem(f"cannot read {shown}: {exc.strerror or 'it does not exist'}", name)
         except OSError as exc:
-            self.problem(f"cannot read {shown}: {exc.strerror or type(exc).__name__}", name)
+            if not (directory and isinstance(exc, IsADirectoryError)):
+                self.problem(f"cannot read {shown}: {exc.strerror or type(exc).__name__}", name)
         except ValueError:
             self.problem(f"cannot read {shown}: it is not text in UTF-8", name)
         return None

@@ -3,7 +3,16 @@
 Rows: haproxy-parity.md 1.1 and 1.2. A test holds docs/configuration.md against these tables.
 """
 
-from collections.abc import Callable
+import difflib
+import re
+from collections.abc import Callable, Iterable
+
+PREFIX = "ROUTER_"
+"""Variables of other programs in the pod do not begin so."""
+
+_SERVICE_HOST, _SERVICE_LINK = "_SERVICE_HOST", re.compile(r"_SERVICE_HOST|_SERVICE_PORT(_\w+)?|_PORT(_\w+)?")
+"""Endings of what the kubelet sets for each Service of the namespace, such as one named "router". Source:
+kubernetes.io, Accessing the Service, Environment variables; pkg/kubelet/envvars/envvars.go."""
 
 _DEVICE = "the BIG-IP serves without the router, and goes on when it ends"
 _RELOAD = "nothing is reloaded: changes are written as they come, see --hold-off"
@@ -107,3 +116,21 @@ def warnings(given: Callable[[str], str]) -> list[str]:
           for name, why in WITHOUT_MEANING.items() if given(name)),
         *(f"{name}: not yet supported" for name in NOT_YET if given(name)),
     ]
+
+
+def unknown(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """One sentence for each variable that begins as the router's do, and is none.
+
+    Args: names: of all variables that are set; known: those of the settings.
+    """
+    known = sorted({*known, *WITHOUT_MEANING, *NOT_YET, *REFUSED})
+    names = sorted(name for name in names if name.startswith(PREFIX))
+    services = [name.removesuffix(_SERVICE_HOST) for name in names if name.endswith(_SERVICE_HOST)]
+    found = []
+    for name in names:
+        if name in known or any(_SERVICE_LINK.fullmatch(name.removeprefix(service)) for service in services):
+            continue
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        hint = f"; is {near[0]} meant?" if near else ""
+        found.append(f"{name}: unknown variable, it has no effect{hint}")
+    return found

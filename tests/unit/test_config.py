@@ -30,6 +30,8 @@ def files(**texts):
 
     def read(path):
         found = by_path.get(path)
+        if any(each.startswith(f"{path}/") for each in by_path):
+            raise IsADirectoryError(21, "Is a directory", path)
         if found is None:
             raise FileNotFoundError(2, "No such file or directory", path)
         if isinstance(found, Exception):
@@ -536,22 +538,42 @@ def test_partition_path_empty():
 
 
 @pytest.mark.parametrize(("env", "flags", "texts", "expected"), [
-    pytest.param({"USERNAME_FILE": "/u"}, {}, {"u": "file"}, "file", id="file before text"),
-    pytest.param({"CREDENTIALS_DIR": "/d"}, {}, {"d_username": "dir\n"}, "dir", id="directory before text"),
-    pytest.param({"CREDENTIALS_DIR": "/d", "USERNAME_FILE": "/u"}, {}, {"u": "file\r\n", "d_username": "dir"},
-                 "file", id="file before directory"),
-    pytest.param({"CREDENTIALS_DIR": "/d"}, {}, {"d_url": "https://a"}, "admin", id="not in the directory"),
+    pytest.param({"USERNAME": None, "USERNAME_FILE": "/u"}, {}, {"u": "file"}, "file", id="file alone"),
+    pytest.param({"USERNAME": None, "CREDENTIALS_DIR": "/d"}, {}, {"d_username": "dir\n"}, "dir",
+                 id="directory alone"),
+    pytest.param({"CREDENTIALS_DIR": "/d"}, {}, {"d_username": "admin\n"}, "admin", id="the same twice"),
+    pytest.param({"CREDENTIALS_DIR": "/d"}, {}, {"d_password": ENV[HOST + "PASSWORD"]}, "admin",
+                 id="not in the directory"),
     pytest.param({"USERNAME_FILE": "/u"}, {"f5_username": "flag"}, {"u": "file"}, "flag",
                  id="flag before file of a variable"),
     pytest.param({"USERNAME_FILE": "/u"}, {"f5_credentials_dir": "/d"}, {"u": "file", "d_username": "dir"},
                  "dir", id="directory of a flag before file of a variable"),
-    pytest.param({}, {"f5_username": "flag", "f5_username_file": "/u"}, {"u": "file"}, "file",
-                 id="both flags"),
+    pytest.param({}, {"f5_username": "flag", "f5_username_file": "/u"}, {"u": "file"}, "flag",
+                 id="the flag itself before a file"),
+    pytest.param({}, {"f5_username": "flag", "f5_credentials_dir": "/d"}, {"d_username": "dir"}, "flag",
+                 id="the flag itself before the directory"),
 ])
 def test_username_source(env, flags, texts, expected):
-    """A flag before a variable; then file, directory, text."""
+    """The flag itself, then a file that a flag names, then variables."""
     found = config({HOST + name: text for name, text in env.items()}, files(**texts), **flags)
     assert found.bigip.username == expected
+
+
+@pytest.mark.parametrize(("env", "flags", "texts", "names"), [
+    pytest.param({"USERNAME_FILE": "/u"}, {}, {"u": "file"}, ["f5-username-file", "f5-username"],
+                 id="variables: file and text"),
+    pytest.param({"CREDENTIALS_DIR": "/d"}, {}, {"d_username": "dir"},
+                 ["f5-credentials-dir", "f5-username"],
+                 id="variables: directory and text"),
+    pytest.param({}, {"f5_username_file": "/u", "f5_credentials_dir": "/d"},
+                 {"u": "file", "d_username": "dir"}, ["f5-username-file", "f5-credentials-dir"],
+                 id="flags: file and directory"),
+])
+def test_sources_that_contradict_each_other(env, flags, texts, names):
+    """Which one is right cannot be known: nothing is sent to a BIG-IP that may be the wrong one."""
+    (problem,) = problems({HOST + name: text for name, text in env.items()}, files(**texts), **flags)
+    labels = ", ".join(OPTIONS[name].label for name in names)
+    assert problem == f"{labels}: their values differ; set only one of them"
 
 
 def test_credentials_directory():
@@ -572,20 +594,29 @@ def test_credentials_directory_incomplete():
         "F5 password must be specified",)
 
 
-def test_unused_source_warns():
-    """A host that the directory's url replaces is told."""
-    found = config({HOST + "CREDENTIALS_DIR": "/d"}, files(d_url="https://other"))
-    assert found.bigip.host == "other"
-    (warning,) = found.warnings  # none about the directory's password, which is not there
-    assert warning.startswith("--f5-host / ")
-    assert "--f5-credentials-dir" in warning
+def test_host_and_url_of_the_directory():
+    """The host of a flag is programmed, whatever an old Secret says; a contradiction is refused."""
+    texts = files(d_url="https://other")
+    assert config({}, texts, f5_host="a", f5_credentials_dir="/d").bigip.host == "a"
+    assert problems({HOST + "CREDENTIALS_DIR": "/d"}, texts) == (
+        f"{OPTIONS['f5-credentials-dir'].label}, {OPTIONS['f5-host'].label}: their values differ; "
+        "set only one of them",)
 
 
 def test_directory_is_not_unused():
     """A directory that another setting goes before is no warning: it may serve for its other files."""
-    environ = {HOST + "CREDENTIALS_DIR": "/d", HOST + "USERNAME_FILE": "/u"}
-    found = load({}, environ, files(u="u", d_username="x", d_password="p w", d_url="b"))
+    environ = {HOST + "CREDENTIALS_DIR": "/d"}
+    read = files(u="u", d_username="x", d_password="p w", d_url="b")
+    found = load({"f5-username-file": "/u"}, environ, read)
     assert (found.bigip.username, found.warnings) == ("u", ())
+
+
+def test_a_directory_that_is_not_there():
+    """The mount that is missing is named, not only what it would have held."""
+    found = problems({HOST + "CREDENTIALS_DIR": "/d"}, files(d="a file"))
+    assert found == (f"{OPTIONS['f5-credentials-dir'].label}: '/d' is not a directory",)
+    found = problems({HOST + "CREDENTIALS_DIR": "/nowhere"})
+    assert found == (f"{OPTIONS['f5-credentials-dir'].label}: the directory '/nowhere' does not exist",)
 
 
 @pytest.mark.parametrize(("texts", "word"), [
@@ -760,9 +791,10 @@ def test_listen(env, flags, expected):
     pytest.param({}, {}, None, id="none"),
     pytest.param(LOGIN, {}, ("prometheus", "gauge-word"), id="variables"),
     pytest.param(LOGIN, {"stats_user": "", "stats_password": ""}, None, id="blanked by flags"),
-    pytest.param(LOGIN | {"STATS_USERNAME_FILE": "/user", "STATS_PASSWORD_FILE": "/word"}, {},
-                 ("filed", "filed-word"), id="files go before"),
-    pytest.param(LOGIN | {"STATS_PASSWORD_FILE": "/word"}, {}, ("prometheus", "filed-word"), id="one file"),
+    pytest.param({"STATS_USERNAME_FILE": "/user", "STATS_PASSWORD_FILE": "/word"}, {},
+                 ("filed", "filed-word"), id="files"),
+    pytest.param({"STATS_USERNAME": "prometheus", "STATS_PASSWORD_FILE": "/word"}, {},
+                 ("prometheus", "filed-word"), id="one file"),
     pytest.param({"STATS_PASSWORD_FILE": "/word"}, {"stats_user": "x", "stats_password": "y"}, ("x", "y"),
                  id="flags before files of variables"),
 ])
@@ -774,12 +806,14 @@ def test_metrics_login(env, flags, expected):
 
 @pytest.mark.parametrize(("env", "label"), [
     ({"STATS_USERNAME": "a"}, "--stats-password / STATS_PASSWORD: the password for the metrics must be"),
+    (LOGIN | {"STATS_PASSWORD_FILE": "/word"},
+     "--stats-password-file / STATS_PASSWORD_FILE, --stats-password / STATS_PASSWORD: their values differ"),
     ({"STATS_PASSWORD": "a"}, "--stats-user / STATS_USERNAME: the user for the metrics must be"),
     (LOGIN | {"STATS_PASSWORD_FILE": "/none"}, "--stats-password-file / STATS_PASSWORD_FILE: cannot read"),
-], ids=["user only", "password only", "no file"])
+], ids=["user only", "two passwords", "password only", "no file"])
 def test_half_a_metrics_login(env, label):
     """What is meant to protect the metrics is never dropped silently."""
-    (problem,) = problems(env)
+    (problem,) = problems(env, files(word="filed-word"))
     assert problem.startswith(label)
 
 

@@ -300,3 +300,26 @@ def test_documentation():
     later = sections["Not yet supported, without a flag"]
     assert set(re.findall(r"`(\w+)`", later)) == set(variables.NOT_YET)
     assert set(re.findall(r"^\| `(\w+)`", sections["Refused"], re.MULTILINE)) == set(variables.REFUSED)
+
+
+UNKNOWN = "unknown variable, it has no effect"
+
+
+@pytest.mark.parametrize(("env", "lines"), [
+    pytest.param({HOST + "PARTITON_PATH": "/a"}, [
+        f"{HOST}PARTITON_PATH: {UNKNOWN}; is {HOST}PARTITION_PATH meant?"], id="typo"),
+    pytest.param({"ROUTER_XYZZY": "1"}, [f"ROUTER_XYZZY: {UNKNOWN}"], id="nothing near"),
+    pytest.param({HOST + "PARTITON_PATH": "", "ROUTE_LABEL": "a"}, [],
+                 id="empty, and not the router's prefix"),
+    pytest.param({
+        "ROUTER_SERVICE_HOST": "172.30.0.9", "ROUTER_SERVICE_PORT": "80", "ROUTER_SERVICE_PORT_HTTP": "80",
+        "ROUTER_PORT": "tcp://172.30.0.9:80", "ROUTER_PORT_80_TCP": "tcp://172.30.0.9:80",
+        "ROUTER_PORT_80_TCP_ADDR": "172.30.0.9", "ROUTER_INTERNAL_DEFAULT_SERVICE_HOST": "172.30.0.8",
+        "ROUTER_INTERNAL_DEFAULT_PORT": "tcp://172.30.0.8:80",
+    }, [], id="links to Services"),
+    pytest.param({"ROUTER_WEB_PORT": "1"}, [f"ROUTER_WEB_PORT: {UNKNOWN}"],
+                 id="a port without a Service"),
+])
+def test_an_unknown_variable(env, lines):
+    """A misspelt variable must not be a default in silence; the kubelet's own are no mistakes."""
+    assert told(env) == lines
