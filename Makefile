@@ -5,10 +5,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOCK_TOOLS = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[lock]'
+COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+  --annotation-style line --custom-compile-command 'make lock'
+# The reason for each is in docs/deploy/README.md.
+ACCEPTED := CVE-2026-44405
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-.PHONY: help demo test lint bench clean environment
+.PHONY: help demo test lint bench lock audit clean environment
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +22,8 @@ help:
 	@echo 'make test         linter and all tests; installs missing Debian packages where it can'
 	@echo 'make lint         the linter alone'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
+	@echo 'make lock         renew the versions and hashes in requirements*.lock, which the image takes'
+	@echo 'make audit        look the locked versions up in the advisory database of the package index'
 	@echo 'make clean        remove the environment and what tools leave behind'
 
 demo: environment
@@ -36,6 +43,24 @@ bench: environment
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.statuses
 
+# The newest versions within the bounds of setup.cfg and pyproject.toml, for every Python and machine that the
+# image is for; fails where one of these has no wheel.
+lock: environment
+	@$(LOCK_TOOLS)
+	@$(COMPILE) --output-file requirements.lock setup.cfg
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])' \
+	  | tr ' ' '\n' | $(COMPILE) --output-file requirements-build.lock -
+	@for version in 3.11 3.12 3.13; do for machine in x86_64 aarch64; do \
+	  $(BIN)/uv pip install --quiet --dry-run --require-hashes --only-binary :all: --target $(VENV)/locked \
+	    --python-version $$version --python-platform $$machine-manylinux_2_28 \
+	    --requirements requirements.lock --requirements requirements-build.lock; \
+	done; done
+
+audit: environment
+	@$(LOCK_TOOLS)
+	@$(BIN)/pip-audit --strict --require-hashes --disable-pip $(ACCEPTED:%=--ignore-vuln %) \
+	  --requirement requirements.lock --requirement requirements-build.lock
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -43,7 +68,7 @@ clean:
 environment: $(READY)
 
 # Made again when the requirements change. An interrupted or failed installation leaves no $(READY).
-$(READY): setup.cfg pyproject.toml
+$(READY): setup.cfg pyproject.toml requirements.lock
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "$(PYTHON) is not there. Choose another one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -53,5 +78,6 @@ $(READY): setup.cfg pyproject.toml
 	@rm -f $@
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[test]'
 	@touch $@

@@ -1,11 +1,10 @@
 """The image of docs/deploy/Containerfile: what the file says, and the image built as it says.
 
 Only two things are otherwise, so that a test needs no network: the base is the machine's own Python
-(container.py), and packages are not fetched but taken from the environment of the tests: those that setup.cfg
-asks for, and no others.
+(container.py), and packages are not fetched but taken from the environment of the tests: those that the locks
+name, and no others. pip takes them for installed, so it neither fetches them nor checks their hashes.
 """
 
-import configparser
 import re
 import shlex
 import shutil
@@ -13,15 +12,13 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
-
+from tests import locks
 from tests.e2e import container
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "docs" / "deploy" / "Containerfile"
 PLACE, PACKAGES = "/opt/f5router", "/packages"
-OFFLINE = "--no-index --no-deps --no-build-isolation"
+OFFLINE = "--no-index --no-deps"
 LIMIT_S = 120
 
 
@@ -63,6 +60,8 @@ class Image:
             made.mkdir()
         self._copy()
         self._packages = _link_requirements(folder / "packages")
+        for name in locks.FILES:
+            _take_installed_versions(self._source / name)
         self._build()
 
     def _copy(self) -> None:
@@ -78,7 +77,7 @@ class Image:
 
     def _build(self) -> None:
         (run,), (workdir,) = instructions("RUN", stage=0), instructions("WORKDIR", stage=0)
-        steps, changes = re.subn(r"pip install ", f"pip install {OFFLINE} ", run)
+        steps, changes = re.subn(r"pip install (?=.*--require-hashes)", f"pip install {OFFLINE} ", run)
         assert changes == 1
         done = subprocess.run(container.command(
             self._next(), ["/bin/sh", "-ec", steps], user=0, workdir=workdir, mounts=self._packages,
@@ -116,16 +115,15 @@ def _link_requirements(folder: Path) -> dict[str, Path]:
 
 
 def _requirements() -> list[metadata.Distribution]:
-    """Those of setup.cfg, and what these need in turn; and what builds the package."""
-    found: dict[str, metadata.Distribution] = {}
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    lines = config["options"]["install_requires"].split("\n")
-    waiting = [Requirement(line) for line in ("setuptools", *lines) if line and not line.startswith("#")]
-    while waiting:
-        wanted = waiting.pop()
-        name = canonicalize_name(wanted.name)
-        if name not in found and (wanted.marker is None or wanted.marker.evaluate({"extra": ""})):
-            found[name] = metadata.distribution(name)
-            waiting += map(Requirement, found[name].requires or ())
-    return list(found.values())
+    """Those of the locks that this Python needs."""
+    pins = [pin for name in locks.FILES for pin in locks.read(name)]
+    return [metadata.distribution(pin.name) for pin in pins if pin.applies()]
+
+
+def _take_installed_versions(lock: Path) -> None:
+    """The environment may be older or newer than the lock: pip shall find each package installed."""
+    text = lock.read_text()
+    for pin in locks.read(lock.name):
+        if pin.applies():
+            text = text.replace(f"{pin.name}=={pin.version}", f"{pin.name}=={metadata.version(pin.name)}")
+    lock.write_text(text)

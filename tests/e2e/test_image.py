@@ -62,6 +62,12 @@ def test_both_commands(built, command, words):
     assert words in done.stdout
 
 
+def test_nothing_that_installs_packages(built):
+    done = run(built, "sh", "-c", f"ls {image.PLACE}/bin {image.PLACE}/lib/python3*/site-packages")
+    assert "f5router" in done.stdout.split()
+    assert not [name for name in done.stdout.split() if name.startswith("pip")]
+
+
 def test_there_is_nothing_to_write_to(built):
     """Else the next test would show nothing."""
     done = run(built, "sh", "-c", "id -u; id -G; touch /opt/f5router/x; touch /x; touch /dev/shm/../x")
