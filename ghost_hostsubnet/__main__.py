@@ -18,6 +18,7 @@ from f5router.errors import (
     KubeConflict,
     KubeForbidden,
     KubeNotFound,
+    KubeRefused,
     KubeUnreachable,
     RouterError,
 )
@@ -172,7 +173,7 @@ def _assigned(cluster: Cluster, name: str, uid: str, timeout_s: float) -> dict:
 def _created(cluster: Cluster, name: str, host_ip: str) -> dict:
     """The HostSubnet that asks for a subnet; {} if somebody else asked, and it is just being re-created."""
     try:
-        found = cluster.create(manifest.build(name, host_ip, cluster.api.version))
+        found = _asked(cluster, name, host_ip)
     except KubeConflict as exc:  # since we looked: another administrator, or the SDN master
         found = cluster.read()[1].get(name)
         if found and manifest.decode(found).host_ip != host_ip:
@@ -184,6 +185,16 @@ def _created(cluster: Cluster, name: str, host_ip: str) -> dict:
                           "again, which never creates a second one") from exc
     _tell(f"created HostSubnet {name} with hostIP {host_ip}")
     return found
+
+
+def _asked(cluster: Cluster, name: str, host_ip: str) -> dict:
+    """Create it without a subnet, or with a placeholder where the schema wants one. Raises: KubeError."""
+    try:
+        return cluster.create(manifest.build(name, host_ip, cluster.api.version))
+    except KubeRefused as exc:
+        if "subnet: Required value" not in str(exc):
+            raise
+    return cluster.create(manifest.build(name, host_ip, cluster.api.version, manifest.PLACEHOLDER))
 
 
 @main.command()

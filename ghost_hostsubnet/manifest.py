@@ -16,6 +16,10 @@ ASSIGN = "pod.network.openshift.io/assign-subnet"
 """Asks the SDN's master for a subnet; its mere presence does, whatever the value."""
 FIXED_VNID = "pod.network.openshift.io/fixed-vnid-host"
 """VNID of packets to the host; 0 reaches the pods of all tenants."""
+PLACEHOLDER = "192.0.2.0/24"
+"""Subnet of the request where OpenShift 4's schema wants one: TEST-NET-1 (RFC 5737), in which no pod is. The
+SDN's master replaces it as it would give a missing one. Source: openshift/sdn pkg/network/master/subnets.go,
+handleAssignHostSubnetAnnotation."""
 NODE_UID = "pod.network.openshift.io/node-uid"
 """Set by the SDN's master on the HostSubnet of a Node."""
 
@@ -89,15 +93,15 @@ class Check:
     message: str
 
 
-def build(name: str, host_ip: str, api_version: str) -> dict:
-    """The object to create."""
+def build(name: str, host_ip: str, api_version: str, subnet: str = "") -> dict:
+    """The object to create. Args: subnet: "" to leave it out."""
     return {
         "apiVersion": api_version,
         "kind": "HostSubnet",
         "metadata": {"name": name, "annotations": {ASSIGN: "true", FIXED_VNID: "0"}},
         "host": name,
         "hostIP": host_ip,
-    }
+    } | ({"subnet": subnet} if subnet else {})
 
 
 def decode(obj: Mapping) -> HostSubnet:

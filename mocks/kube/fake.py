@@ -58,7 +58,7 @@ class FakeKube:
         self._folder = tempfile.TemporaryDirectory(prefix="fake-kube-")
         files = write_certificates(Path(self._folder.name))
         self.ca_file = str(files.ca)
-        self._store = Store(history)
+        self._store = Store(history, network_api)
         self._objects = Objects(self._store, clock)
         self._access = Access(self._store, token)
         kinds = served_kinds(openshift=openshift, slices=slices, network_api=network_api)

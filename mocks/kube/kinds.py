@@ -149,9 +149,9 @@ class UnknownKind(LookupError):
     """No row of the table has this kind."""
 
 
-NETWORK_APIS = ("group", "oapi", "none")
-"""Where the kinds of OpenShift's SDN are served: in their API group, under /oapi/v1 (the oldest clusters),
-or, with another network plug-in, nowhere."""
+NETWORK_APIS = ("group", "crd", "oapi", "none")
+"""Where the kinds of OpenShift's SDN are served: in their API group, by OpenShift's API server (3.x) or as
+custom resources (4.x); under /oapi/v1 (the oldest clusters); or, with another network plug-in, nowhere."""
 
 
 def served_kinds(*, openshift: bool, slices: bool, network_api: str = "group") -> tuple[Kind, ...]:
@@ -162,7 +162,7 @@ def served_kinds(*, openshift: bool, slices: bool, network_api: str = "group") -
     if network_api not in NETWORK_APIS:
         raise ValueError(f"network_api is {network_api!r}, not one of {', '.join(NETWORK_APIS)}")
     absent = (frozenset() if openshift else OPENSHIFT_GROUPS) | (frozenset() if slices else SLICE_GROUPS)
-    if network_api != "group":
+    if network_api not in ("group", "crd"):
         absent |= {SDN_GROUP}
     oapi = openshift and network_api == "oapi"
     return tuple(kind for kind in KINDS if kind.group not in absent and (oapi or not kind.legacy))

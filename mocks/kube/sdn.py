@@ -10,6 +10,7 @@ pkg/network/apis/network/validation/validation.go; f5-router.md 10.3.
 
 import ipaddress
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,10 @@ log = logging.getLogger(__name__)
 ASSIGN = "pod.network.openshift.io/assign-subnet"
 FIXED_VNID = "pod.network.openshift.io/fixed-vnid-host"
 MAX_VNID = (1 << 24) - 1
+
+_OCTET = "([0-9]|[0-9][0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5])"
+_ADDRESS = rf"({_OCTET}\.){{3}}{_OCTET}"
+_SCHEMA = {"host": "[a-z0-9.-]+", "hostIP": _ADDRESS, "subnet": f"{_ADDRESS}/([0-9]|[12][0-9]|3[0-2])"}
 
 DEFAULT_NETWORK = {
     "metadata": {"name": "default"},
@@ -56,6 +61,21 @@ def hostsubnet_faults(data: Mapping, current: Mapping | None) -> list[Cause]:
         faults.append(_bad(data.get("hostIP", ""), "invalid IP address", "hostIP"))
     if current and subnet != (current.get("subnet") or ""):
         faults.append(_bad(subnet, "cannot change the subnet lease midflight.", "subnet"))
+    return faults
+
+
+def hostsubnet_schema_faults(data: Mapping, current: Mapping | None) -> list[Cause]:
+    """Why a HostSubnet does not fit the schema of OpenShift 4's custom resource: it needs all three fields.
+
+    Source: openshift/api network/v1/types.go (kubebuilder markers), and the custom resource made of it.
+    """
+    faults = []
+    for name, pattern in _SCHEMA.items():
+        if name not in data:
+            faults.append(("FieldValueRequired", "Required value", name))
+        elif not re.fullmatch(pattern, str(data[name])):
+            shown = f'Invalid value: "{data[name]}": {name} in body should match \'^{pattern}$\''
+            faults.append(("FieldValueInvalid", shown, name))
     return faults
 
 

@@ -107,7 +107,9 @@ class Subscription:
 class Store:
     """All objects. Hold ``lock`` over every read or write that must be one atomic step."""
 
-    def __init__(self, history: int):
+    def __init__(self, history: int, network_api: str = "group"):
+        """Args: network_api: see kinds.NETWORK_APIS."""
+        self.network_api = network_api
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         """Notified on each change, logged request, opened or ended watch."""

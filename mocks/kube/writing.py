@@ -11,7 +11,7 @@ from .calls import Call
 from .defaults import route_faults, service_faults, with_defaults, with_status_defaults
 from .kinds import Kind, kind_named
 from .objects import Objects
-from .sdn import hostsubnet_faults
+from .sdn import hostsubnet_faults, hostsubnet_schema_faults
 from .selectors import selection
 from .store import Record, Store
 
@@ -206,6 +206,7 @@ def _completed(store: Store, kind: Kind, data: dict, current: Mapping | None = N
         raise errors.invalid(kind, name, faults)
     if kind.kind == "Route" and (faults := route_faults(data)):
         raise errors.invalid(kind, name, faults)
-    if kind.kind == "HostSubnet" and (faults := hostsubnet_faults(data, current)):
+    judged = hostsubnet_schema_faults if store.network_api == "crd" else hostsubnet_faults
+    if kind.kind == "HostSubnet" and (faults := judged(data, current)):
         raise errors.invalid(kind, name, faults)
     return data

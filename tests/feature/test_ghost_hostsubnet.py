@@ -347,6 +347,19 @@ class TestClusters:
             assert {one.path for one in kube.log if "/hostsubnets" in one.path} == {
                 "/oapi/v1/hostsubnets", f"/oapi/v1/hostsubnets/{NAME}"}
 
+    def test_schema_that_wants_a_subnet(self, tmp_path):
+        """OpenShift 4 refuses a HostSubnet without one; a placeholder outside the pods' networks asks."""
+        with cluster(tmp_path, network_api="crd", sdn=True, sdn_delay_s=0.5) as lab:
+            process = lab.start(*CREATE)
+            assert lab.kube.wait_for(lambda: lab.get(), LIMIT_S)
+            asked = lab.get()
+            assert (asked["subnet"], ASSIGN in asked["metadata"]["annotations"]) == ("192.0.2.0/24", True)
+            assert lab.run("gateway", "--name", NAME).exit_code == 1  # the placeholder is no subnet
+            out, err = process.communicate(timeout=LIMIT_S)
+            assert (process.returncode, "10.128.0.0/23" in out) == (0, True), err
+            assert [status for _, _, status in lab.writes()] == [422, 201]
+            assert lab.get()["subnet"] == "10.128.0.0/23"
+
     def test_discovery_is_closed(self, lab):
         """Without a right to discovery the kind itself tells."""
         lab.kube.inject("403", path="/apis/network.openshift.io/v1")
