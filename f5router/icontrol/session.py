@@ -120,7 +120,7 @@ class Session:
                 renewed += 1
                 self._drop(auth)
             else:
-                error = self.error(method, path, reply)
+                error = (self.error if NO_RIGHT in text else self._login_refused)(method, path, reply)
                 if NO_RIGHT not in text and _SPORADIC not in text:
                     self._refuse(auth, error)
                 raise error
@@ -137,6 +137,15 @@ class Session:
         secrets = (*self._secrets, token.value) if token else self._secrets
         words = reply.text() if text is None else text
         return error_for(method, hide_token(path), reply.status, words, secrets)
+
+    def _login_refused(self, method: str, path: str, reply: Reply) -> BigIPError:
+        """The exception for a 401 that refuses the credentials; it names the user and the settings."""
+        error = self.error(method, path, reply)
+        if _SPORADIC in error.text:
+            return error
+        text = (f"user {self._settings.username!r} or its password is refused, see --f5-username and "
+                f"--f5-password: {error.text}")
+        return type(error)(error.method, error.path, text, status=error.status)
 
     def leave_tokens(self) -> None:
         """Use basic authentication from now on."""
@@ -211,7 +220,8 @@ class Session:
         if _TOKEN_LIMIT in reply.text():
             raise AuthFailed("POST", LOGIN, self._limit_words(), status=reply.status)
         if reply.status >= 300:
-            error = self.error("POST", LOGIN, reply)
+            refused = self._login_refused if reply.status == 401 else self.error
+            error = refused("POST", LOGIN, reply)
             if isinstance(error, Refused):  # the login was refused, not the caller's object
                 error = AuthFailed("POST", LOGIN, error.text, status=reply.status)
             raise error

@@ -129,6 +129,8 @@ def test_the_guide_from_start_to_end(make_guide):
     assert "Nothing to do" in again
     levels = {line["level"] for line in guide.pod.lines()}
     assert levels == {"info"}, guide.pod.log
+    # The login and the key for SSH are nobody else's.
+    assert {(guide.folder / name).stat().st_mode & 0o777 for name in ("files", "login")} == {0o700}
     afterwards(guide)
 
 
@@ -203,8 +205,7 @@ def test_no_block_is_left_out():
 def test_the_rest_calls_fail_as_they_should(make_guide):
     """A call that the BIG-IP refuses stops whoever types it."""
     guide = make_guide()
-    first = next(block for block in blocks(GUIDE) if block.language == "sh")
-    guide.type(first)
+    guide.type(next(block for block in blocks(GUIDE) if "bigip() {" in block.text))
     with pytest.raises(AssertionError, match="409"):
         guide.shell.run("bigip auth/user -d '{\"name\": \"admin\"}'")
 

@@ -210,6 +210,21 @@ def test_refused_login(auth, path, refusal, words):
         assert len(device.requests) == (3 if auth == "token" else 2)
 
 
+@pytest.mark.parametrize(("auth", "path", "refusal", "words"), [
+    pytest.param("token", LOGIN, WRONG_PASSWORD, "Authentication failed.", id="token"),
+    pytest.param("token", LOGIN, WRONG_BASIC, "401 Unauthorized", id="token, Apache"),
+    pytest.param("basic", "ltm/pool", WRONG_BASIC, "401 Unauthorized", id="basic"),
+])
+def test_refused_login_names_user_and_settings(auth, path, refusal, words):
+    """An operator sees at once which of the settings is wrong."""
+    with connected(auth=auth) as (device, client, _):
+        device.add(refusal, path=path)
+        with pytest.raises(AuthFailed) as caught:
+            client.get("ltm/pool")
+    assert caught.value.text == (
+        f"user 'router' or its password is refused, see --f5-username and --f5-password: {words}")
+
+
 def test_token_limit_says_how_to_mend_it():
     """The message has the command, and is not cut."""
     with connected() as (device, client, _):
