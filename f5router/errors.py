@@ -18,6 +18,7 @@ RouterError
      +- DeviceTimeout      the call took over 60 s on the device; it may go on and succeed
      +- AuthFailed         user name, password, token or role
      +- Unsupported        too old a TMOS, or no iControl REST at all
+     |   +- PartitionMissing   the partition of --f5-partition-path
      +- Refused            the device understood and said no
      |   +- NotFound       404
      |   +- Conflict       409
@@ -171,6 +172,10 @@ class AuthFailed(BigIPError):
 
 class Unsupported(BigIPError):
     """This device cannot be used."""
+
+
+class PartitionMissing(Unsupported):
+    """The partition that is to hold the router's objects does not exist on this device."""
 
 
 class Refused(BigIPError):

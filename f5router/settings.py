@@ -119,7 +119,8 @@ _UPLOAD = (
 
 _OBJECTS = (
     Option("f5-partition-path", _HOST + "PARTITION_PATH", "/Common", OBJECTS,
-           "Partition, or folder in it, that holds the virtual servers and all that the router creates.",
+           "Partition, or folder in it, that holds the virtual servers and all that the router creates. The "
+           "partition must exist.",
            "PATH", values.partition_path),
     Option("f5-node-partition", "ROUTER_F5_NODE_PARTITION", "", OBJECTS,
            "Partition of the LTM nodes of pool members, for routers in several partitions that share pods: "

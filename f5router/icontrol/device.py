@@ -20,12 +20,12 @@ from f5router.errors import (
     Incomplete,
     InUse,
     NotFound,
-    NotReady,
     Refused,
     UploadError,
 )
+from f5router.icontrol import folders
 from f5router.icontrol.attachments import AttachmentWriter
-from f5router.icontrol.client import Client, item_path
+from f5router.icontrol.client import Client
 from f5router.icontrol.fdb import FDBWriter
 from f5router.icontrol.files import FileWriter
 from f5router.icontrol.nodes import NodeWriter
@@ -130,11 +130,11 @@ class Device:
         """Read the device anew.
 
         Args:
-            create_folder: make our folder where it is missing; without, it counts as empty.
+            create_folder: make our folder where it is missing in its partition; without, it counts as empty.
         Raises:
-            BigIPError: nothing that was known is changed.
+            PartitionMissing, BigIPError: nothing that was known is changed.
         """
-        if not self._ensure_folder(create=create_folder):
+        if not folders.ensure(self.client, self._folder, create=create_folder):
             self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
             return
         seen: Observation = observe(self.client, self._folder, self._virtuals, **self._network)
@@ -144,21 +144,6 @@ class Device:
         self._fdb.learn(seen.facts.version)
         self._nodes.learn(seen.nodes)
         self.stale = False
-
-    def _ensure_folder(self, *, create: bool) -> bool:
-        path = ""
-        for part in self._folder.strip("/").split("/"):
-            path += f"/{part}"
-            try:
-                self.client.get(item_path("sys/folder", path))
-            except NotFound:
-                if not create:
-                    return False
-                if not self.client.ready():
-                    raise NotReady("GET", "/mgmt/tm/sys/ready", "the device is starting") from None
-                self._objects.create_folder(path)
-                log.info("folder created", extra={"path": path})
-        return True
 
     # --- writing -------------------------------------------------------------------------
 

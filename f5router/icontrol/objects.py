@@ -48,15 +48,6 @@ class ObjectWriter:
         else:
             self._put(change.verb, obj)
 
-    def create_folder(self, path: str) -> None:
-        """Create one folder below an existing one. Raises: BigIPError."""
-        parent, _, name = path.rpartition("/")
-        body = {"name": name, "subPath": "/"} if not parent else {"name": path}
-        try:
-            self._client.post("sys/folder", body)
-        except Conflict:
-            log.debug("folder exists", extra={"path": path})
-
     def _put(self, verb: str, obj: Object, *more: Mapping[str, str]) -> None:
         """Args: more: what the encoder of the kind takes beside the object."""
         if verb == CREATE:

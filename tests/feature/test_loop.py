@@ -180,9 +180,24 @@ def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
     assert "Nothing to do" in capsys.readouterr().out
 
 
-def test_plan_of_a_partition_that_does_not_exist(make_lab, capsys):
-    lab = make_lab(partition="/New/zone")
+def test_plan_of_a_folder_that_does_not_exist(make_lab, capsys):
+    """A folder below a partition that exists counts as empty."""
+    lab = make_lab(partition="/Shop/zone", partitions=("Shop",))
     lab.apply(manifests.route("a"))
     assert controller.plan(lab.config(), output="table") == 0
-    assert "/New/zone/openshift_shop_web" in capsys.readouterr().out
+    assert "/Shop/zone/openshift_shop_web" in capsys.readouterr().out
     assert lab.writes() == []
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_a_partition_that_does_not_exist(make_lab, caplog, command):
+    """A misspelt path is refused with the names that exist; no empty partition is made and filled."""
+    lab = make_lab(partition="/Shpo/zone", partitions=("Shop",))
+    lab.apply(manifests.route("a"))
+    config, stop = lab.config(), threading.Event()
+    status = (controller.plan(config, output="table") if command == "plan"
+              else controller.run(config, once=True, stop=stop))
+    assert status == 1
+    assert lab.writes() == []
+    told = "partition Shpo does not exist; see --f5-partition-path. Partitions of this BIG-IP: Common, Shop"
+    assert any(told in str(vars(record)) for record in caplog.records)

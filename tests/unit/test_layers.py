@@ -38,6 +38,7 @@ STANDARD = {
     "copy",
     "dataclasses",
     "datetime",
+    "difflib",
     "hashlib",
     "html",
     "importlib",

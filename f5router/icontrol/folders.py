@@ -1,0 +1,57 @@
+"""The folder of the router's objects: looked for, and made below a partition that exists."""
+
+import logging
+
+from f5router.errors import BigIPError, Conflict, NotFound, NotReady, PartitionMissing
+from f5router.icontrol.client import Client, item_path
+
+log = logging.getLogger(__name__)
+
+KIND = "sys/folder"
+
+
+def ensure(client: Client, folder: str, *, create: bool) -> bool:
+    """Look for a folder, and create what is missing below its partition.
+
+    A partition is never created: the virtual servers must be in it, so a missing one is a misspelt path.
+
+    Args: create: False only to look.
+    Returns: True if the folder is there.
+    Raises:
+        PartitionMissing: with the partitions that exist.
+        BigIPError: the device cannot be asked, or refused.
+    """
+    path, parts = "", folder.strip("/").split("/")
+    for part in parts:
+        path += f"/{part}"
+        try:
+            client.get(item_path(KIND, path))
+        except NotFound as exc:
+            if not client.ready():
+                raise NotReady("GET", "/mgmt/tm/sys/ready", "the device is starting") from None
+            if part is parts[0]:
+                text = _words(client, part)
+                raise PartitionMissing(exc.method, exc.path, text, status=exc.status) from None
+            if not create:
+                return False
+            _create(client, path)
+            log.info("folder created", extra={"path": path})
+    return True
+
+
+def _words(client: Client, partition: str) -> str:
+    """Message about a missing partition, with the names of others where they may be read."""
+    text = f"partition {partition} does not exist; see --f5-partition-path"
+    try:
+        items = client.get("auth/partition").get("items") or ()
+    except BigIPError:
+        return text
+    names = sorted(item["name"] for item in items if isinstance(item.get("name"), str))
+    return f"{text}. Partitions of this BIG-IP: {', '.join(names)}" if names else text
+
+
+def _create(client: Client, path: str) -> None:
+    try:
+        client.post(KIND, {"name": path})
+    except Conflict:
+        log.debug("folder exists", extra={"path": path})
