@@ -14,7 +14,7 @@ from f5router import listing
 from f5router.assembly import build_cluster, build_connection, build_device, build_statuses, build_sweep
 from f5router.cluster import Key
 from f5router.config import Config
-from f5router.errors import AuthFailed, BigIPError, Unsupported
+from f5router.errors import AuthFailed, BigIPError, Standby, Unsupported
 from f5router.holdoff import Events, wake_at
 from f5router.icontrol.device import Stopped
 from f5router.incremental import Engine
@@ -35,6 +35,9 @@ SETTLE_S, SETTLE_LIMIT_S = 5.0, 60.0
 BACK_OFF_FIRST_S, BACK_OFF_MOST_S = 1.0, 60.0
 REFUSED_LOGIN_S = 60.0
 """Pause after a refused login: accounts are locked after a few."""
+
+FAILOVER_S = 5.0
+"""The BIG-IP's failover state is asked for so often while nothing is written, standby or not."""
 
 EXIT_S = 10.0
 """Longest wait for the saving at the end; of 30 s that a pod has."""
@@ -67,6 +70,9 @@ class Controller:
         self.monitor = monitor
         self._teller = teller
         self._clock = clock
+        self._failover = Notices("failover state of the BIG-IP")
+        self._failover_at = float("-inf")
+        """When it is to be asked for again."""
         self._observed_at = float("-inf")
         self._blocked_until = 0.0
         self._failures = 0
@@ -94,9 +100,14 @@ class Controller:
             report = self._pass()
         except Stopped:
             raise
+        except Standby:
+            self._teller.stood_down()
+            raise
         except Exception:
             self._teller.failed()
             raise
+        finally:
+            self._tell_failover()
         self.monitor.note(report)
         self._teller.passed(report)
         if report.outcome.done or report.outcome.failed:
@@ -112,6 +123,21 @@ class Controller:
             self._reconciler.device.observe()
             self._observed_at = self._clock()
         return self._reconciler.run(full=full, on_change=self._wrote)
+
+    def _tell_failover(self) -> None:
+        """Log what the state has changed to; the passes have just asked for it."""
+        self._failover_at = self._clock() + FAILOVER_S
+        self._failover.tell((), self._reconciler.device.failover.remarks())
+
+    def _check_failover(self) -> None:
+        """Ask for the state while nothing is written. A standby gets a pass, which ends at once."""
+        device = self._reconciler.device
+        try:
+            device.failover.check()
+        except BigIPError as exc:
+            log.debug("failover state not read", extra={"error": str(exc)})  # the next pass tells
+        device.stale = device.stale or bool(device.failover.obstacle())
+        self._tell_failover()
 
     def _observation_due(self) -> bool:
         period = self._config.observe_interval_s
@@ -142,6 +168,8 @@ class Controller:
             now = self._clock()
             if now < self._blocked_until:
                 continue
+            if now >= self._failover_at:
+                self._check_failover()
             if self._settled(now):
                 self._settle()
             if self._pass_due(now):
@@ -170,6 +198,7 @@ class Controller:
             self._reconciler.next_retry(),
             self._observed_at + self._config.observe_interval_s,
             self._settles_at(),
+            self._failover_at,
             self._clock() if self._reconciler.device.stale else None,
         ]
         return max(min(t for t in times if t is not None), self._blocked_until)
@@ -183,6 +212,8 @@ class Controller:
                 self._bring_in_step()
         except Stopped as exc:
             log.info("pass ended early", extra={"reason": str(exc)})
+        except Standby:
+            self._blocked_until = self._clock() + FAILOVER_S
         except Exception as exc:
             self._pass_failed(exc)
         else:
@@ -224,7 +255,7 @@ class Controller:
                 report = self.reconcile_once()
             except BigIPError as exc:
                 reason = f"BIG-IP {self._config.bigip.host}: {exc}"
-                last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported)
+                last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported | Standby)
                 if last or stop.wait(BACK_OFF_FIRST_S * 2**attempt):
                     self._statuses.flush(EXIT_S / 2)
                     return [reason]

@@ -19,6 +19,7 @@ RouterError
      +- AuthFailed         user name, password, token or role
      +- Unsupported        too old a TMOS, or no iControl REST at all
      |   +- PartitionMissing   the partition of --f5-partition-path
+     +- Standby            not the active unit of its pair: nothing is written to it
      +- Refused            the device understood and said no
      |   +- NotFound       404
      |   +- Conflict       409
@@ -176,6 +177,10 @@ class Unsupported(BigIPError):
 
 class PartitionMissing(Unsupported):
     """The partition that is to hold the router's objects does not exist on this device."""
+
+
+class Standby(BigIPError):
+    """The unit is not active, so nothing was written."""
 
 
 class Refused(BigIPError):

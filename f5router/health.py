@@ -1,8 +1,8 @@
 """Whether the router is alive and ready, as lists of named checks.
 
-Alive: the loop comes round. Ready: it has all of the cluster, reaches the BIG-IP, and everything was
-loaded once. Paths and names are those of OpenShift's router where it has such a check
-(haproxy-parity.md 6.1): `controller`, `has-synced`, `process-running`.
+Alive: the loop comes round. Ready: it has all of the cluster, reaches the BIG-IP, which is the active
+unit, and everything was loaded once. Paths and names are those of OpenShift's router where it has such
+a check (haproxy-parity.md 6.1): `controller`, `has-synced`, `process-running`.
 """
 
 import threading
@@ -63,13 +63,15 @@ class Health:
     """What /healthz and /readyz say. Thread-safe: each field is set by one thread."""
 
     def __init__(self, heartbeat: Heartbeat, *, missing: Callable[[], Sequence[str]],
-                 stopping: Callable[[], bool] = lambda: False):
+                 standby: Callable[[], str] = lambda: "", stopping: Callable[[], bool] = lambda: False):
         """Arguments:
         missing: what is not known of the cluster, () if nothing is.
+        standby: why nothing is written to the BIG-IP although it answers, "" if it may be.
         stopping: whether the router has been told to end.
         """
         self.heartbeat = heartbeat
         self._missing = missing
+        self._standby = standby
         self.stopping = stopping
         self._unreached = "not reached yet"
         self._loaded = False
@@ -77,6 +79,10 @@ class Health:
     def passed(self) -> None:
         """A pass is through: the device was reached, everything was written once."""
         self._unreached, self._loaded = "", True
+
+    def reached(self) -> None:
+        """A pass ended early, as the device answered that it is not active."""
+        self._unreached = ""
 
     def failed(self, error: Exception) -> None:
         """A pass ended early."""
@@ -92,6 +98,7 @@ class Health:
             Check("process-running", "the router is stopping" if self.stopping() else ""),
             Check("cluster-listed", excerpt("; ".join(self._missing()))),
             Check("bigip-reached", excerpt(self._unreached)),
+            Check("bigip-active", excerpt(self._standby())),
             Check("has-synced", "" if self._loaded else "the first load is not complete"),
         ]
 

@@ -47,6 +47,8 @@ class Sources:
     """Attempts to write a status, by what became of them."""
     contended: Callable[[], int] = int
     """Routes whose status another router of the same name keeps changing."""
+    active: Callable[[], bool | None] = lambda: None
+    """True if the BIG-IP is the active unit; None while its failover state is not known."""
 
 
 class _Read(Collector):
@@ -75,6 +77,12 @@ class _Read(Collector):
         yield GaugeMetricFamily(
             "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
             value=self._sources.contended())
+        active = GaugeMetricFamily(
+            "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
+            "absent if it does not tell.")
+        if (state := self._sources.active()) is not None:
+            active.add_metric([], state)
+        yield active
 
 
 class Metrics:

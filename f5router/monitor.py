@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from f5router.config import Config
+from f5router.errors import Standby
 from f5router.health import Health, Heartbeat
 from f5router.holdoff import WAKE_S
 from f5router.icontrol.client import SAVE_TIMEOUT_S
@@ -32,17 +33,24 @@ class Monitor:
     @contextmanager
     def measured(self) -> Iterator[None]:
         """Around a pass."""
-        begin, success = self._clock(), False
+        success: bool | None = False
+        begin = self._clock()
         try:
             yield
             success = True
             self.health.passed()
+        except Standby:
+            success = None
+            self.health.reached()
+            self.metrics.cut_short(self._reconciler.engine.routes())
+            raise
         except Exception as exc:
             self.health.failed(exc)
             self.metrics.cut_short(self._reconciler.engine.routes())
             raise
         finally:
-            self.metrics.timed(self._clock() - begin, success=success)
+            if success is not None:  # None: nothing was to be done
+                self.metrics.timed(self._clock() - begin, success=success)
 
     def note(self, report: Report) -> None:
         """What a pass did."""
@@ -52,13 +60,14 @@ class Monitor:
 def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
                   warnings: EventWriter) -> Monitor:
     """The Monitor of these parts."""
-    client = reconciler.device.client
+    client, failover = reconciler.device.client, reconciler.device.failover
     heartbeat = Heartbeat(
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
-    }, lambda: dict(statuses.counts), statuses.contended)
-    return Monitor(Health(heartbeat, missing=cluster.missing), Metrics(sources), reconciler)
+    }, lambda: dict(statuses.counts), statuses.contended, failover.active)
+    health = Health(heartbeat, missing=cluster.missing, standby=failover.obstacle)
+    return Monitor(health, Metrics(sources), reconciler)
 
 
 def silence_s(config: Config) -> float:

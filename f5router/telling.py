@@ -48,6 +48,11 @@ class Teller:
         for key, texts in report.warnings.items():
             self._warn(key, WARNING, tuple((WARNING, text) for text in texts))
 
+    def stood_down(self) -> None:
+        """The BIG-IP is not the active unit: what the router of the active one says of a Route holds."""
+        self._statuses.let_go()
+        self.failed()
+
     def failed(self) -> None:
         """The BIG-IP could not be programmed: old statuses stay, Routes without one get the reason."""
         for key, checked in self._engine.routes().items():

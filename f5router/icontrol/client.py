@@ -109,6 +109,10 @@ class Client:
         """
         return self._repeat(_is_passing, lambda: self._call("GET", path, query=_query(params)))
 
+    def get_once(self, path: str) -> dict:
+        """Read an object, without repetition."""
+        return self._call("GET", path)
+
     def post(self, path: str, body: Mapping) -> dict:
         """Create an object, or run a command."""
         return self._write("POST", path, body)

@@ -26,6 +26,7 @@ from f5router.errors import (
 from f5router.icontrol import folders
 from f5router.icontrol.attachments import AttachmentWriter
 from f5router.icontrol.client import Client
+from f5router.icontrol.failover import Failover
 from f5router.icontrol.fdb import FDBWriter
 from f5router.icontrol.files import FileWriter
 from f5router.icontrol.nodes import NodeWriter
@@ -90,6 +91,7 @@ class Device:
     ):
         """Args: drain_s: pause between the end of what leads requests somewhere, and of what it used."""
         self.client = client
+        self.failover = Failover(client)
         self._drain_s = drain_s
         self._files = files
         self._folder = folder
@@ -123,6 +125,7 @@ class Device:
     def _checkpoint(self) -> None:
         if self._given_up.is_set():
             raise Stopped(text="the router was told to stop")
+        self.failover.require_active()
 
     # --- reading -------------------------------------------------------------------------
 
@@ -132,11 +135,16 @@ class Device:
         Args:
             create_folder: make our folder where it is missing in its partition; without, it counts as empty.
         Raises:
+            Standby: the folder may not be made, as the unit is not active.
             PartitionMissing, BigIPError: nothing that was known is changed.
         """
-        if not folders.ensure(self.client, self._folder, create=create_folder):
+        if create_folder:
+            self.failover.require_active()
+        folder = folders.ensure(self.client, self._folder, create=create_folder)
+        if folder is None:
             self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
             return
+        self.failover.traffic_group = str(folder.get("trafficGroup") or "")
         seen: Observation = observe(self.client, self._folder, self._virtuals, **self._network)
         self.observed, self.facts = seen.objects, seen.facts
         self._policies.learn(seen.facts.version, seen.legacy, seen.drafts)
@@ -164,10 +172,12 @@ class Device:
             withhold: given what failed, which old forms must stay.
             on_change: called for each Change that the device confirmed.
         Raises:
+            Standby: the unit is not active, or no longer.
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
         outcome, keeps, led, begun = Outcome(), None, False, False
         try:
+            self.failover.require_active()
             for (deleting, height), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.level)):
                 changes = list(group)
                 if deleting:
@@ -328,10 +338,12 @@ class Device:
 
     def save(self) -> None:
         """Save the running configuration to disk. Raises: BigIPError."""
+        self.failover.require_active()
         self.client.save()
 
     def remove_orphans(self) -> int:
         """Delete LTM nodes that our members left behind; returns how many. Raises: BigIPError."""
+        self.failover.require_active()
         in_use = {m.address for obj in self.observed.values() if isinstance(obj, Pool) for m in obj.members}
         return self._nodes.remove_left(in_use)
 

@@ -1,6 +1,7 @@
 """The folder of the router's objects: looked for, and made below a partition that exists."""
 
 import logging
+from collections.abc import Mapping
 
 from f5router.errors import BigIPError, Conflict, NotFound, NotReady, PartitionMissing
 from f5router.icontrol.client import Client, item_path
@@ -10,22 +11,23 @@ log = logging.getLogger(__name__)
 KIND = "sys/folder"
 
 
-def ensure(client: Client, folder: str, *, create: bool) -> bool:
+def ensure(client: Client, folder: str, *, create: bool) -> Mapping | None:
     """Look for a folder, and create what is missing below its partition.
 
     A partition is never created: the virtual servers must be in it, so a missing one is a misspelt path.
 
     Args: create: False only to look.
-    Returns: True if the folder is there.
+    Returns: its properties; None if it is not there.
     Raises:
         PartitionMissing: with the partitions that exist.
         BigIPError: the device cannot be asked, or refused.
     """
+    found: Mapping = {}
     path, parts = "", folder.strip("/").split("/")
     for part in parts:
         path += f"/{part}"
         try:
-            client.get(item_path(KIND, path))
+            found = client.get(item_path(KIND, path))
         except NotFound as exc:
             if not client.ready():
                 raise NotReady("GET", "/mgmt/tm/sys/ready", "the device is starting") from None
@@ -33,10 +35,10 @@ def ensure(client: Client, folder: str, *, create: bool) -> bool:
                 text = _words(client, part)
                 raise PartitionMissing(exc.method, exc.path, text, status=exc.status) from None
             if not create:
-                return False
-            _create(client, path)
+                return None
+            found = _create(client, path)
             log.info("folder created", extra={"path": path})
-    return True
+    return found
 
 
 def _words(client: Client, partition: str) -> str:
@@ -50,8 +52,9 @@ def _words(client: Client, partition: str) -> str:
     return f"{text}. Partitions of this BIG-IP: {', '.join(names)}" if names else text
 
 
-def _create(client: Client, path: str) -> None:
+def _create(client: Client, path: str) -> Mapping:
     try:
-        client.post(KIND, {"name": path})
+        return client.post(KIND, {"name": path})
     except Conflict:
         log.debug("folder exists", extra={"path": path})
+        return client.get(item_path(KIND, path))

@@ -23,14 +23,19 @@ def descriptions(reply: Mapping) -> dict[str, str]:
     gives {"phase": "running"}. The URLs vary by version and are ignored; parts of another form are
     left out. Source: bigip-rest.md A3.
     """
-    found: dict[str, str] = {}
+    return dict(texts(reply))
+
+
+def texts(reply: Mapping) -> list[tuple[str, str]]:
+    """Return the same as pairs: a reply may have several texts of one name, such as "details"."""
+    found: list[tuple[str, str]] = []
     for name, value in _entries(reply).items():
         if not isinstance(value, Mapping):
             continue
         if "nestedStats" in value and isinstance(value["nestedStats"], Mapping):
-            found |= descriptions(value["nestedStats"])
+            found += texts(value["nestedStats"])
         elif isinstance(value.get("description"), str):
-            found[name] = value["description"]
+            found.append((name, value["description"]))
     return found
 
 

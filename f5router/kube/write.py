@@ -143,6 +143,16 @@ class StatusWriter:
         if remove and entry is not None and self._enabled:
             self._put(key, Found(key, uid, entry))
 
+    def let_go(self) -> None:
+        """Drop every status that was asked for, written or not, but those for Routes without any.
+
+        The BIG-IP is no longer the active unit: the router of the active one tells the statuses, and an
+        entry of its must not be set right.
+        """
+        with self._lock:
+            self._wanted = {key: wish for key, wish in self._wanted.items() if wish.only_new}
+            self._missed &= self._wanted.keys()
+
     def seen(self, old: Route, new: Route) -> None:
         """A Route was read again. Our entry that somebody else changed or removed is set right later."""
         before, after = (status.own(route.status_ingress, self._router_name) for route in (old, new))

@@ -6,7 +6,7 @@ import shutil
 
 import click
 
-from mocks.bigip import addresses, faults
+from mocks.bigip import addresses, faults, unit
 from mocks.bigip.dataplane.control import Control
 from mocks.bigip.quirks import Quirk
 from mocks.bigip.server import PASSWORD, USERNAME, FakeBigIP
@@ -42,6 +42,18 @@ from mocks.stopping import stop_event
     metavar="PATH=ADDRESS:PORT",
     help="A virtual server with http and tcp profiles, made at the start.",
 )
+@click.option(
+    "--failover", type=click.Choice(unit.STATUSES), default=unit.ACTIVE, show_default=True,
+    help="Failover state of the unit.",
+)
+@click.option(
+    "--device-group", default="", metavar="NAME",
+    help="Make it a unit of a pair with this sync-failover group.",
+)
+@click.option(
+    "--sync", type=click.Choice(unit.SYNC_STATES), default=unit.IN_SYNC, show_default=True,
+    help="Sync state at the start; with --device-group.",
+)
 @click.option("--dataplane", is_flag=True, help="Carry traffic; prints where each virtual server listens.")
 @click.option(
     "--control-port", default=0, show_default=True, help="HTTP port that tells and changes the data plane."
@@ -67,6 +79,9 @@ def main(
     faults_: tuple[str, ...],
     quirks: tuple[str, ...],
     virtuals: tuple[str, ...],
+    failover: str,
+    device_group: str,
+    sync: str,
     dataplane: bool,
     control_port: int,
     pods: tuple[str, ...],
@@ -88,6 +103,10 @@ def main(
         for virtual in virtuals:
             path, _, destination = virtual.partition("=")
             big.add_virtual(path, destination)
+        big.set_failover(failover)
+        if device_group:
+            big.join_group(device_group)
+            big.set_sync(sync)
     except ValueError as wrong:
         raise click.UsageError(str(wrong)) from None
     with big:

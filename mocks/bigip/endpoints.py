@@ -7,6 +7,7 @@ from typing import Any
 
 from mocks.bigip import (
     catalog,
+    cm,
     files,
     irules,
     names,
@@ -124,6 +125,8 @@ class Endpoints:
             return system.READ[url](store, request)
         if url in system.COMMANDS and request.method == "POST":
             return system.COMMANDS[url](store, request)
+        if segments[:1] == ["cm"]:
+            return cm.answer(store, segments[1:], request)
         if url in catalog.MODULES and request.method == "GET":
             return self._module(url)
         kind, rest = self._kind(segments)

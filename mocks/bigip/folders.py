@@ -31,6 +31,13 @@ class Folder(Kind):
     def key_in_url(self, store: Store, parent: Key, name: str) -> Key:
         return (name if name.startswith("/") else f"/{name}",)
 
+    def read(self, store: Store, item: Item) -> Body:
+        """The device group of the pair belongs to the root folder, and is inherited from there."""
+        inherits = item.path == "/" or item.fields["inheritedDevicegroup"] == "true"
+        if store.unit.group and inherits and item.fields["deviceGroup"] == "none":
+            return {**item.fields, "deviceGroup": f"/Common/{store.unit.group}"}
+        return item.fields
+
     def check_folder(self, store: Store, key: Key) -> None:
         if names.folder_of(key[0]) != "/":
             super().check_folder(store, key)

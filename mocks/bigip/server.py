@@ -18,6 +18,7 @@ from mocks.bigip import (
     refusals,
     rendering,
     replies,
+    unit,
     users,
     versions,
 )
@@ -29,6 +30,7 @@ from mocks.bigip.refusals import Refusal
 from mocks.bigip.requests import LoggedRequest, Request, logged
 from mocks.bigip.store import Item, Store
 from mocks.bigip.tokens import Tokens
+from mocks.bigip.unit import Unit
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane import DataPlane, Pods
@@ -68,6 +70,8 @@ class FakeBigIP:
         with self.store.lock:
             users.add(self.store, USERNAME, PASSWORD, "admin", description="Admin User")
             catalog.furnish(self.store, partitions)
+            self.store.on_commit.append(
+                lambda written: self.store.unit.changed({kind for kind, _ in written}))
         self.tokens = Tokens(version, clock, lambda name: users.find(self.store, name))
         self.faults = Faults()
         self.log: list[LoggedRequest] = []
@@ -323,6 +327,42 @@ class FakeBigIP:
         """What sys/ready and sys/mcp-state tell from now on; requests are served all the same."""
         with self.store.lock:
             self.store.ready = ready
+
+    def set_failover(self, status: str, *, active_for: Iterable[str] = (unit.TRAFFIC_GROUP,)) -> None:
+        """The failover state from now on; writes are taken all the same.
+
+        Args: active_for: full paths of traffic groups; one that is new is made.
+        Raises: ValueError: not one of `unit.STATUSES`.
+        """
+        if status not in unit.STATUSES:
+            raise ValueError(f"no such failover state: {status}")
+        with self.store.lock:
+            own = self.store.unit
+            own.status, own.active_for = status, tuple(active_for)
+            own.traffic_groups = tuple(dict.fromkeys((*own.traffic_groups, *own.active_for)))
+
+    def join_group(self, name: str, *, auto_sync: bool = False) -> None:
+        """Make it a unit of a pair with a sync-failover group of this name, in sync."""
+        with self.store.lock:
+            own = self.store.unit
+            own.group, own.auto_sync, own.sync = name, auto_sync, unit.IN_SYNC
+
+    def set_sync(self, state: str) -> None:
+        """The sync state from now on. Raises: ValueError: not one of `unit.SYNC_STATES`."""
+        if state not in unit.SYNC_STATES:
+            raise ValueError(f"no such sync state: {state}")
+        with self.store.lock:
+            self.store.unit.sync = state
+
+    def change_peer(self) -> None:
+        """Somebody changes the configuration on the other unit."""
+        with self.store.lock:
+            self.store.unit.peer_changed()
+
+    @property
+    def unit(self) -> Unit:
+        """What it is in a pair, and what was synced."""
+        return self.store.unit
 
     def items(self, kind: str) -> list[Item]:
         """Every stored item of a kind."""

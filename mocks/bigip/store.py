@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mocks.bigip import names
 from mocks.bigip.quirks import Quirk
+from mocks.bigip.unit import Unit
 from mocks.bigip.versions import Version
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Store:
         """Installs that are not visible yet: [reads left, callable that makes them so]."""
         self.ready = True
         """What sys/ready and sys/mcp-state tell; nothing else depends on it."""
+        self.unit = Unit()
+        """What it is in a pair."""
         self.irule_log: list[str] = []
         """What iRules logged, oldest first."""
         self.generation = 1

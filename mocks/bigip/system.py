@@ -1,4 +1,4 @@
-"""End points that are no collections: version, readiness, save, shell, and the state of the unit.
+"""End points that are no collections: version, readiness, save and shell.
 
 `bigip-rest.md` A6, A7, A8.
 """
@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from mocks.bigip import refusals, versions
+from mocks.bigip import refusals, unit, versions
 from mocks.bigip.rendering import suffix
 from mocks.bigip.requests import Request
 from mocks.bigip.store import Store
@@ -22,7 +22,6 @@ _BUILDS = {
     (14, 1, 2, 1): ("0.0.4", "Point Release 1", "Tue Sep 17 15:44:32 PDT 2019"),
     (16, 0, 0): ("0.0.12", "Final", "Tue Jun 23 18:31:26 PDT 2020"),
 }
-HOSTNAME = "bigip1.example.com"
 
 
 def _stats(store: Store, url: str, entries: dict[str, str]) -> Answer:
@@ -76,7 +75,7 @@ def mcp_state(store: Store, request: Request) -> Answer:
 
 
 def failover(store: Store, request: Request) -> Answer:
-    text = "Failover active for 1d 02:03:04\n"
+    text = f"Failover {store.unit.status.lower()} for 1d 02:03:04\n"
     return {
         "kind": "tm:sys:failover:failoverstats",
         "selfLink": f"https://localhost/mgmt/tm/sys/failover{suffix(store)}",
@@ -88,7 +87,7 @@ def global_settings(store: Store, request: Request) -> Answer:
     return {
         "kind": "tm:sys:global-settings:global-settingsstate",
         "selfLink": f"https://localhost/mgmt/tm/sys/global-settings{suffix(store)}",
-        "hostname": HOSTNAME,
+        "hostname": unit.HOSTNAME,
         "guiSetup": "disabled",
         "mgmtDhcp": "enabled",
     }
@@ -116,43 +115,6 @@ def provision(store: Store, request: Request) -> Answer:
     }
 
 
-def device(store: Store, request: Request) -> Answer:
-    name = HOSTNAME
-    item = {
-        "kind": "tm:cm:device:devicestate",
-        "name": name,
-        "partition": "Common",
-        "fullPath": f"/Common/{name}",
-        "generation": 1,
-        "selfLink": f"https://localhost/mgmt/tm/cm/device/~Common~{name}{suffix(store)}",
-        "configsyncIp": "none",
-        "failoverState": "active",
-        "hostname": name,
-        "managementIp": "192.0.2.1",
-        "selfDevice": "true",
-        "version": versions.text(store.version),
-    }
-    return {
-        "kind": "tm:cm:device:devicecollectionstate",
-        "items": [item],
-        "selfLink": f"https://localhost/mgmt/tm/cm/device{suffix(store, request.query)}",
-    }
-
-
-def sync_status(store: Store, request: Request) -> Answer:
-    return _stats(
-        store,
-        "cm/sync-status",
-        {"color": "green", "mode": "standalone", "status": "Standalone", "summary": " "},
-    )
-
-
-def failover_status(store: Store, request: Request) -> Answer:
-    return _stats(
-        store, "cm/failover-status", {"color": "green", "status": "ACTIVE", "summary": "1/1 active"}
-    )
-
-
 READ: dict[str, Handler] = {
     "sys/version": version,
     "sys/ready": ready,
@@ -160,9 +122,6 @@ READ: dict[str, Handler] = {
     "sys/failover": failover,
     "sys/global-settings": global_settings,
     "sys/provision": provision,
-    "cm/device": device,
-    "cm/sync-status": sync_status,
-    "cm/failover-status": failover_status,
 }
 """GET below /mgmt/tm."""
 

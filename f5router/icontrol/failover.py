@@ -1,0 +1,134 @@
+"""Failover state of the unit: whether this BIG-IP handles the traffic of our folder.
+
+A standby accepts every write (f5-ansible #1788), and the next config sync then overwrites it or reports
+a conflict. So it is asked before writes, and again while they go on.
+
+Sources: recordings of `cm/failover-status` on 11.6.0 and 14.1.2.1 (`ACTIVE`, "active for
+/Common/traffic-group-1"); f5-cloud-libs, bigIp.js (`ACTIVE` and `STANDBY` are the states of a unit that
+has started); k8s-bigip-ctlr #452 (the traffic group of the partition decides where several units are
+active).
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from f5router.errors import NO_RIGHT, AuthFailed, BigIPError, NotReady, Refused, Standby
+from f5router.icontrol import session
+from f5router.icontrol.client import Client
+from f5router.icontrol.readiness import texts
+
+log = logging.getLogger(__name__)
+
+PATH = "/mgmt/tm/cm/failover-status"
+ACTIVE = "ACTIVE"
+FRESH_S = 0.5
+"""A state that was read so long ago still permits a write."""
+UNREADABLE_S = 300.0
+"""Where the state cannot be read, it is asked for again after so long: a role may have got the right."""
+
+_ACTIVE_FOR = "active for "
+_NOT_FLOATING = ("", "none", "/Common/traffic-group-local-only")
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverState:
+    """What the unit reports of itself."""
+
+    status: str = ""
+    """"ACTIVE", "STANDBY", "OFFLINE" and others; "" while it is not known."""
+    traffic_groups: frozenset[str] = frozenset()
+    """Full paths of the traffic groups that it is active for, where it lists them."""
+    unreadable: str = ""
+    """Why the device does not tell; "" if it does."""
+
+    def obstacle(self, traffic_group: str) -> str:
+        """Return why the unit must not be written to for a traffic group; "" if it may be."""
+        if not self.status:
+            return ""
+        if self.status != ACTIVE:
+            return f"the unit is {self.status}"
+        if self.traffic_groups and traffic_group not in (*_NOT_FLOATING, *self.traffic_groups):
+            return f"the unit is not active for {traffic_group}"
+        return ""
+
+
+def parse(reply: Mapping) -> FailoverState:
+    """Read a reply of cm/failover-status."""
+    found = texts(reply)
+    status = next((text.strip().upper() for name, text in found if name == "status"), "")
+    if not status:
+        return FailoverState(unreadable="the reply holds no status")
+    groups = {text.removeprefix(_ACTIVE_FOR).strip() for name, text in found
+              if name == "details" and text.startswith(_ACTIVE_FOR)}
+    return FailoverState(status, frozenset(groups))
+
+
+class Failover:
+    """Asks one BIG-IP for its state, and remembers the answer. Thread-safe."""
+
+    def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic):
+        self._client, self._clock = client, clock
+        self._lock = threading.Lock()
+        self._read_at = float("-inf")
+        self.state = FailoverState()
+        """The last answer."""
+        self.traffic_group = ""
+        """That of our folder; "" while it is not known."""
+
+    def check(self, *, max_age_s: float = 0.0) -> FailoverState:
+        """Return the state, read not longer ago than max_age_s.
+
+        Raises: BigIPError: no answer; the state before is kept.
+        """
+        with self._lock:
+            age_s = self._clock() - self._read_at
+            if age_s >= (UNREADABLE_S if self.state.unreadable else max_age_s):
+                self.state, self._read_at = self._read(), self._clock()
+            return self.state
+
+    def require_active(self) -> None:
+        """Permit writes. Raises: Standby: the unit is not active; BigIPError: it does not answer."""
+        self.check(max_age_s=FRESH_S)
+        if obstacle := self.obstacle():
+            raise Standby("GET", PATH, obstacle)
+
+    def obstacle(self) -> str:
+        """Return why nothing is written to the unit, by the last answer; "" if it may be written to."""
+        return self.state.obstacle(self.traffic_group)
+
+    def active(self) -> bool | None:
+        """Return True if the unit is active by the last answer; None if that is not known."""
+        return not self.obstacle() if self.state.status else None
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what an administrator should know of the state."""
+        if obstacle := self.obstacle():
+            return (f"{obstacle}: the router writes nothing to it until it is active",)
+        if self.state.unreadable:
+            return (f"the failover state cannot be read ({self.state.unreadable}): the router writes to "
+                    "this unit also while it is standby",)
+        return ()
+
+    def _read(self) -> FailoverState:
+        """Ask once; a device that is busy or starting is asked again like any other reading."""
+        try:
+            try:
+                return parse(self._client.get_once(PATH))
+            except NotReady as exc:
+                if exc.status == 404 and self._client.ready():
+                    return FailoverState(unreadable=exc.text)  # not served by this version
+                return parse(self._client.get(PATH))
+        except BigIPError as exc:
+            if not _is_withheld(exc):
+                raise
+            return FailoverState(unreadable=exc.text)
+
+
+def _is_withheld(exc: BigIPError) -> bool:
+    """True if the device refuses this question only: the role may not ask it, or it is not served."""
+    if isinstance(exc, AuthFailed):
+        return exc.status == 403 or exc.code == NO_RIGHT or session.NO_RIGHT in exc.text
+    return isinstance(exc, Refused)

@@ -1,0 +1,240 @@
+"""A unit of a pair: nothing is written to a standby, which would take it."""
+
+import logging
+
+import pytest
+
+from f5router.cluster import Key
+from f5router.icontrol import failover
+from mocks.bigip import unit
+from tests import manifests
+from tests.feature.test_loop import Running
+from tests.feature.test_monitor import Served
+
+SUBJECT = "failover state of the BIG-IP"
+
+
+@pytest.fixture
+def each_write_asks(monkeypatch) -> None:
+    """No answer is fresh enough for a second write, so that tests do not depend on speed."""
+    monkeypatch.setattr(failover, "FRESH_S", 0.0)
+
+
+@pytest.fixture
+def running(lab):
+    made: list[Running] = []
+
+    def start(**flags):
+        made.append(Running(lab, **flags))
+        return made[0]
+
+    yield start
+    for one in made:
+        one.stop()
+
+
+def told(caplog) -> list[str]:
+    """Problems that the log tells of the failover state."""
+    return [record.problem for record in caplog.records
+            if record.getMessage() == SUBJECT and record.levelno >= logging.WARNING]
+
+
+def asked(lab) -> int:
+    return sum(entry.path.endswith("/cm/failover-status") for entry in list(lab.bigip.log))
+
+
+@pytest.mark.parametrize("status", [status for status in unit.STATUSES if status != unit.ACTIVE])
+def test_a_standby_is_not_written_to_before_it_is_active(lab, running, caplog, monkeypatch, status):
+    """No write, no Admitted True; once it is active everything is written, without a restart."""
+    monkeypatch.setattr("f5router.controller.FAILOVER_S", 0.05)
+    caplog.set_level(logging.INFO)
+    lab.bigip.join_group("pair")
+    lab.bigip.set_failover(status)
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com"))
+    router = running()
+    router.wait(lambda: lab.pending("a", "b"))
+    lab.apply(manifests.route("c", host="c.com"))
+    router.wait(lambda: lab.pending("c"))
+    assert lab.bigip.writes() == []
+    assert not any(entry.path.endswith("sys/config") for entry in list(lab.bigip.log))
+    assert told(caplog) == [f"the unit is {status}: the router writes nothing to it until it is active"]
+    lab.bigip.set_failover(unit.ACTIVE)
+    router.wait(lambda: {lab.admitted("shop", name).get("status") for name in "abc"} == {"True"})
+    assert lab.pools() == {"/Common/openshift_shop_web"}
+    assert len(told(caplog)) == 1
+    assert [r.problem for r in caplog.records if r.getMessage() == "no longer so"] == told(caplog)
+
+
+def test_a_standby_is_no_failure(lab):
+    """Readiness and metrics say what it is; passes do not count as failed."""
+    lab.bigip.join_group("pair")
+    lab.bigip.set_failover("STANDBY")
+    lab.apply(manifests.route("a"))
+    served = Served(lab, lab._stack)
+    assert served.router._cluster.wait_synced(10)
+    served.router._try_pass()
+    assert served.missing() == {"bigip-active", "has-synced"}
+    assert "[-]bigip-active failed: the unit is STANDBY" in served.get("/readyz").text
+    assert served.metric("f5router_bigip_active") == 0
+    assert served.metric("f5router_reconcile_failures_total") == 0
+    assert served.metric("f5router_routes", verdict="pending") == 1
+    lab.bigip.set_failover(unit.ACTIVE)
+    served.router._check_failover()
+    served.router._try_pass()
+    assert (served.missing(), served.metric("f5router_bigip_active")) == (set(), 1)
+
+
+def test_a_unit_that_fails_over_while_it_is_written_to(lab, each_write_asks):
+    """The pass ends: at most the writes that were under way are still made."""
+    lab.bigip.join_group("pair")
+    lab.apply(*(manifests.route(f"r{n}", host=f"h{n}.com") for n in range(30)))
+    router = lab.router(f5_max_in_flight="4")
+    assert router._cluster.wait_synced(10)
+    count = [0]
+
+    def fail_over(_request) -> None:
+        count[0] += 1
+        if count[0] == 10:
+            lab.bigip.set_failover("STANDBY")
+
+    lab.bigip.on_write = fail_over
+    router._try_pass()
+    assert 10 <= len(lab.bigip.writes()) <= 10 + 4 + 2  # what was sent, and a policy's draft is one step
+    assert not any(lab.admitted("shop", f"r{n}").get("status") == "True" for n in range(30))
+    lab.clear()
+    for _ in range(3):
+        router._try_pass()
+    assert lab.bigip.writes() == []
+    lab.bigip.on_write = None
+    lab.bigip.set_failover(unit.ACTIVE)
+    assert lab.converge(router) == []
+    lab.clear()
+    assert (lab.converge(router), lab.bigip.writes()) == ([], [])
+
+
+def test_nothing_is_saved_or_tidied_up_on_a_standby(lab, each_write_asks):
+    """What was written while it was active is saved when it is active again, or by the peer's sync."""
+    lab.apply(manifests.route("a"))
+    router = lab.router()
+    assert router._cluster.wait_synced(10)
+    router._try_pass()
+    lab.bigip.set_failover("STANDBY")
+    lab.clear()
+    router._settle()
+    assert [entry for entry in lab.bigip.log if entry.method != "GET"] == []
+    lab.bigip.set_failover(unit.ACTIVE)
+    router._settle()
+    assert [entry.path for entry in lab.bigip.log if entry.method == "POST"] == ["/mgmt/tm/sys/config"]
+
+
+def test_statuses_of_the_active_units_router_hold(lab, each_write_asks):
+    """Two routers of one name, one for each unit: that of the standby puts nothing back."""
+    lab.apply(manifests.route("a"))
+    router = lab.router()
+    lab.converge(router)
+    assert lab.admitted("shop", "a")["status"] == "True"
+    lab.bigip.set_failover("STANDBY")
+    router._try_pass()
+    assert not router._statuses.wants(Key("shop", "a"), lab.kube.get("Route", "shop", "a")["metadata"]["uid"])
+    lab.bigip.set_failover(unit.ACTIVE)
+    lab.converge(router)
+    assert router._statuses.wants(Key("shop", "a"), lab.kube.get("Route", "shop", "a")["metadata"]["uid"])
+
+
+def test_it_is_noticed_while_nothing_happens(lab, running, monkeypatch):
+    monkeypatch.setattr("f5router.controller.FAILOVER_S", 0.05)
+    lab.apply(manifests.route("a"))
+    router = running()
+    router.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
+    health = router.router.monitor.health
+    lab.bigip.set_failover("STANDBY")
+    router.wait(lambda: any(check.problem for check in health.ready() if check.name == "bigip-active"))
+    assert lab.admitted("shop", "a")["status"] == "True"  # it was told while it was right
+    lab.bigip.set_failover(unit.ACTIVE)
+    router.wait(lambda: not any(check.problem for check in health.ready()))
+
+
+def test_the_traffic_group_of_the_folder_decides(lab):
+    """Of two active units, each is active for traffic groups of its own."""
+    lab.apply(manifests.route("a"))
+    lab.bigip.join_group("pair")
+    lab.bigip.set_failover(unit.ACTIVE, active_for=["/Common/traffic-group-2"])
+    reasons = lab.converge()
+    assert "the unit is not active for /Common/traffic-group-1" in reasons[0]
+    assert lab.bigip.writes() == []
+    lab.bigip.set_failover(unit.ACTIVE, active_for=["/Common/traffic-group-1", "/Common/traffic-group-2"])
+    assert lab.converge() == []
+
+
+def test_once_on_a_standby_tells_and_ends(lab):
+    lab.apply(manifests.route("a"))
+    lab.bigip.set_failover("STANDBY")
+    (reason,) = lab.converge()
+    assert "the unit is STANDBY" in reason
+    assert lab.bigip.writes() == []
+    assert lab.pending("a")
+
+
+@pytest.mark.parametrize("fault", [
+    {"kind": "refuse", "status": 403, "message": "Forbidden"},
+    {"kind": "refuse", "status": 404, "message": "Object not found"},
+    {"kind": "refuse", "status": 401,
+     "message": "Authorization failed: user=https://localhost/mgmt/shared/authz/users/r"},
+    {"kind": "refuse", "status": 400, "message": "Found unexpected URI tmapi_mapper/cm/failover-status."},
+    {"kind": "404-not-registered"},
+], ids=["403", "404", "role", "uri", "not registered"])
+def test_a_state_that_cannot_be_read_changes_nothing(lab, caplog, fault):
+    """As before, and it is told once."""
+    lab.bigip.inject(fault.pop("kind"), times=None, path="/cm/failover-status$", **fault)
+    lab.apply(manifests.route("a"))
+    router = lab.router()
+    assert lab.converge(router) == []
+    lab.apply(manifests.route("b", host="b.com"))
+    lab.settle(router)
+    assert lab.admitted("shop", "b")["status"] == "True"
+    assert len(told(caplog)) == 1
+    assert "cannot be read" in told(caplog)[0]
+    assert asked(lab) == 1
+
+
+@pytest.mark.parametrize("version", ["11.5.4", "11.6.0", "12.1.2", "17.1.0"])
+def test_stand_alone_devices_of_any_version(make_lab, version):
+    """Ten events are ten questions at most; a device alone is active."""
+    lab = make_lab(tmos_version=version)
+    lab.virtuals()
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"))
+    assert lab.converge() == []
+    assert lab.admitted("shop", "a")["status"] == "True"
+
+
+def test_a_device_that_does_not_answer_is_no_standby(lab):
+    """The state before stays, and the pass fails as any other."""
+    lab.apply(manifests.route("a"))
+    router = lab.router(f5_timeout="1")
+    assert router._cluster.wait_synced(10)
+    router._try_pass()
+    lab.bigip.inject("503-html", times=None)
+    router._reconciler.device.failover._read_at = float("-inf")
+    router._check_failover()
+    router._try_pass()
+    health = {check.name: check.problem for check in router.monitor.health.ready()}
+    assert (health["bigip-active"], "503" in health["bigip-reached"]) == ("", True)
+
+
+def test_the_plan_of_a_standby_can_be_shown(lab, capsys):
+    from f5router import controller
+
+    lab.apply(manifests.route("a"))
+    lab.bigip.set_failover("STANDBY")
+    assert controller.plan(lab.config(), output="table") == 0
+    assert "openshift_shop_web" in capsys.readouterr().out
+    assert lab.bigip.writes() == []
+
+
+def test_a_stop_on_a_standby_is_prompt(lab, running):
+    lab.bigip.set_failover("STANDBY")
+    lab.apply(manifests.route("a"))
+    router = running()
+    router.wait(lambda: lab.pending("a"))
+    router.stop()
+    assert lab.bigip.writes() == []
