@@ -116,7 +116,8 @@ def main(count: int, in_flight: int) -> None:
             with bench.step(name):
                 bench.run(delta)
         with bench.step("settling: LTM nodes removed, configuration saved"):
-            bench.reconciler.device.remove_orphans()
+            while bench.reconciler.device.orphans:
+                bench.reconciler.device.remove_orphans(100)
             bench.reconciler.device.save()
         plain = min(first_write(bench, delta) for delta in endpoint_events(count))
         bench.run(Delta(slices=slices(1)))  # as at the load again

@@ -14,7 +14,7 @@ from f5router import listing
 from f5router.assembly import build_cluster, build_connection, build_device, build_statuses, build_sweep
 from f5router.cluster import Key
 from f5router.config import Config
-from f5router.errors import AuthFailed, BigIPError, Standby, Unsupported
+from f5router.errors import AuthFailed, BigIPError, Busy, Standby, Unsupported
 from f5router.holdoff import Events, wake_at
 from f5router.icontrol.device import Stopped
 from f5router.incremental import Engine
@@ -25,12 +25,19 @@ from f5router.monitor import Monitor, build_monitor, serve
 from f5router.notices import Notices
 from f5router.plan import Change
 from f5router.reconcile import Reconciler, Report
+from f5router.saving import Saver
 from f5router.telling import Teller
 
 log = logging.getLogger(__name__)
 
 SETTLE_S, SETTLE_LIMIT_S = 5.0, 60.0
 """The configuration is saved so long after the last write, at the latest so long after the first."""
+
+BUSY_S = 1.0
+"""Pause after the device refused a request as busy while it saved, or so shortly afterwards."""
+
+TIDY_MOST = 20
+"""LTM nodes that are deleted in one turn; then the loop looks at events again."""
 
 BACK_OFF_FIRST_S, BACK_OFF_MOST_S = 1.0, 60.0
 REFUSED_LOGIN_S = 60.0
@@ -79,6 +86,9 @@ class Controller:
         self._new = True
         self._first_write: float | None = None
         self._last_write = 0.0
+        self._tidying = False
+        """Whether LTM nodes are being removed, a few in each turn."""
+        self._saver = Saver(reconciler.device.save, ended=events.wake, clock=clock)
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
@@ -98,13 +108,12 @@ class Controller:
     def _bring_in_step(self) -> Report:
         try:
             report = self._pass()
-        except Stopped:
-            raise
         except Standby:
             self._teller.stood_down()
             raise
-        except Exception:
-            self._teller.failed()
+        except Exception as exc:
+            if not self._ends_for_a_moment(exc):
+                self._teller.failed()
             raise
         finally:
             self._tell_failover()
@@ -170,10 +179,9 @@ class Controller:
                 continue
             if now >= self._failover_at:
                 self._check_failover()
-            if self._settled(now):
-                self._settle()
             if self._pass_due(now):
                 self._try_pass()
+            self._settle_a_little()
         self._settle_at_exit()
 
     def heed(self, stop: threading.Event) -> None:
@@ -197,7 +205,8 @@ class Controller:
             self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s),
             self._reconciler.next_retry(),
             self._observed_at + self._config.observe_interval_s,
-            self._settles_at(),
+            None if self._saver.under_way else self._settles_at(),
+            self._clock() if self._tidying else None,
             self._failover_at,
             self._clock() if self._reconciler.device.stale else None,
         ]
@@ -208,14 +217,16 @@ class Controller:
         # addresses that another tenant's pods have got.
         self._take_events()
         try:
-            with self.monitor.measured():
+            with self.monitor.measured(passing=self._ends_for_a_moment):
                 self._bring_in_step()
-        except Stopped as exc:
-            log.info("pass ended early", extra={"reason": str(exc)})
         except Standby:
             self._blocked_until = self._clock() + FAILOVER_S
         except Exception as exc:
-            self._pass_failed(exc)
+            if self._ends_for_a_moment(exc):
+                log.info("pass ended early", extra={"reason": str(exc)})
+                self._blocked_until = self._clock() + BUSY_S
+            else:
+                self._pass_failed(exc)
         else:
             if self._failures:
                 log.info("BIG-IP is programmed again")
@@ -225,6 +236,13 @@ class Controller:
                 self._new = False
                 self._to_be_saved()
                 self.on_loaded(frozenset(self._reconciler.engine.routes()))
+
+    def _ends_for_a_moment(self, exc: Exception) -> bool:
+        """True if the device is well: the router is to end, or the device is busy with our own save.
+
+        Which requests a BIG-IP answers while it saves is not recorded: what it refuses as busy was not done.
+        """
+        return isinstance(exc, Stopped) or (isinstance(exc, Busy) and self._saver.disturbs(BUSY_S))
 
     def _pass_failed(self, exc: Exception) -> None:
         """Back off. What is no BigIPError is a fault of ours, or a reply of a form that nobody knows."""
@@ -284,33 +302,72 @@ class Controller:
             return None
         return wake_at(self._first_write, self._last_write, hold_off_s=SETTLE_S, limit_s=SETTLE_LIMIT_S)
 
-    def _settled(self, now: float) -> bool:
-        at = self._settles_at()
-        return at is not None and at <= now
-
-    def _settle(self) -> None:
-        """Remove LTM nodes that were left behind, and save the configuration to disk."""
-        if self._first_write is None:
+    def _settle_a_little(self) -> None:
+        """Take the result of a save; remove some LTM nodes; begin the next save. Waits for no save."""
+        self._take_save()
+        now, at = self._clock(), self._settles_at()
+        if at is None or at > now or self._saver.under_way or now < self._blocked_until:
             return
-        device = self._reconciler.device
-        try:
-            removed = device.remove_orphans()
-            if self._config.save_config:
-                device.save()
-        except Exception as exc:
-            known = isinstance(exc, BigIPError)
-            log.warning("configuration not saved", exc_info=not known, extra={"error": str(exc)})
-            self._first_write = self._last_write = self._clock()
+        self._tidying = self._tidy(TIDY_MOST) and now < self._first_write + 2 * SETTLE_LIMIT_S
+        if self._tidying:
             return
         self._first_write = None
-        log.info("configuration saved", extra={"nodes_removed": removed})
+        if self._config.save_config:
+            self._saver.begin()
+
+    def _tidy(self, most: int) -> bool:
+        """Remove LTM nodes that were left behind; True if there are more."""
+        device = self._reconciler.device
+        try:
+            removed = device.remove_orphans(most)
+        except Exception as exc:
+            log.warning("LTM nodes not removed", exc_info=not isinstance(exc, BigIPError),
+                        extra={"error": str(exc)})
+            return False
+        if removed:
+            log.info("LTM nodes removed", extra={"removed": removed, "left": device.orphans})
+        return device.orphans > 0
+
+    def _take_save(self) -> None:
+        """Note how a save ended; one that failed is tried again."""
+        ended, error = self._saver.take_result()
+        if error is not None:
+            log.warning("configuration not saved", exc_info=not isinstance(error, BigIPError),
+                        extra={"error": str(error)})
+            self._first_write = self._last_write = self._clock()
+        elif ended:
+            log.info("configuration saved")
+
+    def _settle(self, *, timeout_s: float | None = None) -> bool:
+        """Remove LTM nodes that were left behind, and save, at once; False if that is not finished in time.
+
+        Args: timeout_s: how long to wait for saves, if not for ever; then only some nodes are removed.
+        """
+        begin = self._clock()
+        if not self._saver.wait(timeout_s):
+            return False
+        self._take_save()
+        if self._first_write is None:
+            return True
+        while self._tidy(TIDY_MOST) and timeout_s is None:
+            pass
+        self._first_write = None
+        if self._config.save_config:
+            self._saver.begin()
+            left_s = None if timeout_s is None else max(0.0, begin + timeout_s - self._clock())
+            if not self._saver.wait(left_s):
+                return False
+            self._take_save()
+        return True
 
     def _settle_at_exit(self) -> None:
         """What is left to do, as far as the time allows that a pod has before it is killed."""
-        saving = threading.Thread(target=self._settle, daemon=True, name="settle")
-        saving.start()
-        saving.join(EXIT_S)
-        if saving.is_alive():
+        finished: list[bool] = []
+        ending = threading.Thread(
+            target=lambda: finished.append(self._settle(timeout_s=EXIT_S)), daemon=True, name="settle")
+        ending.start()
+        ending.join(EXIT_S)
+        if finished != [True]:
             log.warning("configuration perhaps not saved", extra={"waited_s": EXIT_S})
         self._statuses.flush(EXIT_S / 2)
 

@@ -31,8 +31,8 @@ class Monitor:
         self.health.heartbeat.beat()
 
     @contextmanager
-    def measured(self) -> Iterator[None]:
-        """Around a pass."""
+    def measured(self, passing: Callable[[Exception], bool] = lambda exc: False) -> Iterator[None]:
+        """Around a pass. Args: passing: tells of an error that says nothing of the device's health."""
         success: bool | None = False
         begin = self._clock()
         try:
@@ -45,8 +45,9 @@ class Monitor:
             self.metrics.cut_short(self._reconciler.engine.routes())
             raise
         except Exception as exc:
-            self.health.failed(exc)
-            self.metrics.cut_short(self._reconciler.engine.routes())
+            if not passing(exc):
+                self.health.failed(exc)
+                self.metrics.cut_short(self._reconciler.engine.routes())
             raise
         finally:
             if success is not None:  # None: nothing was to be done

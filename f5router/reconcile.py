@@ -76,6 +76,8 @@ class Reconciler:
         """Objects that were left out of the last Plan, until Secrets are read."""
         self._again = False
         """Whether another pass is due at once."""
+        self._unfinished = False
+        """Whether the last pass ended early: what it left is due."""
         self._linger_s = linger_s
         self._lingering: dict[Key, float] = {}
         """Routes whose old form stays, each until this time."""
@@ -122,8 +124,8 @@ class Reconciler:
         times = [failure.due for failure in self.failures.values() if failure.due != math.inf]
         if self._withheld:
             times.append(self._withheld_due)
-        if self._again:
-            times.append(self._clock())
+        if self._again or self._unfinished:
+            times.append(-math.inf)
         return min(times, default=None)
 
     def plan(self, *, full: bool) -> Plan:
@@ -150,7 +152,7 @@ class Reconciler:
         Raises:
             BigIPError: the pass ended early; the next one must be full.
         """
-        now = self._clock()
+        now, self._unfinished = self._clock(), True
         self._lingering = {key: end for key, end in self._lingering.items() if end > now}
         plan = self.plan(full=full)
         planned = {change.ref for change in plan}
@@ -175,6 +177,7 @@ class Reconciler:
         keys = set(routes) if full else (self._touched | self._routes_needing(changed)) & routes
         self._touched = set()
         left, self._left = self._left, {}
+        self._unfinished = False
         verdicts = {key: verdict for key in keys if (verdict := self.verdict(key)) is not None}
         return Report(outcome, full, verdicts, {key: self.engine.warnings(key) for key in keys}, left)
 

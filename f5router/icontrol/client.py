@@ -180,12 +180,13 @@ class Client:
         """Write the running configuration to disk, so that it survives a reboot.
 
         Beyond 60 s the device reports a time-out and goes on; that counts as done here. Nothing
-        that it serves tells whether the file was written, so it is not verified either way.
+        that it serves tells whether the file was written, so it is not verified either way. It takes no
+        turn from other requests: what the device does with these meanwhile is not recorded.
         Source: bigip-rest.md A6, A8.
         """
         timeout_s = max(SAVE_TIMEOUT_S, self._settings.timeout_s)
         try:
-            self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s)
+            self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s, beside=True)
         except DeviceTimeout:
             log.warning("BIG-IP takes over 60 s to save its configuration and goes on")
 
@@ -209,14 +210,14 @@ class Client:
 
     def _write(
         self, method: str, path: str, body: Mapping | None = None,
-        params: Mapping[str, str] | None = None, timeout_s: float | None = None,
+        params: Mapping[str, str] | None = None, **how,
     ) -> dict:
+        """Args: how: `timeout_s` and `beside` of Transport.send."""
         data = None if body is None else encode(body)
         query = _query(params)
 
         def call() -> dict:
-            return self._call(method, path, query=query, body=data, timeout_s=timeout_s,
-                              headers=JSON if data else None)
+            return self._call(method, path, query=query, body=data, headers=JSON if data else None, **how)
 
         try:
             return self._repeat(_was_not_sent, call)

@@ -17,6 +17,7 @@ from f5router.bigip import Attachment, DeviceFacts, Object, Policy, Pool, Record
 from f5router.errors import (
     AuthFailed,
     BigIPError,
+    Busy,
     Incomplete,
     InUse,
     NotFound,
@@ -190,6 +191,8 @@ class Device:
                     changes = self._unblocked(changes, known, outcome)
                 led = led or (height >= LEADS and bool(changes))
                 self._settle(self._write(changes), outcome, on_change)
+        except Busy:
+            raise  # it was not done, and what was done before is in `observed`
         except BaseException:
             # Whatever it was: something may have been written that is not in `observed`.
             self.stale = True
@@ -217,11 +220,9 @@ class Device:
         return self._parallel(changes)
 
     def _grouped(self, changes, key, write) -> Results:
-        results = []
         for whole, group in groupby(sorted(changes, key=key), key=key):  # stable: the order of the Plan
             self._checkpoint()
-            results += write(whole, list(group))
-        return results
+            yield from write(whole, list(group))
 
     def _parallel(self, changes: list[Change]) -> Results:
         if len(changes) == 1:
@@ -272,8 +273,8 @@ class Device:
                 outcome.failed[change.ref] = error
                 # Another hand may have changed it: compare again with what is there.
                 self.stale = self.stale or isinstance(error, NotFound)
-            else:
-                trouble = trouble or error
+            elif trouble is None or isinstance(trouble, Busy):
+                trouble = error
         if trouble is not None:
             raise trouble
 
@@ -341,11 +342,20 @@ class Device:
         self.failover.require_active()
         self.client.save()
 
-    def remove_orphans(self) -> int:
-        """Delete LTM nodes that our members left behind; returns how many. Raises: BigIPError."""
+    @property
+    def orphans(self) -> int:
+        """How many addresses left our pools whose LTM nodes may still be there."""
+        return self._nodes.left
+
+    def remove_orphans(self, most: int) -> int:
+        """Delete LTM nodes that our members left behind; returns how many.
+
+        Args: most: so many at most in this call.
+        Raises: BigIPError.
+        """
         self.failover.require_active()
         in_use = {m.address for obj in self.observed.values() if isinstance(obj, Pool) for m in obj.members}
-        return self._nodes.remove_left(in_use)
+        return self._nodes.remove_left(in_use, most=most)
 
 
 def _usable(error: BigIPError) -> bool:

@@ -9,8 +9,10 @@ Source: bigip-rest.md B3; AS3's shareNodes does the same (F5Networks/f5-appsvcs-
 
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from f5router import names
 from f5router.bigip import Pool
@@ -24,6 +26,9 @@ KIND = "ltm/node"
 
 ADDRESS_TAKEN = frozenset({"0107176c", "0107003a"})
 """TMOS message numbers: another node has the address (bigip-rest.md A2.3)."""
+
+LISTED = 500
+"""So many nodes at most are deleted after one reading of all."""
 
 HINT = "one LTM node per address: routers that share pods need the same --f5-node-partition"
 
@@ -58,6 +63,10 @@ class NodeWriter:
         """Of members of our pools: their nodes are in use, so nobody can remove them."""
         self._left: set[str] = set()
         """Addresses whose nodes nobody may need any more."""
+        self._found: deque[tuple[str, str]] = deque()
+        """Address and path of nodes that are to be deleted, as they were read."""
+        self._listed: set[str] = set()
+        """Addresses that `_found` answers for."""
 
     def learn(self, found: Mapping[str, str]) -> None:
         """Take what was read: `places` of our pools' members."""
@@ -67,6 +76,7 @@ class NodeWriter:
         """Members of these addresses left a pool, or did not get there: any router may remove their nodes."""
         for address in addresses:
             self._left.add(address)
+            self._listed.discard(address)
             self._places.pop(address, None)
 
     def write(self, pool: Pool, old: Pool | None, put: Write) -> None:
@@ -142,37 +152,64 @@ class NodeWriter:
             return False
         return True
 
-    def remove_left(self, in_use: Collection[str]) -> int:
+    def remove_left(self, in_use: Collection[str], *, most: int = LISTED) -> int:
         """Delete nodes of ours that members left behind, and no pool refers to; returns how many.
 
         Only of addresses that this process saw in a pool of ours; the device refuses to delete a node that
-        a pool uses, be it another router's.
-        Args: in_use: addresses of members of our pools.
+        a pool uses, be it another router's. Must not run while a pool is written.
+        Args:
+            in_use: addresses of members of our pools.
+            most: so many requests to delete at most; `left` says whether nodes remain.
         Raises: BigIPError.
         """
         self._left -= set(in_use)
-        addresses = frozenset(self._left)
-        if not addresses:
+        if not self._left:
+            self._found.clear()
             return 0
-        partitions = sorted({self._own, self.shared or self._own})
-        removed = sum(self._remove(partition, addresses) for partition in partitions)
-        self._left -= addresses
+        if not self._found:
+            self._list()
+        removed = sum(self._remove_next() for _ in range(min(most, len(self._found))))
+        if not self._found:
+            self._left -= self._listed
+            self._listed.clear()
         return removed
 
-    def _remove(self, partition: str, addresses: Collection[str]) -> int:
-        reply = self._client.get(KIND, {"$filter": f"partition eq {partition.strip('/')}"})
-        removed = 0
-        for item in reply.get("items") or []:
-            path = codec.path_of(item)
-            address = codec.address_of(path.rsplit("/", 1)[1])
-            if address not in addresses or not path.startswith(f"{partition}/") or not self._ours(item):
-                continue
+    def _remove_next(self) -> bool:
+        """Delete one node, unless it is used again; False if it stays.
+
+        Raises: BigIPError: the node stays, and is the last to be tried again.
+        """
+        address, path = self._found[0]
+        self._found.rotate(-1)
+        gone = address in self._left
+        if gone:
             try:
                 self._client.delete(item_path(KIND, path))
             except (InUse, NotFound):
-                continue
-            removed += 1
-        return removed
+                gone = False
+        self._found.pop()
+        return gone
+
+    @property
+    def left(self) -> int:
+        """How many addresses there are whose nodes may have to go."""
+        return len(self._left)
+
+    def _list(self) -> None:
+        """Read which nodes there are of the addresses that were left; some of them, if there are many."""
+        addresses = set(self._left)
+        for partition in sorted({self._own, self.shared or self._own}):
+            reply = self._client.get(KIND, {"$filter": f"partition eq {partition.strip('/')}"})
+            for item in reply.get("items") or []:
+                path = codec.path_of(item)
+                address = codec.address_of(path.rsplit("/", 1)[1])
+                if address in addresses and path.startswith(f"{partition}/") and self._ours(item):
+                    self._found.append((address, path))
+        if len(self._found) > LISTED:
+            # Looked at again before the rest is removed: somebody may have taken one over meanwhile.
+            self._found = deque(islice(self._found, LISTED))
+            addresses = {address for address, _ in self._found}
+        self._listed = addresses
 
     def _ours(self, item: Mapping) -> bool:
         """Of nodes named by their address: what we made on purpose, or, where nodes come with members,

@@ -129,12 +129,14 @@ class PolicyWriter:
         except Refused as exc:
             return [(change, exc) for change in changes]
         results: Results = []
-        try:
-            for change in changes:
+        for change in changes:
+            try:
                 results.append((change, self._try(base, change)))
-        except BigIPError:
-            self._abandon(policy, base)
-            raise
+            except BigIPError as exc:
+                if base == policy:  # those before are in use
+                    return [*results, (change, exc)]
+                self._abandon(policy, base)
+                raise
         good = [change for change, error in results if error is None]
         if not good:
             self._abandon(policy, base)

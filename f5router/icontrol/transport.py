@@ -127,7 +127,7 @@ class _Session(requests.Session):
 
 
 class Transport:
-    """Connections to one device, shared by threads; at most max_in_flight requests at once.
+    """Connections to one device, shared by threads; at most max_in_flight requests at once, and one save.
 
     Attributes:
         counts: requests sent, by method or by the label given to send().
@@ -137,6 +137,7 @@ class Transport:
         self._settings = settings
         self._base = settings.base_url.rstrip("/")
         self._slots = threading.BoundedSemaphore(settings.max_in_flight)
+        self._beside = threading.BoundedSemaphore(1)
         self._counting = threading.Lock()
         self.counts: collections.Counter[str] = collections.Counter()
         self._session = _Session()
@@ -147,7 +148,7 @@ class Transport:
         # A replayed BIGIPAuthCookie outlives the token and hides a wrong password.
         self._session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
         self._session.mount("https://", requests.adapters.HTTPAdapter(
-            pool_connections=1, pool_maxsize=settings.max_in_flight, max_retries=0))
+            pool_connections=1, pool_maxsize=settings.max_in_flight + 1, max_retries=0))
         _check_trust(settings)
         logging.getLogger("urllib3.connectionpool").addFilter(_hide_tokens)
 
@@ -155,6 +156,7 @@ class Transport:
         self, method: str, path: str, *,
         credentials: Mapping[str, str], query: str = "", body: bytes | None = None,
         headers: Mapping[str, str] | None = None, timeout_s: float | None = None, label: str = "",
+        beside: bool = False,
     ) -> Reply:
         """One request, once.
 
@@ -164,10 +166,11 @@ class Transport:
             credentials: headers that authenticate the request, perhaps none.
             timeout_s: read time-out instead of the settings'; connecting takes no longer either.
             label: what the request counts as, instead of its method.
+            beside: it takes no turn from the others; one such request at a time.
         Raises: Unreachable: no whole reply came; doubtful tells whether it was sent, for writes.
         """
         connect_s = min(self._settings.connect_timeout_s, timeout_s or self._settings.connect_timeout_s)
-        with self._slots:
+        with self._beside if beside else self._slots:
             with self._counting:
                 self.counts[label or method] += 1
             try:

@@ -5,6 +5,7 @@
 | drop-reply | performed, connection closed without a reply | |
 | drop-request | connection closed, not performed | |
 | delay | performed after a while | seconds |
+| hold | performed when `FakeBigIP.release` is called | |
 | 401 | sporadic 401 of restjavad (A4) | |
 | token-expired | 401 `X-F5-Auth-Token has expired.` | |
 | 503-html | Apache's restart page (A2.2) | |
@@ -36,6 +37,7 @@ KINDS = (
     "drop-reply",
     "drop-request",
     "delay",
+    "hold",
     "401",
     "token-expired",
     "503-html",

@@ -26,7 +26,8 @@ class Outcome:
 
 
 Handler = Callable[[Request], Outcome]
-Delay = Callable[[Request], float]
+Delay = Callable[[Request], "float | None"]
+"""Seconds to wait before a request is performed; None: until `Listener.release`."""
 
 
 class Listener:
@@ -39,7 +40,16 @@ class Listener:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._runner: web.ServerRunner | None = None
+        self._held = asyncio.Event()
         self.port = 0
+
+    def release(self) -> None:
+        """Let requests go that were held back."""
+        self._loop.call_soon_threadsafe(self._let_go)
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, asyncio.Event()
+        held.set()
 
     def start(self, port: int) -> None:
         """Listen; port 0 takes any. Raises: OSError: the port is taken."""
@@ -91,7 +101,9 @@ class Listener:
         raw = await _body(incoming)
         request = Request(incoming.method, path, query, incoming.headers, raw, incoming.remote or "127.0.0.1")
         delay_s = self._delay(request)
-        if delay_s:
+        if delay_s is None:
+            await self._held.wait()
+        elif delay_s:
             await asyncio.sleep(delay_s)
         reply = self._handler(request).reply
         if reply is None:

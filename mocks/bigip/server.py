@@ -208,13 +208,19 @@ class FakeBigIP:
         with self.store.lock:
             self.faults.clear()
 
-    def _delay(self, request: Request) -> float:
-        """Take the fault of a request; the seconds to wait before it is performed."""
+    def release(self) -> None:
+        """Let requests with the fault `hold` go."""
+        self._listener.release()
+
+    def _delay(self, request: Request) -> float | None:
+        """Take the fault of a request; the seconds to wait before it is performed, None: till released."""
         with self.store.lock:
             fault = self.faults.take(request)
         if fault is None:
             return 0
         self._delayed[id(request)] = fault
+        if fault.kind == "hold":
+            return None
         return float(fault.options.get("seconds", 0)) if fault.kind == "delay" else 0
 
     def _handle(self, request: Request) -> Outcome:

@@ -234,3 +234,40 @@ def test_recorded_members():
         found |= nodes.places(read.get("items", [read]))
     assert found["1.1.1.1"] == "/Common"
     assert set(found.values()) == {"/Common", "/DMZ"}
+
+
+def test_a_few_at_a_time(bench):
+    """All nodes are read once; one that is used again meanwhile stays, and may leave again."""
+    many = [f"10.1.2.{number}" for number in range(1, 8)]
+    bench.write(bench.p, pool(*many))
+    bench.write(bench.p, pool(), pool(*many))
+    bench.p.forget(many)
+    bench.requests()
+    assert bench.p.remove_left((), most=3) == 3
+    asked = bench.requests()
+    assert [text.split()[0] for text in asked] == ["GET", "GET", "DELETE", "DELETE", "DELETE"]
+    used = sorted(path.rsplit("/", 1)[1] for path in bench.nodes())[0]
+    bench.write(bench.p, pool(used), pool())
+    bench.requests()
+    assert bench.p.remove_left({used}, most=3) == 2
+    assert [text.split()[0] for text in bench.requests()] == ["DELETE", "DELETE"]
+    bench.write(bench.p, pool(), pool(used))
+    bench.p.forget([used])
+    while bench.p.left:
+        bench.p.remove_left((), most=3)
+    assert bench.nodes() == {}
+
+
+def test_of_very_many_some_are_read_again(bench, monkeypatch):
+    """What an administrator took over meanwhile is seen then."""
+    monkeypatch.setattr(nodes, "LISTED", 2)
+    many = [f"10.1.2.{number}" for number in range(1, 6)]
+    bench.write(bench.p, pool(*many))
+    bench.write(bench.p, pool(), pool(*many))
+    bench.p.forget(many)
+    assert bench.p.remove_left((), most=2) == 2
+    kept = sorted(bench.nodes())[0]
+    bench.client.patch(item_path("ltm/node", kept), {"description": "mine"})
+    while bench.p.left:
+        bench.p.remove_left((), most=2)
+    assert set(bench.nodes()) == {kept}
