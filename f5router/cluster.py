@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
-_OBJECT_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
 VXLAN_PORT = 4789
 """UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork that says none."""
@@ -63,7 +64,6 @@ class Route:
     """spec.port.targetPort, number or name, as text; "" without one."""
     tls: RouteTLS | None = None
     wildcard_policy: str = "None"
-    annotations: tuple[tuple[str, str], ...] = ()
     resource_version: str = field(default="", compare=False, repr=False)
     status_ingress: tuple[Mapping, ...] = field(default=(), compare=False, repr=False, hash=False)
     """status.ingress as plain JSON objects, other routers' entries too."""
@@ -127,7 +127,6 @@ class Service:
     key: Key
     ports: tuple[ServicePort, ...] = ()
     cluster_ip: str = ""
-    annotations: tuple[tuple[str, str], ...] = ()
     type: str = "ClusterIP"
     local: bool = False
     """externalTrafficPolicy is Local: only Nodes with a ready pod of it accept connections."""
@@ -176,7 +175,6 @@ class Node:
     """status.addresses of type InternalIP, in order."""
     ready: bool = True
     unschedulable: bool = False
-    labels: tuple[tuple[str, str], ...] = ()
     pod_cidrs: tuple[str, ...] = ()
     """spec.podCIDRs, as written."""
     ovn_subnets: str = ""

@@ -14,6 +14,9 @@ METADATA = frozenset({
     ipaddress.ip_address("fd00:ec2::254"),  # AWS
 })
 
+LONGEST = 45
+"""Characters of an address: IPv6 with the last four bytes as in IPv4. Longer texts are not remembered."""
+
 _IPv4 = ipaddress.IPv4Address
 _IPv6 = ipaddress.IPv6Address
 
@@ -23,13 +26,17 @@ def parse(text: object) -> str | None:
 
     An IPv4-mapped IPv6 address becomes IPv4, as Go's net.ParseIP does. No zone index, no prefix.
     """
-    found = _parse(text) if isinstance(text, str) else None
+    found = _parse(text) if isinstance(text, str) and len(text) <= LONGEST else None
     return None if found is None else intern(str(found))
 
 
-@lru_cache(maxsize=65536)  # the same pods stand in several slices and in every new list
 def usable(text: str) -> str | None:
     """Canonical text of an address that traffic may be sent to, None for any other text."""
+    return _usable(text) if len(text) <= LONGEST else None
+
+
+@lru_cache(maxsize=65536)  # the same pods stand in several slices and in every new list
+def _usable(text: str) -> str | None:
     found = _parse(text)
     if found is None or _special(found):
         return None

@@ -3,11 +3,17 @@
 Nothing here trusts its input: objects may have been stored before a validation existed, or come
 from a custom resource without one. A field of a wrong type has its neutral value; where that value
 would serve something that nobody asked for, the object is refused with DecodeError and counts as
-absent.
+absent. So does an object with a name that the API gives to none: names on the BIG-IP and paths of
+requests are made of it.
+
+Only what the router reads is kept, so that nobody fills its memory: no annotation or label but those
+that are named here, and no text that is longer than any good one.
 """
 
 import base64
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from sys import intern
 
 from f5router.cluster import (
@@ -26,16 +32,31 @@ from f5router.cluster import (
     Secret,
     Service,
     ServicePort,
+    is_object_name,
 )
 from f5router.errors import RouterError
+from f5router.hosts import quote
 from f5router.kube import addresses
 
 SERVICE_LABEL = "kubernetes.io/service-name"
 
-UNKEPT_ANNOTATIONS = frozenset({
-    # A second copy of the whole object, private key included.
-    "kubectl.kubernetes.io/last-applied-configuration",
-})
+MOST_TEXT = 4096
+"""Characters that are kept of a text other than a certificate or a key. Whatever is checked has to be
+shorter, so a text that is cut here is refused there."""
+
+MOST_ANNOTATION = 1 << 18
+"""Characters of all annotations of an object. Source: k8s.io/apimachinery, TotalAnnotationSizeLimitB."""
+
+MOST_ALTERNATES = 3
+"""Services beside spec.to. Source: openshift/library-go, validateRoute."""
+
+MOST_PORTS = 1000
+"""Ports of a Service. Each one costs memory, and the API allows as many as there are numbers."""
+
+_SEGMENT = re.compile(r"[!-$&-.0-~]{1,253}")
+"""A name that may stand in a path, of printable ASCII. Source: k8s.io/apimachinery, IsValidPathSegmentName,
+which forbids "/", "%", "." and ".."."""
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 _NOTHING: Mapping = {}
 
@@ -46,24 +67,55 @@ class DecodeError(RouterError):
     Attributes:
         key: the object, as far as it is known.
         field: path of the field, such as "spec.tls".
+        problem: what is wrong with the field.
     """
 
-    def __init__(self, key: str, field: str):
-        super().__init__(f"{key}: {field} has a wrong type")
-        self.key, self.field = key, field
+    def __init__(self, key: str, field: str, problem: str = "has a wrong type"):
+        super().__init__(f"{key}: {field} {problem}")
+        self.key, self.field, self.problem = key, field, problem
 
 
 def key(obj: object) -> Key:
     """Namespace and name of any object.
 
     Raises:
-        DecodeError: there is no name.
+        DecodeError: there is no name, or one that no object of any kind can have.
     """
     metadata = _mapping(_mapping(obj).get("metadata"))
-    name = _text(metadata.get("name"))
-    if not name:
+    name, space = metadata.get("name"), metadata.get("namespace")
+    if not name or not isinstance(name, str):
         raise DecodeError("an object", "metadata.name")
-    return Key(intern(_text(metadata.get("namespace"))), name)
+    if not _SEGMENT.fullmatch(name) or name in (".", ".."):
+        raise DecodeError(quote(name), "metadata.name", "is no name of an object")
+    if space and not (isinstance(space, str) and _LABEL.fullmatch(space)):
+        raise DecodeError(quote(name), "metadata.namespace", "is no name of a namespace")
+    return Key(intern(space or ""), name)
+
+
+def _named(obj: object) -> Key:
+    """The key of an object of a kind whose names are DNS subdomains, as those of most kinds are.
+
+    Sources: k8s.io/apimachinery, NameIsDNSSubdomain; for Routes openshift/library-go, validateRouteName.
+
+    Raises:
+        DecodeError: it has another name.
+    """
+    found = key(obj)
+    if not is_object_name(found.name):
+        raise DecodeError(str(found), "metadata.name", "is no DNS subdomain")
+    return found
+
+
+def _in_namespace(obj: object) -> Key:
+    """The same, of a kind whose objects lie in namespaces.
+
+    Raises:
+        DecodeError: it has another name, or no namespace.
+    """
+    found = _named(obj)
+    if not found.namespace:
+        raise DecodeError(str(found), "metadata.namespace", "is missing")
+    return found
 
 
 def resource_version(obj: object) -> str:
@@ -88,7 +140,7 @@ def route(obj: Mapping) -> Route:
         DecodeError: no name; spec, spec.path or spec.tls of a wrong type. Neutral values of the
             last two would serve more paths than asked for, or in clear text.
     """
-    name = key(obj)
+    name = _in_namespace(obj)
     metadata = _mapping(obj["metadata"])
     spec = obj.get("spec")
     if not isinstance(spec, Mapping):
@@ -103,20 +155,23 @@ def route(obj: Mapping) -> Route:
         created=_text(metadata.get("creationTimestamp")),
         host=_text(spec.get("host")),
         subdomain=_text(spec.get("subdomain")),
-        path=path or "",
+        path=_text(path),
         service=_text(to.get("name")),
         service_kind=intern(_text(to.get("kind")) or "Service"),
         weight=_integer(to.get("weight")),
-        alternate_services=tuple(
-            service for item in _objects(spec.get("alternateBackends"))
-            if (service := _text(item.get("name")))),
+        alternate_services=_alternates(spec.get("alternateBackends")),
         target_port=_port_text(_mapping(spec.get("port")).get("targetPort")),
         tls=_tls(name, spec.get("tls")),
         wildcard_policy=intern(_text(spec.get("wildcardPolicy")) or "None"),
-        annotations=_pairs(metadata.get("annotations")),
         resource_version=_text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),
     )
+
+
+def _alternates(items: object) -> tuple[str, ...]:
+    """The first few Services that have a name; the API allows three."""
+    named = (service for item in _objects(items) if (service := _text(item.get("name"))))
+    return tuple(islice(named, MOST_ALTERNATES))
 
 
 def _tls(name: Key, tls: object) -> RouteTLS | None:
@@ -127,10 +182,10 @@ def _tls(name: Key, tls: object) -> RouteTLS | None:
     return RouteTLS(
         termination=intern(_text(tls.get("termination"))),
         insecure_policy=intern(_text(tls.get("insecureEdgeTerminationPolicy"))),
-        certificate=_text(tls.get("certificate")),
-        key=_text(tls.get("key")),
-        ca_certificate=_text(tls.get("caCertificate")),
-        destination_ca_certificate=_text(tls.get("destinationCACertificate")),
+        certificate=_pem(tls.get("certificate")),
+        key=_pem(tls.get("key")),
+        ca_certificate=_pem(tls.get("caCertificate")),
+        destination_ca_certificate=_pem(tls.get("destinationCACertificate")),
         external_certificate=_text(_mapping(tls.get("externalCertificate")).get("name")),
     )
 
@@ -139,15 +194,16 @@ def service(obj: Mapping) -> Service:
     """A core/v1 Service; a headless one has cluster_ip "".
 
     Raises:
-        DecodeError: no name.
+        DecodeError: no name; too many ports.
     """
-    name = key(obj)
+    name = _in_namespace(obj)
     spec = _mapping(obj.get("spec"))
+    if (count := len(_items(spec.get("ports")))) > MOST_PORTS:
+        raise DecodeError(str(name), "spec.ports", f"has {count} entries, at most {MOST_PORTS} are read")
     return Service(
         key=name,
         ports=tuple(_service_ports(spec.get("ports"))),
         cluster_ip=addresses.parse(spec.get("clusterIP")) or "",
-        annotations=_pairs(_mapping(obj["metadata"]).get("annotations")),
         type=intern(_text(spec.get("type")) or "ClusterIP"),
         local=spec.get("externalTrafficPolicy") == "Local",
     )
@@ -175,7 +231,7 @@ def endpoint_slice(obj: Mapping, *, placed: bool = False) -> EndpointSlice | Non
     Raises:
         DecodeError: no name.
     """
-    name = key(obj)
+    name = _in_namespace(obj)
     owner = _text(_mapping(_mapping(obj["metadata"]).get("labels")).get(SERVICE_LABEL))
     if not owner or obj.get("addressType") == "FQDN":
         return None
@@ -197,7 +253,7 @@ def endpoints(obj: Mapping, *, placed: bool = False) -> tuple[EndpointSlice, ...
     Raises:
         DecodeError: no name.
     """
-    name = key(obj)
+    name = _in_namespace(obj)
     owner = intern(name.name)
     return tuple(
         _subset(Key(name.namespace, f"{name.name}/{number}"), owner, subset, placed=placed)
@@ -229,7 +285,7 @@ def _endpoint_ports(items: object) -> tuple[EndpointPort, ...]:
 
 def namespace(obj: Mapping) -> Namespace:
     """A v1 Namespace or a project.openshift.io/v1 Project. Raises: DecodeError: no name."""
-    return Namespace(key(obj))
+    return Namespace(_named(obj))
 
 
 def node(obj: Mapping) -> Node:
@@ -238,7 +294,7 @@ def node(obj: Mapping) -> Node:
     Raises:
         DecodeError: no name.
     """
-    name = key(obj)
+    name = _named(obj)
     metadata = _mapping(obj["metadata"])
     spec, status = _mapping(obj.get("spec")), _mapping(obj.get("status"))
     internal = (addresses.parse(item.get("address")) for item in _objects(status.get("addresses"))
@@ -252,9 +308,8 @@ def node(obj: Mapping) -> Node:
         internal_ips=tuple(address for address in internal if address),
         ready="Ready" not in conditions or conditions["Ready"].get("status") == "True",
         unschedulable=spec.get("unschedulable") is True,
-        labels=_pairs(metadata.get("labels")),
         pod_cidrs=cidrs or ((first,) if first else ()),
-        ovn_subnets=_text(_mapping(metadata.get("annotations")).get(OVN_SUBNETS)),
+        ovn_subnets=_text(_mapping(metadata.get("annotations")).get(OVN_SUBNETS), MOST_ANNOTATION),
         created=_text(metadata.get("creationTimestamp")),
     )
 
@@ -265,7 +320,7 @@ def secret(obj: Mapping) -> Secret:
     Raises:
         DecodeError: no name.
     """
-    name, kind, data = key(obj), _text(obj.get("type")), _mapping(obj.get("data"))
+    name, kind, data = _in_namespace(obj), _text(obj.get("type")), _mapping(obj.get("data"))
     if kind != TLS_SECRET:
         return Secret(name, kind)
     return Secret(name, kind, _plain(data.get("tls.crt")), _plain(data.get("tls.key")))
@@ -274,7 +329,7 @@ def secret(obj: Mapping) -> Secret:
 def _plain(text: object) -> str:
     """What base64 stands for; "" for what is none."""
     try:
-        return base64.b64decode(_text(text), validate=True).decode("ascii", "replace")
+        return base64.b64decode(_pem(text), validate=True).decode("ascii", "replace")
     except ValueError:
         return ""
 
@@ -313,7 +368,11 @@ def _objects(value: object) -> list[Mapping]:
     return [item for item in _items(value) if isinstance(item, Mapping)]
 
 
-def _text(value: object) -> str:
+def _text(value: object, most: int = MOST_TEXT) -> str:
+    return value[:most] if isinstance(value, str) else ""
+
+
+def _pem(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -330,10 +389,3 @@ def _port_text(value: object) -> str:
     """An IntOrString: number or name."""
     number = _integer(value)
     return intern(_text(value) if number is None else str(number))
-
-
-def _pairs(value: object) -> tuple[tuple[str, str], ...]:
-    """Labels or annotations in order of their names."""
-    return tuple(sorted(
-        (intern(name), text) for name, text in _mapping(value).items()
-        if isinstance(text, str) and name not in UNKEPT_ANNOTATIONS))

@@ -3,6 +3,7 @@
 One Store is shared by the watchers, which write, and the controller, which drains.
 """
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 
@@ -14,6 +15,10 @@ Value = Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork
 FIELDS = (
     "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks", "secrets")
 """Fields of a Delta."""
+
+
+_NUMBER = re.compile(r"[0-9]{1,20}")
+"""A resourceVersion, of 64 bits."""
 
 
 class Kind:
@@ -159,4 +164,4 @@ def _older(one: Route, other: Route) -> bool:
     Source: Kubernetes API concepts, resource versions: those of one resource compare as integers.
     """
     versions = one.resource_version, other.resource_version
-    return all(map(str.isdecimal, versions)) and int(versions[0]) < int(versions[1])
+    return all(_NUMBER.fullmatch(version) for version in versions) and int(versions[0]) < int(versions[1])

@@ -243,10 +243,10 @@ def test_a_node_event_touches_its_routes_only():
     engine.apply(delta(*((found, True) for found in known)))
     engine.take()
     contest = engine._contest
-    engine.apply(delta((replace(known[7], labels=(("a", "b"),)), True)))
+    engine.apply(delta((replace(known[7], unschedulable=True), True)))
     assert engine._contest is contest, "judged anew for nothing"
     for changed, touched in (
-        (replace(known[7], ready=False, labels=(("a", "b"),)), set()),
+        (replace(known[7], ready=False, unschedulable=True), set()),
         (replace(known[7], internal_ips=("10.1.2.7",)), {"10.128.7.0_24"}),
         (replace(known[7], pod_cidrs=("10.128.99.0/24",)), {"10.128.7.0_24", "10.128.99.0_24"}),
     ):
@@ -269,7 +269,7 @@ def test_a_node_event_touches_each_pool_once():
                        (node("n1", "10.1.1.1"), True)))
     engine.take()
     for changed, pools in (
-        (node("n2", "10.1.1.2"), 20), (node("n2", "10.1.1.2", labels=(("a", "b"),)), 0),
+        (node("n2", "10.1.1.2"), 20), (replace(node("n2", "10.1.1.2"), uid="other"), 0),
         (node("n2", "10.1.1.2", ready=False), 20), (node("n2", "10.1.1.3", ready=False), 0),
         (node("n2", "10.1.1.2"), 20), (endpoints(service="s7", nodes=("n2",)), 0),
         (replace(published(7), local=True), 1), (endpoints(service="s7", nodes=("n1", "n2")), 1),
