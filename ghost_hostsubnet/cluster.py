@@ -14,11 +14,9 @@ from f5router.errors import (
     RouterError,
 )
 from f5router.kube import replies
+from f5router.kube.collection import Collection
 from f5router.kube.connection import Connection
 from ghost_hostsubnet import manifest
-
-PAGE = 500
-"""Objects per page of a list."""
 
 SILENCE_S = 3.0
 """A watch that is silent for so long after its end counts as broken."""
@@ -153,17 +151,9 @@ class Cluster:
             return []
 
     def _list(self, path: str) -> tuple[list[dict], str]:
-        found: list[dict] = []
-        query = {"limit": str(PAGE)}
-        while True:
-            page = self._connection.request("GET", path, query=query)
-            if not isinstance(page, Mapping):
-                raise KubeUnreachable(f"GET {path}: the reply is no list")
-            found += page.get("items") or ()
-            token = (page.get("metadata") or {}).get("continue")
-            if not token:
-                return found, _version(page)
-            query["continue"] = token
+        collection = Collection(self._connection, path, {})
+        found = list(collection.values())
+        return found, collection.version
 
     def _typed(self, obj: Mapping) -> dict:
         """With kind and apiVersion, which items of a list may lack."""

@@ -12,7 +12,7 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -25,8 +25,9 @@ from kubernetes.config import incluster_config
 from urllib3.exceptions import HTTPError
 
 from f5router import __version__
-from f5router.errors import ConfigError, KubeUnreachable
+from f5router.errors import ConfigError, KubeRefused, KubeUnreachable
 from f5router.kube import replies
+from f5router.kube.documents import Document, Splitter, Unreadable
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,9 @@ POOL_SIZE = 16
 """Idle connections kept: a watch per kind and the writers."""
 
 READ_SIZE = 1 << 16
+
+MOST_REPLY = 32 << 20
+"""Bytes of a reply that is read as a whole: one object, or what the API server serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class KubeSettings:
 
 
 class LineStream:
-    """The lines of an endless reply, each a JSON value. Closing it ends the reader at once."""
+    """The documents of an endless reply. Closing it ends the reader at once."""
 
     def __init__(self, response: urllib3.BaseHTTPResponse, request: str):
         self._response = response
@@ -77,20 +81,28 @@ class LineStream:
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[object]:
-        """The values as they arrive; ends when the server ends the reply, or after close().
+        """The values of the documents.
+
+        Raises: KubeUnreachable: see documents(); KubeRefused: one cannot be read.
+        """
+        for document in self.documents():
+            yield value(document, self._request)
+
+    def documents(self) -> Iterator[Document]:
+        """The documents as they arrive; ends when the server ends the reply, or after close().
 
         Raises:
             KubeUnreachable: the connection broke, was silent for too long, or a line is cut off.
         """
-        rest: list[bytes] = []
+        splitter = Splitter()
         try:
             for chunk in self._chunks():
-                first, *lines = chunk.split(b"\n")
-                rest.append(first)
-                for line in lines:
-                    yield from self._values(b"".join(rest))
-                    rest = [line]
-            yield from self._values(b"".join(rest))
+                for document in splitter.feed(chunk):
+                    if self._closed.is_set():
+                        return
+                    yield document
+            if not self._closed.is_set():
+                yield from splitter.end()
         except (HTTPError, OSError, ValueError, AttributeError) as exc:
             # close() takes the connection from under the reader, which may fail in many ways.
             if not self._closed.is_set():
@@ -103,10 +115,6 @@ class LineStream:
             return self._response.stream(READ_SIZE)
         return iter(lambda: self._response.read1(READ_SIZE), b"")
 
-    def _values(self, line: bytes) -> Iterator[object]:
-        if line.strip() and not self._closed.is_set():
-            yield json.loads(line)
-
     def close(self) -> None:
         """End the stream, from any thread; a blocked reader returns."""
         self._closed.set()
@@ -114,6 +122,51 @@ class LineStream:
             self._response.shutdown()
         except (ValueError, RuntimeError, OSError) as exc:  # ended already
             log.debug("stream was closed before", extra={"error": _reason(exc)})
+
+
+class Page:
+    """Part of a list, read while it arrives, so that it is never in memory as a whole."""
+
+    def __init__(self, response: urllib3.BaseHTTPResponse, request: str):
+        self._response = response
+        self._request = request
+        self.version = ""
+        """resourceVersion of the list, once all documents are read."""
+        self.token = ""
+        """Where the next page begins, likewise; "" if there is none."""
+
+    def documents(self) -> Iterator[Document]:
+        """The objects. Raises: KubeUnreachable: the connection broke, or the reply is no list."""
+        splitter = Splitter(items=True)
+        try:
+            for chunk in self._response.stream(READ_SIZE):
+                yield from splitter.feed(chunk)
+            yield from splitter.end()
+            around = splitter.around()
+        except (HTTPError, OSError) as exc:
+            raise KubeUnreachable(f"{self._request}: {_reason(exc)}") from exc
+        except ValueError as exc:
+            raise KubeUnreachable(f"{self._request}: the reply is not JSON") from exc
+        finally:
+            if not self._response.closed:  # read to its end, its connection is in the pool again
+                self._response.close()
+        if not isinstance(around, Mapping):
+            raise KubeUnreachable(f"{self._request}: the reply is no list")
+        metadata = around.get("metadata")
+        if isinstance(metadata, Mapping):
+            self.version, self.token = (
+                text if isinstance(text := metadata.get(name), str) else ""
+                for name in ("resourceVersion", "continue"))
+
+
+def value(document: Document, request: str) -> object:
+    """The value of a document. Raises: KubeRefused: it cannot be read; KubeUnreachable: it is no JSON."""
+    try:
+        return document.load()
+    except Unreadable as exc:
+        raise KubeRefused(f"{request}: an object {exc}") from exc
+    except ValueError as exc:
+        raise KubeUnreachable(f"{request}: the reply is not JSON") from exc
 
 
 class Connection:
@@ -153,30 +206,49 @@ class Connection:
             KubeRefused: see replies.error_for. A write may have been done when it is
             KubeUnreachable.
         """
-        used = self._client
-        sent = self._send(used, method, path, query, body, content_type, timeout_s)
-        if sent.status == 401:  # the token may have been replaced a moment ago
-            sent.drain_conn()
-            sent = self._send(self._logged_in_again(used), method, path, query, body, content_type,
-                              timeout_s)
+        sent = self._answered(method, path, query, body, content_type, timeout_s)
         request = f"{method} {path}"
         if stream and sent.status == 200:
             return LineStream(sent, request)
-        try:
-            data = sent.read()
-        except (HTTPError, OSError) as exc:
-            raise KubeUnreachable(f"{request}: {_reason(exc)}") from exc
-        if not 200 <= sent.status < 300:
-            raise replies.error_for(
-                method, path, sent.status, data, sent.headers, sdn=self._settings.sdn)
-        try:
-            return json.loads(data) if data else None
-        except ValueError as exc:
-            raise KubeUnreachable(f"{request}: the reply is not JSON") from exc
+        data = self._body(sent, method, path)
+        return value(Document(data), request) if data else None
+
+    def page(self, path: str, query: dict) -> Page:
+        """Ask for part of a list. Raises: as request()."""
+        sent = self._answered("GET", path, query, None, "", None)
+        if sent.status != 200:
+            self._body(sent, "GET", path)
+        return Page(sent, f"GET {path}")
 
     def close(self) -> None:
         """Give up idle connections."""
         self._client.pool_manager.clear()
+
+    def _answered(self, method: str, path: str, query: dict | None, body: object, content_type: str,
+                  timeout_s: float | None) -> urllib3.BaseHTTPResponse:
+        """The reply, its body not read yet."""
+        used = self._client
+        sent = self._send(used, method, path, query, body, content_type, timeout_s)
+        if sent.status != 401:
+            return sent
+        sent.drain_conn()  # the token may have been replaced a moment ago
+        return self._send(self._logged_in_again(used), method, path, query, body, content_type, timeout_s)
+
+    def _body(self, sent: urllib3.BaseHTTPResponse, method: str, path: str) -> bytes:
+        """A body as a whole. Raises: as request()."""
+        data = bytearray()
+        try:
+            for chunk in sent.stream(READ_SIZE):
+                data += chunk
+                if len(data) > MOST_REPLY:
+                    sent.close()
+                    raise KubeRefused(f"{method} {path}: the reply is larger than {MOST_REPLY >> 20} MiB")
+        except (HTTPError, OSError) as exc:
+            raise KubeUnreachable(f"{method} {path}: {_reason(exc)}") from exc
+        if not 200 <= sent.status < 300:
+            raise replies.error_for(
+                method, path, sent.status, bytes(data), sent.headers, sdn=self._settings.sdn)
+        return bytes(data)
 
     def _send(self, client: RESTClientObject, method: str, path: str, query: dict | None,
               body: object, content_type: str, timeout_s: float | None) -> urllib3.BaseHTTPResponse:

@@ -1,17 +1,17 @@
 """Entries of a router name in status.ingress, wherever they are: found in all Routes, and removed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from f5router import status
 from f5router.cluster import Key
 from f5router.errors import KubeGone, KubeUnreachable
 from f5router.kube import decode
+from f5router.kube.collection import PAGE_SIZE, Collection
 from f5router.kube.connection import Connection
-from f5router.kube.reflector import ROUTES, Timing
+from f5router.kube.documents import Document, Unreadable
+from f5router.kube.reflector import ROUTES, unreadable
 from f5router.kube.routestatus import RouteStatus
-
-PAGE_SIZE = Timing().page_size
 
 TRIES = 3
 """Of a list whose pages are too old before it is complete."""
@@ -35,9 +35,9 @@ def find(connection: Connection, router_name: str, *, namespace: str | None = No
     Raises: KubeError.
     """
     for attempt in range(TRIES):
+        routes = Collection(connection, ROUTES.path(namespace), selectors or {}, page_size=page_size)
         try:
-            return [found for page in _pages(connection, namespace, dict(selectors or {}), page_size)
-                    for found in _found(page, router_name)]
+            return [found for document in routes.documents() if (found := _found(document, router_name))]
         except KubeGone:
             if attempt == TRIES - 1:
                 raise
@@ -64,24 +64,17 @@ def remove(routes: RouteStatus, found: Found, router_name: str, *, unchanged: bo
     return None if left is None else routes.write(found.key, decode.resource_version(obj), left, renewed)
 
 
-def _pages(connection: Connection, namespace: str | None, query: dict, page_size: int) -> Iterator[Mapping]:
-    query["limit"], path = str(page_size), ROUTES.path(namespace)
-    while True:
-        page = connection.request("GET", path, query=query)
-        if not isinstance(page, Mapping):
-            raise KubeUnreachable(f"GET {path}: the reply is no list")
-        yield page
-        token = (page.get("metadata") or {}).get("continue")
-        if not token:
-            return
-        query["continue"] = token
-
-
-def _found(page: Mapping, router_name: str) -> Iterator[Found]:
-    for obj in page.get("items") or ():
-        try:
-            key = decode.key(obj)
-        except decode.DecodeError:
-            continue
-        if (entry := status.own(decode.ingress(obj), router_name)) is not None:
-            yield Found(key, decode.uid(obj), entry)
+def _found(document: Document, router_name: str) -> Found | None:
+    """The Route of a list, if it has an entry of the router name. Raises: KubeUnreachable: it is no JSON."""
+    try:
+        obj = document.load()
+        key = decode.key(obj)
+    except Unreadable as exc:
+        unreadable(ROUTES, document.members("metadata"), exc)
+        return None
+    except decode.DecodeError:
+        return None
+    except ValueError as exc:
+        raise KubeUnreachable(f"{ROUTES.resource}: the reply is not JSON") from exc
+    entry = status.own(decode.ingress(obj), router_name)
+    return None if entry is None else Found(key, decode.uid(obj), entry)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 
 from f5router.cluster import Key
 from f5router.errors import KindNotServed, KubeError, KubeForbidden, KubeNotFound, KubeRefused
-from f5router.kube import backoff, decode
+from f5router.kube import backoff
 from f5router.kube.connection import Connection
-from f5router.kube.reflector import Source, Timing, listed
+from f5router.kube.reflector import Source, Timing, decoded, listed
 from f5router.kube.store import Store, Value
 
 log = logging.getLogger(__name__)
@@ -44,6 +44,9 @@ class Poller:
                 objects = self._read()
             except KubeError as exc:
                 self._failed(exc)
+            except Exception as exc:  # a bug here must not end the updates for good
+                log.exception("watcher failed", extra={"kind": self._source.resource})
+                self._failed(KubeError(str(exc)))
             else:
                 self._failures = 0
                 self._take(objects)
@@ -82,10 +85,11 @@ def one(connection: Connection, source: Source, name: str) -> Callable[[], Objec
     def read() -> Objects:
         try:
             found = connection.request("GET", path)
-            return {decode.key(found): source.decode(found)}
-        except (KubeNotFound, decode.DecodeError) as exc:
+        except KubeNotFound as exc:
             log.info("object is not there", extra={"path": path, "reason": str(exc)})
             return {}
+        key, values = decoded(source, found)
+        return {} if key is None else {key: values}
 
     return read
 

@@ -18,7 +18,9 @@ from f5router.errors import (
     KubeUnreachable,
 )
 from f5router.kube import backoff, decode, replies
+from f5router.kube.collection import PAGE_SIZE, Collection
 from f5router.kube.connection import Connection, LineStream
+from f5router.kube.documents import Document, Unreadable
 from f5router.kube.store import Store, Value
 
 log = logging.getLogger(__name__)
@@ -79,7 +81,7 @@ CLUSTER_NETWORKS = Source("clusternetworks", "/apis/network.openshift.io/v1", "c
 class Timing:
     """All in seconds, except page_size."""
 
-    page_size: int = 500
+    page_size: int = PAGE_SIZE
     """Objects per page of a list."""
     resync_s: float = 1800.0
     """From one list to the next; 0 for never."""
@@ -228,8 +230,8 @@ class Reflector:
             stream.close()
         self._on_problem("")
         started = self._clock()
-        for event in stream:
-            self._take(event)
+        for document in stream.documents():
+            self._take(document)
             self._failures = 0
         if self._clock() - started >= min(HEALTHY_S, whole_s / 2):
             self._failures = 0
@@ -238,8 +240,20 @@ class Reflector:
         else:
             self._failures += 1
 
-    def _take(self, event: object) -> None:
-        """Raises: KubeError: an ERROR event, after which the watch is of no use."""
+    def _take(self, document: Document) -> None:
+        """Take an event.
+
+        Raises: KubeError: an ERROR event, or something that is no event: the watch is of no use any more.
+        """
+        try:
+            event = document.load()
+        except Unreadable as exc:
+            metadata = document.members("object", "metadata")
+            self._put(unreadable(self._source, metadata, exc), ())
+            self._version = decode.resource_version({"metadata": metadata}) or self._version
+            return
+        except ValueError as exc:
+            raise KubeUnreachable("the watch sent something that is no JSON") from exc
         kind = event.get("type") if isinstance(event, Mapping) else None
         obj = event.get("object") if isinstance(event, Mapping) else None
         if kind == "ERROR":
@@ -247,13 +261,14 @@ class Reflector:
             raise replies.error_in_stream(self._source.path(self._namespace), obj)
         if kind in ("ADDED", "MODIFIED", "DELETED"):
             key, values = decoded(self._source, obj)
-            if key is not None:
-                gone = kind == "DELETED"
-                if self._store.put(self._source.field, key, () if gone else values):
-                    self._on_change()
+            self._put(key, () if kind == "DELETED" else values)
         elif kind != "BOOKMARK":
             raise KubeUnreachable("the watch sent something that is no event")
         self._version = decode.resource_version(obj) or self._version
+
+    def _put(self, key: Key | None, values: tuple[Value, ...]) -> None:
+        if key is not None and self._store.put(self._source.field, key, values):
+            self._on_change()
 
 
 def listed(connection: Connection, source: Source, path: str, selectors: Mapping[str, str], *,
@@ -263,28 +278,50 @@ def listed(connection: Connection, source: Source, path: str, selectors: Mapping
     Raises: KubeError.
     """
     objects: dict[Key, tuple[Value, ...]] = {}
-    query = {**selectors, "limit": str(page_size)}
-    while True:
-        page = connection.request("GET", path, query=query)
-        if not isinstance(page, Mapping):
-            raise KubeUnreachable(f"GET {path}: the reply is no list")
-        for item in page.get("items") or ():
-            key, values = decoded(source, item)
-            if key is not None:
-                objects[key] = values
-        token = (page.get("metadata") or {}).get("continue")
-        if not token or stopped.is_set():
-            return objects, decode.resource_version(page)
-        query["continue"] = token
+    found = Collection(connection, path, selectors, page_size=page_size, stopped=stopped)
+    for document in found.documents():
+        key, values = taken(source, document)
+        if key is not None:
+            objects[key] = values
+    return objects, found.version
+
+
+def taken(source: Source, document: Document) -> tuple[Key | None, tuple[Value, ...]]:
+    """Key and values of an object of a list; no values, or not even a key, if it has no meaning.
+
+    Raises: KubeUnreachable: it is no JSON, so the list is none of an API server.
+    """
+    try:
+        return decoded(source, document.load())
+    except Unreadable as exc:
+        return unreadable(source, document.members("metadata"), exc), ()
+    except ValueError as exc:
+        raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
+
+
+def unreadable(source: Source, metadata: Mapping, reason: Unreadable) -> Key | None:
+    """Warn about an object that is left out as a whole. Returns its key, None if it is not known."""
+    try:
+        key = decode.key({"metadata": metadata})
+    except decode.DecodeError:
+        key = None
+    log.warning("object ignored", extra={
+        "kind": source.resource, "object": str(key or "without a name"), "reason": str(reason)})
+    return key
 
 
 def decoded(source: Source, obj: object) -> tuple[Key | None, tuple[Value, ...]]:
-    """Key and values of an object; no values, or not even a key, if it has no meaning."""
+    """Key and values of an object; no values, or not even a key, if it has no meaning.
+
+    Whatever goes wrong costs this object only.
+    """
     key = None
     try:
         key = decode.key(obj)
         return key, source.decode(obj)
     except decode.DecodeError as exc:
         log.warning("object ignored", extra={
-            "kind": source.resource, "object": exc.key, "field": exc.field})
-        return key, ()
+            "kind": source.resource, "object": exc.key, "field": exc.field, "reason": exc.problem})
+    except Exception:
+        log.exception("object ignored", extra={"kind": source.resource, "object": str(key or "")})
+    return key, ()

@@ -1,6 +1,5 @@
 """Error replies of the Kubernetes API: which exception, and what its message says."""
 
-import json
 import re
 from collections.abc import Mapping
 
@@ -16,6 +15,7 @@ from f5router.errors import (
     KubeUnauthorized,
     KubeUnreachable,
 )
+from f5router.kube import documents
 
 BY_STATUS: Mapping[int, type[KubeError]] = {
     401: KubeUnauthorized,
@@ -127,7 +127,7 @@ def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
 
 def _status_object(body: bytes) -> Mapping:
     try:
-        found = json.loads(body)
+        found = documents.loads(body)
     except ValueError:
         return {}
     return found if isinstance(found, Mapping) else {}

@@ -17,6 +17,7 @@ from f5router import status
 from f5router.cluster import Key
 from f5router.errors import KubeConflict, KubeError, KubeNotFound, KubeRefused
 from f5router.kube import decode, entries
+from f5router.kube.collection import PAGE_SIZE
 from f5router.kube.connection import Connection
 from f5router.kube.entries import Found
 from f5router.kube.routestatus import RouteStatus
@@ -44,7 +45,7 @@ class Sweep:
     """A thread that looks once, removes, and ends."""
 
     def __init__(self, connection: Connection, statuses: StatusWriter, *, router_name: str,
-                 namespace: str | None, page_size: int = entries.PAGE_SIZE,
+                 namespace: str | None, page_size: int = PAGE_SIZE,
                  wait: Callable[[float], bool] | None = None):
         """Arguments:
         namespace: the only one that is looked at: the router may have no rights on others.

@@ -168,6 +168,11 @@ class FakeKube:
         with self._store.lock:
             return [self._objects.seed(one).copy() for one in objects]
 
+    def spell(self, text: str, raw: bytes) -> None:
+        """Send `raw` in place of a string in objects applied from now on; it may be no good JSON."""
+        with self._store.lock:
+            self._store.raw[text] = raw
+
     def delete(self, kind: str, namespace: str | None, name: str) -> None:
         """Delete an object, finalizers or not. Raises: KeyError: there is none."""
         with self._store.lock:

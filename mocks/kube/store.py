@@ -29,9 +29,10 @@ def dumps(value: object) -> bytes:
 class Record:
     """One object as it was at one resourceVersion. Immutable: ``data`` is read, never changed."""
 
-    __slots__ = ("_fields", "body", "data", "key", "kind", "revision")
+    __slots__ = ("_fields", "_raw", "body", "data", "key", "kind", "revision")
 
-    def __init__(self, kind: Kind, data: Mapping, revision: int):
+    def __init__(self, kind: Kind, data: Mapping, revision: int, raw: Mapping[str, bytes] | None = None):
+        """raw: see Store.raw."""
         metadata = dict(data["metadata"], resourceVersion=str(revision))
         rest = {name: value for name, value in data.items() if name not in ("apiVersion", "kind", "metadata")}
         self.kind = kind
@@ -39,6 +40,9 @@ class Record:
         self.key: Key = (metadata.get("namespace", ""), metadata["name"])
         self.data = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, **rest}
         self.body = dumps({"metadata": metadata, **rest})
+        self._raw = raw or {}
+        for text, value in self._raw.items():
+            self.body = self.body.replace(dumps(text), value)
         self._fields: dict[str, str] | None = None
 
     @property
@@ -66,11 +70,11 @@ class Record:
 
     def copy(self) -> dict:
         """A dict the caller may change."""
-        return json.loads(self.json)
+        return json.loads(dumps(self.data))
 
     def at(self, revision: int) -> "Record":
         """The same object under another resourceVersion, as a DELETED event shows it."""
-        return Record(self.kind, self.data, revision)
+        return Record(self.kind, self.data, revision, self._raw)
 
 
 @dataclass(slots=True, eq=False)
@@ -116,6 +120,9 @@ class Store:
         self.revision = 1
         self.compacted = 1
         """Changes up to this revision are forgotten."""
+        self.raw: dict[str, bytes] = {}
+        """What is sent in place of these strings, wherever an object holds one: JSON that no Python value
+        stands for, as a client may have stored it in a field that the server keeps without knowing it."""
         self._limit = history
         self._history: deque[Change] = deque()
         self._objects: dict[Kind, dict[Key, Record]] = {}
@@ -151,7 +158,7 @@ class Store:
     def put(self, kind: Kind, data: Mapping) -> Record:
         """Create or replace. Returns the record under its new resourceVersion."""
         self.revision += 1
-        record = Record(kind, data, self.revision)
+        record = Record(kind, data, self.revision, self.raw)
         objects = self._objects.setdefault(kind, {})
         before = objects.get(record.key)
         if before is None:

@@ -24,7 +24,7 @@ from f5router.errors import (
     KubeRefused,
     KubeUnreachable,
 )
-from f5router.kube.connection import KubeSettings, LineStream, connect
+from f5router.kube.connection import KubeSettings, LineStream, Page, connect
 from f5router.kube.replies import error_for, error_in_stream
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import LIMIT_S, watching
@@ -416,8 +416,35 @@ def test_end_of_stream(body, values):
 def test_stream_cut_without_notice():
     found = iter(LineStream(HTTPResponse(io.BytesIO(b'{"a": 1}\n{"b"'), preload_content=False), "GET /"))
     assert next(found) == {"a": 1}
-    with pytest.raises(KubeUnreachable, match="JSONDecodeError"):
+    with pytest.raises(KubeUnreachable, match="cut off"):
         next(found)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    pytest.param(b"[]", "is no list", id="no object"),
+    pytest.param(b"<html>", "is not JSON", id="a page of a proxy"),
+    pytest.param(b'{"items":[{"a":1},{"a"', "is not JSON", id="cut off"),
+    pytest.param(b'{"items":[]', "is not JSON", id="cut off behind the items"),
+    pytest.param(b"", "is not JSON", id="empty"),
+])
+def test_a_reply_that_is_no_list(body, message):
+    page = Page(HTTPResponse(io.BytesIO(body), preload_content=False), "GET /")
+    with pytest.raises(KubeUnreachable, match=f"GET /: the reply {message}"):
+        list(page.documents())
+
+
+def test_page():
+    body = b'{"items":[{"a":1}],"metadata":{"resourceVersion":"7","continue":"more"}}'
+    page = Page(HTTPResponse(io.BytesIO(body), preload_content=False), "GET /")
+    assert [document.load() for document in page.documents()] == [{"a": 1}]
+    assert (page.version, page.token) == ("7", "more")
+
+
+def test_a_reply_that_is_too_large(connection, kube):
+    """What is read as a whole must not fill the memory."""
+    kube.apply([objects.route(f"a{number}", note="x" * (1 << 20)) for number in range(33)])
+    with pytest.raises(KubeRefused, match=f"GET {ROUTES}: the reply is larger than 32 MiB"):
+        connection.request("GET", ROUTES)
 
 
 def test_refused_stream(connection, kube):

@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.cluster import Key
-from f5router.errors import KubeConflict, KubeForbidden, KubeGone, KubeUnreachable
+from f5router.errors import KubeConflict, KubeForbidden, KubeGone
 from f5router.kube import entries
 from f5router.kube.entries import Found
 from f5router.kube.routestatus import RouteStatus
@@ -65,15 +65,6 @@ def test_find_is_forbidden(kube, connection, routes):
     kube.forbid("routes", ["list"])
     with pytest.raises(KubeForbidden):
         entries.find(connection, "public")
-
-
-def test_a_reply_that_is_no_list():
-    class Odd:
-        def request(self, *args, **options):
-            return []
-
-    with pytest.raises(KubeUnreachable, match="no list"):
-        entries.find(Odd(), "public")
 
 
 def test_odd_objects(kube, connection):

@@ -2,12 +2,14 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key
 from f5router.kube import decode
 from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.reflector import ROUTES, listed
 from f5router.kube.watch import Cluster
 from f5router.selection import Selection
 from mocks.kube import FakeKube
@@ -606,3 +608,70 @@ def test_node_selector(kube, follow):
     asked = {entry.query.get("labelSelector") for entry in (*lists(kube, "nodes"), *watches(kube, "nodes"))}
     assert asked == {"tier in (edge)"}
     assert {entry.query.get("labelSelector") for entry in lists(kube, "services")} == {None}
+
+
+HOSTILE = {
+    "deep": b"[" * 3000 + b"]" * 3000, "infinite": b"1e999999", "digits": b"1" * 100_000, "nan": b"NaN",
+    "surrogate": b'"\\ud800"',
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("make", [objects.route, objects.service], ids=["routes", "services"])
+def test_what_nobody_can_read_costs_one_object(kube, follow, caplog, make, text):
+    """An unknown field, kept by the API server, nested 3,000 deep: it ended watch and lists for good."""
+    kind = f"{make.__name__}s"
+    kube.spell("@hostile", HOSTILE[text])
+    kube.apply([make("bad", unknown="@hostile"), make("good")])
+    seen = follow()
+    seen.until(lambda: seen.names(kind) == {"good"})
+    kube.apply([make("worse", unknown="@hostile"), make("better")])
+    seen.until(lambda: seen.names(kind) == {"good", "better"})
+    kube.apply(make("good", unknown="@hostile"))
+    seen.until(lambda: seen.names(kind) == {"better"})
+    kube.apply(make("good"))
+    seen.until(lambda: seen.names(kind) == {"good", "better"})
+    kube.delete(make("worse")["kind"], "shop", "worse")
+    told = [record for record in caplog.records if record.message == "object ignored"]
+    assert {record.object for record in told} == {"shop/bad", "shop/worse", "shop/good"}
+    assert {record.kind for record in told} == {kind}
+    assert not [record for record in caplog.records if record.exc_info]
+    assert len(watches(kube, kind)) == 1
+
+
+def test_names_that_no_object_can_have(kube, follow, caplog):
+    """They are left out by name, in a list and in a watch."""
+    kube.apply([objects.route(name) for name in ("a\ud800", "B", "b")])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"b"})
+    kube.apply([objects.route("c\n"), objects.route("d")])
+    seen.until(lambda: seen.names() == {"b", "d"})
+    told = {record.object for record in caplog.records if record.message == "object ignored"}
+    assert told == {"without a name", "shop/B", r"'c\n'"}
+
+
+def test_annotations_are_no_change(kube, follow):
+    """Nothing reads them, so nobody is woken for them."""
+    kube.apply([objects.route("a"), objects.service("web")])
+    seen = follow()
+    seen.until(lambda: seen.names() and seen.names("services"))
+    for make, name in ((objects.route, "a"), (objects.service, "web")):
+        obj = make(name)
+        obj["metadata"] |= {"annotations": {"note": "new"}, "labels": {"a": "b"}}
+        kube.apply(obj)
+    kube.apply([objects.route("z"), objects.service("z")])
+    seen.until(lambda: "z" in seen.names() & seen.names("services"))
+    assert seen.told.count(("routes", Key("shop", "a"))) == 1
+    assert seen.told.count(("services", Key("shop", "web"))) == 1
+
+
+def test_a_fault_of_a_decoder(kube, connection, caplog):
+    """Whatever goes wrong with one object costs this object only."""
+    def decode(obj):
+        return (1 // obj["spec"]["divisor"],)
+
+    kube.apply([objects.route("a", divisor=0), objects.route("b", divisor=1), objects.route("c")])
+    source = replace(ROUTES, decode=decode)
+    found, _ = listed(connection, source, source.path(None), {}, page_size=2, stopped=threading.Event())
+    assert found == {Key("shop", "a"): (), Key("shop", "b"): (1,), Key("shop", "c"): ()}
+    assert {record.object for record in caplog.records if record.exc_info} == {"shop/a", "shop/c"}

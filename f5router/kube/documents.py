@@ -1,0 +1,268 @@
+"""JSON of the API server, taken apart into documents: each object of a reply by itself.
+
+Whoever may write an object chooses what it holds, unknown fields included where a custom resource keeps them.
+So a reply is split without recursion, as it comes in, and each object is read alone: one that is nested too
+deep, too large, or holds a number or a text that cannot be used costs itself and nothing else. No more than
+one object of a reply is in memory, however large the reply is.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+MOST_BYTES = 10 << 20
+"""Size of one object. etcd takes 1.5 MiB (--max-request-bytes), of which JSON makes at most six times as
+much: \\u0001 for one byte."""
+
+MOST_LEVELS = 100
+"""Objects and lists within each other. No kind that the router reads has more than a dozen."""
+
+MOST_AROUND = 1 << 20
+"""Bytes of a list without its objects."""
+
+_QUOTE, _BACKSLASH = b'"\\'
+_OPENING, _CLOSING = b"{[", b"}]"
+_IN_STRING = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+"""The rest of a string, up to its end or to a backslash that ends the text."""
+_NO_BRACKET = re.compile(rb'(?:[^"\[\]{}]+|"[^"\\]*(?:\\.[^"\\]*)*")*', re.DOTALL)
+"""Whole strings, and whatever else opens and closes nothing."""
+_KEY = re.compile(rb'(?<!\\)"([A-Za-z]+)"\s*:\s*\Z')
+_ITEMS = re.compile(rb'(?<!\\)"items"\s*:\s*\[\Z')
+_KEY_SIZE = 64
+"""Bytes that a key, its colon and blanks around it take at most."""
+_NOTHING_BETWEEN = b", \t\r\n"
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class Unreadable(ValueError):
+    """A document that is JSON, or the beginning of it, and cannot be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One JSON value."""
+
+    text: bytes = field(repr=False)
+    """The beginning only, if it is too large."""
+    problem: str = ""
+    """Why it cannot be read; "" if nothing is known to be wrong."""
+
+    def load(self) -> object:
+        """The value. Raises: Unreadable; ValueError: it is no JSON."""
+        if self.problem:
+            raise Unreadable(self.problem)
+        return loads(self.text)
+
+    def members(self, *path: str) -> Mapping:
+        """The texts and numbers of an object inside, empty without it: of a document that does not load, too.
+
+        Args: path: keys that lead to the object, letters only.
+        """
+        return _members(self.text, [key.encode() for key in path])
+
+
+def loads(text: bytes) -> object:
+    """The value of a JSON text, numbers finite and strings without lone surrogates.
+
+    Raises: Unreadable: it cannot be used; ValueError: it is no JSON.
+    """
+    try:
+        value = _DECODER.decode(text.decode())
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise Unreadable("is nested too deep") from None
+    except UnicodeError:
+        raise Unreadable("holds text that is not Unicode") from None
+    except ValueError:
+        raise Unreadable("holds a number that is out of range") from None
+    return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("out of range")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+
+
+class Splitter:
+    """Splits JSON that comes in chunks into documents: those of a stream, or the items of a list.
+
+    A chunk may end anywhere.
+    """
+
+    def __init__(self, *, items: bool = False):
+        """Args: items: the text is a list of the API, whose `items` are the documents."""
+        self._base: int | None = None if items else 0
+        """How many brackets are open around a document; None outside of `items`."""
+        self._depth = self._deepest = 0
+        self._in_string = self._escaped = False
+        self._document, self._between, self._around = (
+            _Kept(MOST_BYTES), _Kept(MOST_BYTES), _Kept(MOST_AROUND))
+
+    def feed(self, chunk: bytes) -> Iterator[Document]:
+        """The documents that a chunk completes. Raises: ValueError: this is no JSON of the expected form."""
+        kept, at = 0, self._next_bracket(chunk, 0)
+        while at < len(chunk):
+            if chunk[at] in _OPENING:
+                if self._depth == self._base:
+                    self._between.add(chunk[kept:at])
+                    yield from self._stray()
+                    kept, self._deepest = at, 0
+                self._depth += 1
+                self._deepest = max(self._deepest, self._depth)
+                if self._base is None and self._depth == 2:
+                    self._around.add(chunk[kept:at + 1])
+                    kept = at + 1
+                    self._begin_items()
+            else:
+                self._depth -= 1
+                if self._depth == self._base:
+                    self._document.add(chunk[kept:at + 1])
+                    kept = at + 1
+                    yield self._complete()
+                elif self._base is not None and self._depth < self._base:
+                    self._between.add(chunk[kept:at])
+                    yield from self._stray()
+                    kept = at
+                    self._end_items()
+            at = self._next_bracket(chunk, at + 1)
+        self._current().add(chunk[kept:])
+
+    def end(self) -> Iterator[Document]:
+        """The last document, if it has no brackets. Raises: ValueError: the text is cut off."""
+        if self._depth or self._in_string:
+            raise ValueError("the text is cut off")
+        yield from self._stray()
+
+    def around(self) -> object:
+        """A list without its items. Raises: ValueError: this is no JSON."""
+        return loads(self._around.text())
+
+    def _next_bracket(self, chunk: bytes, at: int) -> int:
+        """Where the next bracket is that is not in a string; the length of the chunk if there is none."""
+        if self._escaped and chunk:
+            self._escaped, at = False, 1
+        while True:
+            if self._in_string:
+                at = _IN_STRING.match(chunk, at).end()
+                if at == len(chunk):
+                    return at
+                if chunk[at] == _BACKSLASH:
+                    self._escaped = True
+                    return len(chunk)
+                self._in_string, at = False, at + 1
+            at = _NO_BRACKET.match(chunk, at).end()
+            if at == len(chunk) or chunk[at] != _QUOTE:
+                return at
+            self._in_string, at = True, at + 1
+
+    def _current(self) -> "_Kept":
+        if self._base is None:
+            return self._around
+        return self._between if self._depth == self._base else self._document
+
+    def _begin_items(self) -> None:
+        """See whether the list that has just begun is that of the items."""
+        if _ITEMS.search(self._around.last(_KEY_SIZE)):
+            self._base = 2
+
+    def _end_items(self) -> None:
+        if self._depth < 0:
+            raise ValueError("a bracket closes what none has opened")
+        self._base = None
+
+    def _stray(self) -> Iterator[Document]:
+        """What stands between documents: nothing, or values without brackets."""
+        whole, text = self._between.whole, self._between.take().strip(_NOTHING_BETWEEN)
+        if text:
+            yield Document(text, "" if whole else _too_large())
+
+    def _complete(self) -> Document:
+        levels = self._deepest - (self._base or 0)
+        problem = "" if self._document.whole else _too_large()
+        if levels > MOST_LEVELS:
+            problem = f"is nested {levels} levels deep, at most {MOST_LEVELS} are read"
+        return Document(self._document.take(), problem)
+
+
+def _too_large() -> str:
+    return f"is larger than {MOST_BYTES >> 20} MiB"
+
+
+class _Kept:
+    """Bytes, up to a limit."""
+
+    def __init__(self, limit: int):
+        self._limit, self._text, self._size = limit, bytearray(), 0
+
+    @property
+    def whole(self) -> bool:
+        """True if nothing was left out."""
+        return self._size <= self._limit
+
+    def add(self, text: bytes) -> None:
+        """Append; what lies beyond the limit is left out."""
+        self._text += text[:max(0, self._limit - self._size)]
+        self._size += len(text)
+
+    def last(self, size: int) -> bytes:
+        """The last bytes."""
+        return bytes(self._text[-size:])
+
+    def text(self) -> bytes:
+        """All of it. Raises: ValueError: it was more than the limit."""
+        if not self.whole:
+            raise ValueError(f"more than {self._limit} bytes")
+        return bytes(self._text)
+
+    def take(self) -> bytes:
+        """What was kept; nothing is kept any more."""
+        text = bytes(self._text)
+        self._text, self._size = bytearray(), 0
+        return text
+
+
+def _members(text: bytes, path: list[bytes]) -> Mapping:
+    """The plain members of the object to which the keys of `path` lead; see Document.members."""
+    found, inside, depth, kept, at = bytearray(), 0, 0, 0, 0
+    result: Mapping = {}
+    while (at := _NO_BRACKET.match(text, at).end()) < len(text) and text[at] != _QUOTE:
+        if text[at] in _OPENING:
+            if inside == len(path) and depth == inside + 1:
+                found += text[kept:at] + b"null"
+            elif depth == inside + 1 and _key_before(text, at) == path[inside]:
+                inside += 1
+                found, kept = bytearray(), at
+            depth += 1
+        else:
+            depth -= 1
+            if inside == len(path) and depth == inside + 1:
+                kept = at + 1
+            elif inside and depth == inside:
+                if inside == len(path):
+                    result = _plain(bytes(found + text[kept:at + 1]))
+                inside -= 1
+        at += 1
+    return result
+
+
+def _key_before(text: bytes, at: int) -> bytes:
+    found = _KEY.search(text, max(0, at - _KEY_SIZE), at)
+    return found[1] if found else b""
+
+
+def _plain(text: bytes) -> Mapping:
+    try:
+        value = loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, Mapping) else {}
