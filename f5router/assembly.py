@@ -5,7 +5,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from f5router.config import Config
+from f5router.config_sync import ConfigSyncer
 from f5router.icontrol.client import Client, ClientSettings
+from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.files import FileWriter
 from f5router.icontrol.upload import SSHSettings, SSHUploader
@@ -49,6 +51,14 @@ def build_device(config: Config, stack: ExitStack) -> Device:
     )
     stack.callback(device.close)
     return device
+
+
+def build_syncer(config: Config, device: Device) -> ConfigSyncer:
+    """What follows the config sync of the device after changes."""
+    return ConfigSyncer(
+        ConfigSync(device.client), mode=config.config_sync, require_active=device.failover.require_active,
+        folder=lambda: device.folder, clock=time.monotonic,
+    )
 
 
 def build_connection(config: Config) -> Connection:

@@ -91,6 +91,8 @@ class Config(reach.Reach):
     unavailable_page: bool
     """Answer 503 where nothing can answer."""
     save_config: bool
+    config_sync: str
+    """"off", "check" or "push"."""
     observe_interval_s: float
     """Seconds between full reads of the BIG-IP's objects."""
     hold_off_s: float
@@ -191,7 +193,7 @@ def _config(reader: Reader) -> Config:
         **reach.load(reader),
         default_destination_ca=configfiles.certificates(reader, "default-destination-ca-path"),
         unavailable_page=reader.value("f5-503-page"),
-        save_config=reader.value("f5-save-config"),
+        save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
         resync_s=reader.value("resync-interval"),

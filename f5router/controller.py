@@ -11,9 +11,17 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from f5router import listing
-from f5router.assembly import build_cluster, build_connection, build_device, build_statuses, build_sweep
+from f5router.assembly import (
+    build_cluster,
+    build_connection,
+    build_device,
+    build_statuses,
+    build_sweep,
+    build_syncer,
+)
 from f5router.cluster import Key
 from f5router.config import Config
+from f5router.config_sync import ConfigSyncer
 from f5router.errors import AuthFailed, BigIPError, Busy, Standby, Unsupported
 from f5router.holdoff import Events, wake_at
 from f5router.icontrol.device import Stopped
@@ -65,7 +73,7 @@ class Controller:
 
     def __init__(
         self, config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
-        warnings: EventWriter, events: Events, monitor: Monitor, teller: Teller, *,
+        warnings: EventWriter, events: Events, monitor: Monitor, teller: Teller, syncer: ConfigSyncer, *,
         clock: Callable[[], float] = time.monotonic,
     ):
         self._config = config
@@ -76,6 +84,7 @@ class Controller:
         self._events = events
         self.monitor = monitor
         self._teller = teller
+        self._syncer = syncer
         self._clock = clock
         self._failover = Notices("failover state of the BIG-IP")
         self._failover_at = float("-inf")
@@ -157,6 +166,7 @@ class Controller:
         self.on_change(change)
 
     def _to_be_saved(self) -> None:
+        self._syncer.changed()
         self._last_write = self._clock()
         if self._first_write is None:
             self._first_write = self._last_write
@@ -181,6 +191,8 @@ class Controller:
                 self._check_failover()
             if self._pass_due(now):
                 self._try_pass()
+            elif self._syncer.due(now) and not self._saver.under_way:
+                self._syncer.step()
             self._settle_a_little()
         self._settle_at_exit()
 
@@ -206,6 +218,7 @@ class Controller:
             self._reconciler.next_retry(),
             self._observed_at + self._config.observe_interval_s,
             None if self._saver.under_way else self._settles_at(),
+            None if self._saver.under_way else self._syncer.due_at(),
             self._clock() if self._tidying else None,
             self._failover_at,
             self._clock() if self._reconciler.device.stale else None,
@@ -282,6 +295,8 @@ class Controller:
             if not report.outcome.done or report.outcome.failed:
                 break
         self._settle()
+        if self._syncer.due_at() is not None:
+            self._syncer.step()
         reasons = [f"Route {key}: {why}" for key, why in sorted(self._reconciler.unserved().items())]
         reasons += [f"way to the pods: {text}" for text in self._network_problems()]
         if not self._statuses.flush(flush_s, unless_forbidden=True):
@@ -386,8 +401,9 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
     statuses = build_statuses(config, connection, cluster)
     warnings = EventWriter(connection, router_name=config.router_name)
     teller = Teller(cluster, reconciler, statuses, warnings, clean=config.cleans)
-    monitor = build_monitor(config, cluster, reconciler, statuses, warnings)
-    controller = Controller(config, cluster, reconciler, statuses, warnings, events, monitor, teller)
+    syncer = build_syncer(config, device)
+    monitor = build_monitor(config, cluster, reconciler, statuses, warnings, syncer)
+    controller = Controller(config, cluster, reconciler, statuses, warnings, events, monitor, teller, syncer)
     sweep = build_sweep(config, connection, statuses)
     if config.cleans:
         controller.on_loaded = sweep.start

@@ -49,6 +49,8 @@ class Sources:
     """Routes whose status another router of the same name keeps changing."""
     active: Callable[[], bool | None] = lambda: None
     """True if the BIG-IP is the active unit; None while its failover state is not known."""
+    in_sync: Callable[[], bool | None] = lambda: None
+    """True if the other units of its device group have its configuration; None without a group."""
 
 
 class _Read(Collector):
@@ -77,12 +79,21 @@ class _Read(Collector):
         yield GaugeMetricFamily(
             "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
             value=self._sources.contended())
-        active = GaugeMetricFamily(
+        yield _state(
             "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
-            "absent if it does not tell.")
-        if (state := self._sources.active()) is not None:
-            active.add_metric([], state)
-        yield active
+            "absent if it does not tell.", self._sources.active())
+        yield _state(
+            "f5router_bigip_config_in_sync", "1 if the other units of the BIG-IP's device group had its "
+            "configuration when it was last asked, 0 if not; absent without a group.",
+            self._sources.in_sync())
+
+
+def _state(name: str, text: str, value: bool | None) -> Metric:
+    """A gauge of 0 or 1, without a sample for None."""
+    gauge = GaugeMetricFamily(name, text)
+    if value is not None:
+        gauge.add_metric([], value)
+    return gauge
 
 
 class Metrics:

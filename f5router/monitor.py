@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from f5router.config import Config
+from f5router.config_sync import ConfigSyncer
 from f5router.errors import Standby
 from f5router.health import Health, Heartbeat
 from f5router.holdoff import WAKE_S
@@ -59,14 +60,14 @@ class Monitor:
 
 
 def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
-                  warnings: EventWriter) -> Monitor:
+                  warnings: EventWriter, syncer: ConfigSyncer) -> Monitor:
     """The Monitor of these parts."""
     client, failover = reconciler.device.client, reconciler.device.failover
     heartbeat = Heartbeat(
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
-    }, lambda: dict(statuses.counts), statuses.contended, failover.active)
+    }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync)
     health = Health(heartbeat, missing=cluster.missing, standby=failover.obstacle)
     return Monitor(health, Metrics(sources), reconciler)
 

@@ -108,6 +108,8 @@ class Device:
         self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint)
         self._given_up = threading.Event()
         self._executor = ThreadPoolExecutor(max_in_flight, thread_name_prefix="bigip")
+        self.folder: Mapping = {}
+        """Properties of our folder; {} before the first observation."""
         self.observed: dict[Ref, Object] = {}
         self.facts = DeviceFacts()
         self.stale = True
@@ -145,6 +147,7 @@ class Device:
         if folder is None:
             self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
             return
+        self.folder = folder
         self.failover.traffic_group = str(folder.get("trafficGroup") or "")
         seen: Observation = observe(self.client, self._folder, self._virtuals, **self._network)
         self.observed, self.facts = seen.objects, seen.facts

@@ -238,3 +238,75 @@ def test_a_stop_on_a_standby_is_prompt(lab, running):
     router.wait(lambda: lab.pending("a"))
     router.stop()
     assert lab.bigip.writes() == []
+
+
+# --- config sync -----------------------------------------------------------------------------
+
+
+def problems(caplog) -> list[str]:
+    return [record.problem for record in caplog.records
+            if record.getMessage() == "config sync of the BIG-IP" and record.levelno >= logging.WARNING]
+
+
+@pytest.mark.parametrize("version", ["11.6.0", "14.1.2.1", "17.1.0"])
+def test_changes_are_synced_to_the_group(make_lab, version):
+    """After they are saved; once, and nothing more when nothing has changed."""
+    lab = make_lab(tmos_version=version)
+    lab.bigip.join_group("pair")
+    lab.virtuals()
+    lab.bigip.set_sync(unit.IN_SYNC)
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"))
+    assert lab.converge(f5_config_sync="push") == []
+    assert lab.bigip.unit.syncs == ["config-sync to-group pair"]
+    posts = [entry.path for entry in lab.bigip.log if entry.method == "POST"]
+    assert posts.index("/mgmt/tm/sys/config") < posts.index("/mgmt/tm/cm")
+    assert lab.converge(f5_config_sync="push") == []
+    assert len(lab.bigip.unit.syncs) == 1
+
+
+def test_by_default_the_administrator_is_told(lab, caplog):
+    lab.bigip.join_group("pair")
+    lab.apply(manifests.route("a"))
+    assert lab.converge() == []
+    assert lab.bigip.unit.syncs == []
+    assert "tmsh run cm config-sync to-group pair" in problems(caplog)[0]
+
+
+@pytest.mark.parametrize(
+    "state", [unit.CONFLICT, unit.PEER_NEWER, unit.INITIAL, unit.DISCONNECTED, unit.FAILED])
+def test_changes_of_the_peer_are_not_overwritten(lab, caplog, state):
+    lab.bigip.join_group("pair")
+    lab.bigip.set_sync(state)
+    lab.apply(manifests.route("a"))
+    assert lab.converge(f5_config_sync="push") == []
+    assert (lab.bigip.unit.syncs, lab.bigip.unit.overwritten) == ([], 0)
+    assert len(problems(caplog)) == 1
+
+
+@pytest.mark.parametrize("case", ["alone", "auto-sync", "partition opted out", "off"])
+def test_nothing_is_to_be_synced(lab, caplog, case):
+    if case != "alone":
+        lab.bigip.join_group("pair", auto_sync=case == "auto-sync")
+    if case == "partition opted out":
+        lab.change("PATCH", "sys/folder/~Common", {"deviceGroup": "none", "inheritedDevicegroup": "false"})
+    lab.apply(manifests.route("a"))
+    assert lab.converge(f5_config_sync="off" if case == "off" else "push") == []
+    assert (lab.bigip.unit.syncs, problems(caplog)) == ([], [])
+    asked = [entry.path for entry in lab.bigip.log if "/cm/" in entry.path and "failover" not in entry.path]
+    assert len(asked) == {"alone": 1, "auto-sync": 2, "partition opted out": 1, "off": 0}[case]
+
+
+def test_the_running_router_syncs(lab, running, monkeypatch):
+    """Its metric follows."""
+    monkeypatch.setattr("f5router.config_sync.SETTLE_S", 0.05)
+    monkeypatch.setattr("f5router.config_sync.WAIT_S", 0.05)
+    lab.bigip.join_group("pair")
+    lab.apply(manifests.route("a"))
+    router = running(f5_config_sync="push")
+    router.wait(lambda: router.router._syncer.in_sync and lab.bigip.unit.syncs)
+    assert lab.bigip.unit.sync == unit.IN_SYNC
+    page = router.router.monitor.metrics.page("")[0].decode()
+    assert "f5router_bigip_config_in_sync 1.0" in page
+    before = len(lab.bigip.unit.syncs)
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    router.wait(lambda: len(lab.bigip.unit.syncs) > before and router.router._syncer.in_sync)
