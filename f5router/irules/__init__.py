@@ -23,6 +23,15 @@ _PAGE_OR_RESET = f"""if {{ [catch {{
                 reject
             }}"""
 
+STRIPPED_HEADERS = (
+    "proxy", "x-ssl", "x-ssl-client-cert", "x-ssl-client-cn", "x-ssl-client-der", "x-ssl-client-dn",
+    "x-ssl-client-notafter", "x-ssl-client-notbefore", "x-ssl-client-serial", "x-ssl-client-sha1",
+    "x-ssl-client-subject", "x-ssl-client-verify", "x-ssl-client-version", "x-ssl-issuer",
+)
+"""Headers of requests that never come to a pod as a client sent them: `Proxy`, which CGI programs take for
+their proxy (httpoxy.org), and those that tell pods of the client's certificate. Source: openshift/router,
+haproxy-config.template; x-ssl-client-cert, which other proxies set, is not among its names."""
+
 # Plain text to Tcl, also between quotes, and legal in the name of a folder.
 _FOLDER = re.compile(r"(/[A-Za-z0-9_.-]+)+")
 
@@ -90,6 +99,11 @@ def request_irule(folder: str, *, page: bool) -> str:
     Host has exactly one label there: a condition of a policy cannot tell. Source: bigip-rest.md B11
     (the policy acts first, for every request).
 
+    STRIPPED_HEADERS are removed from every request, before iRules of another priority run, so that what
+    an administrator's iRule sets comes to the pods. One iRule may have two handlers of an event (tmsh
+    reference, ltm rule command priority, has an example); a header that stands twice is listed twice
+    (clouddocs, HTTP::header).
+
     A connection that began before reencrypt_irule was there (f5router_tls) is rejected when it comes to a
     pool with a record in ssl_reencrypt_serverssl_dg.
 
@@ -107,6 +121,7 @@ def _text(name: str, folder: str, refuse: str = "") -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
     text = _file(name).replace("@REFUSE@", refuse).replace("@RESPOND@", _RESPOND)
+    text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
     return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()
 
 

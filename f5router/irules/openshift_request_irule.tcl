@@ -8,11 +8,26 @@
 # one of all that no other matched in f5router_unmatched; of Rules that tell nothing no pool is known.
 # Rules of wildcard Routes match every name that ends in their domain. They tell it in
 # f5router_wildcard, and only names with exactly one label before it are theirs.
+#
+# Headers that vouch for a client are removed from every request, before other iRules act.
 
 when CLIENT_ACCEPTED {
     # Nothing is chosen yet: the pool of the virtual server, if it has one.
     set f5r_default ""
     catch { set f5r_default [LB::server pool] }
+}
+
+when HTTP_REQUEST priority 1 {
+    # A header that stands twice is listed twice. Many pods know neither case nor punctuation of a name.
+    foreach f5r_name [HTTP::header names] {
+        set f5r_header [string tolower [string trim $f5r_name]]
+        if { $f5r_header eq "proxy" || [string match "x?ssl*" $f5r_header] } {
+            regsub -all {[^a-z0-9]} $f5r_header "-" f5r_header
+            if { [lsearch -exact { @HEADERS@ } $f5r_header] >= 0 } {
+                HTTP::header remove $f5r_name
+            }
+        }
+    }
 }
 
 when HTTP_REQUEST {

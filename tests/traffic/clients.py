@@ -4,6 +4,7 @@ Every client takes the address of a listener and says what a user of it would no
 certificate that it was shown, whether the connection ended without an answer.
 """
 
+import contextlib
 import http.client
 import io
 import json
@@ -84,6 +85,70 @@ def raw(address: Address, data: bytes) -> Seen:
             return answer(_all(sock.recv), method=data.split()[0].decode())
     except OSError as exc:
         return Seen(error=repr(exc))
+
+
+def several(address: Address, *requests: bytes, sni: str | None = None,
+            pipelined: bool = False) -> list[Seen]:
+    """Raw requests on one connection; the last ones are missing where it ended before their answers.
+
+    Args:
+        sni: name in TLS; None speaks without TLS.
+        pipelined: send all requests before the first answer is read.
+    """
+    found: list[Seen] = []
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with contextlib.ExitStack() as stack:
+        sock = stack.enter_context(socket.create_connection(address, LIMIT_S))
+        if sni is not None:
+            sock = stack.enter_context(context.wrap_socket(sock, server_hostname=sni))
+        wire = stack.enter_context(_Kept(sock))
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            for data in (b"".join(requests), *[b""] * (len(requests) - 1)) if pipelined else requests:
+                sock.sendall(data)
+                reply = http.client.HTTPResponse(wire)
+                reply.begin()
+                headers = {name.lower(): value for name, value in reply.getheaders()}
+                found.append(Seen(reply.status, headers, reply.read()))
+    return found
+
+
+class _Kept:
+    """A connection whose buffer outlives each answer."""
+
+    def __init__(self, sock: socket.socket):
+        self._file = sock.makefile("rb")
+
+    def makefile(self, mode: str) -> io.BufferedIOBase:
+        return _Unclosed(self._file)
+
+    def __enter__(self) -> "_Kept":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+class _Unclosed(io.BufferedIOBase):
+    """What an answer reads of it."""
+
+    def __init__(self, file: io.BufferedIOBase):
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._file.read(size)
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._file.read1(size)
+
+    def readline(self, size: int = -1) -> bytes:
+        return self._file.readline(size)
+
+    def readinto(self, buffer: bytearray) -> int:
+        return self._file.readinto(buffer)
 
 
 def python(address: Address, host: str, path: str = "/", *, sni: str | None = "", maximum: str = "TLSv1_3",

@@ -1,7 +1,7 @@
 """A router between both fakes, with real traffic through the BIG-IP's virtual servers to pods."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -89,8 +89,19 @@ def until(condition, limit_s: float = 15.0) -> None:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+def site_of(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    """Makes a Site; options are those of the fake BIG-IP."""
     with ExitStack() as stack:
-        made = Site(stack, tmp_path)
-        yield made
-        assert made.faults() == []
+        made: list[Site] = []
+
+        def make(**options: object) -> Site:
+            made.append(Site(stack, tmp_path, **options))
+            return made[-1]
+
+        yield make
+        assert [site.faults() for site in made] == [[]] * len(made)
+
+
+@pytest.fixture
+def site(site_of: Callable[..., Site]) -> Site:
+    return site_of()

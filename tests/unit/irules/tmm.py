@@ -14,10 +14,10 @@ Action = tuple[str, ...]
 Request = tuple[str, Mapping[str, str]]
 """Host header, and the variables that a policy sets."""
 
-_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "getfield"))
+_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri", "getfield"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
-                   "HTTP::disable", "HTTP::respond", "LB::detach", "LB::reselect", "pool", "reject",
-                   "log"))  # fmt: skip
+                   "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
+                   "reject", "log"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Connection:
     """What iRules did to one connection."""
 
     actions: tuple[Action, ...]
-    """In order, without reads (TCP::payload, class, LB::server, virtual, HTTP::host, getfield)."""
+    """In order, without reads (TCP::payload, class, LB::server, virtual, HTTP::host, HTTP::uri, lists of
+    headers)."""
     forwarded: bytes
     """Released to the upper layers."""
     held: bytes
@@ -61,6 +62,8 @@ class Tmm:
         pools: Iterable[str] = (),
         failures: Iterable[tuple[str, str]] = (),
         requests: Iterable[Request] = (),
+        uri: str = "/",
+        headers: Iterable[str] = (),
         default: str = "",
         address: str = "",
         virtual: str = "/Common/vs",
@@ -71,13 +74,14 @@ class Tmm:
         pool, then a failure of load balancing for each pool and address of a member.
 
         Args: default: pool of the virtual server. address: of the members that server connections go
-            to. groups: records of each data-group by full path. faults: commands, with or without their
-            arguments, that raise.
+            to. uri, headers: of every request. groups: records of each data-group by full path.
+            faults: commands, with or without their arguments, that raise.
             mode: "stream" fires CLIENT_DATA for every segment until TCP::release, as F5 documents;
             "once" fires it only once for each TCP::collect, should a TMOS do that.
         Raises: RuleError.
         """
-        stub = _Stub(groups, virtual, frozenset(faults), pool=default, address=address)
+        stub = _Stub(groups, virtual, frozenset(faults), pool=default, address=address, uri=uri,
+                     headers=tuple(headers))
         override = ("binary",) if "binary" in stub.faults else ()
         named = [(f"/Common/rule{number}", text) for number, text in enumerate(rules)]
         connection = self._interpreter.connection(named, stub, override=override)
@@ -87,6 +91,7 @@ class Tmm:
                 if stub.takes(segment, mode):
                     connection.fire("CLIENT_DATA")
             for stub.host, told in requests:
+                stub.responded = False
                 for variable, value in told.items():
                     connection.set(variable, value)
                 connection.fire("HTTP_REQUEST")
@@ -112,6 +117,8 @@ class _Stub:
     address: str = ""
     responded: bool = False
     host: str = ""
+    uri: str = "/"
+    headers: tuple[str, ...] = ()
     actions: list[Action] = field(default_factory=list)
     forwarded: bytes = b""
     held: bytes = b""
@@ -135,11 +142,16 @@ class _Stub:
             if name in _ACTS:
                 self.actions.append(("raised", *called))
             raise TclError(f"fault in {called}")
+        if called == ("HTTP::header", "names"):
+            return " ".join(f"{{{header}}}" for header in self.headers).encode()
+        if called[:2] == ("HTTP::header", "remove"):
+            self.actions.append(called)
+            return b""
         if name in _READS:
             return self._read(name, words)
         if name not in _ACTS:
             raise Unsupported(f"command {called}")
-        if name == "HTTP::respond":
+        if name in ("HTTP::respond", "HTTP::redirect"):
             if self.responded:
                 raise TclError("Operation not supported. Multiple redirect/respond invocations not allowed")
             self.responded = True
@@ -165,7 +177,7 @@ class _Stub:
             return parts[int(words[2]) - 1].encode() if int(words[2]) <= len(parts) else b""
         if name == "LB::server":
             return (self.address if words == ("addr",) else self.pool).encode()
-        return {"virtual": self.virtual, "HTTP::host": self.host}[name].encode()
+        return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri}[name].encode()
 
     def _match(self, verb: str, *words: str) -> bytes:
         """class match ?-value? ?--? item equals group. As in TMM, a leading - of the item is an option."""
