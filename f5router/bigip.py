@@ -104,7 +104,12 @@ class Redirect:
     """Action: 302."""
 
     location: str
-    """A constant of ours; BIG-IP evaluates what follows "tcl:"."""
+    """BIG-IP evaluates what follows "tcl:"."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRedirect:
+    """Action: names.REQUEST_IRULE answers 302, once it has found the Host to be one label in Rule.suffix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ class Rule:
     """Precedence: Rules of a smaller band come first; see names.band."""
     conditions: frozenset[Condition] | Foreign
     """All must match."""
-    action: Forward | Redirect | Foreign
+    action: Forward | Redirect | CheckedRedirect | Foreign
     ordinal: int = field(default=-1, compare=False)
     """As read from the device; plan.py chooses it for what is wanted."""
     depends: frozenset[Ref] = field(default=frozenset(), compare=False)

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from f5router import admission, base, claims, conditions, members, names, nodeport, podroutes, vxlan
+from f5router import admission, base, claims, conditions, hosts, members, names, nodeport, podroutes, vxlan
 from f5router.admission import Checked, Rejection
 from f5router.bigip import (
     Attachment,
     CertFile,
+    CheckedRedirect,
     ClientSSL,
     DeviceFacts,
     Forward,
@@ -34,9 +35,24 @@ from f5router.claims import Contest
 from f5router.cluster import ClusterSnapshot, Key, Route
 from f5router.members import Candidate, ServiceView
 
-REDIRECT = "tcl:https://[string tolower [getfield [HTTP::host] : 1]][HTTP::uri]"
-"""Location of a redirect: the Host without its port, then path and query. A constant; nothing of a
-Route is in it. Source: haproxy-parity.md 5.4."""
+
+def redirect(host: str) -> Redirect | CheckedRedirect:
+    """Action that sends a Host's requests to port 443, with their path and query.
+
+    An exact Host stands in the location itself, whatever the request calls it: what the policy compared
+    and HTTP::host may be different ones where a request has two of them, or an absolute target. Whatever
+    stands for the path goes behind a slash. Of a wildcard the name is in the request alone.
+    Source: openshift/router, haproxy-config.template (redirect scheme https).
+
+    Raises:
+        ValueError: the Host is no name, and would be Tcl to the device.
+    """
+    if host.startswith("*."):
+        return CheckedRedirect()
+    if fault := hosts.problem(host):
+        raise ValueError(f"{host=}: {fault}")
+    return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
+
 
 class Settings(base.Settings, Protocol):
     """What is used of config.Config."""
@@ -239,13 +255,14 @@ class _Parts:
             self._warn(one.route, "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, "
                                   "port 80 is not served")
             return set()
-        redirect = one.insecure == "Redirect"
-        action = Redirect(REDIRECT) if redirect else forward
-        return self._rules(one, self.facts.http, names.INSECURE_POLICY, action,
-                           needs=after if redirect else frozenset(), tls="" if redirect else tls)
+        if one.insecure == "Redirect":
+            return self._rules(one, self.facts.http, names.INSECURE_POLICY, redirect(self.host),
+                               needs=after, tls="")
+        return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
 
     def _rules(
-        self, one: Checked, virtual: VirtualFacts | None, policy: str, action: Forward | Redirect,
+        self, one: Checked, virtual: VirtualFacts | None, policy: str,
+        action: Forward | Redirect | CheckedRedirect,
         *, needs: frozenset[Ref], tls: str,
     ) -> set[Ref]:
         secure = policy == names.SECURE_POLICY
@@ -254,8 +271,8 @@ class _Parts:
         depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
         if one.awaited:
             depends |= self._certificate
-        suffix = self.host[1:] if self.wildcard and isinstance(action, Forward) else ""
-        if isinstance(action, Forward):
+        suffix = self.host[1:] if self.wildcard else ""
+        if not isinstance(action, Redirect):
             depends.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
         if tls:
             depends |= self._tls_parts(virtual, tls, action)

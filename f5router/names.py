@@ -42,6 +42,8 @@ UNMATCHED_VARIABLE = "f5router_unmatched"
 """Variable in which default_noop tells REQUEST_IRULE that no other Rule matched."""
 WILDCARD_VARIABLE = "f5router_wildcard"
 """Variable in which the Rule of a wildcard Route tells REQUEST_IRULE its domain."""
+REDIRECT_VARIABLE = "f5router_redirect"
+"""Variable in which the Rule of a wildcard Route that redirects asks REQUEST_IRULE to do it."""
 NOWHERE_POOL = "openshift_nowhere"
 """Pool without members, for a request that no Rule matches after one that a Rule matched. A pool of a
 Service has two parts at least behind "openshift_"."""

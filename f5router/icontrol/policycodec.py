@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from f5router import names
-from f5router.bigip import Condition, Foreign, Forward, Policy, Redirect, Rule
+from f5router.bigip import CheckedRedirect, Condition, Foreign, Forward, Policy, Redirect, Rule
 from f5router.icontrol.codec import JSON, ODD, items, located, path_of
 
 _OPERANDS = {
@@ -17,7 +17,8 @@ _OPERANDS = {
     "httpUri": ("path", "pathSegment"),
 }
 _OPERATORS = ("equals", "startsWith", "endsWith")
-_VARIABLES = (names.POOL_VARIABLE, names.WILDCARD_VARIABLE, names.UNMATCHED_VARIABLE)
+_VARIABLES = (names.POOL_VARIABLE, names.WILDCARD_VARIABLE, names.REDIRECT_VARIABLE, names.UNMATCHED_VARIABLE)
+Action = Forward | Redirect | CheckedRedirect | Foreign
 _UNMATCHED = Foreign("")
 """The action of default_noop."""
 # Returned with every condition or action whatever it is (bigip-rest.md B4), or naming it.
@@ -80,13 +81,12 @@ def encode_rule(rule: Rule) -> dict:
 def rule_changes(rule: Rule) -> dict:
     """Body of a PATCH: both lists replace the old ones whole."""
     conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator))
+    actions = [{"name": str(n), **action} for n, action in enumerate(_action(rule.action))]
     return {
         "ordinal": rule.ordinal,
         "conditions": [{"name": str(n), **_condition(c)} for n, c in enumerate(conditions)],
         "actions": [
-            {"name": "0", **_action(rule.action)},
-            *(_telling(n, *told) for n, told in enumerate(_told(rule).items(), 1)),
-        ],
+            *actions, *(_telling(n, *told) for n, told in enumerate(_told(rule).items(), len(actions)))],
     }
 
 
@@ -136,19 +136,24 @@ def _decode_condition(item: JSON) -> Condition | Foreign:
     )
 
 
-def _action(action: Forward | Redirect) -> dict:
+def _action(action: Forward | Redirect | CheckedRedirect) -> list[dict]:
+    """What the device does by itself; a CheckedRedirect is for an iRule."""
     if isinstance(action, Forward):
-        return {"forward": True, "select": True, "request": True, "pool": action.pool}
-    return {"httpReply": True, "redirect": True, "request": True, "location": action.location}
+        return [{"forward": True, "select": True, "request": True, "pool": action.pool}]
+    if isinstance(action, Redirect):
+        return [{"httpReply": True, "redirect": True, "request": True, "location": action.location}]
+    return []
 
 
 def _told(rule: Rule) -> dict[str, str]:
     """What a Rule tells an iRule: variables with their values."""
     told = {names.POOL_VARIABLE: rule.action.pool} if _tells_pool(rule.action) else {}
+    if isinstance(rule.action, CheckedRedirect):
+        told = {names.REDIRECT_VARIABLE: "1"}
     return {**told, names.WILDCARD_VARIABLE: rule.suffix} if rule.suffix else told
 
 
-def _tells_pool(action: Forward | Redirect | Foreign) -> bool:
+def _tells_pool(action: Action) -> bool:
     return isinstance(action, Forward) and action.told
 
 
@@ -165,10 +170,10 @@ def _decode_telling(item: JSON) -> tuple[str, str] | None:
     return str(item["tmName"]), str(item["expression"])
 
 
-def _decode_action(actions: list[JSON], told: Mapping[str, str]) -> Forward | Redirect | Foreign:
+def _decode_action(actions: list[JSON], told: Mapping[str, str]) -> Action:
     """Args: told: what is told besides."""
-    pool = told.get(names.POOL_VARIABLE)
-    if len(actions) == 1:
+    pool, redirect = told.get(names.POOL_VARIABLE), told.get(names.REDIRECT_VARIABLE)
+    if len(actions) == 1 and redirect is None:
         item = actions[0]
         rest = {name for name in item if name not in _ACTION_NOISE}
         if rest == {"forward", "select", "pool"}:
@@ -177,6 +182,8 @@ def _decode_action(actions: list[JSON], told: Mapping[str, str]) -> Forward | Re
             return Redirect(str(item["location"]))
     if not actions and told == {names.UNMATCHED_VARIABLE: "1"}:
         return _UNMATCHED
+    if not actions and redirect == "1" and told.keys() == {names.REDIRECT_VARIABLE, names.WILDCARD_VARIABLE}:
+        return CheckedRedirect()
     return Foreign(_text([actions, dict(told)]))
 
 

@@ -96,7 +96,9 @@ def request_irule(folder: str, *, page: bool) -> str:
     K16590 (policies act first); F5's cf-bigip-ctlr v1.1 routes every request by a variable of a rule.
 
     A request whose rule set f5router_wildcard to a domain with a dot before it is refused unless its
-    Host has exactly one label there: a condition of a policy cannot tell. Source: bigip-rest.md B11
+    Host has exactly one label there: a condition of a policy cannot tell. Where the rule set
+    f5router_redirect too, the answer is a redirect to the same name, path and query over TLS; a rule
+    that redirects by itself would do so for every Host that ends in the domain. Source: bigip-rest.md B11
     (the policy acts first, for every request).
 
     STRIPPED_HEADERS are removed from every request, before iRules of another priority run, so that what

@@ -7,7 +7,8 @@
 # A policy acts before an iRule, for every request. Its Rules tell their pool in f5router_pool, the last
 # one of all that no other matched in f5router_unmatched; of Rules that tell nothing no pool is known.
 # Rules of wildcard Routes match every name that ends in their domain. They tell it in
-# f5router_wildcard, and only names with exactly one label before it are theirs.
+# f5router_wildcard, and only names with exactly one label before it are theirs. Those that redirect do it
+# by f5router_redirect: the answer is given here, to a name that was looked at.
 #
 # Headers that vouch for a client are removed from every request, before other iRules act.
 
@@ -47,14 +48,33 @@ when HTTP_REQUEST {
         unset f5router_wildcard
     }
 
+    set f5r_redirect 0
+    if { [info exists f5router_redirect] } {
+        unset f5router_redirect
+        set f5r_redirect 1
+    }
+
     if { $f5r_suffix ne "" } {
-        set f5r_host [string tolower [getfield [HTTP::host] ":" 1]]
-        if { [string index $f5r_host end] eq "." } {
-            set f5r_host [string range $f5r_host 0 end-1]
-        }
-        set f5r_at [string first "." $f5r_host]
-        if { $f5r_at < 1 || [string range $f5r_host $f5r_at end] ne $f5r_suffix } {
+        # One label, the domain, perhaps a dot and a port; no other character, which a browser could take
+        # for the end of the name.
+        set f5r_label ""
+        set f5r_domain ""
+        set f5r_host [string tolower [HTTP::host]]
+        regexp {^([a-z0-9_-]+)([.][a-z0-9.-]*[a-z0-9])[.]?(:[0-9]*)?$} $f5r_host f5r_host f5r_label f5r_domain
+        if { $f5r_domain ne $f5r_suffix } {
             @REFUSE@
+            return
+        }
+        if { $f5r_redirect } {
+            set f5r_uri [HTTP::uri]
+            # A path, printable: nothing that could go on with the name or end the header.
+            if { ![regexp {^/[!-~]*$} $f5r_uri] } {
+                @REFUSE@
+            } elseif { [catch {
+                HTTP::redirect "https://$f5r_label$f5r_domain$f5r_uri"
+            }] } {
+                reject
+            }
             return
         }
     }

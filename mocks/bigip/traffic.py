@@ -20,6 +20,7 @@ PASSTHROUGH_RULE, PASSTHROUGH_GROUP = "openshift_passthrough_irule", "ssl_passth
 REENCRYPT_RULE, REENCRYPT_GROUP = "openshift_reencrypt_irule", "ssl_reencrypt_serverssl_dg"
 UNAVAILABLE_RULE = "openshift_unavailable_irule"
 REQUEST_RULE, WILDCARD_VARIABLE = "openshift_request_irule", "f5router_wildcard"
+REDIRECT_VARIABLE = "f5router_redirect"
 TERMINATE = "terminate"
 """Data of a passthrough record: TLS of the name ends here."""
 
@@ -96,6 +97,10 @@ def _evaluate(store: Store, virtual: Item, request: Request) -> Decision:
         text = str(store.get("ltm/rule", guard).fields.get("apiAnonymous"))
         kind = "unavailable" if "HTTP::respond 503" in text else "reset"
         return Decision(kind, client_ssl_profile=profile, rule=effect.rule)
+    if REDIRECT_VARIABLE in effect.variables and _rule(virtual, REQUEST_RULE):
+        host = request.host.partition(":")[0].lower().removesuffix(".")
+        location = f"https://{host}{request.uri}"
+        return Decision("redirect", location=location, client_ssl_profile=profile, rule=effect.rule)
     pool = effect.pool if effect.kind == "pool" else virtual.fields.get("pool") if not effect.kind else None
     location = expand(effect.location, request) if effect.location is not None else None
     cert = str(selection.profile_fields(store, profile).get("cert", "none")) if profile else None
@@ -135,6 +140,7 @@ def _server_ssl(store: Store, virtual: Item, pool: str) -> str | None:
 
 
 _COMMAND = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"^string range (\S+) (\d+) end$")
 _GETFIELD = re.compile(r'^getfield (\S+) (?:"([^"]*)"|(\S+)) (\d+)$')
 
 
@@ -142,7 +148,7 @@ def expand(location: str, request: Request) -> str:
     """The location of a redirect; what follows `tcl:` has commands in brackets (B4).
 
     Raises: Unsupported: a command other than HTTP::host, HTTP::uri, HTTP::path, HTTP::query, getfield,
-    string tolower.
+    string tolower, string range.
     """
     if not location.startswith("tcl:"):
         return location
@@ -175,6 +181,8 @@ def _command(text: str, request: Request, values: list[str]) -> str:
         parts = _filled(found[1], values).split(found[2] or found[3])
         number = int(found[4])
         return parts[number - 1] if number <= len(parts) else ""
+    if found := _RANGE.match(text):
+        return _filled(found[1], values)[int(found[2]) :]
     if text.startswith("string tolower "):
         return _filled(text.removeprefix("string tolower "), values).lower()
     raise Unsupported(f"command in a location: [{text}]")

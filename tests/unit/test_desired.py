@@ -12,6 +12,7 @@ from f5router.admission import Settings as Admission
 from f5router.bigip import (
     Attachment,
     CertFile,
+    CheckedRedirect,
     ClientSSL,
     DataGroup,
     Forward,
@@ -92,7 +93,12 @@ def test_a_wildcard():
     rules = {(rule.policy.split("_")[1], *rule.hosts): rule for rule in of(built, Rule)}
     secure, redirect = rules["secure", "*.example.com"], rules["insecure", "*.example.com"]
     assert rules["insecure", "www.example.com"].band < redirect.band
-    assert (secure.suffix, redirect.suffix) == (".example.com", "")
+    assert {(rule.suffix, type(rule.action)) for rule in (secure, redirect)} == {
+        (".example.com", Forward), (".example.com", CheckedRedirect)}
+    assert secure.action == Forward(POOL)
+    irules = {f"{virtual.path}/rules/{Settings().folder}/{names.REQUEST_IRULE}" for virtual in (
+        FACTS.http, FACTS.https)}
+    assert {ref.path for rule in (secure, redirect) for ref in rule.depends} >= irules
     (host,) = secure.conditions
     assert (host.operator, host.case_sensitive) == ("endsWith", False)
     assert host.values == {f".example.com{dot}{port}" for dot in ("", ".") for port in ("", ":443")}
@@ -147,9 +153,17 @@ def test_the_pool_is_told(version):
                                 Ref(DataGroup.KIND, "/Common/ssl_reencrypt_serverssl_dg")}
 
 
-def test_nothing_of_a_route_is_in_a_redirect():
+def test_of_a_route_only_its_host_is_in_a_redirect():
     rule = of(build(route("a", kind="edge", insecure="Redirect", path="/$x[y]")), Rule)[0]
-    assert rule.action == Redirect(desired.REDIRECT)
+    assert rule.action == Redirect("tcl:https://www.example.com/[string range [HTTP::uri] 1 end]")
+
+
+@pytest.mark.parametrize("host", ["", "a b", "[exit]", "$x", "a.example.com/", "a@b", "a:80", "A.example.com",
+                                  "a\n.example.com", "a;b", "{a", "a\\", "\u00e5.example.com"])
+def test_what_is_no_host_is_not_redirected_to(host):
+    """The device would evaluate it."""
+    with pytest.raises(ValueError, match="host"):
+        desired.redirect(host)
 
 
 @pytest.mark.parametrize(

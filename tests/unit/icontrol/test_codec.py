@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from f5router import names
 from f5router.bigip import (
+    CheckedRedirect,
     ClientSSL,
     Condition,
     Foreign,
@@ -72,7 +73,8 @@ CONDITIONS = st.frozensets(
     max_size=3,
 )
 ACTIONS = st.one_of(
-    st.builds(Forward, st.just("/P/openshift_a_b"), st.booleans()), st.just(Redirect("tcl:https://x"))
+    st.builds(Forward, st.just("/P/openshift_a_b"), st.booleans()), st.just(Redirect("tcl:https://x")),
+    st.just(CheckedRedirect()),
 )
 
 
@@ -101,6 +103,8 @@ def test_route_domains_are_no_difference(members, suffix):
 
 @given(CONDITIONS, ACTIONS, st.integers(0, 2**31 - 1), st.sampled_from(["", ".a.com"]))
 def test_rules(conditions, action, ordinal, suffix):
+    if isinstance(action, CheckedRedirect):
+        suffix = ".a.com"
     band = names.band_of(ordinal)
     rule = Rule("/P/openshift_secure_routes", "r", band, conditions, action, ordinal, suffix=suffix)
     read = policycodec.decode_rule(rule.policy, as_read(policycodec.encode_rule(rule)))
@@ -133,6 +137,12 @@ def test_what_a_rule_tells_is_that_of_its_action():
     assert action(redirect) == Redirect("tcl:https://x")
     foreign = [action(redirect, told), action(told), action(forward, {**told, "tmName": "mine"}),
                action(forward, {**told, "response": True})]
+    assert all(isinstance(one, Foreign) for one in foreign)
+    wild = {**sets, "tmName": "f5router_wildcard", "expression": ".a.com"}
+    asks = {**sets, "tmName": "f5router_redirect", "expression": "1"}
+    assert action(wild, asks) == CheckedRedirect()
+    foreign = [action(asks), action(wild), action(wild, asks, redirect), action(wild, asks, forward, told),
+               action(wild, asks, told), action(wild, {**asks, "expression": "2"})]
     assert all(isinstance(one, Foreign) for one in foreign)
 
 

@@ -14,7 +14,7 @@ Action = tuple[str, ...]
 Request = tuple[str, Mapping[str, str]]
 """Host header, and the variables that a policy sets."""
 
-_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri", "getfield"))
+_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
                    "reject", "log"))  # fmt: skip
@@ -172,9 +172,6 @@ class _Stub:
             return self.held[: int(words[0])] if words else self.held
         if name == "class":
             return self._match(*words)
-        if name == "getfield":
-            parts = words[0].split(words[1])
-            return parts[int(words[2]) - 1].encode() if int(words[2]) <= len(parts) else b""
         if name == "LB::server":
             return (self.address if words == ("addr",) else self.pool).encode()
         return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri}[name].encode()
