@@ -43,6 +43,7 @@ bench: environment
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.statuses
 	@$(BIN)/python -m benchmarks.memory
+	@$(BIN)/python -m benchmarks.secrets
 
 # The newest versions within the bounds of setup.cfg and pyproject.toml, for every Python and machine that the
 # image is for; fails where one of these has no wheel.

@@ -189,7 +189,7 @@ def _reported() -> Iterator[None]:
 
 
 def _allow_connections() -> None:
-    """As many open files as may be: each Secret that a Route names is a connection. Go does so by itself."""
+    """Raise the limit of open files as far as allowed, as programs in Go do by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

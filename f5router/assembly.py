@@ -12,6 +12,7 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.files import FileWriter
 from f5router.icontrol.upload import SSHSettings, SSHUploader
 from f5router.kube.connection import Connection, KubeSettings, connect
+from f5router.kube.named_secrets import SecretLimits
 from f5router.kube.sweep import Sweep
 from f5router.kube.watch import Cluster
 from f5router.kube.write import StatusWriter
@@ -76,6 +77,7 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
         connection, selection=config.selection, use_endpoints=config.watch_endpoints,
         watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, nodeport=nodeport is not None,
         node_selector=nodeport.selector if nodeport else "", watch_secrets=config.admission.external,
+        secret_limits=SecretLimits(config.max_secrets_per_namespace, config.max_secrets),
         resync_s=config.resync_s, on_change=on_change,
     )
 

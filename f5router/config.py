@@ -109,6 +109,10 @@ class Config(reach.Reach):
     """Writes per second."""
     selection: Selection
     admission: admission.Settings
+    max_secrets: int
+    """Secrets that are read for spec.tls.externalCertificate."""
+    max_secrets_per_namespace: int
+    """The same, of one namespace."""
     watch_endpoints: bool
     log_level: str
     """"debug", "info", "warning", "error" or "critical"."""
@@ -201,6 +205,8 @@ def _config(reader: Reader) -> Config:
         canonical_hostname=reader.value("router-canonical-hostname"),
         update_status=update_status, clean_status=reader.value("clean-status"),
         status_rate=reader.value("status-rate"),
+        max_secrets=reader.value("max-secrets"),
+        max_secrets_per_namespace=reader.value("max-secrets-per-namespace"),
         selection=_selection(reader),
         admission=_admission(reader),
         watch_endpoints=reader.value("watch-endpoints"),

@@ -204,6 +204,12 @@ _ADMISSION = (
           "another CA."),
     _bool("allow-external-certificates", "ROUTER_ENABLE_EXTERNAL_CERTIFICATE", "true", ADMISSION,
           "Take certificates from the Secrets that Routes name in spec.tls.externalCertificate."),
+    Option("max-secrets", "ROUTER_MAX_SECRETS", "5000", ADMISSION,
+           "Largest number of Secrets that are read for spec.tls.externalCertificate.", "N",
+           values.integer(1, 100_000)),
+    Option("max-secrets-per-namespace", "ROUTER_MAX_SECRETS_PER_NAMESPACE", "2000", ADMISSION,
+           "Largest number of Secrets of one namespace that are read for spec.tls.externalCertificate.", "N",
+           values.integer(1, 100_000)),
 )
 
 _ROUTER = (

@@ -99,20 +99,18 @@ class Reflector:
     def __init__(self, connection: Connection, source: Source, store: Store, *, namespace: str | None,
                  selectors: Mapping[str, str], timing: Timing, clock: Callable[[], float],
                  sleep: Callable[[float], object], on_list: Callable[[], None],
-                 on_change: Callable[[], None], on_problem: Callable[[str], None],
-                 on_failure: Callable[[KubeError], None] = lambda exc: None):
+                 on_change: Callable[[], None], on_problem: Callable[[str], None]):
         """Arguments:
         selectors: labelSelector and fieldSelector, as far as there are.
         on_list: a list is complete.
         on_change: a value in the store changed.
         on_problem: the kind cannot be read, and why; "" when it can.
-        on_failure: a list or watch failed, for whatever reason.
         """
         self._connection, self._source, self._store = connection, source, store
         self._namespace, self._selectors = namespace, selectors
         self._timing, self._clock, self._sleep = timing, clock, sleep
         self._on_list, self._on_change = on_list, on_change
-        self._on_problem, self._on_failure = on_problem, on_failure
+        self._on_problem = on_problem
         self._stopped = threading.Event()
         self._stream: LineStream | None = None
         self._version = ""
@@ -153,7 +151,6 @@ class Reflector:
             return
         self._failures += 1
         self._not_accepted += 1
-        self._on_failure(exc)
         # A refused list says the same the next time; a refused watch only asks for a list.
         lasting = (KubeForbidden, KindNotServed, *(() if self._version else (KubeRefused,)))
         if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:

@@ -4,12 +4,13 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from f5router.cluster import Delta, Key, Route
-from f5router.kube import poller, secrets
+from f5router.kube import poller, secret_watch
 from f5router.kube.connection import Connection
+from f5router.kube.named_secrets import SecretLimits
 from f5router.kube.poller import Poller
 from f5router.kube.reflector import (
     CLUSTER_NETWORKS,
@@ -27,7 +28,8 @@ from f5router.kube.reflector import (
     Source,
     Timing,
 )
-from f5router.kube.secrets import One, Secrets
+from f5router.kube.secret_schedule import Pace
+from f5router.kube.secret_watch import SecretWatch
 from f5router.kube.store import Store
 from f5router.selection import NamespaceFilter, Selection
 from f5router.selectors import EVERYTHING
@@ -43,6 +45,8 @@ POLL_S = 0.05
 USUAL = Timing()
 
 EVERY_ROUTE = Selection()
+
+SECRET_LIMITS, SECRET_PACE = SecretLimits(), Pace()
 
 SECRETS_S = 5.0
 """How long the start waits for Secrets when all else is listed: for many, not for one that hangs."""
@@ -61,6 +65,7 @@ class Cluster:
                  selection: Selection = EVERY_ROUTE, watch_nodes: bool = False, watch_sdn: bool = False,
                  nodeport: bool = False, node_selector: str = "", use_endpoints: bool = False,
                  watch_secrets: bool = False, secrets_s: float = SECRETS_S,
+                 secret_limits: SecretLimits = SECRET_LIMITS, secret_pace: Pace = SECRET_PACE,
                  resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
                  watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
                  backoff_s: tuple[float, float] = USUAL.backoff_s,
@@ -79,6 +84,7 @@ class Cluster:
         watch_secrets: what Routes name in spec.tls.externalCertificate, too.
         secrets_s: how long the start waits for them. A Secret that is told of is known; of one that is
             not, nobody knows what its Routes need.
+        secret_limits: how many of them are read; secret_pace: how often.
         sleep: None for one that stop() cuts short.
         """
         self._notify = on_change
@@ -101,8 +107,9 @@ class Cluster:
         self._node_selector = node_selector
         self._waiting = set(sources)
         self._listed_once: set[Source] = set()
-        self._secrets = Secrets(
-            self._start_secret, self._store, self._changed, clock) if watch_secrets else None
+        self._secrets = SecretWatch(
+            secret_watch.reader(connection, secret_pace.timeout_s), self._store, self._changed, clock,
+            pace=secret_pace, limits=secret_limits) if watch_secrets else None
         self._enough = threading.Timer(secrets_s, self._begin, kwargs={"unread": True})
         self._enough.daemon = True
         self._first = Delta()
@@ -130,24 +137,14 @@ class Cluster:
                                 stopped=self._stopped)
             period_s = min(PROJECTS_S, timing.resync_s or PROJECTS_S)
         else:
-            return self._reflector(source, self._store, namespace, selectors, **heard)
+            return Reflector(connection, source, self._store, namespace=namespace, selectors=selectors,
+                             timing=timing, clock=self._clock, sleep=self._sleep, **heard)
         return Poller(source, read, self._store, period_s=period_s, timing=timing, sleep=self._sleep, **heard)
-
-    def _reflector(self, source: Source, store: Store | One, namespace: str | None,
-                   selectors: Mapping[str, str], **heard: Callable) -> Reflector:
-        return Reflector(self._connection, source, store, namespace=namespace, selectors=selectors,
-                         timing=self._timing, clock=self._clock, sleep=self._sleep, **heard)
-
-    def _start_secret(self, key: Key, one: One) -> Reflector:
-        reflector = self._reflector(
-            secrets.SOURCE, one, key.namespace, secrets.selectors(key), on_list=lambda: None,
-            on_change=self._changed, on_problem=lambda text: None if text else one.accepted(),
-            on_failure=one.failed)
-        threading.Thread(target=reflector.run, name=f"watch-secret-{key}", daemon=True).start()
-        return reflector
 
     def start(self) -> None:
         """Start the threads."""
+        if self._secrets is not None:
+            self._secrets.start()
         for thread in self._threads:
             thread.start()
 
@@ -163,6 +160,8 @@ class Cluster:
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
+        if self._secrets is not None:
+            self._secrets.join(end)
 
     def synced(self) -> bool:
         """Whether every kind has been listed; what is dispensable, if forbidden, is not waited for."""

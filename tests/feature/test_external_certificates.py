@@ -7,7 +7,8 @@ import pytest
 
 from f5router import controller
 from f5router.bigip import Record, Rule
-from f5router.kube import secrets
+from f5router.kube import secret_state
+from f5router.kube.secret_schedule import Pace
 from f5router.kube.watch import Cluster
 from tests import manifests
 from tests.builders import identity
@@ -15,6 +16,13 @@ from tests.builders import identity
 ONE, TWO, THREE = (identity(serial=serial, algorithm="ec") for serial in (1, 2, 3))
 PROFILE = "ltm/profile/client-ssl/~Common~openshift_host_b.com-client-ssl-profile"
 REASON = "ExternalCertificateValidationFailed"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Secrets are read again at once."""
+    pace = Pace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent_s=(0.01, 0.1), failed_s=(0.01, 0.1))
+    monkeypatch.setitem(Cluster.__init__.__kwdefaults__, "secret_pace", pace)
 
 
 def edge(name: str = "b", secret: str = "tls", *, host: str = "b.com", **fields) -> dict:
@@ -246,7 +254,7 @@ def entrances(router) -> set:
 
 def test_a_failing_secret_is_told(lab, monkeypatch, soon):
     """After PATIENCE_S, as an Event: the status stays what it was."""
-    monkeypatch.setattr(secrets, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(secret_state, "PATIENCE_S", 0.0)
     lab.apply(edge(), secret(ONE))
     lab.kube.inject("500", method="list", path="secrets", times=None)
     router = lab.router()
@@ -305,20 +313,35 @@ def test_whatever_becomes_of_a_secret(lab):
     until(router, lambda: router._reconciler.device.observed == router._reconciler.engine.objects)
 
 
-@pytest.mark.parametrize("gone", ["410", "error-event", "truncated", "drop-watch"])
-def test_a_watch_that_ends(lab, gone):
-    """A restart of the API server, or its history: rotation is seen, nothing is taken away meanwhile."""
+def test_a_restart_of_the_api_server(lab):
+    """Rotation is seen afterwards; nothing is taken away meanwhile."""
     lab.apply(edge(), secret(ONE))
     router = lab.router()
     lab.converge(router)
-    lab.kube.wait_for(lambda: any(path.endswith("/secrets") for path in lab.kube.watches))
     lab.clear()
-    lab.kube.inject(gone, path="secrets", **({"code": "410"} if gone == "error-event" else {}))
-    if gone == "410":
-        lab.kube.inject("drop-watch", path="secrets")
+    lab.kube.inject("503", path="secrets", times=5)
+    lab.kube.inject("drop", path="secrets", times=5)
+    lab.kube.inject("401", path="secrets", times=3)
     lab.apply(secret(TWO))
     until(router, lambda: served(lab) == TWO.certificate)
     assert not [path for method, path in lab.writes() if method == "DELETE" and "policy" in path]
+
+
+def test_too_many(lab):
+    """The Routes beyond the limit learn of it; those of other namespaces are served."""
+    young = {"created": "2026-02-01T00:00:00Z"}
+    lab.apply(edge(), secret(ONE), edge("c", "other", host="c.com", **young), secret(TWO, "other"),
+              manifests.route("plain"))
+    router = lab.router(max_secrets_per_namespace="1")
+    assert lab.converge(router) == []
+    condition = lab.admitted("shop", "c")
+    assert condition["reason"] == REASON
+    assert "names more than 1 Secrets" in condition["message"]
+    assert "--max-secrets-per-namespace" in condition["message"]
+    assert served(lab) == ONE.certificate
+    assert lab.admitted("shop", "plain")["status"] == "True"
+    lab.kube.delete("Route", "shop", "b")
+    until(router, lambda: lab.admitted("shop", "c").get("status") == "True")
 
 
 def test_no_key_is_told(lab, caplog, capsys):

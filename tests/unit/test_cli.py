@@ -199,7 +199,7 @@ def test_log_level(f5router):
 
 
 def test_open_files(f5router):
-    """As many as may be, for a connection for each Secret; 1,024 is a common limit at start."""
+    """As many as allowed; 1,024 is a common limit at start."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     seen = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[1], 1024), before[1]))

@@ -127,6 +127,8 @@ PRECEDENCE = [
     ("allow-wildcard-routes", "admission.wildcards", False, "true", True, "false", False),
     ("extended-validation", "admission.extended", True, "false", False, "true", True),
     ("allow-external-certificates", "admission.external", True, "false", False, "true", True),
+    ("max-secrets", "max_secrets", 5000, "1", 1, "100000", 100_000),
+    ("max-secrets-per-namespace", "max_secrets_per_namespace", 2000, "1", 1, "20", 20),
     ("allowed-domains", "admission.allowed", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("denied-domains", "admission.denied", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("hostname-template", "admission.naming.template", "", "${name}.a", "${name}.a", '"$name.b"', "$name.b"),
@@ -361,7 +363,7 @@ BAD = {
     "master": "ftp://m", "log-level": "loud", "log-format": "JSON",
     "pool-member-type": "pods", "node-label-selector": "a in b", "nodeport-exclude": "notready",
     "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
-    "metrics-tls-min-version": "SSLv3",
+    "metrics-tls-min-version": "SSLv3", "max-secrets": "0", "max-secrets-per-namespace": "many",
     "labels": "a b", "fields": "a", "namespace-labels": ",a", "project-labels": "a in b",
     "allowed-domains": "a b", "denied-domains": "A", "hostname-template": "$x", "router-domain": "a:80",
 }

@@ -1,25 +1,16 @@
-"""secrets.py: watches of single Secrets, and Routes that wait for theirs."""
+"""secret_watch.py: the Secrets that Routes name, and Routes that wait for theirs."""
 
 import threading
 
 import pytest
 
 from f5router.cluster import Key, Secret
-from f5router.errors import (
-    KindNotServed,
-    KubeForbidden,
-    KubeGone,
-    KubeRefused,
-    KubeUnauthorized,
-    KubeUnreachable,
-)
-from f5router.kube import secrets
 from f5router.kube.connection import KubeSettings, connect
-from f5router.kube.store import Store
+from f5router.kube.named_secrets import SecretLimits
+from f5router.kube.secret_schedule import Pace
 from f5router.selection import Selection
-from tests import builders
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S, lists, watches, watching
+from tests.unit.kube.conftest import HURRY, LIMIT_S, lists, watching
 
 A, TLS = Key("shop", "a"), Key("shop", "tls")
 MISSING = Secret(TLS, problem="Secret 'tls' not found")
@@ -32,11 +23,6 @@ def route(name="a", secret="tls", termination="edge", **spec):
     return objects.route(name, tls=tls, **spec)
 
 
-def watched(kube) -> set[str]:
-    """Selectors of the Secrets that are watched."""
-    return {entry.query["fieldSelector"] for entry in watches(kube, "secrets")}
-
-
 def test_only_those_that_are_named(kube, follow):
     """By a field selector, for which the right to one Secret is enough."""
     kube.apply([route(), objects.route("plain"), objects.secret(), objects.secret("other")])
@@ -44,7 +30,6 @@ def test_only_those_that_are_named(kube, follow):
     seen.until(lambda: seen.names())
     assert seen.state["secrets"] == {TLS: Secret(TLS, "kubernetes.io/tls", "certificate", "key")}
     assert {entry.query["fieldSelector"] for entry in lists(kube, "secrets")} == {"metadata.name=tls"}
-    assert kube.wait_for(lambda: watched(kube) == {"metadata.name=tls"})
 
 
 def test_none_unless_wanted(kube, follow):
@@ -68,7 +53,6 @@ def test_none_of_other_namespaces(kube, follow):
     kube.apply(shop)
     seen.until(lambda: not seen.names("secrets"))
     assert seen.names() == set()
-    assert kube.wait_for(lambda: not watching(kube, "secrets"))
 
 
 @pytest.mark.parametrize("wrong", [
@@ -184,7 +168,6 @@ def test_the_route_is_deleted_before_its_secret_is_read(kube, follow):
     kube.clear_faults()
     kube.apply(objects.route("b"))
     seen.until(lambda: seen.names() == {"b"})
-    assert not watching(kube, "secrets")
     assert seen.names("secrets") == set()
 
 
@@ -210,18 +193,16 @@ def test_absent_until_it_is_made(kube, follow):
 
 
 def test_nobody_names_it_any_more(kube, follow):
-    """Two Routes share one watch; it ends with the last."""
+    """Two Routes share one reading; it ends with the last."""
     kube.apply([route(), route("b"), objects.secret()])
-    seen = follow(watch_secrets=True)
-    seen.until(lambda: seen.names() == {"a", "b"})
-    assert kube.wait_for(lambda: watching(kube, "secrets"))
+    seen = follow(watch_secrets=True, secret_pace=Pace())
+    seen.until(lambda: seen.names() == {"a", "b"} and seen.names("secrets") == {"tls"})
     assert len(lists(kube, "secrets")) == 1
     kube.apply(objects.route("a"))
     seen.until(lambda: not seen.state["routes"][A].tls)
-    assert watching(kube, "secrets")
+    assert seen.names("secrets") == {"tls"}
     kube.delete("Route", "shop", "b")
     seen.until(lambda: not seen.names("secrets"))
-    assert kube.wait_for(lambda: not watching(kube, "secrets"))
     kube.apply(objects.route("c"))
     seen.until(lambda: "c" in seen.names())
 
@@ -269,148 +250,71 @@ def test_rights_for_one_secret(kube, account, follow):
     assert seen.state["secrets"][TLS].problem == ""
 
 
-def test_the_right_to_list_alone(kube, account, follow):
-    """Nothing flaps between what the list shows and what the watch is refused."""
-    kube.apply([route(), objects.secret()])
-    grant(kube, "get", "list")
-    seen = follow(connection=account, watch_secrets=True)
-    seen.until(lambda: len(watches(kube, "secrets")) > 3)
-    assert seen.state["secrets"][TLS].problem
-    assert seen.told.count(("secrets", TLS)) == 1
+def test_too_many(kube, follow):
+    """The Secrets of the oldest Routes are read; of the others it is known why not, so nobody waits."""
+    names = ("a", "b", "c", "d")
+    kube.apply([objects.secret(name) for name in names])
+    kube.apply([route(name, name) | {"metadata": {
+        **route(name, name)["metadata"], "creationTimestamp": f"2026-01-0{9 - number}T00:00:00Z"}}
+        for number, name in enumerate(names)])
+    seen = follow(watch_secrets=True, secret_limits=SecretLimits(per_namespace=2))
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.until(lambda: seen.names("secrets") == set(names))
+    found = {key.name: secret for key, secret in seen.state["secrets"].items()}
+    assert [name for name in names if found[name].certificate] == ["c", "d"]
+    assert found["a"].problem.startswith("namespace shop names more than 2 Secrets")
+    kube.delete("Route", "shop", "d")
+    seen.until(lambda: found_now(seen, "b").certificate)
+    assert found_now(seen, "a").problem
 
 
-def one(clock):
-    store, told = Store(), []
-    return secrets.One(TLS, store, lambda: told.append(store.get("secrets", TLS)), clock), store, told
+def found_now(seen, name: str) -> Secret:
+    return seen.state["secrets"].get(Key("shop", name), Secret(Key("shop", name)))
 
 
-FORBIDDEN, BROKEN = KubeForbidden("403 no"), KubeUnreachable("500 unable to transform key", status=500)
+def test_an_edit_of_the_route_hastens_it(kube, follow):
+    """Nobody who adds the Secret afterwards has to wait for the next turn of a missing one."""
+    kube.apply(route())
+    seen = follow(watch_secrets=True, secret_pace=Pace(hasten_s=0.0, absent_s=(3600, 3600)))
+    seen.until(lambda: seen.names("secrets") == {"tls"})
+    kube.apply(objects.secret())
+    kube.apply(route(host="edited.example.com"))
+    seen.until(lambda: found_now(seen, "tls").certificate)
 
 
-def test_a_refusal_for_a_moment():
-    """What was read is used on; a right that is really withdrawn counts after PATIENCE_S."""
-    now = [0.0]
-    watch, store, told = one(lambda: now[0])
-    first, second = Secret(TLS, "", "one"), Secret(TLS, "", "two")
-    watch.replace("secrets", {TLS: (first,)})
-    assert not watch.known
-    watch.accepted()
-    assert watch.known
-    for at, failure, wanted in (
-        (0.0, FORBIDDEN, first), (secrets.PATIENCE_S - 1, FORBIDDEN, first),
-        (secrets.PATIENCE_S, None, first), (2 * secrets.PATIENCE_S, FORBIDDEN, first),
-    ):
-        now[0] = at
-        watch.failed(failure) if failure else watch.accepted()
-        assert store.get("secrets", TLS) == wanted
-    assert watch.put("secrets", TLS, (second,))
-    now[0] = 3 * secrets.PATIENCE_S
-    watch.failed(FORBIDDEN)
-    assert store.get("secrets", TLS).problem
-    assert not watch.put("secrets", TLS, (first,))
-    watch.accepted()
-    assert store.get("secrets", TLS) == first
-    assert len(told) == 3
+def test_one_that_hangs_costs_no_other(kube, follow):
+    """Secrets of a namespace in which the API server hangs leave readers to the others, first reads too."""
+    kube.apply([route(f"r{n}", f"s{n}") for n in range(20)])
+    kube.inject("delay", method="list", path="namespaces/shop/secrets", times=None, seconds=60)
+    seen = follow(watch_secrets=True, secrets_s=0.0)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    other = route("other", "fine")
+    kube.apply([{**other, "metadata": {**other["metadata"], "namespace": "bank"}},
+                {**objects.secret("fine"), "metadata": {"namespace": "bank", "name": "fine"}}])
+    seen.until(lambda: Key("bank", "fine") in seen.state["secrets"])
+    assert seen.state["secrets"][Key("bank", "fine")].certificate
 
 
-FAILURES = [
-    pytest.param(BROKEN, id="cannot be decrypted"),
-    pytest.param(KubeRefused("400 no"), id="refused"),
-    pytest.param(KubeUnauthorized("401 no"), id="credentials of the router"),
-    pytest.param(KubeUnreachable("no reply"), id="no reply"),
-    pytest.param(KubeUnreachable("503", status=503), id="overloaded"),
-    pytest.param(KindNotServed("404"), id="not served"),
-]
+def readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("secret")]
 
 
-@pytest.mark.parametrize("failure", FAILURES)
-def test_a_failure_says_nothing_of_the_secret(failure):
-    """It is unknown as before, and after PATIENCE_S that is told, once."""
-    now = [0.0]
-    watch, store, told = one(lambda: now[0])
-    watch.failed(failure)
-    assert not told
-    now[0] = secrets.PATIENCE_S
-    watch.failed(failure)
-    found = store.get("secrets", TLS)
-    assert found == Secret(TLS, problem=f"Secret tls cannot be read: {failure}", unread=True)
-    watch.failed(KubeUnreachable("another"))
-    assert not watch.known
-    watch.replace("secrets", {TLS: (Secret(TLS),)})
-    watch.accepted()
-    assert told == [found, Secret(TLS)]
-    assert watch.known
+def test_few_threads(kube, follow):
+    """However many Secrets, and whether they exist or not; all end with the Cluster."""
+    kube.apply([route(f"r{n}", f"s{n}") for n in range(100)])
+    seen = follow(watch_secrets=True)
+    seen.until(lambda: len(seen.state["secrets"]) == 100)
+    assert len(readers()) <= HURRY.readers + 1
+    assert len(set(readers())) > 1
+    seen.cluster.stop()
+    for thread in readers():
+        thread.join(LIMIT_S)
+    assert not readers()
 
 
-@pytest.mark.parametrize("failure", [*FAILURES, pytest.param(KubeGone("410"), id="too old")])
-def test_what_was_read_is_used_on(failure):
-    now = [0.0]
-    watch, store, told = one(lambda: now[0])
-    watch.replace("secrets", {TLS: (Secret(TLS),)})
-    watch.accepted()
-    for now[0] in (0.0, secrets.PATIENCE_S):
-        watch.failed(failure)
-    assert store.get("secrets", TLS) == Secret(TLS)
-    assert len(told) == 1
-
-
-def test_a_missing_right_counts_at_once():
-    """Where nothing was read before; what goes wrong afterwards does not hide it."""
-    now = [0.0]
-    watch, store, told = one(lambda: now[0])
-    watch.failed(FORBIDDEN)
-    refusal = store.get("secrets", TLS)
-    assert refusal.problem.startswith("the router may not get, list and watch Secret tls")
-    assert watch.known
-    assert not refusal.unread
-    now[0] = 2 * secrets.PATIENCE_S
-    watch.failed(BROKEN)
-    assert told == [refusal]
-
-
-def test_an_end_is_the_end():
-    """A watch that still hears something does not bring its Secret back; another name is not its own."""
-    watch, store, _ = one(lambda: 0.0)
-    watch.replace("secrets", {})
-    watch.accepted()
-    assert store.get("secrets", TLS) == MISSING
-    assert not watch.put("secrets", A, (Secret(A),))
-    assert watch.put("secrets", TLS, (Secret(TLS),))
-    watch.end()
-    watch.failed(FORBIDDEN)
-    watch.accepted()
-    assert not watch.put("secrets", TLS, (Secret(TLS),))
-    assert store.get("secrets", TLS) is None
-
-
-def test_stop_ends_its_thread(kube, follow):
-    kube.apply([route(), objects.secret()])
+def test_no_thread_for_nothing(kube, follow):
+    """Readers start when there is a Secret to read."""
+    kube.apply(objects.route())
     seen = follow(watch_secrets=True)
     seen.until(lambda: seen.names() == {"a"})
-    thread = next(t for t in threading.enumerate() if t.name == "watch-secret-shop/tls")
-    seen.cluster.stop()
-    thread.join(LIMIT_S)
-    assert not thread.is_alive()
-
-
-@pytest.mark.parametrize("moment", ["before", "while it starts"])
-def test_stop_misses_no_watch(moment):
-    """Neither one that is just being started by another thread, nor one that comes later."""
-    running, store = set(), Store()
-
-    class Watch:
-        def stop(self):
-            running.discard(self)
-
-    def start(key, one):
-        if moment == "while it starts":
-            found.stop()
-        watch = Watch()
-        running.add(watch)
-        return watch
-
-    found = secrets.Secrets(start, store, lambda: None, lambda: 0.0)
-    if moment == "before":
-        found.stop()
-    found.follow({A: builders.route("a", kind="edge", external_certificate="tls")})
-    assert not running
+    assert [thread.name for thread in readers()] == ["secrets"]
