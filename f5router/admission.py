@@ -144,7 +144,8 @@ def _valid(claim: Checked, settings: Settings, secret: Secret | None) -> Checked
             return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
     found = validation.check(route, extended=settings.extended, secret=used)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
-    return replace(claim, rejection=rejection, material=found.material, destination_ca=found.destination_ca,
+    return replace(claim, rejection=rejection, material=found.certificates.material,
+                   destination_ca=found.certificates.destination_ca,
                    awaited=used if used and used.unread else None)
 
 

@@ -78,6 +78,8 @@ def wildcard(host: str) -> str:
 
 def within(host: str, domains: Collection[str]) -> bool:
     """Whether a Host is one of these domains or lies below one."""
+    if len(host) > MOST:  # no name; the end of it is enough to find a domain, whatever its number of labels
+        host = parent(host[-MOST - 2:])
     while domains and host:
         if host in domains:
             return True
@@ -127,5 +129,5 @@ def expanded(text: str, name: str, namespace: str) -> str:
 
 def quote(text: str) -> str:
     """User text for a message: printable, at most 60 characters."""
-    shown = ascii(text)
+    shown = ascii(text[:60])
     return shown if len(shown) <= 60 else f"{shown[:57]}...'"

@@ -1,26 +1,45 @@
 """Certificates and keys: parsed, checked and written anew.
 
 What goes to the BIG-IP is only what was parsed here, re-encoded; text around PEM blocks is dropped.
+What a team can write is bounded: the longest step, a certificate of MAX_BLOCK, takes some 25 ms.
 Source of the rules: haproxy-parity.md 3.4; openshift/router, routeapihelpers/validation.go.
 """
 
+import base64
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
-from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from f5router.steps import Steps
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
 
-_MARKER = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----")
+MAX_TEXT = 1 << 20
+"""Characters of a field. A Secret holds no more (Kubernetes, core/types.go: MaxSecretSize)."""
+
+MAX_BLOCKS = 1000
+"""PEM blocks of a field: Mozilla's bundle has about 150, those of all root programmes about 400."""
+
+MAX_BLOCK = 1 << 16
+"""Characters of a block: a certificate with a thousand names takes half of it."""
+
+MAX_KEYS = 10
+"""Private keys of a field, of which the first counts. Reading one of brainpoolP512r1 takes 1 ms."""
+
+_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9 ]{1,64})-----")
 _KEYS = {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ECDSA PRIVATE KEY"}
 _CERTS = {"CERTIFICATE"}
 _DROPPED = {"EC PARAMETERS", "PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY"}
-_MAX_CHAIN = 20
+_LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..|\x83...)"
+_PKCS8 = re.compile(
+    rb"\x30" + _LENGTH + rb"\x02\x01[\x00\x01]\x30" + _LENGTH
+    + rb"\x06(\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01[\x01\x0a]|\x07\x2a\x86\x48\xce\x3d\x02\x01|)", re.DOTALL)
+"""Beginning of a PrivateKeyInfo (RFC 5958 2); its group is empty for a key that is neither RSA nor ECDSA."""
 _OUTDATED = {
     "1.2.840.113549.1.1.2": ("MD2", RSAPublicKey),
     "1.2.840.113549.1.1.4": ("MD5", RSAPublicKey),
@@ -49,51 +68,63 @@ class Material:
     """Public key of the leaf, PEM: identifies the private key without telling it."""
 
 
-def material(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate]) -> Material:
-    """What is to be installed. Raises: PEMError: the key is not that of the first certificate."""
+def material(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate],
+             ) -> Steps[Material]:
+    """Make what is to be installed. Raises: PEMError: the key is not that of the first certificate."""
     leaf = certs[0]
     public = _spki(leaf, "spec.tls.certificate")
     if _spki(key, "spec.tls.key") != public:
         raise PEMError("spec.tls.key: the key does not match the certificate")
     chain = [cert for cert in dict.fromkeys([*certs[1:], *authorities]) if cert != leaf]
-    return Material(encode([leaf]), encode(chain), _encode_key(key), public)
+    own, others = (yield from encode([leaf])), (yield from encode(chain))
+    return Material(own, others, _encode_key(key), public)
 
 
-def certificates(text: str, where: str) -> list[x509.Certificate]:
-    """Every certificate of a text; keys beside them are left out.
+def certificates(text: str, where: str) -> Steps[list[x509.Certificate]]:
+    """Read every certificate of a text; keys beside them are left out.
 
     Raises: PEMError: naming `where`; also without any certificate.
     """
     found = []
-    for label, block in _blocks(text, where):
+    for label, block in (yield from _blocks(text, where)):
         if label in _CERTS:
             found.append(_parsed(f"{where}: certificate {len(found) + 1} does not parse",
                                  x509.load_pem_x509_certificate, block.encode()))
+            yield
     if not found:
         raise PEMError(f"{where}: there is no certificate in it")
     return found
 
 
-def keys(text: str, where: str, *, only: bool) -> list[PrivateKey]:
-    """Every private key of a text.
+def keys(text: str, where: str, *, only: bool) -> Steps[list[PrivateKey]]:
+    """Read every private key of a text.
 
     Args: only: nothing else may be in it.
     Raises: PEMError: naming `where`.
     """
-    blocks = _blocks(text, where)
-    found = [block.replace(f" {label}-", f" {'EC PRIVATE KEY' if label[:2] == 'EC' else label}-")
-             for label, block in blocks if label in _KEYS]
-    if only and len(found) != len(blocks):
+    blocks = yield from _blocks(text, where)
+    texts = [(label, block) for label, block in blocks if label in _KEYS]
+    if only and len(texts) != len(blocks):
         raise PEMError(f"{where}: it may hold a private key only")
-    return [_private_key(block, where) for block in found]
+    if len(texts) > MAX_KEYS:
+        raise PEMError(f"{where}: {len(texts)} private keys, at most {MAX_KEYS} are supported")
+    found = []
+    for label, block in texts:
+        found.append(_private_key(label, block, where))
+        yield
+    return found
 
 
-def encode(certs: Iterable[x509.Certificate]) -> str:
-    """PEM of certificates, one after the other."""
-    return "".join(cert.public_bytes(serialization.Encoding.PEM).decode() for cert in certs)
+def encode(certs: Iterable[x509.Certificate]) -> Steps[str]:
+    """Write certificates as PEM, one after the other."""
+    texts = []
+    for cert in certs:
+        texts.append(cert.public_bytes(serialization.Encoding.PEM).decode())
+        yield
+    return "".join(texts)
 
 
-def check_signatures(certs: Iterable[x509.Certificate], where: str) -> None:
+def check_signatures(certs: Iterable[x509.Certificate], where: str) -> Steps[None]:
     """Refuse outdated signatures, but not those that nobody looks at: of self-signed certificates.
 
     Raises: PEMError: naming `where`.
@@ -102,58 +133,75 @@ def check_signatures(certs: Iterable[x509.Certificate], where: str) -> None:
         name, _ = _OUTDATED.get(cert.signature_algorithm_oid.dotted_string, ("", ()))
         if name and not _self_signed(cert):
             raise PEMError(f"{where}: CA-signed certificates with {name} signatures are not supported")
+        yield
 
 
-def check_issued(certs: list[x509.Certificate], authorities: list[x509.Certificate]) -> None:
-    """Whether signatures lead from the leaf to an authority; dates and names are not looked at.
-
-    Raises: PEMError: naming spec.tls.certificate.
-    """
-    where = "spec.tls.certificate"
-    trusted = {cert.fingerprint(hashes.SHA256()) for cert in authorities}
-    seen, current = 0, certs[0]
-    while seen < _MAX_CHAIN:
-        if not _for_servers(current):
-            raise PEMError(f"{where}: its chain has a key usage that is not for servers")
-        if current.fingerprint(hashes.SHA256()) in trusted:
-            return
-        others = (c for c in [*authorities, *certs[1:]] if c != current)
-        parent = next((c for c in others if _signed(current, c)), None)
-        if parent is None:
-            break
-        seen, current = seen + 1, parent
-    raise PEMError(f"{where}: it was not issued by spec.tls.caCertificate")
+def extension(cert: x509.Certificate, kind: type):
+    """Value of an extension, None without it. Raises: PEMError: one of the certificate's does not parse."""
+    try:
+        return cert.extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+    except Exception:
+        raise PEMError("spec.tls: an extension of a certificate does not parse") from None
 
 
-def _blocks(text: str, where: str) -> list[tuple[str, str]]:
-    """Label and text of each block: from a BEGIN to the first END of its label.
-
-    One look at each marker: a text of nothing but BEGINs must not hold up every other Route.
-    """
-    found, begin = [], None
-    for marker in _MARKER.finditer(text):
-        if begin is None and marker[1] == "BEGIN":
-            begin = marker
-        elif begin is not None and marker[1] == "END" and marker[2] == begin[2]:
-            found.append((begin[2], text[begin.start() : marker.end()]))
-            begin = None
-    if not found or begin is not None:
-        raise PEMError(f"{where}: it is not PEM" if begin is None else f"{where}: a block has no end")
+def _blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
+    """Find label and text of each block: from a BEGIN to the first END of its label."""
+    if len(text) > MAX_TEXT:
+        raise PEMError(f"{where}: {len(text)} characters, at most {MAX_TEXT} are supported")
+    found, at = [], 0
+    while (at := text.find("-----BEGIN ", at)) >= 0:
+        yield
+        if (begin := _BEGIN.match(text, at)) is None:
+            at += 1
+            continue
+        closing = f"-----END {begin[1]}-----"
+        end = text.find(closing, begin.end())
+        if end < 0:
+            raise PEMError(f"{where}: a block has no end")
+        start, at = at, end + len(closing)
+        if at - start > MAX_BLOCK:
+            raise PEMError(f"{where}: a PEM block of {at - start} characters, at most {MAX_BLOCK} are "
+                           "supported")
+        if len(found) == MAX_BLOCKS:
+            raise PEMError(f"{where}: more than {MAX_BLOCKS} PEM blocks, which is the most that is supported")
+        found.append((begin[1], text[start:at]))
+    if not found:
+        raise PEMError(f"{where}: it is not PEM")
     for label, _ in found:
         if label not in _KEYS | _CERTS | _DROPPED:
             raise PEMError(f"{where}: a block of type {label} is not allowed")
     return [(label, block) for label, block in found if label not in _DROPPED]
 
 
-def _private_key(block: str, where: str) -> PrivateKey:
+def _private_key(label: str, block: str, where: str) -> PrivateKey:
     # The check of an RSA key's numbers takes 100 times as long as reading it, and is left to the
     # device; that the key belongs to the certificate is checked here.
-    found = _parsed(f"{where}: the private key does not parse or is encrypted",
-                    serialization.load_pem_private_key, block.encode(),
-                    password=None, unsafe_skip_rsa_key_validation=True)
+    message = f"{where}: the private key does not parse or is encrypted"
+    kind = f"{where}: the private key is neither RSA nor ECDSA"
+    options = {"password": None, "unsafe_skip_rsa_key_validation": True}
+    if label != "PRIVATE KEY":
+        text = block.replace(f" {label}-", " EC PRIVATE KEY-") if label.startswith("EC") else block
+        return _parsed(message, serialization.load_pem_private_key, text.encode(), **options)
+    der = _parsed(message, _der, block)
+    if (beginning := _PKCS8.match(der)) is None:
+        raise PEMError(message)
+    # To read a DSA key the library computes with it: with one of 20 kB for half a minute.
+    if not beginning[1]:
+        raise PEMError(kind)
+    found = _parsed(message, serialization.load_der_private_key, der, **options)
     if not isinstance(found, PrivateKey):
-        raise PEMError(f"{where}: the private key is neither RSA nor ECDSA")
+        raise PEMError(kind)
     return found
+
+
+def _der(block: str) -> bytes:
+    """Decode a block; headers (RFC 1421 4.4) end with an empty line."""
+    body = block.split("-----")[2]
+    if ":" in body:
+        body = re.split(r"\n\s*\n", body, maxsplit=1)[1]
+    return base64.b64decode("".join(body.split()), validate=True)
 
 
 def _encode_key(key: PrivateKey) -> str:
@@ -175,36 +223,12 @@ def _spki(holder: x509.Certificate | PrivateKey, where: str) -> str:
 def _self_signed(cert: x509.Certificate) -> bool:
     """As OpenSSL judges it: by names, key identifiers and kind of key; the signature is not verified."""
     _, kind = _OUTDATED[cert.signature_algorithm_oid.dotted_string]
-    issuer = _extension(cert, x509.AuthorityKeyIdentifier)
-    own = _extension(cert, x509.SubjectKeyIdentifier)
+    issuer = extension(cert, x509.AuthorityKeyIdentifier)
+    own = extension(cert, x509.SubjectKeyIdentifier)
     same_key = issuer is None or issuer.key_identifier is None or (
         own is not None and issuer.key_identifier == own.digest)
     public = _parsed("spec.tls: a public key is of an unknown kind", cert.public_key)
     return cert.issuer == cert.subject and same_key and isinstance(public, kind)
-
-
-def _for_servers(cert: x509.Certificate) -> bool:
-    usage = _extension(cert, x509.ExtendedKeyUsage)
-    good = {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
-    return usage is None or not good.isdisjoint(usage)
-
-
-def _extension(cert: x509.Certificate, kind: type):
-    """Value of an extension, None without it."""
-    try:
-        return cert.extensions.get_extension_for_class(kind).value
-    except x509.ExtensionNotFound:
-        return None
-    except Exception:
-        raise PEMError("spec.tls: an extension of a certificate does not parse") from None
-
-
-def _signed(child: x509.Certificate, parent: x509.Certificate) -> bool:
-    try:
-        _parsed("", child.verify_directly_issued_by, parent)
-    except PEMError:
-        return False
-    return True
 
 
 def _parsed(message: str, call: Callable, *args, **options):

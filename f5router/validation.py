@@ -1,14 +1,15 @@
 """What a Route's fields may say, one Route by itself.
 
 Rules of spec.tls: openshift/router, ExtendedValidateRoute (haproxy-parity.md 3.4), with its words where
-they help. A certificate that expired, or is not valid yet, passes; so does one of another host.
+they help; those of its certificates are in certificates.py.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from f5router import names, pem
+from f5router import certificates, names
+from f5router.certificates import Certificates, Judge, Texts
 from f5router.cluster import Route, RouteTLS, Secret
 from f5router.hosts import quote
 
@@ -37,29 +38,34 @@ class Found:
 
     problems: tuple[str, ...] = ()
     """Each begins with the field."""
-    material: pem.Material | None = field(default=None, repr=False)
-    destination_ca: str = ""
-    """PEM, re-encoded; "" without one."""
+    certificates: Certificates = field(default_factory=Certificates, repr=False)
+    pending: bool = False
+    """Its certificates are not checked yet; then nothing is said of the rest either."""
 
 
-def check(route: Route, *, extended: bool, secret: Secret | None = None) -> Found:
-    """Judge the fields of a Route but its host; costs a parse of its certificates.
+def check(route: Route, *, extended: bool, secret: Secret | None = None, judge: Judge = certificates.judge,
+          ) -> Found:
+    """Judge the fields of a Route but its host; costs a check of its certificates.
 
     Args:
         extended: with the rules of upstream's validator; without them only what cannot be put on the
             BIG-IP is a problem.
         secret: it has the certificate and key, not the Route; not looked for in one that is not read yet.
+        judge: checks the certificates, or returns None while it is not known how they are.
     """
-    problems = [*_service_problems(route), *_path_problems(route)]
-    if route.tls is None:
+    problems, tls = [*_service_problems(route), *_path_problems(route)], route.tls
+    if tls is None:
         return Found(tuple(problems))
-    if secret is None:
-        tls = _TLS(route.tls, extended)
-        return Found((*problems, *tls.problems), tls.material, tls.destination_ca)
-    tls = _TLS(replace(route.tls, certificate=secret.certificate, key=secret.private_key), extended)
-    if not secret.certificate and not secret.unread:
-        problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
-    return Found((*problems, *map(_of_secret, tls.problems)), tls.material, tls.destination_ca)
+    problems += _termination_problems(tls, extended)
+    if secret is not None:
+        tls = replace(tls, certificate=secret.certificate, key=secret.private_key)
+        if not secret.certificate and not secret.unread:
+            problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
+    judged = judge(Texts.of(tls, extended=extended))
+    if judged is None:
+        return Found(pending=True)
+    found = map(_of_secret, judged.problems) if secret is not None else judged.problems
+    return Found((*problems, *found), judged)
 
 
 def _of_secret(problem: str) -> str:
@@ -72,64 +78,12 @@ def terminates(route: Route) -> str:
     return route.tls.termination if route.tls else ""
 
 
-class _TLS:
-    """Judges spec.tls; every part that is wrong is told."""
-
-    def __init__(self, tls: RouteTLS, extended: bool):
-        self._tls, self._extended = tls, extended
-        self.problems: list[str] = []
-        self.material: pem.Material | None = None
-        self.destination_ca = ""
-        if tls.termination not in TERMINATIONS and (extended or tls.termination):
-            self.problems.append(f"spec.tls.termination: {quote(tls.termination)} is unknown; "
-                                 "edge, passthrough and reencrypt are supported")
-        if extended:
-            self.problems += _combinations(tls)
-        if tls.termination in ("edge", "reencrypt"):
-            self._own()
-        if tls.termination == "reencrypt" and (text := tls.destination_ca_certificate):
-            self.destination_ca = pem.encode(self._certificates(text, "spec.tls.destinationCACertificate"))
-
-    def _own(self) -> None:
-        """certificate, key and caCertificate."""
-        tls, where = self._tls, "spec.tls.caCertificate"
-        authorities = self._certificates(tls.ca_certificate, where) if tls.ca_certificate else []
-        if not tls.certificate:
-            # Not used, but what is no key at all is told.
-            if "-----BEGIN" in tls.key:
-                self._told(pem.keys, tls.key, "spec.tls.key", only=True)
-            return
-        certs = self._certificates(tls.certificate, "spec.tls.certificate")
-        if certs and authorities and self._extended:
-            self._told(pem.check_issued, certs, authorities)
-        keys = self._keys() if certs else []
-        if certs and keys:
-            self.material = self._told(pem.material, certs, keys[0], authorities)
-
-    def _keys(self) -> list[pem.PrivateKey]:
-        """Of certificate, then of key."""
-        tls = self._tls
-        found = self._told(pem.keys, tls.certificate, "spec.tls.certificate", only=False) or []
-        if tls.key.strip():
-            found += self._told(pem.keys, tls.key, "spec.tls.key", only=True) or []
-        elif not found:
-            self.problems.append("spec.tls.key: no key specified")
-        return found
-
-    def _certificates(self, text: str, where: str) -> list:
-        """Those of a field; none after a problem."""
-        found = self._told(pem.certificates, text, where) or []
-        if self._extended:
-            self._told(pem.check_signatures, found, where)
-        return found
-
-    def _told(self, part: Callable, *args, **options):
-        """Result of a part, None after it raised a PEMError, which is told."""
-        try:
-            return part(*args, **options)
-        except pem.PEMError as exc:
-            self.problems.append(str(exc))
-            return None
+def _termination_problems(tls: RouteTLS, extended: bool) -> Iterator[str]:
+    if tls.termination not in TERMINATIONS and (extended or tls.termination):
+        yield (f"spec.tls.termination: {quote(tls.termination)} is unknown; "
+               "edge, passthrough and reencrypt are supported")
+    if extended:
+        yield from _combinations(tls)
 
 
 def _combinations(tls: RouteTLS) -> Iterator[str]:

@@ -229,3 +229,20 @@ def test_no_text_breaks_a_parser(text):
     for parse in (hosts.domain, hosts.domains, hosts.template):
         with contextlib.suppress(ValueError):
             parse(text)
+
+
+DOMAINS = st.sets(st.sampled_from(["a", "a.a", "a.a.a", ".a", "a" * 253]), min_size=1)
+
+
+@given(st.text("a.", max_size=600), DOMAINS)
+def test_a_host_of_any_length_lies_in_a_domain(host, domains):
+    """What no Host can be may still be refused for its domain; its length costs nothing."""
+    suffixes = {host} | {host[place + 1:] for place, letter in enumerate(host) if letter == "."}
+    assert hosts.within(host, domains) == bool(suffixes & domains)
+    assert hosts.within("a." * 1_000_000 + "b", domains) is False
+
+
+def test_a_long_text_is_quoted_in_short():
+    """Of user text at most 60 characters are looked at."""
+    for text in ("a" * 58, "a" * 59, "é" * 30, "é" * 1_000_000, "'" * 70):
+        assert hosts.quote(text) == (ascii(text) if len(ascii(text)) <= 60 else f"{ascii(text)[:57]}...'")

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from f5router import admission, pem, validation
+from f5router import admission, issuers, pem, validation
+from f5router.steps import finish
 from tests.builders import authority, identity, route
 
 CERT, KEY, CA, DEST = "certificate", "key", "caCertificate", "destinationCACertificate"
@@ -474,10 +475,11 @@ def test_extended_validation(source, kind, tls, fields):
     assert list(dict.fromkeys(told)) == fields
     assert "-----" not in " ".join(found.problems)
     if not fields and tls.get("certificate"):
-        assert found.material.certificate.count("BEGIN CERTIFICATE") == 1
-        assert found.material.key.count("BEGIN") == 1
-        assert "Bag" not in found.material.certificate + found.material.key + found.material.chain
-        assert "KEY" not in found.material.certificate + found.material.chain
+        made_of = found.certificates.material
+        assert made_of.certificate.count("BEGIN CERTIFICATE") == 1
+        assert made_of.key.count("BEGIN") == 1
+        assert "Bag Attributes" not in made_of.certificate + made_of.key + made_of.chain
+        assert " KEY-" not in made_of.certificate + made_of.chain
 
 
 @pytest.mark.parametrize(
@@ -541,12 +543,13 @@ def test_a_ca_with_a_key_beside_it_keeps_it_to_itself():
         "reencrypt",
         {**ID.tls, "ca_certificate": ID.issuer + ID.key, "destination_ca_certificate": ID.issuer + ID.key},
     )
-    assert "PRIVATE" not in found.material.chain + found.destination_ca
-    assert found.destination_ca == ID.issuer == found.material.chain
+    made_of = found.certificates
+    assert "PRIVATE" not in made_of.material.chain + made_of.destination_ca
+    assert made_of.destination_ca == ID.issuer == made_of.material.chain
 
 
 def test_a_chain_that_goes_in_a_circle_ends():
     """Two CAs that signed each other."""
     one, two = made("One", "Two CA"), made("Two", "Two CA")
     with pytest.raises(pem.PEMError, match="was not issued"):
-        pem.check_issued([one[0], two[0], one[0]], [authority("Elsewhere")[0]])
+        finish(issuers.check([one[0], two[0], one[0]], [authority("Elsewhere")[0]]))
