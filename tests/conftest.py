@@ -1,6 +1,11 @@
-"""What is printed at the end."""
+"""What holds for all tests, and what is printed at the end."""
 
 from collections.abc import Iterator
+
+from hypothesis import settings
+
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")  # one that is busy with something else fails no test
 
 UNDER_LOAD = "requests under load"
 """Property of a test: what came of its requests."""
