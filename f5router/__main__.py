@@ -21,6 +21,7 @@ import click
 from f5router import __version__, logs
 from f5router.config import Config, load
 from f5router.errors import ConfigError
+from f5router.printable import printable
 from f5router.settings import GROUPS, OPTIONS, Option
 
 log = logging.getLogger("f5router")
@@ -184,7 +185,7 @@ def _reported() -> Iterator[None]:
         yield
     except ConfigError as exc:
         for problem in exc.problems:
-            click.echo(problem, err=True)
+            click.echo(printable(problem), err=True)
         sys.exit(BAD_SETTINGS)
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from f5router.printable import printable
+
 EXCERPT = 256
 """Characters of a reason that are shown."""
 
@@ -105,7 +107,7 @@ class Health:
 
 def excerpt(text: str) -> str:
     """One line of at most EXCERPT characters."""
-    return " ".join(text.split())[:EXCERPT]
+    return printable(" ".join(text.split()))[:EXCERPT]
 
 
 def report(name: str, checks: Sequence[Check], *, verbose: bool) -> tuple[bool, str]:

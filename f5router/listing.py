@@ -7,13 +7,14 @@ import tabulate
 
 from f5router.bigip import Object
 from f5router.plan import Plan
+from f5router.printable import printable
 
 
 def as_table(found: Plan) -> str:
     """A line for each Change, in the order in which they would be written."""
     if not found:
         return "Nothing to do: the BIG-IP is in step with the cluster."
-    rows = [(change.verb, change.ref.kind, change.ref.path) for change in found]
+    rows = [(change.verb, change.ref.kind, printable(change.ref.path)) for change in found]
     return tabulate.tabulate(rows, headers=("change", "kind", "object"), tablefmt="plain")
 
 

@@ -8,7 +8,7 @@ Modules log a constant message and `extra` fields:
      "message": "pool changed", "pool": "/Common/a", "members": 3}
 
 No code logs a secret on purpose. Redaction is the last line of defence, for what libraries and
-exceptions say.
+exceptions say. Texts are made printable in both forms, for those who read the values of the JSON too.
 """
 
 import copy
@@ -25,6 +25,8 @@ try:
     from pythonjsonlogger.json import JsonFormatter
 except ImportError:  # before 3.1
     from pythonjsonlogger.jsonlogger import JsonFormatter
+
+from f5router.printable import printable
 
 HIDDEN = "***"
 
@@ -94,26 +96,34 @@ class Redaction:
         if name and _SECRET_NAME.search(name):
             return HIDDEN
         if isinstance(value, Mapping):
-            return {self.text(str(key)): self.value(item, str(key)) for key, item in value.items()}
+            return {self.line(str(key)): self.value(item, str(key)) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(item) for item in value]
         if isinstance(value, set | frozenset):
             return sorted((self.value(item) for item in value), key=str)
-        return self.text(str(value))
+        return self.line(str(value))
+
+    def line(self, text: str) -> str:
+        """The text without secrets, on one line that is printed as it is."""
+        return printable(self.text(text))
+
+    def lines(self, text: str) -> str:
+        """The same of several lines."""
+        return "\n".join(printable(line) for line in self.text(text).split("\n"))
 
     def record(self, record: logging.LogRecord) -> logging.LogRecord:
         """A copy of the record in which message, fields and traceback hold no secrets."""
         clean = copy.copy(record)
         try:
-            clean.msg = self.text(record.getMessage())
+            clean.msg = self.line(record.getMessage())
         except (TypeError, ValueError, KeyError):  # arguments that do not fit the message
-            clean.msg = self.text(f"{record.msg} {record.args}")
+            clean.msg = self.line(f"{record.msg} {record.args}")
         clean.args = None
         if record.exc_info and not record.exc_text:
             clean.exc_text = logging.Formatter().formatException(record.exc_info)
         clean.exc_info = None
-        clean.exc_text = clean.exc_text and self.text(clean.exc_text)
-        clean.stack_info = record.stack_info and self.text(record.stack_info)
+        clean.exc_text = clean.exc_text and self.lines(clean.exc_text)
+        clean.stack_info = record.stack_info and self.lines(record.stack_info)
         for name in record.__dict__.keys() - _STANDARD:
             clean.__dict__[name] = self.value(record.__dict__[name], name)
         return clean
@@ -165,13 +175,16 @@ class _Handler(logging.StreamHandler):
 
 
 class _Text(logging.Formatter):
-    """time LEVEL logger message key=value ...; a traceback follows on lines of its own."""
+    """time LEVEL logger message key=value ...; a traceback follows on lines of its own, which are indented.
+
+    So no text in it is taken for a line of the log.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        parts = [_time(record), record.levelname, record.name, _one_line(record.getMessage())]
+        parts = [_time(record), record.levelname, record.name, record.getMessage()]
         parts += [f"{key}={_quoted(value)}" for key, value in _fields(record).items()]
-        lines = [" ".join(parts), record.exc_text, record.stack_info]
-        return "\n".join(line for line in lines if line)
+        below = [line for text in (record.exc_text, record.stack_info) if text for line in text.split("\n")]
+        return "\n  ".join([" ".join(parts), *below])
 
 
 class _JSON(JsonFormatter):
@@ -210,8 +223,3 @@ def _quoted(value: object) -> str:
     """A value of key=value: bare if it can be, else as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     return text if _PLAIN.fullmatch(text) else json.dumps(value, default=str)
-
-
-def _one_line(text: str) -> str:
-    """Without control characters, so that no text can pretend to be a line of its own."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from f5router.cluster import Route
+from f5router.printable import printable
 
 ADMITTED = "Admitted"
 """Type of the condition that this router writes; conditions of other types are kept."""
@@ -136,7 +137,7 @@ def _admitted(verdict: Verdict, now: str) -> dict:
     if verdict.reason:
         condition["reason"] = verdict.reason
     if verdict.message:
-        condition["message"] = verdict.message
+        condition["message"] = printable(verdict.message)
     return condition | {"lastTransitionTime": now}
 
 

@@ -25,6 +25,7 @@ from f5router.kube.connection import Connection, KubeSettings, connect
 from f5router.kube.entries import Found
 from f5router.kube.pending import Job, Pending
 from f5router.kube.routestatus import RouteStatus
+from f5router.printable import printable
 from f5router.settings import Reader
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ def run(settings: Settings, *, dry_run: bool) -> int:
         return 1
     if dry_run:
         for one in found:
-            print(f"{one.key}\t{_shown(one)}")
+            print(*_shown(one), sep="\t")
         print(f"router {settings.router_name}: {len(found)} Routes have its entry; nothing is changed")
         return 0
     results = Clearing(connection, settings).run(found)
@@ -106,10 +107,11 @@ def run(settings: Settings, *, dry_run: bool) -> int:
     return 1 if left else 0
 
 
-def _shown(found: Found) -> str:
-    """Host and Admitted of an entry."""
+def _shown(found: Found) -> tuple[str, ...]:
+    """Route, Host and Admitted of an entry."""
     admitted = status.admitted(found.entry)
-    return f"{found.entry.get('host') or '-'}\t{admitted.get('status', '-')}\t{admitted.get('reason') or '-'}"
+    fields = (found.key, found.entry.get("host"), admitted.get("status"), admitted.get("reason"))
+    return tuple(printable(field or "-") for field in fields)
 
 
 class Clearing:

@@ -23,6 +23,7 @@ from f5router.errors import (
     RouterError,
 )
 from f5router.kube.connection import KubeSettings, connect
+from f5router.printable import printable
 from ghost_hostsubnet import gateway as gateways
 from ghost_hostsubnet import manifest, output
 from ghost_hostsubnet.cluster import Cluster
@@ -96,7 +97,7 @@ def _reported() -> Iterator[None]:
 
 def _end(problems: Iterable[str], status: int = WRONG) -> None:
     for problem in problems:
-        click.echo(f"error: {problem}", err=True)
+        _tell(f"error: {problem}")
     sys.exit(status)
 
 
@@ -106,7 +107,13 @@ def _end_if_any(problems: Iterable[str]) -> None:
 
 
 def _tell(text: str) -> None:
-    click.echo(text, err=True)
+    """Print a line of progress, or a problem."""
+    click.echo(printable(text), err=True)
+
+
+def _say(text: str) -> None:
+    """Print a line of what was asked for."""
+    click.echo(printable(text))
 
 
 @click.group(context_settings=_CONTEXT)
@@ -151,7 +158,7 @@ def _show_intent(cluster: Cluster, name: str, host_ip: str, verdict: manifest.Ve
         "keep": f"HostSubnet {name} exists already; nothing to do",
     }[verdict.action]
     if form == "table":
-        click.echo(told)
+        _say(told)
         return
     _tell(told)
     if verdict.action == "create":
@@ -237,7 +244,7 @@ def gateway(cluster: Cluster, name: str, form: str) -> None:
             _tell(f"note: pods in {other} are not on-link with this gateway; add a route to it on the "
                   "BIG-IP, through the tunnel")
     if form == "table":
-        click.echo(found)
+        _say(found)
     else:
         click.echo(output.structured(
             {"gateway": found, "subnet": str(one.network), "clusterNetwork": str(network)}, form))
@@ -269,16 +276,16 @@ def delete(cluster: Cluster, name: str, dry_run: bool) -> None:
         known, _ = cluster.read()
         one = known.named(name)
         if one is None and not pending:
-            click.echo(f"there is no HostSubnet {name}; nothing to do")
+            _say(f"there is no HostSubnet {name}; nothing to do")
             return
         if one and known.of_node(one):
             _end([f"{name} is the HostSubnet of a Node; the SDN deletes it with the Node"])
         if one and dry_run:
-            click.echo(f"would delete HostSubnet {name} with subnet {one.subnet or 'none'}")
+            _say(f"would delete HostSubnet {name} with subnet {one.subnet or 'none'}")
             return
         if one and _deleted(cluster, one):
             given_back = f"its subnet {one.subnet} is free again" if one.subnet else "it had no subnet"
-            click.echo(f"deleted HostSubnet {name}; {given_back}")
+            _say(f"deleted HostSubnet {name}; {given_back}")
             return
         pending = True  # the SDN master is about to create it again
         time.sleep(PAUSE_S)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 import yaml
 from tabulate import tabulate
 
+from f5router.printable import printable
 from ghost_hostsubnet import gateway
 from ghost_hostsubnet.manifest import Check, Facts, HostSubnet, decode
 
@@ -28,7 +29,7 @@ def hostsubnets(objects: Iterable[Mapping], known: Facts, form: str, *, several:
     """
     objects = list(objects)
     if form == "table":
-        rows = [row(decode(obj), known) for obj in objects]
+        rows = [[printable(cell) for cell in row(decode(obj), known)] for obj in objects]
         return tabulate(rows, headers=COLUMNS, tablefmt="plain", disable_numparse=True)
     if several:
         return structured({"apiVersion": "v1", "kind": "List", "items": objects}, form)
@@ -53,6 +54,6 @@ def gateway_of(one: HostSubnet, known: Facts) -> str:
 def checks(found: Iterable[Check], form: str) -> str:
     """One line for each check."""
     if form == "table":
-        return "\n".join(f"{'ok   ' if check.ok else 'WRONG'}  {check.message}" for check in found)
+        return "\n".join(f"{'ok   ' if check.ok else 'WRONG'}  {printable(check.message)}" for check in found)
     listed = [{"check": check.what, "ok": check.ok, "message": check.message} for check in found]
     return structured(listed, form)

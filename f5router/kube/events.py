@@ -17,6 +17,7 @@ from f5router.cluster import Route
 from f5router.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from f5router.kube.connection import Connection
 from f5router.kube.pending import Pending
+from f5router.printable import printable
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class EventWriter:
         """
         if self._clock() < self._forbidden_until:
             return
-        message = message[:MESSAGE_LENGTH]
+        message = printable(message)[:MESSAGE_LENGTH]
         with self._lock:
             if len(self._pending) >= self._queue_size:
                 self.dropped += 1

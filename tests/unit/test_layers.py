@@ -32,7 +32,7 @@ PURE = (
     "irules/__init__",
     "icontrol/codec",
     "icontrol/netcodec", "icontrol/policycodec",
-    "ref", "tunnels", "validation", "variables", "vxlan", "vxlan_checks",
+    "printable", "ref", "tunnels", "validation", "variables", "vxlan", "vxlan_checks",
     "findings", "members", "nodeport", "nodes", "podroutes", "selectors",
 )
 STANDARD = {

@@ -49,7 +49,7 @@ def test_text(written):
     pytest.param("", '""', id="empty"),
     pytest.param('a"b', r'"a\"b"', id="quote"),
     pytest.param("a=b", '"a=b"', id="equals"),
-    pytest.param("a\nlevel=error", r'"a\nlevel=error"', id="line end"),
+    pytest.param("a\nlevel=error", r'"a\\nlevel=error"', id="line end"),
     pytest.param("ä", r'"\u00e4"', id="not ASCII"),
     pytest.param("/Common/a~b,c", "/Common/a~b,c", id="bare"),
     pytest.param(["a", 1], '["a", 1]', id="list"),
@@ -74,7 +74,7 @@ def test_json(written):
     assert re.fullmatch(TIME, first.pop("time"))
     assert first == {"level": "warning", "logger": "f5router.plan", "message": "pool changed",
                      "pool": "/Common/ä", "members": 3, "list": ["a"]}
-    assert second["message"] == "second\nline"
+    assert second["message"] == r"second\nline"
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -89,7 +89,7 @@ def test_traceback(written, form):
         assert json.loads(out.getvalue())["exception"].endswith("RuntimeError: broken")
     else:
         assert out.getvalue().endswith("RuntimeError: broken\n")
-        assert "ERROR f5router.plan failed\nTraceback" in out.getvalue()
+        assert "ERROR f5router.plan failed\n  Traceback" in out.getvalue()
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -107,6 +107,28 @@ def test_one_line(written):
     log.info("host %s", "a\n2024-01-01T00:00:00.000Z ERROR f5router forged\x1b[2K")
     assert len(out.getvalue().splitlines()) == 1
     assert "\x1b" not in out.getvalue()
+
+
+HOSTILE = "a\x1b]0;t\x07\x9b2J\u202eb\u2028c\r\x00\x7f\n2024-01-01T00:00:00.000Z ERROR f5router forged"
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_hostile_texts(written, form):
+    """Wherever a record can hold them: not on the line, and not for those who read the values of the JSON."""
+    out = written(form)
+    log.info("m %s", HOSTILE, extra={"field": HOSTILE, "list": [HOSTILE], "dict": {HOSTILE: HOSTILE}})
+    _fail(HOSTILE)
+    handle("m", stack_info=f"Stack:\n  {HOSTILE}")
+    lines = out.getvalue().rstrip("\n").split("\n")
+    assert all(line.isprintable() and line.isascii() for line in lines)
+    if form == "text":
+        assert len([line for line in lines if not line.startswith("  ")]) == 3
+        return
+    for line in lines:
+        values = json.loads(line)
+        texts = [text for value in values.values() for text in str(value).split("\n")]
+        assert all(text.isprintable() for text in texts)
+    assert len(lines) == 3
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -87,6 +87,18 @@ def test_all(kube, clear):
     assert (again.exit_code, again.stdout) == (0, SUMMARY.format(0, 0, 0, 0, 0))
 
 
+def test_dry_run_of_a_host_that_forges_lines(kube, clear):
+    """Whatever a status holds, a Route is one line, and the terminal is sent no control characters."""
+    host = "a\x1b]0;title\x07\r\nshop/forged\t\u202ex\x9b2J\u2028"
+    condition = {"type": "Admitted", "status": "True\n", "reason": ["odd\x1b"]}
+    kube.apply(objects.route("evil", ingress=[OURS | {"host": host, "conditions": [condition]}]))
+    result = clear("--dry-run")
+    (line,) = (line for line in result.output.split("\n") if "evil" in line)
+    assert line == ("shop/evil\t" r"a\x1b]0;title\x07\r\nshop/forged\t\u202ex\x9b2J\u2028" "\t"
+                    r"True\n" "\t" r"['odd\x1b']")
+    assert "\x1b" not in result.output
+
+
 def test_dry_run(kube, clear):
     """The Routes with host and condition; nothing is written."""
     result = clear("--dry-run")

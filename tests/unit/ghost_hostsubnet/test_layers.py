@@ -14,13 +14,14 @@ STANDARD = {"collections", "dataclasses", "ipaddress", "json", "re", "typing"}
 @pytest.mark.parametrize(("name", "allowed"), [
     ("gateway", set()),
     ("manifest", {"ghost_hostsubnet"}),
-    ("output", {"ghost_hostsubnet", "yaml", "tabulate"}),
+    ("output", {"ghost_hostsubnet", "f5router", "yaml", "tabulate"}),
 ])
 def test_pure_modules_do_no_io(name, allowed):
     found = {module.split(".")[0] for module in imported(ROOT / f"{name}.py")}
     assert found <= STANDARD | allowed
-    inside = {module for module in imported(ROOT / f"{name}.py") if module.startswith("ghost_hostsubnet.")}
-    assert inside <= {"ghost_hostsubnet.manifest", "ghost_hostsubnet.gateway"}
+    inside = {module for module in imported(ROOT / f"{name}.py") if "." in module}
+    assert {module for module in inside if module.startswith(("ghost_hostsubnet.", "f5router."))} <= {
+        "ghost_hostsubnet.manifest", "ghost_hostsubnet.gateway", "f5router.printable"}
 
 
 def test_one_home_of_requests():

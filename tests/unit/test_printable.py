@@ -1,0 +1,63 @@
+"""printable.py, and that whatever is shown passes through it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router import health, listing, status
+from f5router.bigip import Pool
+from f5router.cluster import Key, Route
+from f5router.plan import Change, Plan
+from f5router.printable import printable
+from f5router.status import Verdict
+from ghost_hostsubnet import manifest, output
+
+HOSTILE = "a\x1b]0;title\x07\x9b2J\u202eb\u2028c\r\n\t\x00\x7f\ud800d\u200b"
+SHOWN = r"a\x1b]0;title\x07\x9b2J\u202eb\u2028c\r\n\t\x00\x7f\ud800d\u200b"
+
+
+@given(st.text(st.characters(), max_size=50))
+def test_any_text(text):
+    """One printable line; what is printed as itself stays."""
+    shown = printable(text)
+    assert shown.isprintable()
+    assert shown.encode().decode() == shown
+    assert shown == text or not text.isprintable()
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    pytest.param(HOSTILE, SHOWN, id="hostile"),
+    pytest.param("Größe 中 -1 \\x1b", "Größe 中 -1 \\x1b", id="printable"),
+    pytest.param(["a"], "['a']", id="no text"),
+])
+def test_texts(text, shown):
+    assert printable(text) == shown
+
+
+def test_plan():
+    path = f"/Common/{HOSTILE}"
+    table = listing.as_table(Plan((Change("create", None, Pool(path)),)))
+    assert table.splitlines()[1].endswith(f"/Common/{SHOWN}")
+    assert len(table.splitlines()) == 2
+
+
+def test_health():
+    assert health.excerpt("a\nb\x1b[2J") == r"a b\x1b[2J"
+
+
+def test_status():
+    """`oc describe route` prints it."""
+    (entry,) = status.entries(Route(Key("a", "b")), Verdict(False, "Why", HOSTILE), host="h", router_name="r",
+                              canonical_hostname="", now="now")
+    assert entry["conditions"][0]["message"] == SHOWN
+
+
+def test_hostsubnets():
+    obj = {"metadata": {"name": HOSTILE}, "hostIP": HOSTILE, "subnet": HOSTILE}
+    table = output.hostsubnets([obj], manifest.Facts(), "table")
+    assert table.count(SHOWN) == 3
+    assert len(table.splitlines()) == 2
+    assert output.checks([manifest.Check("a", True, HOSTILE)], "table") == f"ok     {SHOWN}"
+    for form in ("yaml", "json"):
+        text = output.hostsubnets([obj], manifest.Facts(), form)
+        assert all(line.replace("\x7f", "").isprintable() and line.isascii() for line in text.split("\n"))
