@@ -127,7 +127,10 @@ class Metrics:
 
     def page(self, accept: str) -> tuple[bytes, str]:
         """The metrics, in the form that an Accept header asks for; and its content type."""
-        encode, content_type = choose_encoder(accept)
+        try:
+            encode, content_type = choose_encoder(" ".join(accept.split()))  # the type repeats a part of it
+        except (TypeError, ValueError):  # a version that is no number
+            encode, content_type = choose_encoder("")
         return encode(self.registry), content_type
 
     def timed(self, seconds: float, *, success: bool) -> None:

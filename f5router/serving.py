@@ -15,17 +15,22 @@ import base64
 import binascii
 import contextlib
 import hmac
+import http.client
+import io
 import logging
 import socket
 import socketserver
 import ssl
+import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 from f5router import health
+from f5router.connection_limits import ConnectionLimits
 from f5router.errors import ConfigError
 from f5router.health import Check
 from f5router.servingtls import Contexts
@@ -36,6 +41,8 @@ log = logging.getLogger(__name__)
 
 SILENCE_S = 10.0
 """A client that says nothing for so long is cut off."""
+HEAD_BYTES = 16384
+"""Request line and headers."""
 POLL_S = 0.25
 """How long an idle server may take to notice that it is to stop."""
 TLS_HANDSHAKE = b"\x16"
@@ -71,7 +78,11 @@ class Pages:
             target: path and query.
             clear: anybody on the way can read along, and TLS is served as well.
         """
-        url = urlsplit(target)
+        try:
+            url = urlsplit(target)
+        except ValueError as exc:  # "http://[::1"
+            log.debug("request target not understood", extra={"reason": str(exc)})
+            return Answer(400, b"bad request\n")
         verbose = "verbose" in parse_qs(url.query, keep_blank_values=True)
         match [part for part in url.path.split("/") if part]:
             case ["metrics"]:
@@ -111,13 +122,45 @@ def _is(login: tuple[str, str], authorization: str) -> bool:
     return scheme.lower() == "basic" and hmac.compare_digest(given, ":".join(login).encode())
 
 
+class _Head:
+    """Lines of a request's head, of HEAD_BYTES in all."""
+
+    def __init__(self, stream: io.BufferedIOBase):
+        self._stream, self._left = stream, HEAD_BYTES
+
+    def readline(self, limit: int) -> bytes:
+        """Read a line. Raises: http.client.LineTooLong: the head is too long; it is answered with 431."""
+        line = self._stream.readline(min(limit, self._left + 1))
+        self._left -= len(line)
+        if self._left < 0:
+            raise http.client.LineTooLong("request head")
+        return line
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """One connection, and one request on it: HTTP/1.0."""
 
     server: "Server"
     timeout = SILENCE_S
     server_version = "f5router"
     sys_version = ""
+
+    def setup(self) -> None:
+        """Bound what is read."""
+        super().setup()
+        self.rfile = _Head(self.rfile)
+
+    def handle(self) -> None:
+        """Answer; a request line that is too long too, which the base class looks for elsewhere."""
+        try:
+            super().handle()
+        except http.client.LineTooLong:
+            self.requestline, self.request_version, self.command = "", "HTTP/1.0", ""
+            self.send_error(431)
 
     def do_GET(self) -> None:
         """Answer, HEAD too."""
@@ -153,13 +196,15 @@ class Server(socketserver.ThreadingTCPServer):
     block_on_close = False
     """A client that is slow does not hold up the end."""
 
-    def __init__(self, address: Address, pages: Pages, contexts: Contexts | None = None):
+    def __init__(self, address: Address, pages: Pages, contexts: Contexts | None = None, *,
+                 clock: Callable[[], float] = time.monotonic):
         """Listen.
 
         Args: contexts: for TLS; None: HTTP only.
         Raises: ConfigError: the address cannot be used.
         """
         self.pages, self.contexts = pages, contexts
+        self.connections = ConnectionLimits(clock)
         self.address_family, where = _family(address)
         try:
             super().__init__(where, Handler)
@@ -177,28 +222,54 @@ class Server(socketserver.ThreadingTCPServer):
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
 
+    def process_request(self, request: socket.socket, client_address: tuple) -> None:
+        """Start a thread for a connection, unless there are too many that do not end."""
+        if not self.connections.admit(request, client_address[0]):
+            log.debug("connection refused: too many", extra={"client": client_address[0]})
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # no thread can be started
+            self.connections.release(request)
+            raise
+
+    def process_request_thread(self, request: socket.socket, client_address: tuple) -> None:
+        """Serve a connection, in its own thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.connections.release(request)
+
+    def service_actions(self) -> None:
+        """Cut off who takes too long; the loop calls it between connections, and every POLL_S."""
+        self.connections.close_expired()
+
     def finish_request(self, request: socket.socket, client_address: tuple) -> None:
         """Answer, in the connection's own thread: a handshake holds up nobody else."""
         if self.contexts is None:
             super().finish_request(request, client_address)
             return
-        try:
-            request.settimeout(SILENCE_S)
-            begins_tls = request.recv(1, socket.MSG_PEEK) == TLS_HANDSHAKE
-            connection = (self.contexts.current().wrap_socket(request, server_side=True)
-                          if begins_tls else request)
-        except OSError as exc:  # what a client does is no trouble of ours
-            log.debug("no request", extra={"client": client_address[0], "reason": str(exc)})
+        request.settimeout(SILENCE_S)
+        if request.recv(1, socket.MSG_PEEK) != TLS_HANDSHAKE:
+            super().finish_request(request, client_address)
             return
+        connection = self.contexts.current().wrap_socket(
+            request, server_side=True, do_handshake_on_connect=False)
         try:
-            super().finish_request(connection, client_address)
+            if self.connections.follow(request, connection):
+                connection.do_handshake()
+                super().finish_request(connection, client_address)
         finally:
-            if begins_tls:
-                _end(connection)
+            _end(connection)
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that left; logging would print a traceback to standard error."""
-        log.debug("connection failed", exc_info=True)
+    def handle_error(self, request: object, client_address: tuple) -> None:
+        """A client that left, or a handshake that failed, is no trouble of ours."""
+        exc = sys.exception()
+        if isinstance(exc, OSError):
+            log.debug("no request", extra={"client": client_address[0], "reason": str(exc)})
+        else:
+            log.error("connection failed", exc_info=True)
 
     @property
     def where(self) -> str:
@@ -213,6 +284,7 @@ class Server(socketserver.ThreadingTCPServer):
     def __exit__(self, *exc_info: object) -> None:
         self.shutdown()
         self.server_close()
+        self.connections.close_all()
         self._thread.join(1.0)
 
 

@@ -115,3 +115,14 @@ def test_two_routers_in_a_process_do_not_share(requests):
     one, other = (Metrics(Sources(lambda: requests, {})) for _ in range(2))
     one.timed(1.0, success=True)
     assert values(other, "f5router_reconcile_passes") == {(): 0}
+
+
+@pytest.mark.parametrize("accept", [
+    "application/openmetrics-text; version=x", "text/plain;version=1!2", "text/plain; version=\r\n 1.0.0",
+    "application/openmetrics-text; version=" + "9" * 5000,
+])
+def test_an_odd_accept_header_gets_the_plain_form(accept):
+    """A page in any case, and a content type of one line."""
+    body, content_type = Metrics(Sources(dict, {})).page(accept)
+    assert b"f5router_build_info" in body
+    assert "\n" not in content_type

@@ -1,0 +1,119 @@
+"""Bounds on the connections of a server: how long each lasts, how many there are, and for each client.
+
+A new connection is always let in, so that no client locks out the kubelet's probes: where there are too
+many, one that is older is closed, of the client with the most.
+
+The standard library's server has no such bounds; those of cheroot, waitress and aiohttp serve either TLS or
+HTTP on a port, not both.
+"""
+
+import contextlib
+import ipaddress
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MOST, MOST_OF_CLIENT = 64, 16
+"""Open connections, and those of one client."""
+MOST_THREADS = 2 * MOST
+"""Connections whose threads have not ended, closed ones included; one above is refused."""
+LIFE_S = 15.0
+"""From the first byte to the last: handshake, request and answer."""
+
+
+@dataclass(slots=True)
+class _Connection:
+    client: str
+    ends_at: float
+    socket: socket.socket
+    closed: bool = False
+
+
+class ConnectionLimits:
+    """The connections of one server. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._connections: dict[socket.socket, _Connection] = {}
+        """By the accepted socket, the oldest first."""
+
+    def admit(self, accepted: socket.socket, address: str) -> bool:
+        """Take in a connection, and close another where there are too many.
+
+        Returns: False if too many threads have not ended yet; the connection is then not taken in.
+        """
+        with self._lock:
+            if len(self._connections) >= MOST_THREADS:
+                return False
+            client = client_of(address)
+            self._connections[accepted] = _Connection(client, self._clock() + LIFE_S, accepted)
+            self._make_room(client)
+            return True
+
+    def follow(self, accepted: socket.socket, current: socket.socket) -> bool:
+        """Note the socket that has taken over the connection; False if it was to be closed meanwhile."""
+        with self._lock:
+            connection = self._connections[accepted]
+            connection.socket = current
+            return not connection.closed
+
+    def release(self, accepted: socket.socket) -> None:
+        """Forget a connection: its thread ends."""
+        with self._lock:
+            self._connections.pop(accepted, None)
+
+    def close_expired(self) -> None:
+        """Close the connections that have lasted too long."""
+        now = self._clock()
+        with self._lock:
+            for connection in self._connections.values():
+                if connection.ends_at > now:
+                    break  # the others are younger
+                _close(connection)
+
+    def close_all(self) -> None:
+        """Close every connection; their threads end."""
+        with self._lock:
+            for connection in self._connections.values():
+                _close(connection)
+
+    def __len__(self) -> int:
+        """Connections whose threads have not ended."""
+        with self._lock:
+            return len(self._connections)
+
+    def _make_room(self, client: str) -> None:
+        """Close the oldest connection of this client, or of the one with the most."""
+        counts = Counter(found.client for found in self._connections.values() if not found.closed)
+        if counts[client] <= MOST_OF_CLIENT:
+            if counts.total() <= MOST:
+                return
+            client = counts.most_common(1)[0][0]
+        _close(next(found for found in self._connections.values()
+                    if found.client == client and not found.closed))
+
+
+def client_of(address: str) -> str:
+    """Return whom an address counts for: itself, for IPv6 its /64, which one machine can have."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4:
+        return str(found)
+    if found.ipv4_mapped:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False).network_address)
+
+
+def _close(connection: _Connection) -> None:
+    """Shut a connection down; its thread notices, and closes the socket.
+
+    Not SSLSocket.shutdown, which takes the TLS state away from the thread that reads.
+    """
+    connection.closed = True
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(connection.socket, socket.SHUT_RDWR)
