@@ -26,8 +26,9 @@ from urllib3.exceptions import HTTPError
 
 from f5router import __version__
 from f5router.errors import ConfigError, KubeRefused, KubeUnreachable
-from f5router.kube import replies
+from f5router.kube import kubeconfig, replies
 from f5router.kube.documents import Document, Splitter, Unreadable
+from f5router.kube.kubeconfig import MemoryFiles
 
 log = logging.getLogger(__name__)
 
@@ -294,21 +295,22 @@ def connect(settings: KubeSettings) -> Connection:
     Raises:
         ConfigError: no configuration, or one that cannot be used.
     """
-    return Connection(lambda: _configuration(settings), settings)
+    files = MemoryFiles()
+    return Connection(lambda: _configuration(settings, files), settings)
 
 
-def _configuration(settings: KubeSettings) -> Configuration:
+def _configuration(settings: KubeSettings, files: MemoryFiles) -> Configuration:
     result = Configuration()
     result.socket_options = list(KEEPALIVE)
     result.connection_pool_maxsize = POOL_SIZE
     source = settings.kubeconfig or os.environ.get("KUBECONFIG")
     try:
         if source:
-            _from_file(result, source, settings.context)
+            kubeconfig.load(result, source, settings.context, files)
         elif os.path.exists(incluster_config.SERVICE_TOKEN_FILENAME):
             kube_config.load_incluster_config(client_configuration=result)
         elif os.path.exists(os.path.expanduser("~/.kube/config")):
-            _from_file(result, "~/.kube/config", settings.context)
+            kubeconfig.load(result, "~/.kube/config", settings.context, files)
         elif not settings.master:
             raise ConfigError(["no kubeconfig, no service account and no KUBERNETES_MASTER: the API "
                                "server is unknown"])
@@ -318,14 +320,6 @@ def _configuration(settings: KubeSettings) -> Configuration:
     if settings.master:
         result.host = settings.master
     return _checked(result)
-
-
-def _from_file(result: Configuration, source: str, context: str | None) -> None:
-    paths = [os.path.expanduser(path) for path in source.split(os.pathsep) if path]
-    if not any(os.path.exists(path) for path in paths):
-        raise ConfigError([f"kubeconfig {source} does not exist"])
-    kube_config.load_kube_config(
-        config_file=source, context=context, client_configuration=result, persist_config=False)
 
 
 def _checked(result: Configuration) -> Configuration:
