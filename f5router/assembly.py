@@ -10,6 +10,7 @@ from f5router.icontrol.client import Client, ClientSettings
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.files import FileWriter
+from f5router.icontrol.leftovers import Origin
 from f5router.icontrol.upload import SSHSettings, SSHUploader
 from f5router.kube.connection import Connection, KubeSettings, connect
 from f5router.kube.named_secrets import SecretLimits
@@ -44,7 +45,8 @@ def build_device(config: Config, stack: ExitStack) -> Device:
             connect_timeout_s=bigip.connect_timeout_s,
         ))
     device = Device(
-        client, FileWriter(client, uploader, sleep=time.sleep), folder=config.folder,
+        client, FileWriter(client, uploader, origin=Origin(config.folder), sleep=time.sleep),
+        folder=config.folder,
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
         vxlan=config.vxlan is not None, static_routes=config.static_routes, max_in_flight=bigip.max_in_flight,

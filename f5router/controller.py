@@ -140,7 +140,10 @@ class Controller:
         if full:
             self._reconciler.device.observe()
             self._observed_at = self._clock()
-        return self._reconciler.run(full=full, on_change=self._wrote)
+        report = self._reconciler.run(full=full, on_change=self._wrote)
+        if full:
+            self._reconciler.device.remove_uploads()
+        return report
 
     def _tell_failover(self) -> None:
         """Log what the state has changed to; the passes have just asked for it."""

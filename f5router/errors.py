@@ -25,7 +25,7 @@ RouterError
      |   +- Conflict       409
      |   +- InUse          400: something refers to the object
      |   +- Incomplete     parts of the object were refused, the rest is written
-     +- UploadError        certificate files over SSH
+     +- UploadError        certificate files on their way to the device's disk
          +- HostKeyRefused
          +- UploadAuthFailed
 
@@ -213,7 +213,7 @@ class Incomplete(Refused):
 
 
 class UploadError(BigIPError):
-    """A file could not be copied to, or removed from, the device over SSH."""
+    """A file could not be copied to, or removed from, the device's disk."""
 
     def __init__(self, text: str):
         super().__init__("", "", text)

@@ -8,6 +8,7 @@ are injective: namespaces, Services, hosts and Route names are made of letters, 
 import hashlib
 import ipaddress
 import re
+from dataclasses import dataclass
 
 from f5router import hosts
 from f5router.bigip import (
@@ -230,14 +231,49 @@ def pod_route(folder: str, network: str) -> str:
     return full_path(folder, POD_ROUTE + network.replace(":", "-").replace("/", "_"))
 
 
-def remote_file(path: str) -> str:
-    """Where a file is put on the device's disk before it is installed.
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """The name of a certificate or key file on the device's disk, from its upload to its installation.
 
-    The original's form: /var/tmp/<name>.cert or .key.
+    The name tells the owner and the time, so a later run recognises what an earlier one left behind:
+    f5router_<folder>_<host>_<process>_<second>_<nonce>.key
     """
-    stem = path.rsplit("/", 1)[1]
-    suffix = ".key" if stem.endswith(".key") else ".cert"
-    return f"/var/tmp/{stem.rsplit('.', 1)[0]}{suffix}"
+
+    folder: str
+    """Digest of the full path of the router's folder."""
+    host: str
+    """Digest of the name of the pod or host."""
+    process: int
+    second: int
+    """Time of the upload in seconds since 1970, by the router's clock."""
+    nonce: str
+    """8 hexadecimal digits; no two uploads share a name."""
+    suffix: str
+    """"cert" or "key"."""
+
+    def __str__(self) -> str:
+        return (f"f5router_{self.folder}_{self.host}_{self.process}_{self.second}_{self.nonce}"
+                f".{self.suffix}")
+
+    @classmethod
+    def parse(cls, name: str) -> "UploadedFile | None":
+        """The parts of a name; None if no router made it."""
+        found = _UPLOADED.fullmatch(name)
+        if found is None:
+            return None
+        folder, host, process, second, nonce, suffix = found.groups()
+        return cls(folder, host, int(process), int(second), nonce, suffix)
+
+
+def formerly_uploaded(folder: str, name: str) -> str:
+    """Full path of the file object in this folder for which an earlier release gave an upload this name.
+
+    Returns: "" for any other name. The original router's names have no digest and do not count: they
+        tell neither the router nor the content.
+    """
+    if not _FORMERLY_UPLOADED.fullmatch(name):
+        return ""
+    return full_path(folder, name if name.endswith(".key") else f"{name.removesuffix('.cert')}.crt")
 
 
 def band(path: str, *, labels: int = 0) -> int:
@@ -291,6 +327,11 @@ _OWNED = {
     VxlanProfile.KIND: VXLAN_PROFILE,
     Tunnel.KIND: TUNNEL,
 }
+_UPLOADED = re.compile(
+    rf"f5router_({_HEX})_({_HEX})_([0-9]{{1,10}})_([0-9]{{1,12}})_([0-9a-f]{{8}})\.(cert|key)")
+_FORMERLY_UPLOADED = re.compile(
+    rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.cert|openshift_tls-https-cabundle-{_HEX}\.cert"
+    rf"|{_STEM}-https-key-{_HEX}\.key")
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in _OWNED.items()}
 _CIDR = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}")
 _RULE = re.compile(rf"(?:{_STEM})(?:__[0-9]+)?")

@@ -125,12 +125,25 @@ class Client:
         """Remove an object."""
         self._write("DELETE", path)
 
-    def upload(self, name: str, data: bytes) -> str:
+    def run(self, utility: str, arguments: str, *, timeout_s: float | None = None) -> str:
+        """Run a command of the module util, such as unix-ls; not repeated.
+
+        Returns: its output; the words of a command that failed come the same way (bigip-rest.md A7).
+        """
+        body = {"command": "run", "utilCmdArgs": arguments}
+        found = self._write("POST", f"util/{utility}", body, timeout_s=timeout_s)
+        return str(found.get("commandResult") or "")
+
+    def upload(
+        self, name: str, data: bytes, *,
+        on_failure: Callable[[BigIPError], None] = lambda error: None,
+    ) -> str:
         """Put a file on the device. A broken upload starts again at 0, three times at most.
 
         Args:
             name: file name of letters, digits, "-", "_", "."; unique, since a broken upload can
                 spoil the next one of its name.
+            on_failure: called for each try that fails; the device may complete it later all the same.
         Returns: its path on the device.
         Raises: ValueError: the name has other characters, or there is no data.
         Source: bigip-rest.md A7.
@@ -142,9 +155,10 @@ class Client:
         for left in reversed(range(UPLOAD_TRIES)):
             try:
                 return self._upload_once(name, data)
-            except (AuthFailed, Unsupported, Untrusted):
-                raise
             except BigIPError as exc:
+                on_failure(exc)
+                if isinstance(exc, AuthFailed | Unsupported | Untrusted):
+                    raise
                 if not left:
                     self._check_uploads(exc)
                     raise
@@ -246,7 +260,8 @@ class Client:
                 "Content-Range": f"{start}-{end}/{len(data)}",
             })
         if found.get("remainingByteCount"):
-            raise NotReady("POST", path, f"bytes missing on the device: {found['remainingByteCount']}")
+            raise NotReady("POST", path, f"bytes missing on the device: {found['remainingByteCount']}",
+                           doubtful=True)
         return f"{DOWNLOADS}/{name}"
 
     def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], dict]):

@@ -345,6 +345,10 @@ class Device:
         self.failover.require_active()
         self.client.save()
 
+    def remove_uploads(self) -> None:
+        """Remove certificate and key files that are left on the device's disk; refusals are logged."""
+        self._files.remove_left({ref.path for ref in self.observed if ref.kind in self._files.KINDS})
+
     @property
     def orphans(self) -> int:
         """How many addresses left our pools whose LTM nodes may still be there."""

@@ -1,20 +1,21 @@
 """Certificate and key files: brought to the device, installed, and removed from its disk again.
 
 ssh   scp to /var/tmp, installed by sys/crypto, removed by rm, as the original router did.
-rest  the file-transfer endpoint, installed by sys/file with sourcePath (12.0 and newer).
+rest  the file-transfer endpoint, installed by sys/file with sourcePath (12.0 and newer), removed by unix-rm.
 
-Names carry a hash of the content, so a file is never changed, only created and deleted.
+Names of installed files carry a hash of the content, so a file is never changed, only created and deleted.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import ClassVar
 
-from f5router import names
 from f5router.bigip import CertFile, KeyFile
-from f5router.errors import BigIPError, Conflict, NotFound, UploadError
+from f5router.errors import Conflict, NotFound, UploadError
 from f5router.icontrol import codec
 from f5router.icontrol.client import Client, item_path
+from f5router.icontrol.leftovers import Leftovers, Origin
+from f5router.icontrol.restupload import RESTUploader
 from f5router.icontrol.upload import SSHUploader
 from f5router.plan import DELETE, Change
 
@@ -27,20 +28,33 @@ INSTALL_TRIES = 15
 
 
 class FileWriter:
-    """Thread-safe when the uploader is."""
+    """Thread-safe, except for remove_left."""
 
     KINDS: ClassVar = (CertFile.KIND, KeyFile.KIND)
 
-    def __init__(self, client: Client, uploader: SSHUploader | None, *, sleep: Callable[[float], None]):
+    def __init__(
+        self, client: Client, uploader: SSHUploader | None, *, origin: Origin,
+        sleep: Callable[[float], None],
+    ):
         """Args: uploader: None to bring files by REST."""
         self._client = client
-        self._uploader = uploader
+        self._uploader = uploader or RESTUploader(client)
+        self._install = self._install_crypto if uploader else self._install_file
+        self._origin = origin
+        self._left = Leftovers(client, origin, lambda: self._uploader.in_use)
         self._sleep = sleep
 
     def close(self) -> None:
-        """End the SSH connection."""
-        if self._uploader is not None:
-            self._uploader.close()
+        """Remove uploads that could not be removed before, and end the SSH connection."""
+        self._uploader.close()
+
+    def remove_left(self, installed: Collection[str]) -> None:
+        """Remove uploads that this or an earlier run left on the device's disk.
+
+        Args: installed: full paths of the files that are installed in our folder.
+        """
+        self._uploader.retry()
+        self._left.sweep(installed)
 
     def write(self, change: Change) -> None:
         """Install or delete one file. Raises: BigIPError."""
@@ -50,16 +64,14 @@ class FileWriter:
                 self._client.delete(item_path(file.KIND, file.path))
             except NotFound:
                 log.debug("was gone already", extra={"object": str(file.ref)})
-        elif self._uploader is not None:
-            self._install(file)
-        else:
-            self._transfer(file)
+            return
+        suffix = "key" if file.KIND == KeyFile.KIND else "cert"
+        self._install(file, f"{self._uploader.FOLDER}/{self._origin.new_name(suffix)}")
 
-    def _install(self, file: CertFile | KeyFile) -> None:
-        remote = names.remote_file(file.path)
+    def _install_crypto(self, file: CertFile | KeyFile, source: str) -> None:
         # sys/crypto adds .crt or .key itself (f5-router.md 3.3).
-        body = {"command": "install", "name": file.path.rsplit(".", 1)[0], "from-local-file": remote}
-        with self._uploader.staged(remote, file.pem.encode()):
+        body = {"command": "install", "name": file.path.rsplit(".", 1)[0], "from-local-file": source}
+        with self._uploader.staged(source, file.pem.encode()):
             try:
                 self._client.post(_CRYPTO[file.KIND], body)
             except Conflict:
@@ -77,22 +89,12 @@ class FileWriter:
             else:
                 return
 
-    def _transfer(self, file: CertFile | KeyFile) -> None:
+    def _install_file(self, file: CertFile | KeyFile, source: str) -> None:
         if self._client.version() < UPLOADS_SINCE:
             raise UploadError("certificates go up over REST from TMOS 12.0 on only; give an SSH key with "
                               "--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY")
-        name = names.remote_file(file.path).rsplit("/", 1)[1]
-        path = self._client.upload(name, file.pem.encode())
-        try:
-            self._client.post(file.KIND, {**codec.located(file.path), "sourcePath": f"file:{path}"})
-        except Conflict:
-            log.info("file exists already", extra={"object": str(file.ref)})
-        finally:
-            self._discard(path)
-
-    def _discard(self, path: str) -> None:
-        """Remove the uploaded file; whether the device does it itself is not recorded (A10.10)."""
-        try:
-            self._client.post("util/unix-rm", {"command": "run", "utilCmdArgs": path})
-        except BigIPError as exc:
-            log.warning("uploaded file may be left on the device", extra={"file": path, "error": str(exc)})
+        with self._uploader.staged(source, file.pem.encode()):
+            try:
+                self._client.post(file.KIND, {**codec.located(file.path), "sourcePath": f"file:{source}"})
+            except Conflict:
+                log.info("file exists already", extra={"object": str(file.ref)})

@@ -57,6 +57,8 @@ class SSHUploader:
     Raises: ValueError: host_key_fingerprint has no known form.
     """
 
+    FOLDER = "/var/tmp"
+
     def __init__(self, settings: SSHSettings, *, clock: Callable[[], float] = time.monotonic):
         fingerprints(settings)
         self._settings = settings
@@ -66,7 +68,14 @@ class SSHUploader:
         self._transport: paramiko.Transport | None = None
         self._used_at = 0.0
         self._present: set[str] = set()
+        self._in_use: set[str] = set()
         self._leftovers: set[str] = set()
+
+    @property
+    def in_use(self) -> frozenset[str]:
+        """Files that are being copied or installed."""
+        with self._lock:
+            return frozenset(self._in_use)
 
     @property
     def leftovers(self) -> tuple[str, ...]:
@@ -101,14 +110,22 @@ class SSHUploader:
         Raises: ValueError, UploadError: as put().
         """
         path = _checked(remote_path)
+        with self._lock:
+            self._in_use.add(path)
         try:
             self.put(path, data)
             yield
         finally:
             with self._lock:
+                self._in_use.discard(path)
                 if path in self._present:  # else no byte was sent: nothing to connect for
                     self._leftovers.add(path)
                     self._sweep(first=path)
+
+    def retry(self) -> None:
+        """Remove what was left over, if that is possible now."""
+        with self._lock:
+            self._sweep()
 
     def close(self) -> None:
         """Remove what was left over, if that is possible now, and end the connection."""

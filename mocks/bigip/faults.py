@@ -6,6 +6,8 @@
 | drop-request | connection closed, not performed | |
 | delay | performed after a while | seconds |
 | hold | performed when `FakeBigIP.release` is called | |
+| late | connection closed without a reply, performed after that many further requests (1) | requests |
+| command-fails | a command of util is not performed: 200 with its words, as `rm` has them | |
 | 401 | sporadic 401 of restjavad (A4) | |
 | token-expired | 401 `X-F5-Auth-Token has expired.` | |
 | 503-html | Apache's restart page (A2.2) | |
@@ -38,6 +40,8 @@ KINDS = (
     "drop-request",
     "delay",
     "hold",
+    "late",
+    "command-fails",
     "401",
     "token-expired",
     "503-html",
@@ -50,7 +54,11 @@ KINDS = (
     "timeout-html",
     "refuse",
 )
-_OPTIONS = {"delay": {"seconds"}, "refuse": {"status", "message", "code"}}
+_OPTIONS = {"delay": {"seconds"}, "late": {"requests"}, "refuse": {"status", "message", "code"}}
+
+
+SILENT = ("drop-reply", "drop-request", "late")
+"""Faults after which the connection is closed without a reply."""
 
 
 @dataclass
@@ -157,9 +165,17 @@ def instead(fault: Fault, request: Request) -> Reply | Refusal | None:
         "404-bogus": lambda: refusals.not_found("object", names.decode_segment(path.split("/")[-1])),
         "html-200": lambda: replies.html(200, "<html><body>BIG-IP&reg;- Redirect</body></html>"),
         "refuse": lambda: _refusal(fault.options),
+        "command-fails": lambda: _failed_command(request),
     }
     make = answers.get(fault.kind)
     return make() if make else None
+
+
+def _failed_command(request: Request) -> Reply:
+    """The reply of a util command whose program failed: 200 all the same (A7)."""
+    name, body = request.path.rsplit("/", 1)[-1], request.body()
+    words = f"/bin/{name.removeprefix('unix-')}: {body.get('utilCmdArgs', '')}: Operation not permitted\n"
+    return replies.success({"kind": f"tm:util:{name}:runstate", **body, "commandResult": words})
 
 
 def _refusal(options: dict[str, Any]) -> Refusal:

@@ -71,10 +71,10 @@ class LoggedRequest:
 
     @property
     def changes(self) -> bool:
-        """Whether it asks for a change of the configuration, uploads included; not log-in, not save."""
+        """Whether it asks for a change of configuration or disk, uploads too; not log-in, save, unix-ls."""
         if self.method == "GET" or self.path.startswith(("/mgmt/shared/authn", "/mgmt/shared/authz")):
             return False
-        return not self.path.rstrip("/").endswith("/tm/sys/config")
+        return not self.path.rstrip("/").endswith(("/tm/sys/config", "/tm/util/unix-ls"))
 
 
 def logged(request: Request, status: int) -> LoggedRequest:

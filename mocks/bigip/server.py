@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import time
@@ -86,6 +87,7 @@ class FakeBigIP:
         self._ssh_port = ssh_port
         self._ssh_server: Any = None
         self._delayed: dict[int, faults.Fault] = {}
+        self._late: list[tuple[int, Request]] = []
         self._dataplane_options = dataplane if isinstance(dataplane, dict) else {} if dataplane else None
         self.dataplane: DataPlane | None = None
 
@@ -204,6 +206,21 @@ class FakeBigIP:
         with self.store.lock:
             self.faults.add(kind, times=times, method=method, path=path, **options)
 
+    def deliver_late(self) -> None:
+        """Perform all requests of the fault `late` now; what is refused is forgotten."""
+        with self.store.lock:
+            self._perform_late(None)
+
+    def _perform_late(self, passed: int | None) -> None:
+        """Perform those that have waited for enough requests; passed: how many more, None: all of them."""
+        waiting, self._late = self._late, []
+        for left, request in waiting:
+            if passed is not None and left > passed:
+                self._late.append((left - passed, request))
+                continue
+            with contextlib.suppress(Refusal):
+                self._endpoints.answer(request)
+
     def clear_faults(self) -> None:
         with self.store.lock:
             self.faults.clear()
@@ -227,16 +244,19 @@ class FakeBigIP:
         with self.store.lock:
             fault = self._delayed.pop(id(request), None)
             reply = self._reply(request, fault)
-            status = 0 if fault and fault.kind in ("drop-reply", "drop-request") else reply.status
+            status = 0 if fault and fault.kind in faults.SILENT else reply.status
             entry = logged(request, status)
             self.log.append(entry)
+            self._perform_late(1)
+            if fault is not None and fault.kind == "late":
+                self._late.append((int(fault.options.get("requests", 1)), request))
         if entry.changes and reply.status < 300 and "X-F5-REST-Coordination-Id" not in request.headers:
             # without the lock: it may send traffic and wait for the answer
             self._tell(entry)
         return Outcome(reply if status else None)
 
     def _reply(self, request: Request, fault: faults.Fault | None) -> replies.Reply:
-        if fault is not None and fault.kind == "drop-request":
+        if fault is not None and fault.kind in ("drop-request", "late"):
             return replies.Reply(500, b"")
         found = faults.instead(fault, request) if fault else None
         try:

@@ -146,12 +146,47 @@ def bash(store: Store, request: Request) -> Answer:
     if words[:1] != ["rm"]:
         text = f"/bin/bash: {words[0] if words else ''}: command not found\n"
         return {"kind": "tm:util:bash:runstate", **body, "commandResult": text}
-    return {"kind": "tm:util:bash:runstate", **body, **_removed(store, words[1:])}
+    return {"kind": "tm:util:bash:runstate", **body, **_removed(store, words[1:], "rm")}
 
 
 def unix_rm(store: Store, request: Request) -> Answer:
+    """util/unix-rm: no `commandResult` on success, else the words of rm with 200 (A7)."""
     body, arguments = _utility(request)
-    return {"kind": "tm:util:unix-rm:runstate", **body, **_removed(store, arguments)}
+    return {"kind": "tm:util:unix-rm:runstate", **body, **_removed(store, arguments, "/bin/rm")}
+
+
+def unix_ls(store: Store, request: Request) -> Answer:
+    """util/unix-ls: a file's path, or the names in a folder, one a line; no `commandResult` for an empty one.
+
+    Source: f5-common-python, f5/bigip/tm/util/test/functional/test_unix_ls.py: what fails has 200 and a text
+    that begins with /bin/ls; an option is a 400 from 12.0 on (the end of that sentence is unknown).
+    """
+    body, arguments = _utility(request)
+    lines: list[str] = []
+    for word in arguments:
+        if word.startswith("-"):
+            if store.version >= (12,):
+                raise refusals.rest(f"unix-ls does not support {word}")
+            lines = [f"/bin/ls: invalid option -- {word[1:]}"]
+            break
+        lines += _listed(store, posixpath.normpath(word))
+    result = {"commandResult": "".join(f"{line}\n" for line in lines)} if lines else {}
+    return {"kind": "tm:util:unix-ls:runstate", **body, **result}
+
+
+def _listed(store: Store, path: str) -> list[str]:
+    """Lines of ls. A folder is what is known as one, or holds a file."""
+    if path in store.disk:
+        return [path]
+    start = f"{path}/"
+    below = {file.removeprefix(start).split("/")[0] for file in store.disk if file.startswith(start)}
+    if not below and path not in _FOLDERS:
+        return [f"/bin/ls: cannot access {path}: No such file or directory"]
+    return sorted(below)
+
+
+_FOLDERS = frozenset(("/config", "/shared", "/tmp", "/var", "/var/config/rest/downloads", "/var/tmp"))
+"""Those that are there also without a file of ours."""
 
 
 def _utility(request: Request) -> tuple[dict[str, Any], list[str]]:
@@ -166,22 +201,21 @@ def _utility(request: Request) -> tuple[dict[str, Any], list[str]]:
         raise refusals.tmsh("unmatched quote") from None
 
 
-def _removed(store: Store, arguments: list[str]) -> dict[str, str]:
+def _removed(store: Store, arguments: list[str], program: str) -> dict[str, str]:
+    """Remove files; the words of rm about those that are not there, {} for none."""
     force = any(word.startswith("-") and "f" in word for word in arguments)
-    missing = []
-    for word in arguments:
-        if word.startswith("-"):
-            continue
-        if store.disk.pop(posixpath.normpath(word), None) is None:
-            missing.append(word)
-    if missing and not force:
-        return {
-            "commandResult": "".join(
-                f"rm: cannot remove '{one}': No such file or directory\n" for one in missing
-            )
-        }
-    return {}
+    files = [word for word in arguments if not word.startswith("-")]
+    missing = [file for file in files if store.disk.pop(posixpath.normpath(file), None) is None]
+    if not missing or force:
+        return {}
+    words = "".join(f"{program}: cannot remove '{file}': No such file or directory\n" for file in missing)
+    return {"commandResult": words}
 
 
-COMMANDS: dict[str, Handler] = {"sys/config": config, "util/bash": bash, "util/unix-rm": unix_rm}
+COMMANDS: dict[str, Handler] = {
+    "sys/config": config,
+    "util/bash": bash,
+    "util/unix-ls": unix_ls,
+    "util/unix-rm": unix_rm,
+}
 """POST below /mgmt/tm."""

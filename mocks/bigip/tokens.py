@@ -190,11 +190,14 @@ def java_uuid(name: str) -> uuid.UUID:
 
 
 def check_role(user: User, method: str, path: str, *, version: Version, sender: str) -> None:
-    """Refuse what a role may not do. Raises: Refusal: 401 by path, 400 01070822 by object (A4)."""
+    """Refuse what a role may not do. Raises: Refusal: 401 by path, 400 01070822 by object (A4).
+
+    Uploads are for administrators (f5-ansible#1611, #2298); of util no source tells, the strict way is taken.
+    """
     if user.role == "admin":
         return
-    upload = path.startswith("/mgmt/shared/file-transfer/")
-    if upload or version < versions.LESSER_ROLES or user.role == NO_ACCESS:
+    on_disk = path.startswith(("/mgmt/shared/file-transfer/", "/mgmt/tm/util/"))
+    if on_disk or version < versions.LESSER_ROLES or user.role == NO_ACCESS:
         raise role_refused(user.name, method, path, sender)
     if method != "GET" and user.role in READERS:
         words = path.removeprefix("/mgmt/tm/").split("/")

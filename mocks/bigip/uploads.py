@@ -1,4 +1,7 @@
-"""/mgmt/shared/file-transfer/uploads: files in chunks (`bigip-rest.md` A7)."""
+"""/mgmt/shared/file-transfer/uploads: files in chunks (`bigip-rest.md` A7).
+
+A file that is not complete lies in FOLDER/tmp, as `temporaryFilePath` of the recorded replies tells.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,10 @@ class Uploads:
         upload.data[start : end + 1] = request.raw
         upload.chunks[str(start)] = size
         left = total - len(upload.data)
-        if not left:
+        if left:
+            store.disk[f"{FOLDER}/tmp/{name}"] = DiskFile(bytes(upload.data))
+        else:
+            store.disk.pop(f"{FOLDER}/tmp/{name}", None)
             store.disk[f"{FOLDER}/{name}"] = DiskFile(bytes(upload.data))
             del self._open[name]
         return {

@@ -1,5 +1,6 @@
 """A whole router between a fake Kubernetes API and a fake BIG-IP, over real HTTPS and SSH."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -58,9 +59,9 @@ class Lab:
                 f"{partition}/{HTTPS}", f"{address}:443", profiles=profiles, **https_fields
             )
 
-    def config(self, **flags: str) -> config.Config:
-        """A Config for these fakes; flags by their names, with _ for -."""
-        given = {
+    def flags(self, **flags: str) -> dict[str, str]:
+        """Flags for these fakes, by their names; those given with _ for -."""
+        return {
             "f5-host": self.bigip.address,
             "f5-username": self.bigip.username,
             "f5-password": self.bigip.password,
@@ -70,7 +71,15 @@ class Lab:
             "hold-off": "10ms",
             **{name.replace("_", "-"): value for name, value in flags.items()},
         }
-        return config.load(given, {})
+
+    def config(self, **flags: str) -> config.Config:
+        """A Config for these fakes; flags as in `flags`."""
+        return config.load(self.flags(**flags), {})
+
+    def command(self, *arguments: str, **flags: str) -> list[str]:
+        """Command line of a router of its own on these fakes."""
+        given = [f"--{name}={value}" for name, value in self.flags(**flags).items()]
+        return [sys.executable, "-m", "f5router", "run", *arguments, *given]
 
     def ssh_flags(self) -> dict[str, str]:
         """Flags for uploads over SSH with a key and a known host key."""

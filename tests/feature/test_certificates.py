@@ -22,8 +22,8 @@ def flags(request, make_lab):
 
 
 def disk(lab) -> list[str]:
-    """Files of ours on the device's disk."""
-    return [path for path in lab.bigip.store.disk if "openshift" in path]
+    """Files on the device's disk."""
+    return list(lab.bigip.store.disk)
 
 
 def installed(lab, kind: str = "sys/file/ssl-cert") -> set[str]:
