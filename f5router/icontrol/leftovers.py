@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from f5router import names
-from f5router.errors import BigIPError
+from f5router.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
 from f5router.icontrol.client import Client
 from f5router.icontrol.restupload import PARTIAL, RESTUploader, list_folder, remove_file
 from f5router.icontrol.upload import SSHUploader
@@ -108,6 +108,9 @@ class Leftovers:
         for folder in FOLDERS:
             try:
                 listed = list_folder(self._client, folder, timeout_s=LIST_TIMEOUT_S)
+            except (Unreachable, NotReady, Busy, DeviceTimeout) as exc:
+                log.info("uploads left are looked for at the next reading", extra={"error": str(exc)})
+                return
             except BigIPError as exc:
                 problems.append(f"{folder} cannot be listed, so private keys that an earlier run left there "
                                 f"stay; this needs a user with the role Administrator: {exc}")
