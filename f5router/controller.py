@@ -54,6 +54,9 @@ REFUSED_LOGIN_S = 60.0
 FAILOVER_S = 5.0
 """The BIG-IP's failover state is asked for so often while nothing is written, standby or not."""
 
+FAILOVER_STATE = "failover state of the BIG-IP"
+"""What the log calls it."""
+
 EXIT_S = 10.0
 """Longest wait for the saving at the end; of 30 s that a pod has."""
 
@@ -86,7 +89,7 @@ class Controller:
         self._teller = teller
         self._syncer = syncer
         self._clock = clock
-        self._failover = Notices("failover state of the BIG-IP")
+        self._failover = Notices(FAILOVER_STATE)
         self._failover_at = float("-inf")
         """When it is to be asked for again."""
         self._observed_at = float("-inf")
@@ -447,10 +450,12 @@ def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
         reconciler.apply(cluster.drain())
         try:
             device.observe(create_folder=False)
+            device.failover.check()
         except BigIPError as exc:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
             return 1
         found, network = reconciler.plan(full=True), reconciler.network_findings()
+        Notices(FAILOVER_STATE).tell((), device.failover.remarks())
         Notices("way to the pods").tell(network.problems, network.warnings)
         Notices("selection of Routes").tell((), cluster.warnings())
     print(listing.as_json(found) if output == "json" else listing.as_table(found))

@@ -360,25 +360,22 @@ class FakeBigIP:
         Args: active_for: full paths of traffic groups; one that is new is made.
         Raises: ValueError: not one of `unit.STATUSES`.
         """
-        if status not in unit.STATUSES:
-            raise ValueError(f"no such failover state: {status}")
         with self.store.lock:
             own = self.store.unit
-            own.status, own.active_for = status, tuple(active_for)
+            own.set(failover=status)
+            own.active_for = tuple(active_for)
             own.traffic_groups = tuple(dict.fromkeys((*own.traffic_groups, *own.active_for)))
 
     def join_group(self, name: str, *, auto_sync: bool = False) -> None:
         """Make it a unit of a pair with a sync-failover group of this name, in sync."""
         with self.store.lock:
-            own = self.store.unit
-            own.group, own.auto_sync, own.sync = name, auto_sync, unit.IN_SYNC
+            self.store.unit.set(group=name, sync=unit.IN_SYNC)
+            self.store.unit.auto_sync = auto_sync
 
     def set_sync(self, state: str) -> None:
         """The sync state from now on. Raises: ValueError: not one of `unit.SYNC_STATES`."""
-        if state not in unit.SYNC_STATES:
-            raise ValueError(f"no such sync state: {state}")
         with self.store.lock:
-            self.store.unit.sync = state
+            self.store.unit.set(sync=state)
 
     def change_peer(self) -> None:
         """Somebody changes the configuration on the other unit."""

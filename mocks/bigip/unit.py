@@ -41,6 +41,16 @@ class Unit:
     overwritten: int = 0
     """How often config sync replaced changes that only the peer had."""
 
+    def set(self, *, failover: str | None = None, sync: str | None = None, group: str | None = None) -> None:
+        """Change what is given. Raises: ValueError: there is no such state."""
+        if failover is not None and failover not in STATUSES:
+            raise ValueError(f"no such failover state: {failover}")
+        if sync is not None and sync not in SYNC_STATES:
+            raise ValueError(f"no such sync state: {sync}")
+        self.status = failover or self.status
+        self.group = self.group if group is None else group
+        self.sync = sync or self.sync
+
     def changed(self, kinds: set[str]) -> None:
         """Note that configuration was written on this unit."""
         if not self.group or not kinds - NOT_SYNCED:

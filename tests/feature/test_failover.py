@@ -1,12 +1,14 @@
 """A unit of a pair: nothing is written to a standby, which would take it."""
 
+import json
 import logging
 
 import pytest
 
+from f5router import controller
 from f5router.cluster import Key
 from f5router.icontrol import failover
-from mocks.bigip import unit
+from mocks.bigip import FakeBigIP, unit
 from tests import manifests
 from tests.feature.test_loop import Running
 from tests.feature.test_monitor import Served
@@ -221,14 +223,14 @@ def test_a_device_that_does_not_answer_is_no_standby(lab):
     assert (health["bigip-active"], "503" in health["bigip-reached"]) == ("", True)
 
 
-def test_the_plan_of_a_standby_can_be_shown(lab, capsys):
-    from f5router import controller
-
+def test_the_plan_of_a_standby_can_be_shown(lab, capsys, caplog):
+    """With a word that it is not written as things are."""
     lab.apply(manifests.route("a"))
     lab.bigip.set_failover("STANDBY")
     assert controller.plan(lab.config(), output="table") == 0
     assert "openshift_shop_web" in capsys.readouterr().out
     assert lab.bigip.writes() == []
+    assert "the unit is STANDBY" in told(caplog)[0]
 
 
 def test_a_stop_on_a_standby_is_prompt(lab, running):
@@ -238,6 +240,57 @@ def test_a_stop_on_a_standby_is_prompt(lab, running):
     router.wait(lambda: lab.pending("a"))
     router.stop()
     assert lab.bigip.writes() == []
+
+
+@pytest.fixture
+def pair(lab, each_write_asks):
+    """Flags for the second unit of a pair, which is the standby; and that unit."""
+    with FakeBigIP() as second:
+        second.put_object("ltm/profile/client-ssl", {
+            "name": "clientssl-default", "partition": "Common", "sniDefault": "true"})
+        second.add_virtual("/Common/ose-vserver", "10.0.0.1:80")
+        second.add_virtual("/Common/https-ose-vserver", "10.0.0.1:443", profiles=(
+            "/Common/tcp", "/Common/http", "/Common/clientssl-default"))
+        for big in (lab.bigip, second):
+            big.join_group("pair")
+        second.set_failover("STANDBY")
+        yield second, {"f5_host": second.address, "f5_ca_bundle": str(second.ca_file)}
+
+
+def test_a_router_for_each_unit(lab, pair):
+    """Fail-over and back: only the active unit is written to, and Routes stay admitted throughout."""
+    second, flags = pair
+    lab.apply(manifests.route("a"))
+    one, two = lab.router(), lab.router(**flags)
+    for router in (one, two):
+        assert router._cluster.wait_synced(10)
+
+    def passes() -> None:
+        for router in (one, two):
+            router._try_pass()
+            assert router._statuses.flush(5.0)
+
+    def admitted(*names: str) -> set[str]:
+        return {lab.admitted("shop", name).get("status") for name in names}
+
+    passes()
+    lab.until(lambda: admitted("a") == {"True"})
+    assert second.writes() == []
+    units = [(lab.bigip, second), (second, lab.bigip)]
+    for number, (old, new) in enumerate(units):
+        old.set_failover("STANDBY")
+        new.set_failover(unit.ACTIVE)
+        old.clear_log()
+        lab.apply(manifests.route(f"b{number}", host=f"b{number}.com"))
+        for router in (one, two):
+            lab.converge_events(router, seen=("shop", f"b{number}"))
+        passes()
+        lab.until(lambda number=number: admitted("a", f"b{number}") == {"True"})
+        assert old.writes() == []
+        assert "openshift_route_shop_a" in json.dumps(new.get("ltm/policy/~Common~openshift_insecure_routes"))
+    passes()
+    assert admitted("a", "b0", "b1") == {"True"}
+    assert one._statuses.contended() == two._statuses.contended() == 0
 
 
 # --- config sync -----------------------------------------------------------------------------

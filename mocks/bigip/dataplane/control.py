@@ -6,6 +6,8 @@
     GET /pods                           the stand-ins
     PUT /pods/10.128.0.11/8080          start one; body {"name", "namespace", "certificate", "key", "raw"}
     DELETE /pods/10.128.0.11/8080       stop it
+    GET /unit                           failover state, device group and sync state
+    PUT /unit                           change them; body {"failover": "STANDBY", "group", "sync": "conflict"}
 """
 
 from __future__ import annotations
@@ -70,5 +72,11 @@ class Control:
                 return plane.pods.start(address, int(port), tls=pair, **more).identity()
             case "DELETE", ["pods", address, port]:
                 plane.pods.stop(address, int(port))
+                return {}
+            case "GET", ["unit"]:
+                return dataclasses.asdict(plane.store.unit)
+            case "PUT", ["unit"]:
+                with plane.store.lock:
+                    plane.store.unit.set(**body)
                 return {}
         return None

@@ -36,6 +36,15 @@ def test_pods_listeners_and_records(control: tuple[Net, str]):
     assert requests.get(f"{url}/nothing").status_code == 404
 
 
+def test_the_unit_of_a_pair(control: tuple[Net, str]):
+    net, url = control
+    assert requests.put(f"{url}/unit", json={"group": "pair", "failover": "STANDBY"}).status_code == 200
+    shown = requests.get(f"{url}/unit").json()
+    assert (shown["group"], shown["status"], net.big.unit.status) == ("pair", "STANDBY", "STANDBY")
+    requests.put(f"{url}/unit", json={"sync": "conflict"})
+    assert net.big.unit.sync == "conflict"
+
+
 def test_the_command_prints_where_it_listens():
     command = [sys.executable, "-m", "mocks.bigip", "--dataplane", "--virtual", "/Common/v=10.0.0.1:80",
                "--pod", "10.1.0.1:80=web"]  # fmt: skip
