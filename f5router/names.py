@@ -37,6 +37,8 @@ PASSTHROUGH_IRULE = "openshift_passthrough_irule"
 REENCRYPT_IRULE = "openshift_reencrypt_irule"
 UNAVAILABLE_IRULE = "openshift_unavailable_irule"
 REQUEST_IRULE = "openshift_request_irule"
+IRULE_ORDER = (PASSTHROUGH_IRULE, REENCRYPT_IRULE, REQUEST_IRULE, UNAVAILABLE_IRULE)
+"""Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
 """Variable in which a Rule that forwards tells REQUEST_IRULE its pool."""
 UNMATCHED_VARIABLE = "f5router_unmatched"

@@ -87,10 +87,17 @@ class AttachmentWriter:
         for kind in {change.obj.kind for change in changes}:
             old = listed(raw, kind)
             new = _merged(old, [c for c in changes if c.obj.kind == kind])
+            if kind == "rules":
+                new = self._ordered(new)
             if new != old:
                 body[kind] = [_item(kind, *entry) for entry in new]
         if body:
             self._client.patch(item_path("ltm/virtual", path), body)
+
+    def _ordered(self, entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The administrator's iRules as they stand, then ours in their order, whatever was refused before."""
+        places = {names.full_path(self._folder, name): at for at, name in enumerate(names.IRULE_ORDER)}
+        return sorted(entries, key=lambda entry: places.get(entry[0], -1))
 
     def _read(self, path: str) -> Mapping:
         raw = virtual(self._client, path)

@@ -1,10 +1,15 @@
-"""What is said of a virtual server on which an attachment cannot act."""
+"""Attachments of a virtual server: when they cannot act, and the order of iRules."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from f5router.bigip import Attachment, ClientSSL, IRule, Policy, ServerSSL, VirtualFacts
-from f5router.icontrol.attachments import _units, attachment_problem
-from f5router.plan import CREATE, Change
+from f5router import names
+from f5router.bigip import Attachment, ClientSSL, DeviceFacts, IRule, Policy, ServerSSL, VirtualFacts
+from f5router.icontrol.attachments import AttachmentWriter, _units, attachment_problem
+from f5router.icontrol.client import Client, ClientSettings, item_path
+from f5router.plan import CREATE, DELETE, Change
+from mocks.bigip import FakeBigIP
 
 VIRTUAL = "/Common/https-ose-vserver"
 PROFILE = Attachment(VIRTUAL, "profiles", "/Common/openshift_host_a.com-client-ssl-profile", ClientSSL.KIND)
@@ -47,3 +52,45 @@ def test_the_503_page_is_written_apart():
     changes = [Change(CREATE, None, one) for one in (UNAVAILABLE, PASSTHROUGH, tls, REENCRYPT, PROFILE)]
     units = [{change.obj for change in unit} for unit in _units(changes)]
     assert units == [{PASSTHROUGH, tls, REENCRYPT}, {UNAVAILABLE}, {PROFILE}]
+
+
+# --- the order of iRules -----------------------------------------------------------------
+
+OURS = [f"/Common/{name}" for name in names.IRULE_ORDER]
+ADMINS = ["/Common/admin_b", "/Common/admin_a"]
+
+
+@pytest.fixture(scope="module")
+def device():
+    """A virtual server that may carry each of the iRules."""
+    with FakeBigIP() as big:
+        big.add_virtual(VIRTUAL, "10.0.0.1:443", profiles=("/Common/tcp", "/Common/http"))
+        for path in (*OURS, *ADMINS):
+            big.put_object("ltm/rule", {"name": path, "apiAnonymous": "when CLIENT_ACCEPTED { }"})
+        yield big
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(OURS), st.booleans(), st.booleans()), max_size=12),
+       st.permutations(OURS + ADMINS), st.integers(0, 6), st.permutations(OURS))
+def test_irules_have_one_order_after_any_history(device, history, there, count, missing):
+    """Attached and detached one by one, some refused, beside the administrator's, from any older state."""
+    device.clear_faults()
+    start = [path for path in there if path in ADMINS or path in there[:count]]
+    settings_ = ClientSettings(base_url=device.url, username=device.username, password=device.password,
+                               verify=str(device.ca_file))
+    with Client(settings_) as client:
+        client.patch(item_path("ltm/virtual", VIRTUAL), {"rules": start})
+        writer = AttachmentWriter(client, "/Common")
+        writer.learn(DeviceFacts(https=VirtualFacts(VIRTUAL, client_ssl=(ONE,))))
+        for path, attach, refused in history:
+            if refused:
+                device.inject("refuse", method="PATCH", path="ltm/virtual")
+            obj = Attachment(VIRTUAL, "rules", path, IRule.KIND)
+            writer.write(VIRTUAL, [Change(CREATE, None, obj) if attach else Change(DELETE, obj, None)])
+            device.clear_faults()
+        for path in missing:
+            obj = Attachment(VIRTUAL, "rules", path, IRule.KIND)
+            assert [error for _, error in writer.write(VIRTUAL, [Change(CREATE, None, obj)])] == [None]
+        found = client.get(item_path("ltm/virtual", VIRTUAL))["rules"]
+    assert found == [path for path in there if path in ADMINS] + OURS
