@@ -65,6 +65,12 @@ _TAG = re.compile(r"<[^>]*>")
 _PEM = re.compile(
     r"-----BEGIN .*?(?:-----END [^-]*-----|\Z)|\A(?:(?!-----BEGIN ).)*?-----END [^-]*-----", re.DOTALL)
 
+# A line of a key that was torn out of its block: 24 characters, "=" at its end included.
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{22,}={0,2}")
+_WORD = re.compile("[A-Z]?[a-z]*(?:[A-Z][a-z]{3,})?[0-9]{0,3}|[0-9a-f]*")
+_FINGERPRINT = 43
+"""Base64 characters of a SHA-256 digest, as OpenSSH shows those of host keys behind "SHA256:"."""
+
 
 class RouterError(Exception):
     """Base of everything that the router raises on purpose."""
@@ -257,9 +263,26 @@ def _title(page: str) -> str:
 
 
 def _excerpt(text: str) -> str:
-    """What of a reply is shown: one line, no PEM block, of a page its title."""
+    """Shorten a reply: one line, key material redacted, HTML reduced to its title."""
     text = _title(text) if _is_page(text) else text
-    return " ".join(_PEM.sub("[redacted PEM]", text).split())[:EXCERPT]
+    return " ".join(redact_keys(text).split())[:EXCERPT]
+
+
+def redact_keys(text: str) -> str:
+    """Replace PEM blocks, and base64 of 24 characters and more wherever it stands.
+
+    Words, hexadecimal numbers and paths of these stay, such as 8100/mgmt/tm/ltm/profile/client or
+    /OpenShift/applications/zone1. 24 characters of a key have such a form twice in a million times.
+    """
+    return _BASE64.sub(_redacted, _PEM.sub("[redacted PEM]", text))
+
+
+def _redacted(found: re.Match) -> str:
+    """Replace the parts of a path that are no words."""
+    run = found.group()
+    if len(run) == _FINGERPRINT and found.string[: found.start()].endswith("SHA256:"):
+        return run
+    return "/".join(part if _WORD.fullmatch(part) else "[redacted]" for part in run.split("/"))
 
 
 def _code(text: str) -> str:

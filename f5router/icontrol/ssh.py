@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from scp import SCPException
 
-from f5router.errors import EXCERPT, HostKeyRefused, UploadAuthFailed, UploadError
+from f5router.errors import EXCERPT, HostKeyRefused, UploadAuthFailed, UploadError, redact_keys
 from f5router.icontrol.hostkeys import (
     HostKey,
     HostKeyPolicy,
@@ -260,4 +260,5 @@ def words(exc: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:EXCERPT]
+    """Shorten the device's words: one line of printable characters, key material redacted."""
+    return " ".join("".join(c if c.isprintable() else " " for c in redact_keys(text)).split())[:EXCERPT]

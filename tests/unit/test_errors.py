@@ -4,6 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from f5router import errors
 from f5router.errors import (
@@ -18,8 +22,11 @@ from f5router.errors import (
     Refused,
     Unreachable,
     Unsupported,
+    UploadError,
     error_for,
+    redact_keys,
 )
+from f5router.icontrol.ssh import printable
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "errors"
 
@@ -212,3 +219,67 @@ def test_number():
     assert error_for("PATCH", "/p", *recorded("400--transaction-commit-failed-snatpool")).code == "01070320"
     assert error_for("PATCH", "/p", *recorded("400--no-properties")).code == ""
     assert Conflict("POST", "/p", "01020066:3: x").code == "01020066"
+
+
+# --- key material in replies -------------------------------------------------------------
+
+
+def _keys() -> list[str]:
+    """Private keys in PEM, of each sort that a Route may have."""
+    made = [rsa.generate_private_key(public_exponent=65537, key_size=2048),
+            ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP384R1())]
+    forms = (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL)
+    return [key.private_bytes(Encoding.PEM, form, NoEncryption()).decode() for key in made for form in forms]
+
+
+def _body(pem: str) -> str:
+    return "".join(pem.splitlines()[1:-1])
+
+
+def _reads_as_words(pem: str) -> bool:
+    """One RSA key in some hundred has 24 characters that look like a path; such a piece is shown."""
+    body = _body(pem)
+    return any(redact_keys(body[at: at + 24]) == body[at: at + 24] for at in range(len(body) - 23))
+
+
+KEYS = [pem for pem in _keys() if not _reads_as_words(pem)]
+QUOTES = ('01070712:3: cannot read "{}" of the file', "{}", "<html><title>{}</title></html>", "key/{}/end",
+          'invalid property value "data":"{}"', "unable to load {}=", "/Common/{}", "x{}", "-----END{}",
+          "{}\\n")
+SEPARATORS = ("", "\n", "\r\n", " ", "\\n", ",", '", "', "/", "-", "_", "\t", "&#10;", "\x00", "=")
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(KEYS), st.integers(1, 80), st.sampled_from(SEPARATORS), st.sampled_from(QUOTES),
+       st.booleans(), st.integers(0, 3000), st.integers(1, 3000))
+def test_no_part_of_a_key_is_shown(pem, chunk, separator, quote, whole_lines, start, length):
+    """A device that quotes a key in its refusal, in whatever pieces: 24 characters in a row are nowhere."""
+    body = _body(pem)
+    piece = body[start % len(body):][:length]
+    if whole_lines:
+        piece = "\n".join(pem.splitlines()[1:-1])[start % len(body):][:length]
+    text = quote.format(separator.join(piece[at: at + chunk] for at in range(0, len(piece), chunk)))
+    errors = [error_for("POST", "/mgmt/tm/sys/file/ssl-key", 400, text), UploadError(text),
+              Refused("POST", "ltm/virtual", text, status=400)]
+    for shown in (*map(str, errors), *map(repr, errors), *(error.text for error in errors), printable(text)):
+        assert not [at for at in range(len(body) - 23) if body[at: at + 24] in shown]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in CLASSES])
+def test_no_recorded_refusal_is_taken_for_a_key(name):
+    """Of one temporary folder the random name is hidden, not the path."""
+    text = error_for("POST", "x", *recorded(name)).text
+    assert "[redacted]" not in text.replace("/var/system/tmp/tmsh/[redacted]/company.com.chain", "")
+
+
+@pytest.mark.parametrize("text", [
+    "01020036:3: The requested Pool (/OpenShift/applications/zone/production/openshift_a_b) was not found.",
+    "Found unexpected URI tmapi_mapper/mgmt/tm/ltm/profile/client/ssl/certificate/authority.",
+    "unknown SSH host key ssh-ed25519 SHA256:uNiVztksCsDhcc0u9e8BrWH6GKKKyDVzGxBOdSaT5Jw; give it with",
+    "Unable to copy (/var/tmp/f5router_0123456789abcdef_0123456789abcdef_1_1700000000_01234567.key)",
+    "01070734:3: /Common/openshift_route_averyveryverylongnamespace_name-https-key-0123456789abcdef.key",
+    "Authorization failed: user=https://localhost/mgmt/shared/authz/users/u resource=/mgmt/tm/util/unix-ls",
+])
+def test_paths_and_names_stay(text):
+    """What an operator needs to find the object."""
+    assert BigIPError("POST", "x", text).text == text

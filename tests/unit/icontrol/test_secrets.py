@@ -10,6 +10,7 @@ from f5router.errors import BigIPError
 from tests.unit.icontrol.scripted import PASSWORD, USER, Answer, connected
 
 PEM = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\nAgEGCCqGSM49AwEHBG0w\n-----END PRIVATE KEY-----\n"
+LINE = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg0XGSM4/+QHfAAbc9"
 LOST = Answer(fault="close")
 
 
@@ -46,6 +47,7 @@ LEAKS = {
     "basic": Answer(400, {"message": base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()}),
     "token": Answer(400, {"message": "token " + "TOKEN" + "1".zfill(21)}),
     "cut": Answer(400, {"message": "x" * 200 + PEM}),
+    "line": Answer(400, {"message": f"01070712:3: cannot read {LINE} of the file"}),
     "200": Answer(200, f"{PEM} {PASSWORD}"),
     "lost": LOST,
     "cut off": Answer(200, {"message": PASSWORD}, fault="cut"),
