@@ -385,3 +385,7 @@ class DeviceFacts:
     """Of our VxLAN profile, 0 without one."""
     tunnels: tuple[TunnelFacts, ...] = ()
     """Read only where VxLAN is configured."""
+    own_addresses: frozenset[str] = frozenset()
+    """Where the device itself answers: our virtual servers, self IPs, management; in canonical form."""
+    unread_addresses: tuple[str, ...] = ()
+    """Which of them could not be read, and why."""

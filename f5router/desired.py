@@ -117,7 +117,7 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
         objects.update(part.objects)
     candidates = nodeport.candidates(snapshot.nodes, config.nodeport)
     for key in {key for part in fragments for key in part.pools}:
-        made = pool(key, service_view(key.service, snapshot, candidates), config)
+        made = pool(key, service_view(key.service, snapshot, candidates, facts), config)
         objects[made.ref] = made
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
@@ -157,11 +157,18 @@ def pool(key: PoolKey, view: ServiceView, config: Settings) -> Pool:
     return Pool(path, config.pool_monitor, chosen)
 
 
-def service_view(service: Key, snapshot: ClusterSnapshot, candidates: Mapping[str, Candidate]) -> ServiceView:
+def refusals(key: PoolKey, view: ServiceView, config: Settings) -> dict[str, str]:
+    """Addresses of a Service port that `pool` leaves out, with the reason."""
+    return nodeport.refusals(view) if config.nodeport else members.refusals(key.port, view)
+
+
+def service_view(
+    service: Key, snapshot: ClusterSnapshot, candidates: Mapping[str, Candidate], facts: DeviceFacts,
+) -> ServiceView:
     """What a snapshot tells of a Service."""
     return ServiceView(
         snapshot.services.get(service), tuple(snapshot.slices.get(service, {}).values()),
-        snapshot.slices_listed, candidates,
+        snapshot.slices_listed, candidates, facts.own_addresses,
     )
 
 

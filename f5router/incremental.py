@@ -6,7 +6,18 @@ an object. A property test holds `Engine.objects` equal to `desired.build(...).o
 
 from collections.abc import Iterable, Mapping
 
-from f5router import admission, base, desired, members, names, nodeport, podroutes, vxlan, vxlan_checks
+from f5router import (
+    admission,
+    base,
+    desired,
+    members,
+    names,
+    nodeport,
+    podroutes,
+    refused_addresses,
+    vxlan,
+    vxlan_checks,
+)
 from f5router.admission import Checked, Rejection
 from f5router.bigip import DeviceFacts, Object, Pool, Ref
 from f5router.claims import Contest
@@ -49,6 +60,8 @@ class Engine:
         self._fragments: dict[str, Fragment] = {}
         self._pool_users: dict[PoolKey, set[str]] = {}
         self._pools_of: dict[Key, set[PoolKey]] = {}
+        self._refused: dict[PoolKey, Mapping[str, str]] = {}
+        """Addresses that a pool leaves out, with the reason; where there are some."""
         self._count: dict[Ref, int] = {}
         self._base: Mapping[Ref, Object] = {}
         self._slices_listed = False
@@ -164,6 +177,7 @@ class Engine:
             known = vxlan_checks.Cluster(self._nodes, self._host_subnets, self._networks)
             found = vxlan_checks.check(self._config, self._facts, known)
             found += nodeport.findings(self._candidates, self._config.nodeport)
+            found += refused_addresses.findings(self._facts)
             self._findings = found + Findings(warnings=self._contest.warnings)
         return self._findings
 
@@ -173,10 +187,13 @@ class Engine:
         """Take new facts of the device; everything is made anew when they differ."""
         if facts == self._facts:
             return
+        other_addresses = facts.own_addresses != self._facts.own_addresses
         self._facts = facts
         self._rebase()
         for host, (checked, contest) in list(self._contest_of.items()):
             self._remake(host, checked, contest)
+        for key in self._pool_users if other_addresses else ():
+            self._remake_pool(key)
         for key in list(self._nodes):
             self._remake_record(key)
         self._findings = None
@@ -312,6 +329,7 @@ class Engine:
         if users:
             return
         del self._pool_users[key]
+        self._refused.pop(key, None)
         self._pools_of[key.service].discard(key)
         if not self._pools_of[key.service]:
             del self._pools_of[key.service]
@@ -320,10 +338,14 @@ class Engine:
         self._dirty.add(ref)
 
     def _remake_pool(self, key: PoolKey) -> None:
-        made = desired.pool(key, self._view(key.service), self._config)
+        view = self._view(key.service)
+        made, refused = desired.pool(key, view, self._config), desired.refusals(key, view, self._config)
         old = self.objects.get(made.ref)
-        if not (old and old.members and made.members):
+        if not (old and old.members and made.members) or refused != self._refused.get(key, {}):
             self._touch_users(key)  # their warnings may differ
+        self._refused.pop(key, None)
+        if refused:
+            self._refused[key] = refused
         if old != made:
             self.objects[made.ref] = made
             self._dirty.add(made.ref)
@@ -356,7 +378,8 @@ class Engine:
 
     def _view(self, service: Key) -> ServiceView:
         parts = tuple(self._slices.get(service, {}).values())
-        return ServiceView(self._services.get(service), parts, self._slices_listed, self._candidates)
+        return ServiceView(self._services.get(service), parts, self._slices_listed, self._candidates,
+                           self._facts.own_addresses)
 
     def _service_warning(self, key: Key) -> Iterable[str]:
         route = self.route(key)
@@ -364,13 +387,21 @@ class Engine:
             return
         wanted, owner = route.target_port, Key(key.namespace, route.service)
         view = self._view(owner)
+        refused = self._refused_of(owner, wanted)
         if view.service is None:
             yield f"spec.to.name: there is no Service {route.service}"
         elif self._config.nodeport:
             yield from nodeport.warnings(wanted, view) if key in self._fragment(key).uses else ()
-        elif not self._has_members(owner, wanted):
+        elif not self._has_members(owner, wanted) and not refused:
             served = key in self._fragment(key).uses
             yield from members.warnings(wanted, view, served=served)
+        if refused:
+            yield members.refusal_warning(route.service, refused)
+
+    def _refused_of(self, service: Key, port: str) -> Mapping[str, str]:
+        """The same in each pool of a Service port."""
+        return next((self._refused[key] for key in self._pools_of.get(service, ())
+                     if key.port == port and key in self._refused), {})
 
     def _has_members(self, service: Key, port: str) -> bool:
         pools = (names.pool(self._config.folder, *key)

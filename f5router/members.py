@@ -3,12 +3,16 @@
 Node ports as members are in nodeport.py.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from f5router import refused_addresses
 from f5router.bigip import PoolMember
 from f5router.cluster import EndpointSlice, Service
+
+SHOWN = 3
+"""Refused addresses that a warning names."""
 
 
 class Candidate(NamedTuple):
@@ -32,21 +36,50 @@ class ServiceView:
     """Whether the slices are all that there are; else they may not be read."""
     candidates: Mapping[str, Candidate] = field(default_factory=dict)
     """By name of the Node; none where pods are members."""
+    own_addresses: frozenset[str] = frozenset()
+    """Those of the BIG-IP, which are no pool members."""
+
+    def refusals(self, addresses: Iterable[str]) -> dict[str, str]:
+        """Those that never become pool members, with the reason."""
+        found = ((address, refused_addresses.reason(address, self.own_addresses)) for address in addresses)
+        return {address: reason for address, reason in found if reason}
 
 
 def choose(port: str, view: ServiceView) -> frozenset[PoolMember]:
-    """The ready TCP endpoints of a Service port.
+    """The ready TCP endpoints of a Service port, without those that are refused.
 
     Args:
         port: targetPort of the Route, number or name; "" for every port of the Service.
     """
-    return frozenset(
+    refused = refusals(port, view)
+    return frozenset(member for member in _endpoints(port, view) if member.address not in refused)
+
+
+def refusals(port: str, view: ServiceView) -> dict[str, str]:
+    """Addresses of ready TCP endpoints of a Service port that never become pool members, with the reason."""
+    return view.refusals({member.address for member in _endpoints(port, view)})
+
+
+def _endpoints(port: str, view: ServiceView) -> Iterator[PoolMember]:
+    return (
         PoolMember(address, found.port)
         for part in view.slices
         for found in part.ports
         if found.protocol == "TCP" and port in ("", found.name, str(found.port))
         for address in part.addresses
     )
+
+
+def refusal_warning(name: str, refused: Mapping[str, str]) -> str:
+    """What becomes of refused addresses of a Service.
+
+    Args:
+        name: of the Service.
+        refused: reasons by address, one at least.
+    """
+    shown = [f"{address} ({refused[address]})" for address in sorted(refused)[:SHOWN]]
+    more = [f"{len(refused) - SHOWN} more"] * (len(refused) > SHOWN)
+    return f"spec.to.name: addresses of Service {name} that are no pool members: {', '.join(shown + more)}"
 
 
 def warnings(port: str, view: ServiceView, *, served: bool) -> Iterator[str]:

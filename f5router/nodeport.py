@@ -55,9 +55,17 @@ def choose(port: str, view: ServiceView) -> frozenset[PoolMember]:
     numbers = {found.node_port for found in ports(port, view)} - {0}
     if not numbers:
         return frozenset()
-    chosen = _chosen(view)
+    refused = refusals(view)
+    chosen = [one for one in _chosen(view) if one[0] not in refused]
     chosen = [one for one in chosen if one[1]] or chosen
     return frozenset(PoolMember(address, number) for address, _ in chosen for number in numbers)
+
+
+def refusals(view: ServiceView) -> dict[str, str]:
+    """Addresses of Nodes that never become pool members, with the reason."""
+    if view.service is None or view.service.type not in PUBLISHED:
+        return {}
+    return view.refusals(address for address, _ in _chosen(view))
 
 
 def ports(port: str, view: ServiceView) -> list[ServicePort]:

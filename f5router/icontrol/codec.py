@@ -222,6 +222,12 @@ def destination_port(obj: JSON) -> int:
     return int(found.group(1)) if found else 0
 
 
+def destination_address(obj: JSON) -> str:
+    """Canonical address of a virtual server's destination without route domain; "" where it has none."""
+    name = str(obj.get("destination", "")).rsplit("/", 1)[-1]
+    return address_of(re.sub(r"[:.](\d+|any)$", "", name))
+
+
 DECODERS = {
     Pool.KIND: decode_pool,
     IRule.KIND: decode_irule,

@@ -30,7 +30,7 @@ from f5router.bigip import (
     record_ref,
 )
 from f5router.errors import DeviceTimeout, NotFound, NotReady
-from f5router.icontrol import codec, netcodec, nodes, policycodec, tunnels
+from f5router.icontrol import codec, netcodec, nodes, own_addresses, policycodec, tunnels
 from f5router.icontrol.client import Client, item_path
 from f5router.tunnels import StaticRoute, VxlanProfile
 from f5router.vxlan import SINCE
@@ -88,6 +88,7 @@ def observe(
     network += pod_routes(client, folder) if static_routes else []
     sources = [tunnels.translation_facts(client, path, raw) if vxlan and raw else {}
                for path, raw in zip(virtuals, found, strict=True)]
+    addresses = own_addresses.read(client, folder, filter(None, found))
     _require_ready(client)
 
     objects: dict[Ref, Object] = {obj.ref: obj for obj in network}
@@ -102,7 +103,7 @@ def observe(
     objects.update((obj.ref, obj) for obj in attached)
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
-    known = DeviceFacts(version, *facts, vxlan_port=max(port, 0), tunnels=others)
+    known = DeviceFacts(version, *facts, max(port, 0), others, *addresses)
     return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
                        nodes.places(_members(read[Pool.KIND], folder)))
 

@@ -57,7 +57,7 @@ def _facts(
     for raw, address in addresses:
         on.setdefault(address.vlan, []).append((raw, address))
     others = any(tunnel.path in on for tunnel in tunnels if tunnel.path != own)
-    domain = _route_domain(client, folder) if others else 0
+    domain = default_route_domain(client, folder) if others else 0
     found = []
     for tunnel in tunnels:
         here = (netcodec.interface(address) for raw, address in on.get(tunnel.path, ())
@@ -68,8 +68,8 @@ def _facts(
     return tuple(found)
 
 
-def _route_domain(client: Client, folder: str) -> int:
-    """The default one of our partition, which our self IP gets."""
+def default_route_domain(client: Client, folder: str) -> int:
+    """That of our partition, which our self IP and our pool members get."""
     partition = client.get(item_path("auth/partition", folder.split("/")[1]))
     return int(partition.get("defaultRouteDomain") or 0)
 

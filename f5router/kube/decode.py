@@ -242,7 +242,7 @@ def endpoint_slice(obj: Mapping, *, placed: bool = False) -> EndpointSlice | Non
         return EndpointSlice(name, intern(owner), ports=ports, nodes=_places(
             endpoint for endpoint in ready if _items(endpoint.get("addresses"))))
     found = (address for endpoint in ready for address in _items(endpoint.get("addresses")))
-    return EndpointSlice(name, intern(owner), _usable(found), ports)
+    return EndpointSlice(name, intern(owner), _parsed(found), ports)
 
 
 def endpoints(obj: Mapping, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
@@ -264,16 +264,15 @@ def _subset(name: Key, owner: str, subset: Mapping, *, placed: bool) -> Endpoint
     found, ports = _objects(subset.get("addresses")), _endpoint_ports(subset.get("ports"))
     if placed:
         return EndpointSlice(name, owner, ports=ports, nodes=_places(found))
-    return EndpointSlice(name, owner, _usable(item.get("ip") for item in found), ports)
+    return EndpointSlice(name, owner, _parsed(item.get("ip") for item in found), ports)
 
 
 def _places(items: Iterable[Mapping]) -> frozenset[str]:
     return frozenset(intern(_text(item.get("nodeName"))) for item in items)
 
 
-def _usable(texts: Iterator[object]) -> frozenset[str]:
-    found = (addresses.usable(text) for text in texts if isinstance(text, str))
-    return frozenset(address for address in found if address)
+def _parsed(texts: Iterator[object]) -> frozenset[str]:
+    return frozenset(address for address in map(addresses.parse, texts) if address)
 
 
 def _endpoint_ports(items: object) -> tuple[EndpointPort, ...]:

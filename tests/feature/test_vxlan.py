@@ -75,10 +75,11 @@ def test_a_plan_tells_what_a_pass_would_tell(lab, caplog, capsys):
 
 
 def test_without_vxlan_nothing_of_the_network_is_read(lab):
-    """Ramp node: neither net objects nor Nodes."""
+    """Ramp node: neither net objects, but the self IPs that are no pool members, nor Nodes."""
     lab.apply(*NODES, manifests.route("plain"))
     assert lab.converge() == []
-    assert [entry.path for entry in lab.bigip.log if "/net/" in entry.path] == []
+    assert {(entry.method, entry.path) for entry in lab.bigip.log if "/net/" in entry.path} == {
+        ("GET", "/mgmt/tm/net/self")}
     assert [entry.path for entry in lab.kube.log if "nodes" in entry.path or "subnets" in entry.path] == []
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router import desired, nodeport, podroutes, vxlan_checks
+from f5router import desired, nodeport, podroutes, refused_addresses, vxlan_checks
 from f5router.admission import Settings as Admission
 from f5router.bigip import DeviceFacts, Ref, VirtualFacts
 from f5router.cluster import (
@@ -59,6 +59,8 @@ OTHER_FACTS = DeviceFacts(
     http=VirtualFacts("/Common/ose-vserver", port=8080, server_ssl=("/Common/serverssl",)),
     https=VirtualFacts("/Common/https-ose-vserver", server_ssl=("/Common/serverssl",)),
     vxlan_port=9000,
+    own_addresses=frozenset({"10.1.1.1", "10.3.89.1"}),
+    unread_addresses=("self IPs of the BIG-IP cannot be read",),
 )
 
 OLD_FACTS = DeviceFacts((11, 6), http=FACTS.http, https=FACTS.https)
@@ -81,7 +83,8 @@ def findings(known, config, facts) -> Findings:
     network = vxlan_checks.Cluster(known.nodes, known.host_subnets, known.cluster_networks)
     routes = podroutes.build(known.nodes.values(), config)
     members = nodeport.findings(nodeport.candidates(known.nodes, config.nodeport), config.nodeport)
-    return vxlan_checks.check(config, facts, network) + members + Findings(warnings=routes.warnings)
+    return (vxlan_checks.check(config, facts, network) + members + refused_addresses.findings(facts)
+            + Findings(warnings=routes.warnings))
 
 
 @settings(max_examples=200, deadline=None)

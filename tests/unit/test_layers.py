@@ -33,7 +33,7 @@ PURE = (
     "icontrol/codec",
     "icontrol/netcodec", "icontrol/policycodec",
     "printable", "ref", "tunnels", "validation", "variables", "vxlan", "vxlan_checks",
-    "findings", "members", "nodeport", "nodes", "podroutes", "selectors",
+    "findings", "members", "refused_addresses", "nodeport", "nodes", "podroutes", "selectors",
 )
 STANDARD = {
     "base64",
@@ -43,6 +43,7 @@ STANDARD = {
     "dataclasses",
     "datetime",
     "difflib",
+    "functools",
     "hashlib",
     "html",
     "importlib",

@@ -1,0 +1,49 @@
+"""Addresses at which the device itself answers, read for `refused_addresses`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from f5router.errors import AuthFailed, Refused
+from f5router.icontrol import codec, netcodec
+from f5router.icontrol.client import Client
+from f5router.icontrol.tunnels import default_route_domain
+from f5router.tunnels import SelfIP
+
+DEVICES = "cm/device"
+"""This device and those that it trusts. Source: iControl REST, cm/device; recorded from 11.6 to 16.0."""
+
+Addresses = tuple[frozenset[str], tuple[str, ...]]
+"""In canonical form; and which could not be read, with the device's words."""
+
+
+def read(client: Client, folder: str, virtuals: Iterable[Mapping]) -> Addresses:
+    """Destinations of virtual servers, self IPs and management addresses.
+
+    A self IP of a route domain other than that of our partition is no address that a pool member means.
+    What the device or the role does not let us read is left out.
+
+    Args:
+        virtuals: our virtual servers, as read.
+    Raises:
+        BigIPError: the device cannot be read at the moment.
+    """
+    found, unread = {codec.destination_address(raw) for raw in virtuals}, []
+    for what, reader in (("self IPs", _self_ips), ("management addresses", _management)):
+        try:
+            found.update(reader(client, folder))
+        except (AuthFailed, Refused) as exc:
+            unread.append(f"{what} of the BIG-IP cannot be read ({exc})")
+    return frozenset(found - {""}), tuple(unread)
+
+
+def _self_ips(client: Client, folder: str) -> Iterator[str]:
+    items = client.get(SelfIP.KIND).get("items") or []
+    domains = {netcodec.route_domain(item) for item in items}
+    domain = default_route_domain(client, folder) if domains - {0} else 0
+    for item in items:
+        if netcodec.route_domain(item) in (0, domain):
+            yield codec.address_of(str(item.get("address", "")).partition("/")[0])
+
+
+def _management(client: Client, folder: str) -> Iterator[str]:
+    for item in client.get(DEVICES).get("items") or []:
+        yield from (codec.address_of(str(item.get(name, ""))) for name in ("managementIp", "configsyncIp"))
