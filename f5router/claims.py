@@ -22,6 +22,8 @@ class Contest:
     """None means admitted."""
     passthrough: bool = False
     """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be told apart."""
+    on_port_80: tuple[Checked, ...] = ()
+    """Admitted wildcard Routes that answer there, with a pod or a redirect, by their Key."""
     owner: str = ""
     """Namespace that holds the wildcard, so that no other gets a host; "" without, and without ownership."""
 
@@ -36,15 +38,18 @@ def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
         with all its hosts; without, each Route holds its host and path.
     """
     verdicts: dict[Key, Rejection | None] = {}
-    subdomain, passthrough = _Subdomain(ownership), False
+    subdomain, wildcards = _Subdomain(ownership), []
     for one in sorted(checked, key=lambda c: (c.route.age, c.route.key)):
         key = one.route.key
         lost = subdomain.lost(one) if one.claims else ""
         verdicts[key] = Rejection(CLAIMED, f"{one.source}: {lost}") if lost else one.rejection
         if one.claims and not lost:
             subdomain.hold(one)
-        passthrough |= verdicts[key] is None and one.wildcard and one.termination == "passthrough"
-    return Contest(verdicts, passthrough, subdomain.owner())
+        if verdicts[key] is None and one.wildcard:
+            wildcards.append(one)
+    on_port_80 = sorted((one for one in wildcards if one.insecure != "None"), key=lambda c: c.route.key)
+    return Contest(verdicts, any(one.termination == "passthrough" for one in wildcards), tuple(on_port_80),
+                   subdomain.owner())
 
 
 class _Place:

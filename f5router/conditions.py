@@ -30,6 +30,12 @@ def path(text: str) -> list[frozenset[Condition]]:
     return [frozenset({whole}), frozenset({below})]
 
 
+def covers(path_: str, other: str) -> bool:
+    """True if every request for a Route path is one for another path too, by what `path` makes of both."""
+    prefix = "" if path_ == "/" else path_
+    return other == prefix or other.startswith(prefix if prefix.endswith("/") else f"{prefix}/") or not prefix
+
+
 def host(text: str, ports: Iterable[int]) -> Condition:
     """The Host in any case, with and without a trailing dot.
 

@@ -10,7 +10,7 @@ from f5router.claims import Contest
 from f5router.cluster import Key
 
 _NONE: Mapping = {}
-_NO_WILDCARD = ("", False)
+_NO_WILDCARD: tuple[str, bool, tuple[Checked, ...]] = ("", False, ())
 
 _Claim = tuple[tuple[str, str], Key, str]
 """Age, Route and Host of a claim; smaller is older."""
@@ -27,8 +27,8 @@ class Contests:
         self._oldest: dict[str, dict[str, _Claim]] = {}
         """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
-        self._wildcards: dict[str, tuple[str, bool]] = {}
-        """Of a subdomain, what matters to every Host of it, as it was judged last: owner and passthrough."""
+        self._wildcards: dict[str, tuple[str, bool, tuple[Checked, ...]]] = {}
+        """Of a subdomain, what matters to its Hosts, as judged last: owner, passthrough, on_port_80."""
         self._changed: dict[str, set[str]] = {}
         """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
         self.judged = 0
@@ -66,18 +66,20 @@ class Contests:
             self._rank(subdomain, touched)
             judged: Collection[str] = self._concerned(subdomain, touched)
             contest, before = self._judge(hosts, judged), self._wildcards.pop(subdomain, _NO_WILDCARD)
-            if (contest.owner, contest.passthrough) != before:
+            if (contest.owner, contest.passthrough) != before[:2]:
                 judged, contest = hosts, self._judge(hosts, hosts)
-            if (wildcard := (contest.owner, contest.passthrough)) != _NO_WILDCARD:
+            if (wildcard := (contest.owner, contest.passthrough, contest.on_port_80)) != _NO_WILDCARD:
                 self._wildcards[subdomain] = wildcard
             if contest.passthrough != before[1]:
                 touched |= set(hosts)
+            elif contest.on_port_80 != before[2]:
+                touched |= {host for host, routes in hosts.items() if any(map(_is_silent, routes.values()))}
             touched |= {host for host in judged if any(
                 self._verdicts.get(key) != contest.verdicts[key] for key in hosts[host])}
             self._verdicts.update(contest.verdicts)
             for host in touched:
                 routes = hosts.get(host, _NONE)
-                yield host, routes, replace(contest, verdicts={key: contest.verdicts[key] for key in routes})
+                yield host, routes, replace(contest, verdicts={key: self._verdicts[key] for key in routes})
 
     def _rank(self, subdomain: str, touched: set[str]) -> None:
         """Find the oldest claims of Hosts."""
@@ -110,3 +112,8 @@ class Contests:
         routes = list(itertools.chain.from_iterable(hosts[host].values() for host in some))
         self.judged += len(routes)
         return claims.judge(routes, ownership=self._ownership)
+
+
+def _is_silent(checked: Checked) -> bool:
+    """True for a Route with TLS that wants nothing to answer on port 80."""
+    return checked.termination != "" and checked.insecure == "None"

@@ -54,6 +54,10 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
     return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
 
 
+UNVERIFIED = names.digest("\0")
+"""Of TLS towards pods whose certificates are not verified."""
+
+
 class Settings(base.Settings, Protocol):
     """What is used of config.Config."""
 
@@ -139,8 +143,8 @@ def fragment(
     verdicts = {c.route.key: contest.verdicts[c.route.key] for c in checked}
     admitted = [c for c in checked if verdicts[c.route.key] is None]
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
-    part = _Parts(host, contest, config, facts)
-    part.certificate(admitted)
+    part = _Parts(host, admitted, contest, config, facts)
+    part.certificate()
     for one in admitted:
         part.route(one)
     return Fragment(
@@ -175,8 +179,11 @@ def service_view(
 class _Parts:
     """Collects the objects of one Host."""
 
-    def __init__(self, host: str, contest: Contest, config: Settings, facts: DeviceFacts):
-        self.host, self.config, self.facts = host, config, facts
+    def __init__(self, host: str, admitted: list[Checked], contest: Contest, config: Settings,
+                 facts: DeviceFacts):
+        """Args: admitted: Routes of the Host, oldest first."""
+        self.host, self.admitted, self.config, self.facts = host, admitted, config, facts
+        self.wildcards = () if host.startswith("*.") else contest.on_port_80
         self.wildcard = host.startswith("*.")
         self.told_apart = contest.passthrough and not self.wildcard
         self.objects: dict[Ref, Object] = {}
@@ -191,10 +198,10 @@ class _Parts:
         self.objects[obj.ref] = obj
         return obj.ref
 
-    def certificate(self, admitted: list[Checked]) -> None:
+    def certificate(self) -> None:
         """Client SSL profile of the Host, from its oldest Route that brings a certificate."""
         virtual, folder = self.config.https_virtual, self.config.folder
-        bring = [c for c in admitted if c.material or c.awaited]
+        bring = [c for c in self.admitted if c.material or c.awaited]
         if not bring or virtual is None:
             return
         path = names.client_ssl(folder, self.host)
@@ -232,20 +239,18 @@ class _Parts:
         if one.awaited and one.awaited.problem:
             self._warn(route, f"spec.tls.externalCertificate: {one.awaited.problem}")
         used: set[Ref] = set()
-        tls = self._towards_pods(one)
-        key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
-        target = names.pool(self.config.folder, *key)
-        forward = Forward(target, base.tells(self.facts))
+        tls, forward = self._towards_pods(one)
+        if tls == UNVERIFIED:
+            self._warn(route, "spec.tls.destinationCACertificate: there is none and no default "
+                              "destination CA; the pods' certificates are not verified")
         if termination == "passthrough":
-            used.add(self._passthrough(target))
+            used.add(self._passthrough(forward.pool))
         elif termination:
             used |= self._rules(one, self.facts.https, names.SECURE_POLICY, forward,
                                 needs=self._certificate if one.material else frozenset(), tls=tls)
-        if termination != "passthrough" or one.insecure == "Redirect":
-            used |= self._insecure(one, forward, tls, after=frozenset(used))
+        used |= self._insecure(one, forward, tls, after=frozenset(used))
         if self.told_apart and termination not in ("", "passthrough"):
             used.add(self._terminate(one))
-        self.pools.add(key)
         self.uses[route.key] = frozenset(used)
 
     def _terminate(self, one: Checked) -> Ref:
@@ -257,7 +262,7 @@ class _Parts:
 
     def _insecure(self, one: Checked, forward: Forward, tls: str, *, after: frozenset[Ref]) -> set[Ref]:
         if one.insecure == "None":
-            return set()
+            return self._silence(one) if self.config.http_virtual else set()
         if self.config.http_virtual is None:
             self._warn(one.route, "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, "
                                   "port 80 is not served")
@@ -266,6 +271,31 @@ class _Parts:
             return self._rules(one, self.facts.http, names.INSECURE_POLICY, redirect(self.host),
                                needs=after, tls="")
         return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
+
+    def _silence(self, one: Checked) -> set[Ref]:
+        """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80.
+
+        The most specific Route decides whether a request is redirected. One that is not goes to the most
+        specific Route that serves port 80, and gets 503 without one. Source: openshift/router,
+        haproxy-config.template since 4.9: os_route_http_redirect.map has every Route, os_http_be.map those
+        that serve port 80.
+        """
+        path = one.route.path
+        above = [c for c in self.admitted if c.insecure != "None" and conditions.covers(c.route.path, path)]
+        around = [c for c in self.wildcards if conditions.covers(c.route.path, path)
+                  or conditions.covers(path, c.route.path)]
+        nearest = max(above, key=_length, default=None)
+        redirected = nearest.insecure == "Redirect" if nearest else any(
+            c.insecure == "Redirect" for c in around)
+        if not redirected:
+            return set()
+        serving = [c for c in above if c.insecure == "Allow"] or [
+            c for c in around if c.insecure == "Allow" and conditions.covers(c.route.path, path)]
+        tls, forward = self._towards_pods(max(serving, key=_length)) if serving else ("", self._nowhere())
+        return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
+
+    def _nowhere(self) -> Forward:
+        return Forward(self._full(names.NOWHERE_POOL), base.tells(self.facts))
 
     def _rules(
         self, one: Checked, virtual: VirtualFacts | None, policy: str,
@@ -302,17 +332,22 @@ class _Parts:
         depends = frozenset({Ref(Pool.KIND, target), irule})
         return self.add(Record(group, names.passthrough_record(self.host), target, depends))
 
-    def _towards_pods(self, one: Checked) -> str:
-        """Digest of the TLS towards the pods, "" for none; adds its server SSL profile."""
-        if one.termination != "reencrypt":
-            return ""
+    def _towards_pods(self, one: Checked) -> tuple[str, Forward]:
+        """Digest of the TLS towards the pods of a Route, "" for none, and the action that leads to them.
+
+        Adds the pool and the server SSL profile.
+        """
+        tls = self._pod_tls(one) if one.termination == "reencrypt" else ""
+        key = PoolKey(Key(one.route.key.namespace, one.route.service), one.route.target_port, tls)
+        self.pools.add(key)
+        return tls, Forward(names.pool(self.config.folder, *key), base.tells(self.facts))
+
+    def _pod_tls(self, one: Checked) -> str:
+        """Digest of the TLS towards the pods; adds its server SSL profile."""
         route, folder = one.route, self.config.folder
         ca, name = one.destination_ca, ""
         if not ca and self.config.default_destination_ca:
             ca, name = self.config.default_destination_ca, f"{route.service}.{route.key.namespace}.svc"
-        if not ca:
-            self._warn(route, "spec.tls.destinationCACertificate: there is none and no default "
-                              "destination CA; the pods' certificates are not verified")
         tls = names.digest(f"{ca}\0{name}")
         file = CertFile(names.destination_ca_file(folder, ca), ca) if ca else None
         if file:
@@ -335,6 +370,11 @@ class _Parts:
 
     def _warn(self, route: Route, text: str) -> None:
         self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
+
+
+def _length(one: Checked) -> tuple[int, Key]:
+    """Rank of a Route among those that cover the same requests; the longest path is the most specific."""
+    return len(one.route.path.rstrip("/")), one.route.key
 
 
 def _merged(parts: Iterable[Mapping]) -> dict:

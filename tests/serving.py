@@ -34,12 +34,12 @@ def answer(state: BigIPState, request: Request) -> str:
     rule = next((one for one in rules if all(_holds(part, request) for part in one.conditions)), None)
     if rule is None:
         return ""
-    if not isinstance(rule.action, Forward):
-        return "redirect"
     if rule.suffix and request.host.partition(".")[1:] != (".", rule.suffix[1:]):
         assert _attached(state, virtual, names.REQUEST_IRULE), "the wildcard has no guard"
         return ""
-    return rule.action.pool
+    if not isinstance(rule.action, Forward):
+        return "redirect"
+    return "" if rule.action.pool.endswith(f"/{names.NOWHERE_POOL}") else rule.action.pool
 
 
 def _attached(state: BigIPState, virtual: str, name: str) -> bool:
