@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from f5router import names
 from f5router.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
 from f5router.icontrol.client import Client
-from f5router.icontrol.restupload import PARTIAL, RESTUploader, list_folder, remove_file
+from f5router.icontrol.restupload import FAILURES, PARTIAL, RESTUploader, list_folder, remove_file
 from f5router.icontrol.upload import SSHUploader
 from f5router.notices import Notices
 
@@ -96,6 +96,8 @@ class Leftovers:
     ):
         self._client, self._origin, self._in_use, self._clock = client, origin, in_use, clock
         self._first_seen: dict[str, float] = {}
+        self._refused: set[str] = set()
+        """Paths whose removal failed; others come before them."""
         self._notices = Notices("uploads left on the BIG-IP")
 
     def sweep(self, installed: Collection[str]) -> None:
@@ -134,17 +136,18 @@ class Leftovers:
         return left + [path for path, since in former.items() if now - since >= AGE_S]
 
     def _remove(self, paths: list[str]) -> list[str]:
-        """Remove files until the time is over or the device refuses one; why it did."""
+        """Remove files until the time is over, or FAILURES were refused; why they were."""
         end, removed, problems = self._clock() + REMOVE_S, 0, []
-        for path in paths:
-            if self._clock() >= end:
+        for path in sorted(paths, key=lambda path: path in self._refused):
+            if len(problems) == FAILURES or self._clock() >= end:
                 break
             try:
                 remove_file(self._client, path)
                 removed += 1
             except BigIPError as exc:
                 problems.append(f"{path} cannot be removed: {exc}")
-                break
+                self._refused.add(path)
+        self._refused.intersection_update(paths)
         if removed:
             log.info("files removed that were left on the device", extra={"files": removed})
         return problems

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from f5router.errors import AuthFailed, BigIPError, Unreachable, Unsupported, UploadError
+from f5router.errors import AuthFailed, BigIPError, Unsupported, UploadError
 from f5router.icontrol.client import DOWNLOADS, Client
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,9 @@ LATE_S = 900.0
 
 RETRIES = 3
 """Leftovers that are tried again after a removal that worked."""
+
+FAILURES = 3
+"""A retry of all leftovers ends after so many removals that fail; those come last the next time."""
 
 RETRY_S = 10.0
 """A retry of all leftovers begins no further removal after this time."""
@@ -88,10 +91,13 @@ class RESTUploader:
 
     def retry(self) -> None:
         """Remove the leftovers, as far as the device lets us; not without end."""
-        end = self._clock() + RETRY_S
-        for path in self.leftovers:
-            if self._clock() >= end or not self._remove(path, stop_at=Unreachable):
+        with self._lock:
+            paths = tuple(self._leftovers)
+        end, failures = self._clock() + RETRY_S, 0
+        for path in paths:
+            if failures == FAILURES or self._clock() >= end:
                 return
+            failures += not self._remove(path)
 
     def close(self) -> None:
         """Remove the leftovers, if that is possible now."""
@@ -104,20 +110,20 @@ class RESTUploader:
     def _retry_some(self) -> None:
         """Try a few of those again that could not be removed."""
         with self._lock:
-            refused = [path for path, until in sorted(self._leftovers.items()) if not until]
+            refused = [path for path, until in self._leftovers.items() if not until]
         for path in refused[:RETRIES]:
             if not self._remove(path):
                 return
 
-    def _remove(self, path: str, *, stop_at: type[BigIPError] = BigIPError) -> bool:
-        """Remove a file or remember it; False when the next removal would fail likewise."""
+    def _remove(self, path: str) -> bool:
+        """Remove a file, or remember it behind the others; True if the device removed it."""
         try:
             remove_file(self._client, path)
         except BigIPError as exc:
             with self._lock:
-                self._leftovers.setdefault(path, 0.0)
+                self._leftovers[path] = self._leftovers.pop(path, 0.0)
             log.warning("uploaded file may be left on the device", extra={"file": path, "error": str(exc)})
-            return not isinstance(exc, stop_at)
+            return False
         with self._lock:
             if self._leftovers.get(path, 0.0) <= self._clock():
                 self._leftovers.pop(path, None)

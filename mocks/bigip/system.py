@@ -202,14 +202,18 @@ def _utility(request: Request) -> tuple[dict[str, Any], list[str]]:
 
 
 def _removed(store: Store, arguments: list[str], program: str) -> dict[str, str]:
-    """Remove files; the words of rm about those that are not there, {} for none."""
+    """Remove files; the words of rm about those that it cannot remove, {} for none."""
     force = any(word.startswith("-") and "f" in word for word in arguments)
-    files = [word for word in arguments if not word.startswith("-")]
-    missing = [file for file in files if store.disk.pop(posixpath.normpath(file), None) is None]
-    if not missing or force:
-        return {}
-    words = "".join(f"{program}: cannot remove '{file}': No such file or directory\n" for file in missing)
-    return {"commandResult": words}
+    words = ""
+    for file in (word for word in arguments if not word.startswith("-")):
+        path = posixpath.normpath(file)
+        if store.disk.pop(path, None) is not None:
+            continue
+        if path in _FOLDERS or any(other.startswith(f"{path}/") for other in store.disk):
+            words += f"{program}: cannot remove '{file}': Is a directory\n"
+        elif not force:
+            words += f"{program}: cannot remove '{file}': No such file or directory\n"
+    return {"commandResult": words} if words else {}
 
 
 COMMANDS: dict[str, Handler] = {

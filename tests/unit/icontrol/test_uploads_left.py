@@ -331,6 +331,33 @@ def test_folders_that_are_not_there_are_empty(big, client, clock, caplog):
     assert caplog.text == ""
 
 
+def test_what_cannot_be_removed_keeps_nothing_else(big, client, clock, caplog):
+    """Folders with names of ours, made by somebody: they stay, and are told of once each."""
+    stuck = [f"{DOWNLOADS}/{origin(process=number).new_name('key')}/x" for number in range(5)]
+    put(big, *stuck, *(f"{TMP}/{origin().new_name('key')}" for _ in range(3)))
+    sweeper = left(client, clock)
+    for _ in range(4):
+        sweeper.sweep(())
+    assert set(big.store.disk) == set(stuck)
+    assert len([record for record in caplog.records if "Is a directory" in record.problem]) <= 2 * len(stuck)
+
+
+def test_leftovers_that_cannot_be_removed_keep_no_others(big, client, clock):
+    """A retry ends after a few failures, and the next one begins with the others."""
+    uploader = RESTUploader(client, clock=clock)
+    big.inject("command-fails", times=None, path=REMOVE)
+    for number in range(7):
+        stage(uploader, f"{number}.key")
+    big.clear_log()
+    uploader.retry()
+    assert len(big.log) == 3
+    big.clear_faults()
+    big.inject("command-fails", times=3, path=REMOVE)
+    uploader.retry()
+    uploader.retry()
+    assert big.store.disk == {}
+
+
 def test_a_sweep_has_an_end(big, client):
     """Of many files a part goes each time."""
     put(big, *(f"{TMP}/{origin().new_name('key')}" for _ in range(12)))

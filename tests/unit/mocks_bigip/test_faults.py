@@ -8,6 +8,7 @@ import pytest
 import requests
 
 from mocks.bigip import faults
+from mocks.bigip.store import DiskFile
 
 BODY = {"name": "p", "partition": "P"}
 
@@ -44,6 +45,43 @@ def test_closed_connections(client, kind, performed):
     assert (client.big.get("ltm/pool/~P~p") is not None) is performed
     assert [entry.status for entry in client.big.log] == [0]
     client.ok("GET", "sys/version")
+
+
+def test_a_late_request_is_performed_after_others(client):
+    """Its reply is lost; other requests come first, or the test asks for it."""
+    client.big.inject("late", method="POST", requests=2)
+    with pytest.raises(requests.ConnectionError):
+        client.call("POST", "ltm/pool", BODY)
+    client.ok("GET", "sys/version")
+    assert client.big.get("ltm/pool/~P~p") is None
+    client.ok("GET", "sys/version")
+    assert client.big.get("ltm/pool/~P~p") is not None
+    client.ok("DELETE", "ltm/pool/~P~p")
+    client.big.inject("late", method="POST", requests=99)
+    with pytest.raises(requests.ConnectionError):
+        client.call("POST", "ltm/pool", BODY)
+    client.big.deliver_late()
+    assert client.big.get("ltm/pool/~P~p") is not None
+
+
+def test_a_late_request_that_is_refused_changes_nothing(client):
+    client.ok("POST", "ltm/pool", {**BODY, "description": "first"})
+    client.big.inject("late", method="POST")
+    with pytest.raises(requests.ConnectionError):
+        client.call("POST", "ltm/pool", BODY)
+    client.big.deliver_late()
+    assert client.big.get("ltm/pool/~P~p")["description"] == "first"
+
+
+def test_a_command_that_fails_has_status_200(client):
+    client.big.store.disk["/var/tmp/x"] = DiskFile(b"x")
+    client.big.inject("command-fails", path="util/unix-rm")
+    body = {"command": "run", "utilCmdArgs": "/var/tmp/x"}
+    shown = client.ok("POST", "util/unix-rm", body)
+    assert shown["commandResult"] == "/bin/rm: /var/tmp/x: Operation not permitted\n"
+    assert client.big.store.disk
+    assert "commandResult" not in client.ok("POST", "util/unix-rm", body)
+    assert not client.big.store.disk
 
 
 def test_truncated_json(client):

@@ -425,6 +425,42 @@ def test_snatpool(client):
     assert client.big.get("ltm/snat-translation/~P~10.1.1.2") is None
 
 
+@pytest.mark.parametrize(("arguments", "result"), [
+    ("/var/tmp", "a.key\nb\nsub\n"),
+    ("/var/tmp/", "a.key\nb\nsub\n"),
+    ("/var/tmp/b", "/var/tmp/b\n"),
+    ("/var/config/rest/downloads", None),
+    ("/nowhere", "/bin/ls: cannot access /nowhere: No such file or directory\n"),
+])
+def test_unix_ls(client, arguments, result):
+    """One name a line; no result for an empty folder; the words of ls with 200 (f5-common-python)."""
+    client.big.store.disk.update({f"/var/tmp/{name}": DiskFile(b"x") for name in ("b", "a.key", "sub/c")})
+    client.big.clear_log()
+    shown = client.ok("POST", "util/unix-ls", {"command": "run", "utilCmdArgs": arguments})
+    assert shown["kind"] == "tm:util:unix-ls:runstate"
+    assert shown.get("commandResult") == result
+    assert client.big.writes() == []
+
+
+@pytest.mark.parametrize(("version", "status", "words"), [
+    ("11.6.0", 200, "/bin/ls: invalid option"), ("12.0.0", 400, "unix-ls does not support"),
+])
+def test_unix_ls_takes_no_options(device, version, status, words):
+    _, client = device(version)
+    reply = client.call("POST", "util/unix-ls", {"command": "run", "utilCmdArgs": "-9"})
+    assert reply.status_code == status
+    assert words in reply.text
+
+
+@pytest.mark.parametrize("command", ["unix-ls", "unix-rm", "bash"])
+def test_commands_on_the_disk_are_for_administrators(client, command):
+    """As uploads are."""
+    client.big.add_user("bob", "pw", "manager")
+    client.session.auth = ("bob", "pw")
+    status, words = client.refused("POST", f"util/{command}", {"command": "run", "utilCmdArgs": "/var/tmp"})
+    assert (status, "Authorization failed: user=" in words) == (401, True)
+
+
 def test_files_and_crypto(client):
     cert, key = pair("x")
     disk = client.big.store.disk
@@ -448,6 +484,9 @@ def test_files_and_crypto(client):
     assert "/var/tmp/bad" not in disk
     shown = client.ok("POST", "util/unix-rm", {"command": "run", "utilCmdArgs": "/var/tmp/none"})
     assert "No such file" in shown["commandResult"]
+    assert shown["commandResult"].startswith("/bin/rm: ")
+    shown = client.ok("POST", "util/unix-rm", {"command": "run", "utilCmdArgs": "/var/tmp"})
+    assert "Is a directory" in shown["commandResult"]
     client.ok("DELETE", "sys/file/ssl-key/~P~x-key.key")
     client.ok("DELETE", "sys/crypto/cert/~P~x-cert.crt")
     assert client.call("GET", "sys/file/ssl-cert/~P~x-cert.crt").status_code == 404
