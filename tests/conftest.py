@@ -1,11 +1,30 @@
 """What holds for all tests, and what is printed at the end."""
 
+import logging
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
+
+from f5router import logs
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")  # one that is busy with something else fails no test
+
+@pytest.fixture
+def logging_as_before():
+    """The root logger and the levels of libraries as they were, whatever logs.setup() does."""
+    root = logging.getLogger()
+    level = root.level
+    levels = {name: logging.getLogger(name).level for name in (*logs.NOISY, *logs.NEVER_DEBUG)}
+    yield
+    for handler in [each for each in root.handlers if hasattr(each, "redaction")]:
+        root.removeHandler(handler)
+    root.setLevel(level)
+    logging.captureWarnings(False)
+    for name, before in levels.items():
+        logging.getLogger(name).setLevel(before)
+
 
 UNDER_LOAD = "requests under load"
 """Property of a test: what came of its requests."""

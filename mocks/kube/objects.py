@@ -159,6 +159,7 @@ class Objects:
 def filled_namespace(data: Mapping) -> dict:
     """A Namespace with what every server fills in."""
     name = data["metadata"]["name"]
-    labels = {"kubernetes.io/metadata.name": name} | (data["metadata"].get("labels") or {})
+    given = data["metadata"].get("labels")
+    labels = {"kubernetes.io/metadata.name": name} | (given if isinstance(given, dict) else {})
     filled = {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
     return filled | data | {"metadata": dict(data["metadata"], labels=labels)}

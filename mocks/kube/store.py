@@ -59,7 +59,8 @@ class Record:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        return self.data["metadata"].get("labels") or {}
+        found = self.data["metadata"].get("labels")
+        return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 
     @property
     def fields(self) -> Mapping[str, str]:

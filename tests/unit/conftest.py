@@ -1,10 +1,6 @@
-"""What several modules need: a clock that a test turns, and logging as it was."""
-
-import logging
+"""What several modules need: a clock that a test turns."""
 
 import pytest
-
-from f5router import logs
 
 
 class Clock:
@@ -20,18 +16,3 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-@pytest.fixture
-def logging_as_before():
-    """The root logger and the levels of libraries as they were, whatever logs.setup() does."""
-    root = logging.getLogger()
-    level = root.level
-    levels = {name: logging.getLogger(name).level for name in (*logs.NOISY, *logs.NEVER_DEBUG)}
-    yield
-    for handler in [each for each in root.handlers if hasattr(each, "redaction")]:
-        root.removeHandler(handler)
-    root.setLevel(level)
-    logging.captureWarnings(False)
-    for name, before in levels.items():
-        logging.getLogger(name).setLevel(before)

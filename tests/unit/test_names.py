@@ -1,10 +1,12 @@
 """Names are distinct for distinct inputs, legal on the device, and recognised as ours."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router import hosts, names
+from f5router import admission, hosts, names
 from f5router.bigip import (
     Attachment,
     CertFile,
@@ -19,6 +21,7 @@ from f5router.bigip import (
     ServerSSL,
 )
 from f5router.cluster import Key
+from f5router.kube import decode
 from tests import strategies
 
 KEYS = st.builds(Key, strategies.LABELS, strategies.HOST_NAMES)
@@ -69,6 +72,36 @@ def test_distinct_profiles(pair):
 @given(ANY_HOST)
 def test_passthrough_records(host):
     assert names.passthrough_host(names.passthrough_record(host)) == host
+
+
+NAMES = st.one_of(
+    strategies.LABELS, strategies.HOST_NAMES, st.text(),
+    st.text(st.sampled_from("ab-.09_A/%~ \n\u0663\u202e\ud800"), max_size=6),
+    st.integers(1, 260).map(lambda length: "a" * length))
+
+
+@given(NAMES, NAMES, NAMES, NAMES, NAMES)
+def test_owns_whatever_can_be_named(namespace, name, to, port, host):
+    """What is made of all that decoding and validation let through is ours."""
+    obj = {"metadata": {"namespace": namespace, "name": name},
+           "spec": {"host": host, "to": {"name": to}, "port": {"targetPort": port}}}
+    try:
+        found = admission.check(decode.route(obj), admission.Settings())
+    except decode.DecodeError:
+        return
+    if found.rejection is not None:
+        return
+    route, policy = found.route, f"/Common/{names.SECURE_POLICY}"
+    ours = [
+        Pool(names.pool("/Common", Key(route.key.namespace, route.service), route.target_port)),
+        Rule(policy, names.rule(route.key), 0, frozenset(), Forward("/x")),
+        ClientSSL(names.client_ssl("/Common", route.host), route.host, "", ""),
+        CertFile(names.cert_file("/Common", route.key, "")),
+        KeyFile(names.key_file("/Common", route.key, "")),
+    ]
+    assert [obj for obj in ours if not names.owns("/Common", obj)] == []
+    assert all(re.fullmatch(r"[A-Za-z0-9_./-]{1,254}", obj.ref.path) for obj in ours)
+    assert names.pool_namespace(ours[0].path) == names.rule_namespace(names.rule(route.key)) == namespace
 
 
 @pytest.mark.parametrize("length", [149, 150, 151, 400])
