@@ -22,7 +22,7 @@ from f5router.assembly import (
 from f5router.cluster import Key
 from f5router.config import Config
 from f5router.config_sync import ConfigSyncer
-from f5router.errors import AuthFailed, BigIPError, Busy, Standby, Unsupported
+from f5router.errors import AuthFailed, BigIPError, Busy, DeviceTimeout, Standby, Unsupported
 from f5router.holdoff import Events, wake_at
 from f5router.icontrol.device import Stopped
 from f5router.incremental import Engine
@@ -154,13 +154,18 @@ class Controller:
         self._failover.tell((), self._reconciler.device.failover.remarks())
 
     def _check_failover(self) -> None:
-        """Ask for the state while nothing is written. A standby gets a pass, which ends at once."""
+        """Ask for the state while nothing is written.
+
+        A pass follows where the unit is a standby, and ends at once; also where it does not answer, to
+        tell why, and to back off: after a refused login nothing may be asked for a while.
+        """
         device = self._reconciler.device
         try:
             device.failover.check()
+            device.stale = device.stale or bool(device.failover.obstacle())
         except BigIPError as exc:
-            log.debug("failover state not read", extra={"error": str(exc)})  # the next pass tells
-        device.stale = device.stale or bool(device.failover.obstacle())
+            log.debug("failover state not read", extra={"error": str(exc)})
+            device.stale = device.stale or not isinstance(exc, Busy | DeviceTimeout)
         self._tell_failover()
 
     def _observation_due(self) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 
 import pytest
 
@@ -223,6 +224,21 @@ def test_a_device_that_does_not_answer_is_no_standby(lab):
     assert (health["bigip-active"], "503" in health["bigip-reached"]) == ("", True)
 
 
+def test_a_refused_login_is_not_tried_again_by_asking_for_the_state(lab, running, monkeypatch, caplog):
+    """The account would be locked: the pass that follows backs off, as after any refusal."""
+    monkeypatch.setattr("f5router.controller.FAILOVER_S", 0.05)
+    monkeypatch.setattr("f5router.icontrol.session.REFUSED_S", 0.0)
+    lab.apply(manifests.route("a"))
+    router = running()
+    router.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
+    lab.bigip.add_user(lab.bigip.username, "another password")
+    lab.bigip.expire_tokens()
+    router.wait(lambda: "BIG-IP not programmed" in caplog.text)
+    count = sum(entry.path.endswith("/authn/login") for entry in list(lab.bigip.log))
+    threading.Event().wait(0.5)  # ten times FAILOVER_S
+    assert sum(entry.path.endswith("/authn/login") for entry in list(lab.bigip.log)) <= count + 1
+
+
 def test_the_plan_of_a_standby_can_be_shown(lab, capsys, caplog):
     """With a word that it is not written as things are."""
     lab.apply(manifests.route("a"))
@@ -345,7 +361,8 @@ def test_nothing_is_to_be_synced(lab, caplog, case):
     lab.apply(manifests.route("a"))
     assert lab.converge(f5_config_sync="off" if case == "off" else "push") == []
     assert (lab.bigip.unit.syncs, problems(caplog)) == ([], [])
-    asked = [entry.path for entry in lab.bigip.log if "/cm/" in entry.path and "failover" not in entry.path]
+    ends = ("/cm/device-group", "/cm/sync-status")
+    asked = [entry.path for entry in lab.bigip.log if entry.path.endswith(ends)]
     assert len(asked) == {"alone": 1, "auto-sync": 2, "partition opted out": 1, "off": 0}[case]
 
 
