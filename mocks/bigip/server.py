@@ -77,6 +77,8 @@ class FakeBigIP:
         self.faults = Faults()
         self.log: list[LoggedRequest] = []
         self.on_write: Callable[[LoggedRequest], None] | None = None
+        self.intercept: Callable[[Request, Callable[[], Outcome]], Outcome] | None = None
+        """Called for each request with what performs it; no other request is performed meanwhile."""
         self.errors: list[BaseException] = []
         """What `on_write` raised, and faults of the fake itself; tests should see it empty."""
         self._endpoints = Endpoints(self.store, self.tokens)
@@ -241,6 +243,11 @@ class FakeBigIP:
         return float(fault.options.get("seconds", 0)) if fault.kind == "delay" else 0
 
     def _handle(self, request: Request) -> Outcome:
+        if self.intercept is None:
+            return self._perform(request)
+        return self.intercept(request, lambda: self._perform(request))
+
+    def _perform(self, request: Request) -> Outcome:
         with self.store.lock:
             fault = self._delayed.pop(id(request), None)
             reply = self._reply(request, fault)

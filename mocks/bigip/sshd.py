@@ -49,6 +49,7 @@ class SSHServer:
         folders: directories, and those that refuse writes (/ro).
         log: every command received, in order.
         connections: how many TCP connections were accepted.
+        intercept: called for each command with its text and with what runs it; gives its exit status.
     """
 
     def __init__(self, disk: MutableMapping[str, DiskFile], *,
@@ -57,6 +58,7 @@ class SSHServer:
         self.folders = Folders()
         self.log: list[str] = []
         self.connections = 0
+        self.intercept: Callable[[str, Callable[[], int]], int] = lambda text, run: run()
         self.authorized: set[bytes] = set()
         self.host_key = _new_host_key()
         self.stopping = threading.Event()
@@ -200,7 +202,7 @@ class _Session(paramiko.ServerInterface):
             if self._server.take("killed", text.split(" ")[0]):
                 return
             try:
-                status = self._command(channel, text)
+                status = self._server.intercept(text, lambda: self._command(channel, text))
             except Dropped:
                 _cut(self._connection)
                 return

@@ -64,9 +64,10 @@ class Report:
 class Load:
     """A number of clients in a thread of their own; a context manager."""
 
-    def __init__(self, *targets: Target, clients: int = 6, seed: int = 0, kept: int = KEPT):
-        """Args: kept: most requests on one connection."""
-        self._kept = kept
+    def __init__(self, *targets: Target, clients: int = 6, seed: int = 0, kept: int = KEPT,
+                 pause_s: float = PAUSE_S):
+        """Args: kept: most requests on one connection. pause_s: between two requests of a client."""
+        self._kept, self._pause_s = kept, pause_s
         self.targets, self.report = list(targets), Report()
         self._clients, self._random = clients, random.Random(seed)
         self._stop = threading.Event()
@@ -99,7 +100,7 @@ class Load:
         while not self._stop.is_set():
             awake = [target for target in self.targets if not target.asleep]
             if not awake:
-                await asyncio.sleep(PAUSE_S)
+                await asyncio.sleep(self._pause_s)
                 continue
             await self._connection(self._random.choice(awake), self._random.randint(1, self._kept))
 
@@ -124,10 +125,10 @@ class Load:
                     reader, writer = await self._open(target, writer)
                 if not await self._request(target, reader, writer, fresh=fresh):
                     reader, writer = None, _closed(writer)
-                await asyncio.sleep(PAUSE_S)
+                await asyncio.sleep(self._pause_s)
         except (OSError, ssl.SSLError, TimeoutError) as exc:
             self._failed(target, f"no connection: {exc!r}")
-            await asyncio.sleep(10 * PAUSE_S)
+            await asyncio.sleep(10 * self._pause_s)
         finally:
             _closed(writer)
 
