@@ -2,6 +2,7 @@
 # PYTHON=python3.12 make ...  chooses the interpreter of the environment; 3.11 is the oldest that will do.
 
 PYTHON ?= python3
+SEED ?= 1
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -13,7 +14,7 @@ ACCEPTED := CVE-2026-44405
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-.PHONY: help demo test lint bench lock audit clean environment
+.PHONY: help demo test lint bench attack lock audit clean environment
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +23,7 @@ help:
 	@echo 'make test         linter and all tests; installs missing Debian packages where it can'
 	@echo 'make lint         the linter alone'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
+	@echo 'make attack       kill the router, spoil its calls, and change all the time; an hour, stops by itself'
 	@echo 'make lock         renew the versions and hashes in requirements*.lock, which the image takes'
 	@echo 'make audit        look the locked versions up in the advisory database of the package index'
 	@echo 'make clean        remove the environment and what tools leave behind'
@@ -44,6 +46,14 @@ bench: environment
 	@$(BIN)/python -m benchmarks.statuses
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.secrets
+
+# Each ends with exit status 1 where something does not hold. SEED=2 make attack: other points.
+attack: environment
+	@tests/system-packages tclsh
+	@$(BIN)/python -m benchmarks.attacks kills --seed $(SEED)
+	@$(BIN)/python -m benchmarks.attacks faults --seed $(SEED)
+	@$(BIN)/python -m benchmarks.attacks api --seed $(SEED)
+	@$(BIN)/python -m benchmarks.attacks soak --seed $(SEED)
 
 # The newest versions within the bounds of setup.cfg and pyproject.toml, for every Python and machine that the
 # image is for; fails where one of these has no wheel.

@@ -1,0 +1,67 @@
+"""python -m benchmarks.attacks kills|faults|api|soak: exit status 1 when something does not hold."""
+
+import sys
+from collections.abc import Callable
+
+import click
+
+from benchmarks.attacks import api, cluster, faults, kills, report, soak, workers
+from mocks.demo.processes import interruptible
+
+
+@click.group()
+def main() -> None:
+    """Attack a running router between the two fakes; nothing outside of loopback is needed."""
+
+
+def attack(name: str, points: Callable, *, count: int) -> None:
+    """A command that meets the router at points."""
+
+    @main.command(name, help=points.__doc__)
+    @click.option("--points", "wanted", default=count, show_default=True)
+    @click.option(
+        "--phase",
+        "phases",
+        multiple=True,
+        type=click.Choice(tuple(cluster.PHASES)),
+        help="What goes on meanwhile; may be repeated; all without it.",
+    )
+    @click.option("--seed", default=1, show_default=True)
+    @click.option("--workers", "processes", default=2, show_default=True, help="Points at a time.")
+    @click.option("--minutes", default=30.0, show_default=True, help="No point begins after this time.")
+    @click.option("--output", type=click.Choice(("table", "json")), default="table", show_default=True)
+    def run(
+        wanted: int, phases: tuple[str, ...], seed: int, processes: int, minutes: float, output: str
+    ) -> None:
+        results = workers.run(
+            points,
+            phases=phases or tuple(cluster.PHASES),
+            count=wanted,
+            seed=seed,
+            workers=processes,
+            limit_s=60 * minutes,
+        )
+        click.echo(report.as_json(results) if output == "json" else report.table(results))
+        sys.exit(any(result.problems for result in results) or len(results) < wanted)
+
+
+attack("kills", kills.points, count=200)
+attack("faults", faults.points, count=225)
+attack("api", api.points, count=52)
+
+
+@main.command("soak")
+@click.option("--minutes", default=30.0, show_default=True)
+@click.option("--seed", default=1, show_default=True)
+@click.option("--ssh", is_flag=True, help="Certificates go over SSH.")
+@click.option("--output", type=click.Choice(("table", "json")), default="table", show_default=True)
+def run_soak(minutes: float, seed: int, ssh: bool, output: str) -> None:
+    """Change Routes, Services, endpoints, Secrets, Nodes and statuses all the time, and go on asking."""
+    with interruptible():
+        found = soak.run(cluster.make_material(), seed=seed, minutes=minutes, ssh=ssh)
+    click.echo(report.soak_as_json(found) if output == "json" else report.soak_table(found))
+    sys.exit(bool(found.problems))
+
+
+if __name__ == "__main__":
+    main()

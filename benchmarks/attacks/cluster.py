@@ -1,0 +1,316 @@
+"""The cluster that is attacked: Routes of all kinds, of two tenants, and changes while they are served."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tests import manifests
+from tests.builders import Identity, identity
+
+TENANTS = ("shop", "rival")
+Object = dict
+Objects = dict[tuple[str, str, str], Object]
+"""By kind, namespace and name."""
+ENTRIES = (("http", False), ("https", True))
+
+
+@dataclass(frozen=True)
+class Material:
+    """Certificates and keys, made once for all processes, so that names on the device are comparable."""
+
+    pods: Identity
+    default: Identity
+    hosts: Mapping[str, Identity]
+
+    def __getitem__(self, name: str) -> Identity:
+        return self.hosts[name]
+
+
+NAMES = ("edge", "own0", "own1", "own2", "taken-tls", "rival-tls", "rival-edge", "again")
+"""Hosts with a certificate of their own; each has two, the second for when it is renewed."""
+
+
+def make_material() -> Material:
+    """A few seconds of work."""
+    hosts = {
+        f"{name}-{serial}": identity(f"{name}.example.com", serial=serial, algorithm="ec")
+        for name in NAMES
+        for serial in (1, 2)
+    }
+    return Material(
+        identity("pods.example.com", ca="Pod CA"), identity("default.example.com", ca="Default CA"), hosts
+    )
+
+
+PODS: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, int]]] = {
+    ("shop", "web"): (("10.1.1.1", "10.1.1.2"), ("http", 8080)),
+    ("shop", "api"): (("10.1.2.1", "10.1.2.2"), ("http", 8080)),
+    ("shop", "tls"): (("10.1.3.1", "10.1.3.2"), ("https", 8443)),
+    ("shop", "empty"): ((), ("http", 8080)),
+    ("rival", "web"): (("10.2.1.1", "10.2.1.2"), ("http", 8080)),
+    ("rival", "tls"): (("10.2.3.1",), ("https", 8443)),
+}
+SPARE = {
+    ("shop", "web"): ("10.1.1.3", "10.1.1.4"),
+    ("shop", "api"): ("10.1.2.3",),
+    ("shop", "tls"): ("10.1.3.3",),
+    ("rival", "web"): ("10.2.1.3",),
+    ("rival", "tls"): ("10.2.3.2",),
+}
+"""Pods that run as well but are no endpoints yet."""
+
+
+def key(obj: Object) -> tuple[str, str, str]:
+    return obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"]
+
+
+def endpoints(namespace: str, service: str, *pods: str) -> Object:
+    return manifests.endpoints(namespace, service, pods, ports=(PODS[namespace, service][1],))
+
+
+def _route(name: str, host: str = "", *, namespace: str = "shop", wildcard: bool = False, **more) -> Object:
+    made = manifests.route(name, namespace=namespace, host=f"{host or name}.example.com", **more)
+    if wildcard:
+        made["spec"]["wildcardPolicy"] = "Subdomain"
+    return made
+
+
+def base(material: Material) -> Objects:
+    """The objects from which every attack starts."""
+
+    def own(name: str) -> dict[str, str]:
+        return {"certificate": material[f"{name}-1"].certificate, "key": material[f"{name}-1"].key}
+
+    again = {"kind": "reencrypt", "service": "tls", "destinationCACertificate": material.pods.issuer}
+    late = {"namespace": "rival", "created": "2026-02-01T00:00:00Z"}
+    routes = [
+        _route("plain"),
+        _route("plain-api", "plain", path="/api", service="api"),
+        _route("plain-deep", "plain", path="/api/v2"),
+        _route("edge", kind="edge", insecure="Redirect", **own("edge")),
+        _route("edge-api", "edge", path="/api", service="api", kind="edge", insecure="Allow"),
+        _route("allow", kind="edge", insecure="Allow"),
+        _route("none", kind="edge"),
+        *(_route(f"own{number}", kind="edge", **own(f"own{number}")) for number in range(3)),
+        _route("again", insecure="Allow", **again, **own("again")),
+        _route("again-more", **again),
+        _route("through", kind="passthrough", service="tls"),
+        _route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
+        _route("empty", service="empty"),
+        _route("wild", "any.wild", kind="edge", insecure="Allow", wildcard=True),
+        _route("taken"),
+        _route("taken-tls", kind="edge", **own("taken-tls")),
+        _route("taken-through", kind="passthrough", service="tls"),
+        _route("rival", namespace="rival"),
+        _route("rival-tls", namespace="rival", kind="edge", insecure="Redirect", **own("rival-tls")),
+        _route("rival-edge", namespace="rival", kind="edge", **own("rival-edge")),
+        _route("rival-again", namespace="rival", **again),
+        _route("rival-through", namespace="rival", kind="passthrough", service="tls"),
+        _route("taken", **late),
+        _route("taken-through", service="tls", kind="passthrough", **late),
+        _route(
+            "taken-tls",
+            kind="edge",
+            insecure="Allow",
+            certificate=material["taken-tls-2"].certificate,
+            key=material["taken-tls-2"].key,
+            **late,
+        ),
+    ]
+    services = [
+        obj
+        for (namespace, name), (pods, port) in PODS.items()
+        for obj in manifests.service(namespace, name, pods=pods, ports=(port,))
+    ]
+    return {key(obj): obj for obj in (*services, *routes)}
+
+
+# -- changes ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """Objects that are applied, and keys of those that are deleted."""
+
+    apply: tuple[Object, ...] = ()
+    delete: tuple[tuple[str, str, str], ...] = ()
+
+    def to(self, objects: Objects) -> Objects:
+        """The objects afterwards."""
+        kept = {each: obj for each, obj in objects.items() if each not in self.delete}
+        return kept | {key(obj): obj for obj in self.apply}
+
+
+def _load(material: Material) -> Change:
+    return Change(tuple(base(material).values()))
+
+
+def _updates(material: Material) -> Change:
+    again = {"kind": "reencrypt", "service": "tls", "destinationCACertificate": material.pods.issuer}
+    own0 = material["own0-1"]
+    return Change(
+        (
+            endpoints("shop", "web", "10.1.1.2", "10.1.1.3"),
+            endpoints("rival", "web", "10.2.1.1", "10.2.1.3"),
+            endpoints("shop", "tls", "10.1.3.3"),
+            endpoints("shop", "api"),
+            _route("plain-deep", "plain", path="/api/v3"),
+            _route("plain-api", "plain", path="/api"),
+            _route("allow", kind="edge", insecure="Redirect"),
+            _route("none", kind="edge", insecure="Allow"),
+            _route("own0", **again, certificate=own0.certificate, key=own0.key),
+            _route("rival", "moved", namespace="rival"),
+            _route("wild", "any.wilder", kind="edge", wildcard=True),
+            _route("through-more", kind="passthrough", service="tls"),
+            _route("new"),
+            _route("new-again", namespace="rival", **again),
+        )
+    )
+
+
+def _certificates(material: Material) -> Change:
+    def renewed(name: str, **more) -> Object:
+        pair = material[f"{name}-2"]
+        return _route(name, certificate=pair.certificate, key=pair.key, **more)
+
+    again = {"kind": "reencrypt", "service": "tls", "insecure": "Allow"}
+    return Change(
+        (
+            *(renewed(f"own{number}", kind="edge") for number in range(3)),
+            renewed("edge", kind="edge", insecure="Redirect"),
+            renewed("rival-tls", namespace="rival", kind="edge", insecure="Redirect"),
+            renewed(
+                "again",
+                destinationCACertificate=material.pods.issuer,
+                caCertificate=material["edge-1"].issuer,
+                **again,
+            ),
+            _route("rival-edge", namespace="rival", kind="edge"),
+        )
+    )
+
+
+def _deletions(material: Material) -> Change:
+    shop = ("plain-api", "edge-api", "own2", "through", "wild", "again")
+    routes = [("Route", "shop", name) for name in shop]
+    routes += [("Route", "rival", name) for name in ("rival-again", "rival-tls")]
+    return Change(delete=(*routes, ("Service", "shop", "api"), ("EndpointSlice", "shop", "api-1")))
+
+
+def _takeover(material: Material) -> Change:
+    return Change(delete=tuple(("Route", "shop", name) for name in ("taken", "taken-tls", "taken-through")))
+
+
+PHASES: Mapping[str, Callable[[Material], Change]] = {
+    "load": _load,
+    "updates": _updates,
+    "certificates": _certificates,
+    "deletions": _deletions,
+    "takeover": _takeover,
+}
+
+
+def before(phase: str, material: Material) -> Objects:
+    """What is served when a phase begins."""
+    return {} if phase == "load" else base(material)
+
+
+# -- what clients get ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request that clients repeat."""
+
+    host: str
+    path: str
+    tls: bool
+
+    def __str__(self) -> str:
+        return f"{'https' if self.tls else 'http'}://{self.host}{self.path}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a request gets: who answers, or the status that the BIG-IP gives; and the certificate shown."""
+
+    status: int
+    service: tuple[str, str] | None = None
+    certificate: str = field(default="", repr=False)
+
+
+NOWHERE = "nobody.example.com"
+
+
+def requests(*stages: Objects) -> list[Asked]:
+    """One for each Host and path of any of the stages, on both ports, and one for a Host that nobody has."""
+    places = {(NOWHERE, "/"), ("a.b.wild.example.com", "/")}
+    for route in (obj for objects in stages for obj in objects.values() if obj["kind"] == "Route"):
+        path = route["spec"].get("path", "")
+        places.add((_host(route), f"{path}/x" if path else "/"))
+    return [Asked(host, path, tls) for host, path in sorted(places) for _, tls in ENTRIES]
+
+
+def _host(route: Object) -> str:
+    """Of the requests for a Route."""
+    return route["spec"]["host"]
+
+
+def answer(asked: Asked, objects: Objects, material: Material) -> Answer:
+    """By the contract of docs/routes.md, without any of the router's code."""
+    route = _serving(asked, objects)
+    tls = (route or {}).get("spec", {}).get("tls") or {}
+    kind = tls.get("termination", "")
+    if kind == "passthrough" and asked.tls:
+        return _from_pods(route, objects, material.pods.certificate)
+    shown = _shown(asked.host, objects, material) if asked.tls else ""
+    if route is None or bool(kind) < asked.tls:
+        return Answer(503, certificate=shown)
+    if kind and not asked.tls:
+        insecure = tls.get("insecureEdgeTerminationPolicy", "")
+        if insecure != "Allow":
+            return Answer(302 if insecure == "Redirect" else 503)
+    return _from_pods(route, objects, shown)
+
+
+def _from_pods(route: Object, objects: Objects, shown: str) -> Answer:
+    namespace, service = route["metadata"]["namespace"], route["spec"]["to"]["name"]
+    ready = objects.get(("EndpointSlice", namespace, f"{service}-1"), {}).get("endpoints")
+    return Answer(200, (namespace, service), shown) if ready else Answer(503, certificate=shown)
+
+
+def _serving(asked: Asked, objects: Objects) -> Object | None:
+    """The Route with the longest path, the older of two; of the tenant whose Route for the Host is oldest."""
+    routes = sorted(_of_host(asked.host, objects), key=_age)
+    fit = [route for route in routes if _fits(asked.path, route["spec"].get("path", ""))]
+    return max(fit, key=lambda route: len(route["spec"].get("path", "")), default=None)
+
+
+def _age(route: Object) -> str:
+    return route["metadata"]["creationTimestamp"]
+
+
+def _of_host(host: str, objects: Objects) -> list[Object]:
+    routes = [obj for obj in objects.values() if obj["kind"] == "Route" and _covers(obj, host)]
+    owner = min(routes, key=_age, default=None)
+    return [route for route in routes if route["metadata"]["namespace"] == owner["metadata"]["namespace"]]
+
+
+def _covers(route: Object, host: str) -> bool:
+    own = route["spec"]["host"]
+    if route["spec"]["wildcardPolicy"] == "Subdomain":
+        return host.partition(".")[2] == own.partition(".")[2]
+    return host == own
+
+
+def _fits(path: str, prefix: str) -> bool:
+    return not prefix or path == prefix or path.startswith(prefix.rstrip("/") + "/")
+
+
+def _shown(host: str, objects: Objects, material: Material) -> str:
+    """The certificate of a Host, else the virtual server's."""
+    own = [
+        route["spec"]["tls"]["certificate"]
+        for route in _of_host(host, objects)
+        if route["spec"].get("tls", {}).get("certificate")
+    ]
+    return own[0] if own else material.default.certificate

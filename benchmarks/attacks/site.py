@@ -1,0 +1,361 @@
+"""Both fakes with the attacked cluster, the router as a process between them, and clients that ask."""
+
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.attacks import cluster
+from benchmarks.attacks.cluster import Answer, Asked, Material, Objects
+from mocks.bigip import FakeBigIP
+from mocks.demo.certificates import ssh_key_pair
+from mocks.demo.processes import clean_environment
+from mocks.kube import FakeKube
+from tests.traffic.load import Load, Target
+
+HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
+ROUTER = "public"
+STOP_S = 30.0
+POLL_S = 0.05
+VOLATILE = frozenset(
+    (
+        "generation",
+        "selfLink",
+        "createTime",
+        "creationTime",
+        "lastModified",
+        "lastModifiedTime",
+        "lastUpdateTime",
+        "revision",
+        "sourcePath",
+        "systemPath",
+        "cachePath",
+    )
+)
+"""What a device counts and dates by itself, and where a file came from."""
+OURS = ("openshift_", "ssl_passthrough_", "ssl_reencrypt_")
+MONITORED = frozenset(("up", "down", "checking", "unchecked", "monitor-enabled", "user-enabled"))
+"""State and session of a member or node as monitors leave them."""
+
+
+class AttackError(Exception):
+    """Something does not hold; the message says what."""
+
+
+class Site:
+    """A context manager. It ends the router, the clients and the fakes.
+
+    Args: ssh: certificates go over SSH instead of REST. flags: more of the router's.
+    """
+
+    def __init__(self, material: Material, *, ssh: bool = False, flags: Mapping[str, str] | None = None):
+        self.material, self.ssh = material, ssh
+        self.objects: Objects = {}
+        self.flags = dict(flags or {})
+        self._stack = ExitStack()
+        self.router: subprocess.Popen | None = None
+        self.load: Load | None = None
+
+    def __enter__(self) -> "Site":
+        with ExitStack() as stack:
+            self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="f5router-attack-")))
+            self.kube = stack.enter_context(FakeKube())
+            self.bigip = stack.enter_context(FakeBigIP(ssh=self.ssh, dataplane=True))
+            self._administrate()
+            self._start_pods()
+            self.kube.write_kubeconfig(self.folder / "kubeconfig")
+            self.log = self.folder / "router.log"
+            self._environment = clean_environment() | self._settings()
+            with self.bigip.store.lock:
+                self.bigip.store.save()
+            self.foreign = self.state(ours=False)
+            self.disk = dict(self.bigip.store.disk)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        try:
+            self.kill()
+            if self.load is not None:
+                self.load.stop()
+        finally:
+            self._stack.close()
+
+    # -- what an administrator made --------------------------------------------------------------
+
+    def _administrate(self) -> None:
+        """The virtual servers of the guide, and objects of others that nobody may touch."""
+        big, default = self.bigip, self.material.default
+        for ending, text in (("crt", default.certificate), ("key", default.key)):
+            big.install(f"/Common/site.{ending}", text.encode())
+        big.put_object(
+            "ltm/profile/client-ssl",
+            {
+                "name": "site",
+                "partition": "Common",
+                "defaultsFrom": "/Common/clientssl",
+                "sniDefault": "true",
+                "cert": "/Common/site.crt",
+                "key": "/Common/site.key",
+            },
+        )
+        big.put_object("ltm/pool", {"name": "mine", "partition": "Common", "monitor": "/Common/tcp"})
+        big.put_object("ltm/pool/~Common~mine/members", {"name": "10.9.9.9:80", "partition": "Common"})
+        big.put_object("ltm/pool", {"name": "openshift", "partition": "Common"})
+        big.put_object(
+            "ltm/rule", {"name": "mine", "partition": "Common", "apiAnonymous": "when CLIENT_ACCEPTED {\n}"}
+        )
+        big.add_virtual(HTTP, "10.0.0.1:80", rules=("/Common/mine",))
+        big.add_virtual(HTTPS, "10.0.0.1:443", profiles=("/Common/tcp", "/Common/http", "/Common/site"))
+        big.add_virtual("/Common/mine", "10.0.0.2:80", pool="/Common/mine")
+
+    def _start_pods(self) -> None:
+        """Also the spare ones, so that a pod answers as soon as it is an endpoint."""
+        pair = self.material.pods.certificate.encode(), self.material.pods.key.encode()
+        for (namespace, service), (addresses, (name, port)) in cluster.PODS.items():
+            for address in (*addresses, *cluster.SPARE.get((namespace, service), ())):
+                self.start_pod(namespace, service, address, port, pair if name == "https" else None)
+
+    def start_pod(
+        self, namespace: str, service: str, address: str, port: int, tls: tuple[bytes, bytes] | None
+    ) -> None:
+        """A pod that answers with the name of its Service."""
+        self.bigip.pods.start(address, port, f"{service}-{address}", namespace=namespace, tls=tls)
+
+    def _settings(self) -> dict[str, str]:
+        files = {"ca.crt": Path(self.bigip.ca_file).read_text()}
+        settings = {
+            "ROUTER_EXTERNAL_HOST_HOSTNAME": self.bigip.url,
+            "ROUTER_EXTERNAL_HOST_USERNAME": self.bigip.username,
+            "ROUTER_EXTERNAL_HOST_PASSWORD": self.bigip.password,
+            "ROUTER_EXTERNAL_HOST_CA_BUNDLE": str(self.folder / "ca.crt"),
+            "KUBECONFIG": str(self.folder / "kubeconfig"),
+            "ROUTER_ALLOW_WILDCARD_ROUTES": "true",
+            "ROUTER_LISTEN_ADDR": "127.0.0.1:0",
+            "ROUTER_F5_CONNECT_TIMEOUT": "2",
+            "ROUTER_F5_TIMEOUT": "2",
+        }
+        if self.ssh:
+            private, public = ssh_key_pair()
+            self.bigip.ssh_server.authorize(public)
+            files |= {"key": private, "known_hosts": f"{self.bigip.ssh_server.host_key_line}\n"}
+            settings |= {
+                "ROUTER_EXTERNAL_HOST_PRIVKEY": str(self.folder / "key"),
+                "ROUTER_EXTERNAL_HOST_SSH_PORT": str(self.bigip.ssh_port),
+                "ROUTER_EXTERNAL_HOST_SSH_KNOWN_HOSTS": str(self.folder / "known_hosts"),
+            }
+        for name, text in files.items():
+            (self.folder / name).touch(mode=0o600)
+            (self.folder / name).write_text(text)
+        return settings | self.flags
+
+    # -- the cluster -----------------------------------------------------------------------------
+
+    def change(self, change: cluster.Change) -> None:
+        for obj in change.apply:
+            self.kube.apply(obj)
+        for kind, namespace, name in change.delete:
+            self.kube.delete(kind, namespace, name)
+        self.objects = change.to(self.objects)
+
+    def statuses(self) -> dict[str, list]:
+        """Of each Route: Host, condition, reason and message of the router's entries."""
+        return {
+            f"{route['metadata']['namespace']}/{route['metadata']['name']}": [
+                (
+                    entry["host"],
+                    *(
+                        tuple(one.get(name, "") for name in ("type", "status", "reason", "message"))
+                        for one in entry["conditions"]
+                    ),
+                )
+                for entry in (route.get("status") or {}).get("ingress") or ()
+                if entry["routerName"] == ROUTER
+            ]
+            for route in self.kube.list("Route")
+        }
+
+    # -- the device ------------------------------------------------------------------------------
+
+    def state(self, *, ours: bool = True) -> dict[str, str]:
+        """What is on the device, as JSON by kind and name.
+
+        Args: ours: what bears a name of the router's, with the virtual servers; else what is of others, with
+            what the router may not change of the virtual servers.
+        """
+        store, found = self.bigip.store, {}
+        with store.lock:
+            for name, kind in store.kinds.items():
+                for item in () if kind.parent is not None else store.all(name):
+                    shared = name == "ltm/virtual"
+                    if not shared and ours != _is_ours(name, item.path):
+                        continue
+                    shown = _steady(self.bigip.shown(item))
+                    shown |= {text: str(value) for text, value in item.hidden.items() if text == "data"}
+                    if shared and not ours:
+                        shown = {key: shown.get(key) for key in ("destination", "pool", "disabled", "source")}
+                    found[f"{name} {item.path}"] = json.dumps(shown, sort_keys=True)
+        return found
+
+    def leftovers(self) -> list[str]:
+        """Files on the device's disk that were not there at the beginning, drafts, errors of the fake."""
+        disk = [path for path in self.bigip.store.disk if path not in self.disk]
+        drafts = [item.path for item in self.bigip.items("ltm/policy") if "Drafts" in item.path]
+        return [
+            *(f"file {path}" for path in sorted(disk)),
+            *(f"draft {path}" for path in drafts),
+            *(f"fake: {error!r}" for error in self.bigip.errors),
+        ]
+
+    # -- the router ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.router = subprocess.Popen(
+                [sys.executable, "-m", "f5router", "run"],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def kill(self) -> None:
+        """End the router at once, if it runs."""
+        if self.router is not None and self.router.returncode is None:
+            self.router.send_signal(signal.SIGKILL)
+            self.router.wait()
+
+    def stop(self) -> None:
+        """End the router as a pod is ended. Raises: AttackError: it does not end, or fails."""
+        self.router.terminate()
+        try:
+            status = self.router.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            raise AttackError(f"SIGTERM does not end the router in {STOP_S:g} s") from None
+        if status:
+            raise AttackError(f"the router ended with exit status {status}:\n{self.tail()}")
+
+    def tail(self, lines: int = 15) -> str:
+        """The end of the router's log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def crashed(self) -> bool:
+        return self.router is not None and self.router.poll() is not None
+
+    # -- clients ---------------------------------------------------------------------------------
+
+    def address(self, asked: Asked) -> tuple[str, int]:
+        return self.bigip.endpoint(HTTPS if asked.tls else HTTP)
+
+    def targets(self, *stages: Objects, steady: bool) -> list[Target]:
+        """What clients ask for while one of the stages becomes the next.
+
+        Args: steady: only what has one answer in all stages; else the rest, which may also be refused.
+        """
+        found = []
+        for asked in cluster.requests(*stages):
+            answers = [cluster.answer(asked, stage, self.material) for stage in stages]
+            if steady == (len(set(answers)) == 1):
+                found.append(self._target(asked, answers))
+        return found
+
+    def _target(self, asked: Asked, answers: list[Answer]) -> Target:
+        services = {answer.service for answer in answers}
+        shown = {answer.certificate for answer in answers if answer.certificate}
+        if (
+            len(answers) > 1
+            and asked.tls
+            and any(answer.service is None or len(shown) > 1 for answer in answers)
+        ):
+            shown.add(self.material.default.certificate)
+        return Target(
+            str(asked),
+            self.address(asked),
+            asked.host,
+            asked.path,
+            asked.tls,
+            right=lambda pod: (pod["namespace"], pod["pod"].rpartition("-")[0]) in services,
+            certificates={ssl.PEM_cert_to_DER_cert(text) for text in shown},
+            alone=True,
+            status=answers[0].status if len(set(answers)) == 1 else 200,
+        )
+
+    def ask(self, targets: Iterable[Target], *, seed: int, clients: int = 2, pause_s: float = 0.02) -> None:
+        """Go on asking for these from now on."""
+        self.load = Load(*targets, clients=clients, seed=seed, kept=4, pause_s=pause_s)
+        self.load.__enter__()
+
+    def until(self, condition: Callable[[], object], limit_s: float, problem: Callable[[], str]) -> None:
+        """Raises: AttackError: with the problem, after limit_s or when the router has ended by itself."""
+        deadline = time.monotonic() + limit_s
+        while not condition():
+            if self.crashed():
+                raise AttackError(
+                    f"the router ended with exit status {self.router.returncode}:\n{self.tail()}"
+                )
+            if time.monotonic() > deadline:
+                raise AttackError(f"{problem()} after {limit_s:g} s")
+            time.sleep(POLL_S)
+
+
+def _is_ours(kind: str, path: str) -> bool:
+    """True for an object that the router makes, and for what the device makes with it."""
+    return path.rsplit("/", 1)[-1].startswith(OURS) or kind == "ltm/node"
+
+
+def _steady(value: object) -> object:
+    """A reply without what the device counts and dates, and without what its monitors find.
+
+    Items of sub-collections are in order of their names: the device keeps them as they came.
+    """
+    if isinstance(value, dict):
+        kept = {
+            name: _steady(each)
+            for name, each in value.items()
+            if name not in VOLATILE and not (name in ("state", "session") and each in MONITORED)
+        }
+        if value.get("isSubcollection") and "items" in kept:
+            kept["items"] = sorted(kept["items"], key=lambda item: item["name"])
+        return kept
+    if isinstance(value, list):
+        return [_steady(each) for each in value]
+    return value
+
+
+def difference(wanted: Mapping[str, object], found: Mapping[str, object], limit: int = 6) -> list[str]:
+    """What is missing, too much, or other than wanted; the first few."""
+    lines = [f"missing: {name}" for name in wanted if name not in found]
+    lines += [f"too much: {name}" for name in found if name not in wanted]
+    lines += [
+        f"differs: {name}: {_shorter(wanted[name], found[name])}"
+        for name in wanted
+        if name in found and wanted[name] != found[name]
+    ]
+    return lines[:limit] + ([f"and {len(lines) - limit} more"] if len(lines) > limit else [])
+
+
+def _shorter(wanted: object, found: object) -> str:
+    """Two values where they begin to differ."""
+    one, other = str(wanted), str(found)
+    at = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    first = max(at - 40, 0)
+    return f"{other[first : at + 80]!r} instead of {one[first : at + 80]!r}"
+
+
+def process_memory(pid: int) -> tuple[float, int, int]:
+    """Resident MiB, threads and open descriptors of a process."""
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return (
+        int(fields["VmRSS"].split()[0]) / 1024,
+        int(fields["Threads"]),
+        len(os.listdir(f"/proc/{pid}/fd")),
+    )

@@ -1,0 +1,113 @@
+"""A short version of each attack of benchmarks/attacks, so that none of them rots; see `make attack`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.attacks import cluster, drill, soak, workers
+from benchmarks.attacks.cluster import Asked
+from benchmarks.attacks.drill import Point
+from benchmarks.attacks.site import Site, difference
+from mocks.bigip.store import DiskFile
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 240
+PHASE = "deletions"
+
+
+@pytest.fixture(scope="module")
+def material():
+    return cluster.make_material()
+
+
+@pytest.fixture(scope="module")
+def references(material):
+    return {phase: drill.undisturbed(material, phase, ssh=False) for phase in ("load", PHASE)}
+
+
+@pytest.mark.parametrize(("attack", "kind", "number"), [
+    ("kills", "before", 3), ("kills", "after", 6), ("faults", "restart", 5), ("api", "history gone", 1),
+])
+def test_points(material, references, attack, kind, number):
+    """Routes of all kinds are deleted meanwhile."""
+    point = Point(attack, PHASE, False, kind, number, 1)
+    result = drill.run(point, material, references["load"], references[PHASE], workers.ATTACKS[attack])
+    assert result.problems == [], result.log
+    assert result.reached
+    assert result.asked > 0
+    assert (result.wrong, result.failed) == (0, 0)
+
+
+def test_what_does_not_hold_is_found(material, references):
+    """A key on the disk, and a pod of another tenant behind an address."""
+    def spoil(running: drill.Drill) -> None:
+        site = running.site
+        running.change()
+        site.bigip.store.disk["/var/tmp/left.key"] = DiskFile(b"")
+        site.start_pod("rival", "web", "10.1.1.1", 8080, None)
+        site.until(lambda: site.load.report.wrong, LIMIT_S, lambda: "nobody asks")
+
+    point = Point("kills", PHASE, False, "after", 1, 1)
+    result = drill.run(point, material, references["load"], references[PHASE], spoil)
+    assert "file /var/tmp/left.key" in result.problems
+    assert result.wrong > 0
+    assert "'namespace': 'rival'" in result.problems[0]
+
+
+def test_command_line(tmp_path):
+    """Two points in two processes, and what a program reads of them."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.attacks", "kills", "--points", "2", "--phase", PHASE,
+         "--output", "json"], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+    results = json.loads(done.stdout)
+    assert len(results) == 2, done.stderr
+    assert done.returncode == any(result["problems"] for result in results), done.stderr
+    assert "undisturbed runs: 4" in done.stderr
+
+
+def test_soak(material):
+    found = soak.run(material, seed=1, minutes=0.1, ssh=False)
+    assert found.problems == []
+    assert found.changes > 0
+    assert found.asked > 0
+
+
+@pytest.mark.parametrize(("asked", "status", "service"), [
+    (Asked("plain.example.com", "/", False), 200, ("shop", "web")),
+    (Asked("plain.example.com", "/api/x", False), 200, ("shop", "api")),
+    (Asked("plain.example.com", "/api/v2/x", False), 200, ("shop", "web")),
+    (Asked("plain.example.com", "/", True), 503, None),
+    (Asked("edge.example.com", "/", False), 302, None),
+    (Asked("taken.example.com", "/", False), 200, ("shop", "web")),
+    (Asked("through.example.com", "/", True), 200, ("shop", "tls")),
+    (Asked("x.wild.example.com", "/", True), 200, ("shop", "web")),
+    (Asked("a.b.wild.example.com", "/", True), 503, None),
+    (Asked("empty.example.com", "/", False), 503, None),
+    (Asked("nobody.example.com", "/", False), 503, None),
+], ids=str)
+def test_expected_answers(material, asked, status, service):
+    answer = cluster.answer(asked, cluster.base(material), material)
+    assert (answer.status, answer.service) == (status, service)
+
+
+def test_a_host_that_is_given_up_goes_to_the_other_tenant(material):
+    after = cluster.PHASES["takeover"](material).to(cluster.base(material))
+    answer = cluster.answer(Asked("taken-tls.example.com", "/", True), after, material)
+    assert (answer.service, answer.certificate) == (("rival", "web"), material["taken-tls-2"].certificate)
+
+
+def test_difference_names_where_it_begins():
+    assert difference({"a": "1", "b": "xyz"}, {"b": "xYz", "c": "1"}) == [
+        "missing: a", "too much: c", "differs: b: 'xYz' instead of 'xyz'"]
+
+
+def test_nothing_is_left_of_a_site(material):
+    """Neither the router nor its files."""
+    with Site(material) as site:
+        site.start()
+        process, folder = site.router, site.folder
+    assert process.returncode is not None
+    assert not folder.exists()
