@@ -34,7 +34,7 @@ class SecretState:
         A Secret that was read is used on, unless the right to read it is withdrawn. One that never was
         stays unknown whatever fails: only a missing right says that it is not to be used.
         """
-        forbidden = is_refusal(exc)
+        forbidden = isinstance(exc, KubeForbidden) and not isinstance(exc, KubeUnauthorized)
         if self._known and not forbidden:
             return None
         if self._failing_at is None:
@@ -49,11 +49,6 @@ class SecretState:
             return None
         self._complained = True
         return Secret(self.key, problem=f"Secret {self.key.name} cannot be read: {exc}", unread=True)
-
-
-def is_refusal(exc: KubeError) -> bool:
-    """True if the right to read this Secret is missing; without valid credentials nothing may be read."""
-    return isinstance(exc, KubeForbidden) and not isinstance(exc, KubeUnauthorized)
 
 
 def _refusal(key: Key, text: str) -> str:

@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping, Set
 from functools import partial
 
 from f5router.cluster import Key, Route, Secret
-from f5router.errors import KubeError, KubeUnreachable
+from f5router.errors import KubeError, KubeUnauthorized, KubeUnreachable
 from f5router.kube import decode
 from f5router.kube.connection import Connection
 from f5router.kube.named_secrets import NamedSecrets, SecretLimits, excess
 from f5router.kube.reflector import Source, decoded
 from f5router.kube.secret_schedule import Pace, ReadSchedule
-from f5router.kube.secret_state import SecretState, is_refusal
+from f5router.kube.secret_state import SecretState
 from f5router.kube.store import Store
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 SOURCE = Source("secrets", "/api/v1", "secrets", lambda obj: (decode.secret(obj),))
 
 SHORTEST_WAIT_S = 0.001
+
+NOTIFY_S = 0.02
+"""Shortest time from one call of on_change to the next: after a start thousands of Secrets are read."""
 
 
 class SecretWatch:
@@ -49,6 +52,8 @@ class SecretWatch:
         self._clock, self._pace = clock, pace
         self._named, self._limits = NamedSecrets(), limits
         self._wanted: frozenset[Key] = frozenset()
+        self._awaited: list[Key] = []
+        """Those of them that complete() still has to look at."""
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._jobs: queue.SimpleQueue[Key | None] = queue.SimpleQueue()
         self._stopped = threading.Event()
@@ -59,7 +64,7 @@ class SecretWatch:
         self._states: dict[Key, SecretState] = {}
         self._refused: Mapping[Key, str] = {}
         self._reading = 0
-        self._changed = False
+        self._changed, self._notify_at = False, 0.0
 
     def start(self) -> None:
         """Start the thread; the readers start when there is something to read."""
@@ -82,15 +87,24 @@ class SecretWatch:
         if changed:
             refused = excess(self._named.ages, self._limits)
             self._wanted = frozenset(self._named.ages.keys() - refused.keys())
+            self._awaited = list(self._wanted)
             self._calls.put(partial(self._want, self._wanted, refused))
         if edited:
             self._calls.put(partial(self._hasten, edited))
 
     def unread(self) -> tuple[str, ...]:
         """The Secrets that are not known yet, in words."""
-        found = {key: self._store.get("secrets", key) for key in self._wanted}
-        return tuple(f"Secret {key} is not read yet" for key in sorted(found)
-                     if found[key] is None or found[key].unread)
+        return tuple(f"Secret {key} is not read yet" for key in sorted(self._wanted) if not self._known(key))
+
+    def complete(self) -> bool:
+        """True if all Secrets were known once. Not for several threads at once, nor beside follow()."""
+        while self._awaited and self._known(self._awaited[-1]):
+            self._awaited.pop()
+        return not self._awaited
+
+    def _known(self, key: Key) -> bool:
+        found = self._store.get("secrets", key)
+        return found is not None and not found.unread
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -101,17 +115,19 @@ class SecretWatch:
                     log.exception("Secret failed")
             while not self._stopped.is_set() and (key := self._schedule.take()) is not None:
                 self._submit(key)
-            if self._changed:
-                self._changed = False
+            if self._changed and self._clock() >= self._notify_at:
+                self._changed, self._notify_at = False, self._clock() + NOTIFY_S
                 self._on_change()
         for _ in self._readers:
             self._jobs.put(None)
 
     def _next_calls(self) -> list[Callable[[], None]]:
         """The calls that wait, after a wait for the first; none when a Secret is due before."""
-        wait_s = self._schedule.wait_s()
+        waits = [] if (due_s := self._schedule.wait_s()) is None else [due_s]
+        if self._changed:
+            waits.append(self._notify_at - self._clock())
         try:
-            first = self._calls.get(timeout=None if wait_s is None else max(wait_s, SHORTEST_WAIT_S))
+            first = self._calls.get(timeout=max(min(waits), SHORTEST_WAIT_S) if waits else None)
         except queue.Empty:
             return []
         return [first, *(self._calls.get_nowait() for _ in range(self._calls.qsize()))]
@@ -157,7 +173,7 @@ class SecretWatch:
                 call = partial(self._failed, key, exc)
             except Exception as exc:  # a bug: the Secret is tried again
                 log.exception("Secret failed", extra={"secret": str(key)})
-                call = partial(self._failed, key, KubeUnreachable(f"{type(exc).__name__}"))
+                call = partial(self._failed, key, KubeError(type(exc).__name__))
             self._calls.put(call)
 
     def _answered(self, key: Key, secret: Secret | None) -> None:
@@ -168,10 +184,10 @@ class SecretWatch:
 
     def _failed(self, key: Key, exc: KubeError) -> None:
         self._reading -= 1
-        if is_refusal(exc):
-            self._schedule.answered(key, useful=False)
-        else:
+        if isinstance(exc, KubeUnreachable | KubeUnauthorized):
             self._schedule.failed(key, retry_after_s=getattr(exc, "retry_after_s", None))
+        else:  # of this Secret alone, as a missing right is
+            self._schedule.answered(key, useful=False)
         state = self._states.get(key)
         known = state and state.failed(exc, self._clock())
         if known is not None and self._put(key, known):

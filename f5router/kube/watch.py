@@ -277,15 +277,15 @@ class Cluster:
         with self._lock:
             if self._waiting or self._synced.is_set():
                 return
-            chosen, missing = self._chosen(), ()
+            chosen = self._chosen()
             self._first = self._first.then(chosen)
             if self._secrets is not None:
                 self._secrets.follow(chosen.routes)
-                missing = self._secrets.unread()
-            if missing and not unread:
-                if not self._enough.ident:
-                    self._enough.start()
-                return
+                if not self._secrets.complete() and not unread:
+                    if not self._enough.ident:
+                        self._enough.start()
+                    return
+            missing = () if self._secrets is None else self._secrets.unread()
             self._synced.set()
         log.info("all kinds are listed")
         if missing:
