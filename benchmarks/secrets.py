@@ -52,6 +52,7 @@ def serve(pipe, missing: int, existing: int) -> None:
     from mocks.kube import FakeKube
 
     with FakeKube() as kube, tempfile.TemporaryDirectory() as folder:
+        kube.forbid("secrets", ("watch",), None)  # as usual: rights on single Secrets
         for number in range(missing):
             kube.apply(route("crowd", f"r{number}", f"s{number}", f"m{number}.example.com"))
         for number in range(existing):

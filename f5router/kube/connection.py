@@ -46,6 +46,9 @@ POOL_SIZE = 16
 
 READ_SIZE = 1 << 16
 
+PLAIN = "application/json"
+"""Form of a reply: whole objects."""
+
 MOST_REPLY = 32 << 20
 """Bytes of a reply that is read as a whole: one object, or what the API server serves."""
 
@@ -195,28 +198,29 @@ class Connection:
 
     def request(self, method: str, path: str, *, query: dict | None = None, body: object = None,
                 content_type: str = "application/json", stream: bool = False,
-                timeout_s: float | None = None) -> object:
+                timeout_s: float | None = None, accept: str = PLAIN) -> object:
         """Send a request and return the JSON value of its reply, or a LineStream.
 
         Args:
             path: absolute and quoted, such as /api/v1/nodes.
             body: a value to send as JSON; None for an empty body.
             timeout_s: longest silence while reading; None for the setting.
+            accept: forms of the reply, the best first.
         Raises:
             KubeUnreachable, KubeForbidden, KindNotServed, KubeNotFound, KubeConflict, KubeGone,
             KubeRefused: see replies.error_for. A write may have been done when it is
             KubeUnreachable.
         """
-        sent = self._answered(method, path, query, body, content_type, timeout_s)
+        sent = self._answered(method, path, query, body, content_type, timeout_s, accept)
         request = f"{method} {path}"
         if stream and sent.status == 200:
             return LineStream(sent, request)
         data = self._body(sent, method, path)
         return value(Document(data), request) if data else None
 
-    def page(self, path: str, query: dict) -> Page:
+    def page(self, path: str, query: dict, accept: str = PLAIN) -> Page:
         """Ask for part of a list. Raises: as request()."""
-        sent = self._answered("GET", path, query, None, "", None)
+        sent = self._answered("GET", path, query, None, "", None, accept)
         if sent.status != 200:
             self._body(sent, "GET", path)
         return Page(sent, f"GET {path}")
@@ -226,14 +230,15 @@ class Connection:
         self._client.pool_manager.clear()
 
     def _answered(self, method: str, path: str, query: dict | None, body: object, content_type: str,
-                  timeout_s: float | None) -> urllib3.BaseHTTPResponse:
+                  timeout_s: float | None, accept: str) -> urllib3.BaseHTTPResponse:
         """The reply, its body not read yet."""
         used = self._client
-        sent = self._send(used, method, path, query, body, content_type, timeout_s)
+        sent = self._send(used, method, path, query, body, content_type, timeout_s, accept)
         if sent.status != 401:
             return sent
         sent.drain_conn()  # the token may have been replaced a moment ago
-        return self._send(self._logged_in_again(used), method, path, query, body, content_type, timeout_s)
+        return self._send(
+            self._logged_in_again(used), method, path, query, body, content_type, timeout_s, accept)
 
     def _body(self, sent: urllib3.BaseHTTPResponse, method: str, path: str) -> bytes:
         """A body as a whole. Raises: as request()."""
@@ -252,8 +257,9 @@ class Connection:
         return bytes(data)
 
     def _send(self, client: RESTClientObject, method: str, path: str, query: dict | None,
-              body: object, content_type: str, timeout_s: float | None) -> urllib3.BaseHTTPResponse:
-        headers = {"Accept": "application/json", "User-Agent": f"f5router/{__version__}"}
+              body: object, content_type: str, timeout_s: float | None,
+              accept: str) -> urllib3.BaseHTTPResponse:
+        headers = {"Accept": accept, "User-Agent": f"f5router/{__version__}"}
         if body is not None:
             headers["Content-Type"] = content_type
         url = f"{self._base}{path}{'?' + urlencode(query) if query else ''}"

@@ -19,11 +19,16 @@ from f5router.errors import (
 )
 from f5router.kube import backoff, decode, replies
 from f5router.kube.collection import PAGE_SIZE, Collection
-from f5router.kube.connection import Connection, LineStream
+from f5router.kube.connection import PLAIN, Connection, LineStream
 from f5router.kube.documents import Document, Unreadable
 from f5router.kube.store import Store, Value
 
 log = logging.getLogger(__name__)
+
+METADATA, METADATA_LIST = (
+    f"application/json;as={kind};g=meta.k8s.io;v=v1,application/json"
+    for kind in ("PartialObjectMetadata", "PartialObjectMetadataList"))
+"""Forms of an event and of a list: metadata alone. Source: k8s.io/client-go/metadata."""
 
 TRIES_WITH_VERSION = 3
 """Failures, since a watch was last accepted, before the next list. A cluster that was restored from a
@@ -44,6 +49,8 @@ class Source:
     """Of the Store."""
     decode: Callable[[Mapping], tuple[Value, ...]]
     namespaced: bool = True
+    metadata_only: bool = False
+    """Ask for no more than the metadata of objects; servers before Kubernetes 1.15 send them whole."""
     fallback: "Source | None" = None
     """Read instead where this kind is not served."""
 
@@ -220,6 +227,7 @@ class Reflector:
         whole_s = max(1, round(lasts_s))
         stream = self._connection.request(
             "GET", self._source.path(self._namespace), stream=True, timeout_s=whole_s + self._timing.grace_s,
+            accept=METADATA if self._source.metadata_only else PLAIN,
             query={**self._selectors, "watch": "true", "resourceVersion": self._version,
                    "allowWatchBookmarks": "true", "timeoutSeconds": str(whole_s)})
         self._stream, self._not_accepted = stream, 0
@@ -275,7 +283,8 @@ def listed(connection: Connection, source: Source, path: str, selectors: Mapping
     Raises: KubeError.
     """
     objects: dict[Key, tuple[Value, ...]] = {}
-    found = Collection(connection, path, selectors, page_size=page_size, stopped=stopped)
+    found = Collection(connection, path, selectors, page_size=page_size, stopped=stopped,
+                       accept=METADATA_LIST if source.metadata_only else PLAIN)
     for document in found.documents():
         key, values = taken(source, document)
         if key is not None:

@@ -29,13 +29,15 @@ class Pace:
     readers_of_slow: int = 2
     """Of these, for Secrets on which the API server hung the last time."""
     burst: int = 5000
-    """First reads without a pause, as after a start."""
+    """First reads without a pause, as after a start: as many as Secrets are read at all."""
     first_per_s: float = 20.0
     """First reads per second, once the burst is used up."""
     again_per_s: float = 25.0
     """All other reads per second."""
     refresh_s: float = 20.0
     """Longest time from one read of a Secret to the next, as far as again_per_s allows it."""
+    watched_s: float = 60.0
+    """The same in a namespace that is watched as a whole."""
     hasten_s: float = 1.0
     """Shortest time from one read of a Secret to the next, however often its Routes change."""
     absent_s: tuple[float, float] = (2.0, 45.0)
@@ -110,6 +112,7 @@ class ReadSchedule:
         """When the read began."""
         self._slow_in_flight: set[Key] = set()
         self._breaker = _Breaker()
+        self._watched: set[str] = set()
 
     def add(self, key: Key) -> None:
         """Read a Secret from now on, first as soon as possible."""
@@ -164,7 +167,8 @@ class ReadSchedule:
         entry.absences = 0 if useful else entry.absences + 1
         if useful:
             # Those that are read together, as at the start, must not come together again.
-            delay_s = self._pace.refresh_s * random.uniform(0.9 if entry.refreshed else 0.1, 1.0)
+            usual_s = self._pace.watched_s if key.namespace in self._watched else self._pace.refresh_s
+            delay_s = usual_s * random.uniform(0.9 if entry.refreshed else 0.1, 1.0)
             entry.refreshed = True
         else:
             first_s, limit_s = self._pace.absent_s
@@ -182,6 +186,18 @@ class ReadSchedule:
         first_s, limit_s = self._pace.failed_s
         self._plan(key, entry, backoff.delay_s(
             entry.failures, first_s=first_s, limit_s=limit_s, retry_after_s=retry_after_s))
+
+    def watch(self, namespace: str) -> None:
+        """Read the Secrets of a namespace less often: hasten() will be called for those that change."""
+        self._watched.add(namespace)
+
+    def unwatch(self, namespace: str) -> None:
+        """Read them as often as others again, now too: changes may have been missed."""
+        if namespace in self._watched:
+            self._watched.discard(namespace)
+            for key in self._entries:
+                if key.namespace == namespace:
+                    self.hasten(key)
 
     def wait_s(self) -> float | None:
         """Seconds until take() may give a Secret; None if only a change or the end of a read helps."""

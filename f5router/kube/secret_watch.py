@@ -12,7 +12,9 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
 from functools import partial
 
 from f5router.cluster import Key, Route, Secret
@@ -43,13 +45,16 @@ class SecretWatch:
     """
 
     def __init__(self, read: Callable[[Key], Secret | None], store: Store, on_change: Callable[[], None],
-                 clock: Callable[[], float], *, pace: Pace, limits: SecretLimits):
+                 clock: Callable[[], float], *, pace: Pace, limits: SecretLimits,
+                 on_namespaces: Callable[[Iterable[str]], None]):
         """Arguments:
         read: a Secret as it is now, None if it does not exist; raises KubeError.
         on_change: a value in the store changed; called without locks.
+        on_namespaces: which namespaces have Secrets to read, those with the most of them first.
         """
         self._read, self._store, self._on_change = read, store, on_change
-        self._clock, self._pace = clock, pace
+        self._on_namespaces = on_namespaces
+        self._clock = clock
         self._named, self._limits = NamedSecrets(), limits
         self._wanted: frozenset[Key] = frozenset()
         self._awaited: list[Key] = []
@@ -60,7 +65,7 @@ class SecretWatch:
         self._thread = threading.Thread(target=self._run, name="secrets", daemon=True)
         self._readers: list[threading.Thread] = []
         # What follows is of the thread alone.
-        self._schedule = ReadSchedule(pace, clock)
+        self._schedule = ReadSchedule(replace(pace, burst=limits.total), clock)
         self._states: dict[Key, SecretState] = {}
         self._refused: Mapping[Key, str] = {}
         self._reading = 0
@@ -92,6 +97,15 @@ class SecretWatch:
         if edited:
             self._calls.put(partial(self._hasten, edited))
 
+    def changed(self, key: Key) -> None:
+        """Read a Secret soon: a watch says that it changed. For any thread; others are ignored."""
+        if key in self._wanted:
+            self._calls.put(partial(self._schedule.hasten, key))
+
+    def watched(self, namespace: str, runs: bool) -> None:
+        """From now on changed() is called for what changes in a namespace, or no more. For any thread."""
+        self._calls.put(partial(self._schedule.watch if runs else self._schedule.unwatch, namespace))
+
     def unread(self) -> tuple[str, ...]:
         """The Secrets that are not known yet, in words."""
         return tuple(f"Secret {key} is not read yet" for key in sorted(self._wanted) if not self._known(key))
@@ -109,17 +123,23 @@ class SecretWatch:
     def _run(self) -> None:
         while not self._stopped.is_set():
             for call in self._next_calls():
-                try:
-                    call()
-                except Exception:  # a bug that one Secret meets must not end the reading of all
-                    log.exception("Secret failed")
-            while not self._stopped.is_set() and (key := self._schedule.take()) is not None:
-                self._submit(key)
+                self._guard(call)
+            self._guard(self._submit_due)
             if self._changed and self._clock() >= self._notify_at:
                 self._changed, self._notify_at = False, self._clock() + NOTIFY_S
-                self._on_change()
+                self._guard(self._on_change)
         for _ in self._readers:
             self._jobs.put(None)
+
+    def _guard(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception:  # a bug that one Secret meets must not end the reading of all
+            log.exception("Secret failed")
+
+    def _submit_due(self) -> None:
+        while not self._stopped.is_set() and (key := self._schedule.take()) is not None:
+            self._submit(key)
 
     def _next_calls(self) -> list[Callable[[], None]]:
         """The calls that wait, after a wait for the first; none when a Secret is due before."""
@@ -150,6 +170,8 @@ class SecretWatch:
             log.warning("Routes name too many Secrets", extra={
                 "unread": len(refused), "first": str(min(refused))})
         self._refused = refused
+        namespaces = Counter(key.namespace for key in self._states)
+        self._on_namespaces(sorted(namespaces, key=lambda namespace: (-namespaces[namespace], namespace)))
 
     def _hasten(self, keys: Set[Key]) -> None:
         for key in keys:

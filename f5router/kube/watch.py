@@ -28,6 +28,7 @@ from f5router.kube.reflector import (
     Source,
     Timing,
 )
+from f5router.kube.secret_namespaces import NamespaceWatches
 from f5router.kube.secret_schedule import Pace
 from f5router.kube.secret_watch import SecretWatch
 from f5router.kube.store import Store
@@ -107,9 +108,6 @@ class Cluster:
         self._node_selector = node_selector
         self._waiting = set(sources)
         self._listed_once: set[Source] = set()
-        self._secrets = SecretWatch(
-            secret_watch.reader(connection, secret_pace.timeout_s), self._store, self._changed, clock,
-            pace=secret_pace, limits=secret_limits) if watch_secrets else None
         self._enough = threading.Timer(secrets_s, self._begin, kwargs={"unread": True})
         self._enough.daemon = True
         self._first = Delta()
@@ -120,6 +118,14 @@ class Cluster:
         namespace = selection.namespace or connection.namespace
         self._connection, self._timing = connection, Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
         self._clock, self._sleep = clock, sleep or self._stopped.wait
+        self._namespaces = NamespaceWatches(
+            connection, timing=self._timing, clock=clock,
+            on_change=lambda key: self._secrets.changed(key),
+            on_watch=lambda name, runs: self._secrets.watched(name, runs))
+        self._secrets = SecretWatch(
+            secret_watch.reader(connection, secret_pace.timeout_s), self._store, self._changed, clock,
+            pace=secret_pace, limits=secret_limits, on_namespaces=self._namespaces.want,
+        ) if watch_secrets else None
         self._reflectors = [self._reader(source, namespace) for source in sources]
         self._threads = [
             threading.Thread(target=reflector.run, name=f"watch-{source.resource}", daemon=True)
@@ -156,12 +162,14 @@ class Cluster:
             reflector.stop()
         if self._secrets is not None:
             self._secrets.stop()
+            self._namespaces.stop()
         end = time.monotonic() + JOIN_S
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
         if self._secrets is not None:
             self._secrets.join(end)
+            self._namespaces.join(end)
 
     def synced(self) -> bool:
         """Whether every kind has been listed; what is dispensable, if forbidden, is not waited for."""

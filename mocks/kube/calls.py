@@ -20,6 +20,7 @@ class Logged(NamedTuple):
     path: str
     query: Mapping[str, str]
     status: int
+    accept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

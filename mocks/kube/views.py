@@ -10,6 +10,8 @@ from .reading import Page
 from .store import Record, dumps
 from .tables import columns, row
 
+METADATA_OF = {"list": "PartialObjectMetadataList"}
+"""Name of the form with metadata alone, where it is not PartialObjectMetadata."""
 TABLE_VERSIONS = {"v1": "meta.k8s.io/v1", "v1beta1": "meta.k8s.io/v1beta1"}
 
 
@@ -31,6 +33,25 @@ class View:
             "metadata": list_metadata(page),
         }
         return b'%b,"items":[%b]}' % (dumps(head)[:-1], b",".join(record.item for record in page.records))
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataView(View):
+    """Metadata alone: PartialObjectMetadata, and lists of it."""
+
+    api_version: str = "meta.k8s.io/v1"
+
+    def one(self, record: Record) -> bytes:
+        return dumps(self._head(record))
+
+    def many(self, page: Page) -> bytes:
+        return dumps({"kind": "PartialObjectMetadataList", "apiVersion": self.api_version,
+                      "metadata": list_metadata(page),
+                      "items": [self._head(record) for record in page.records]})
+
+    def _head(self, record: Record) -> dict:
+        return {"kind": "PartialObjectMetadata", "apiVersion": self.api_version,
+                "metadata": record.data["metadata"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +114,6 @@ def view_of(call: Call, now: Callable[[], datetime]) -> View:
         if options["as"] == "Table" and version:
             include = call.query.get("includeObject") or "Metadata"
             return TableView(call.kind, f"{version} {include}", version, include, now)
+        if options["as"] == METADATA_OF.get(call.verb, "PartialObjectMetadata") and version:
+            return MetadataView(call.kind, f"{version} metadata", version)
     return View(call.kind)

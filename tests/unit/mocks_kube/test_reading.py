@@ -188,6 +188,23 @@ def test_pods_of_a_node(kube, http):
     assert names(http.get("/api/v1/pods", fieldSelector="spec.nodeName=n2").json()) == ["b"]
 
 
+def partial(kind: str) -> dict[str, str]:
+    return {"Accept": f"application/json;as={kind};g=meta.k8s.io;v=v1,application/json"}
+
+
+def test_metadata_alone(kube, http):
+    """As a client asks for it that has no business with what objects hold."""
+    kube.apply(route("a"))
+    found = http("GET", ROUTES, headers=partial("PartialObjectMetadataList")).json()
+    assert (found["kind"], found["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
+    assert found["metadata"]["resourceVersion"]
+    path = ROUTES.replace("/routes", "/namespaces/shop/routes/a")
+    one = http("GET", path, headers=partial("PartialObjectMetadata")).json()
+    assert found["items"] == [one]
+    assert one.keys() == {"kind", "apiVersion", "metadata"}
+    assert one["metadata"]["name"] == "a"
+
+
 class TestTables:
     """Lists as kubectl asks for them."""
 

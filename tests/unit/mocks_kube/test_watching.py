@@ -189,6 +189,15 @@ def test_many_watches_share_a_line(kube, http):
     assert all([stream.next() for _ in range(3)] == wanted for stream in streams)
 
 
+def test_metadata_beside_objects(kube, http):
+    accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+    partial = Stream(http("GET", ROUTES, params={"watch": "1"}, headers={"Accept": accept}, stream=True))
+    plain = http.watch(ROUTES)
+    kube.apply(route())
+    assert next(plain)["object"]["spec"]
+    assert next(partial)["object"].keys() == {"kind", "apiVersion", "metadata"}
+
+
 def test_tables_beside_objects(kube, http):
     """kubectl's watch gets Tables of one row; other watches of the same changes get the objects."""
     accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
