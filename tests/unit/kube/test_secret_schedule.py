@@ -211,6 +211,25 @@ def test_a_namespace_that_fails_does_not_count_as_the_api_server():
     assert readers.first(Key("late", "tls")) < 100.1
 
 
+def test_a_watched_namespace():
+    """It is read less often, until its watch ends; then at once, for what may have been missed."""
+    readers = Readers()
+    watched, other = keys(10), keys(10, "bank")
+    readers.schedule.watch("shop")
+    for key in watched + other:
+        readers.schedule.add(key)
+    readers.run(600.0)
+    assert all(min(readers.gaps(key)[1:]) >= PACE.watched_s * 0.9 for key in watched)
+    assert all(max(readers.gaps(key)) <= PACE.watched_s + 2.0 for key in watched)
+    assert all(max(readers.gaps(key)) <= PACE.refresh_s + 2.0 for key in other)
+    readers.schedule.unwatch("shop")
+    readers.run(602.0)
+    assert {key for at, key in readers.log if at >= 600.0} >= {
+        key for key in watched if max(at for at, read in readers.log if read == key and at < 600.0) < 599.0}
+    readers.run(700.0)
+    assert all(readers.gaps(key)[-1] <= PACE.refresh_s + 2.0 for key in watched)
+
+
 def test_added_again_while_it_is_read():
     """The read in flight counts; there is no second one beside it."""
     now = [0.0]
