@@ -20,7 +20,6 @@ class Logged(NamedTuple):
     path: str
     query: Mapping[str, str]
     status: int
-    accept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

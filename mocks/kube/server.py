@@ -199,8 +199,7 @@ class Server:
 
     def _note(self, request: web.Request, status: int) -> None:
         with self._store.lock:
-            self.log.append(Logged(
-                request.method, request.path, dict(request.query), status, request.headers.get("Accept", "")))
+            self.log.append(Logged(request.method, request.path, dict(request.query), status))
             self._store.changed.notify_all()
 
 

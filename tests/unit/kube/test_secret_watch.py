@@ -1,6 +1,8 @@
 """secret_watch.py: the Secrets that Routes name, and Routes that wait for theirs."""
 
+import itertools
 import threading
+import time
 
 import pytest
 
@@ -8,6 +10,7 @@ from f5router.cluster import Key, Secret
 from f5router.kube import secret_namespaces
 from f5router.kube.connection import KubeSettings, connect
 from f5router.kube.named_secrets import SecretLimits
+from f5router.kube.reflector import Reflector, Timing
 from f5router.kube.secret_schedule import Pace
 from f5router.selection import Selection
 from tests.unit.kube import objects
@@ -330,7 +333,7 @@ SELDOM = Pace(refresh_s=3600, watched_s=3600, hasten_s=0.0, absent_s=(3600, 3600
 
 
 def test_a_namespace_that_may_be_watched(kube, account, follow):
-    """What changes there is read at once; no more than metadata comes over the watch."""
+    """What changes there is read at once."""
     kube.apply([route(), objects.secret(), objects.secret("other")])
     grant(kube, "get", "list", "watch", names=())
     seen = follow(connection=account, watch_secrets=True, secret_pace=SELDOM)
@@ -344,8 +347,38 @@ def test_a_namespace_that_may_be_watched(kube, account, follow):
     seen.until(lambda: found_now(seen, "tls").certificate == "third")
     assert seen.names("secrets") == {"tls"}
     assert {entry.query["fieldSelector"] for entry in reads(kube)} == {"metadata.name=tls"}
-    assert all("as=PartialObjectMetadata" in entry.accept for entry in kube.log
-               if entry.path.endswith("/secrets") and entry not in reads(kube))
+
+
+def test_metadata_only(kube, connection):
+    """Neither the list nor the watch of a namespace has what is in its Secrets."""
+    kube.apply([objects.secret(), objects.secret("other")])
+    seen, asked = [], []
+
+    class Spy:
+        """Passes on requests, and keeps the replies."""
+
+        def page(self, path, query, accept):
+            asked.append(path)
+            page = connection.page(path, query, accept)
+            documents = page.documents
+            page.documents = lambda: (seen.append(document) or document for document in documents())
+            return page
+
+        def request(self, method, path, **options):
+            asked.append(path)
+            stream = connection.request(method, path, **options)
+            seen.extend(itertools.islice(stream.documents(), 1))
+            return stream
+
+    changes, done = secret_namespaces.Changes(lambda key: None), threading.Event()
+    reflector = Reflector(
+        Spy(), secret_namespaces.SOURCE, changes, namespace="shop", selectors={}, timing=Timing(),
+        clock=time.monotonic, sleep=done.wait, on_list=lambda: kube.apply(objects.secret("third")),
+        on_change=lambda: None, on_problem=lambda text: reflector.stop())
+    reflector.run()
+    assert asked == ["/api/v1/namespaces/shop/secrets"] * 2
+    assert len(seen) == 3
+    assert all(b"tls.crt" not in document.text and b"metadata" in document.text for document in seen)
 
 
 @pytest.mark.parametrize("fault", ["410", "error-event", "truncated", "drop-watch"])
