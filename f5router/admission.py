@@ -5,7 +5,7 @@ Sources: haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
 
 from dataclasses import dataclass, field, replace
 
-from f5router import hosts, pem, validation
+from f5router import certificates, hosts, pem, validation
 from f5router.cluster import TLS_SECRET, Route, Secret, is_object_name
 from f5router.hosts import quote
 
@@ -61,6 +61,8 @@ class Checked:
     """What its Host is from: a field, or the setting."""
     awaited: Secret | None = None
     """That with its certificate, while it is not known what it holds."""
+    pending: bool = False
+    """Its certificates are not checked yet: nobody knows whether it is valid."""
 
     @property
     def wildcard(self) -> bool:
@@ -83,6 +85,12 @@ class Checked:
         return validation.terminates(self.route)
 
     @property
+    def awaits_certificate(self) -> bool:
+        """True if nobody knows yet which certificate it brings, if any."""
+        own = self.route.secret or (self.route.tls and self.route.tls.certificate)
+        return self.awaited is not None or (self.pending and bool(own))
+
+    @property
     def insecure(self) -> str:
         """What port 80 does: None, Allow or Redirect; Allow for a Route without TLS."""
         if not self.termination:
@@ -91,13 +99,16 @@ class Checked:
         return policy if policy in validation.INSECURE.get(self.termination, ()) else "None"
 
 
-def check(route: Route, settings: Settings, secret: Secret | None = None) -> Checked:
-    """Judge one Route by itself; costs a parse of its certificates.
+def check(route: Route, settings: Settings, secret: Secret | None = None,
+          judge: certificates.Judge = certificates.judge) -> Checked:
+    """Judge one Route by itself; costs a check of its certificates.
 
     Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
     stop judging the others, nor to give its host away.
 
-    Args: secret: that of spec.tls.externalCertificate; None if nothing is known of it.
+    Args:
+        secret: that of spec.tls.externalCertificate; None if nothing is known of it.
+        judge: checks its certificates, or returns None while it is not known how they are.
     """
     try:
         claim = _claim(route, settings)
@@ -106,7 +117,7 @@ def check(route: Route, settings: Settings, secret: Secret | None = None) -> Che
     if not claim.claims:
         return claim
     try:
-        return _valid(claim, settings, secret)
+        return _valid(claim, settings, secret, judge)
     except Exception as exc:
         return replace(claim, rejection=_fault(exc))
 
@@ -135,18 +146,19 @@ def _refusal(claim: Checked, settings: Settings) -> Rejection | None:
     return None
 
 
-def _valid(claim: Checked, settings: Settings, secret: Secret | None) -> Checked:
+def _valid(claim: Checked, settings: Settings, secret: Secret | None,
+           judge: certificates.Judge = certificates.judge) -> Checked:
     """The rest of a Route that claims its Host, valid or not."""
     route, used = claim.route, None
     if settings.external and route.secret is not None:
         used = secret or Secret(route.secret, unread=True)
         if refusal := _secret_refusal(used):
             return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
-    found = validation.check(route, extended=settings.extended, secret=used)
+    found = validation.check(route, extended=settings.extended, secret=used, judge=judge)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
     return replace(claim, rejection=rejection, material=found.certificates.material,
                    destination_ca=found.certificates.destination_ca,
-                   awaited=used if used and used.unread else None)
+                   awaited=used if used and used.unread else None, pending=found.pending)
 
 
 def _fault(exc: Exception) -> Rejection:

@@ -57,8 +57,11 @@ def judge(texts: Texts) -> Certificates:
 
 
 def check(texts: Texts) -> Steps[Certificates]:
-    """Check certificates in steps; every part that is wrong is told."""
-    return _Check(texts).run()
+    """Check certificates in steps; every part that is wrong is told, also what is no text at all."""
+    try:
+        return (yield from _Check(texts).run())
+    except Exception as exc:
+        return Certificates((f"spec.tls: it cannot be judged ({type(exc).__name__})",))
 
 
 class _Check:

@@ -5,6 +5,9 @@ from collections.abc import Iterable
 
 from f5router.bigip import Condition
 
+MOST_PATHS = 2
+"""Rules that a path may need."""
+
 _PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")
 
 

@@ -187,6 +187,11 @@ class Controller:
     def run(self, stop: threading.Event) -> None:
         """Reconcile until told to stop; what is on the BIG-IP stays and goes on serving."""
         self.heed(stop)
+        with self._reconciler.engine.checks.beside(self._events.wake):
+            self._loop(stop)
+        self._settle_at_exit()
+
+    def _loop(self, stop: threading.Event) -> None:
         while not stop.is_set():
             self.monitor.beat()
             if not self._cluster.synced():
@@ -205,7 +210,6 @@ class Controller:
             elif self._syncer.due(now) and not self._saver.under_way:
                 self._syncer.step()
             self._settle_a_little()
-        self._settle_at_exit()
 
     def heed(self, stop: threading.Event) -> None:
         """Let a stop end every wait: for events, and for a BIG-IP that does not answer."""

@@ -30,6 +30,8 @@ from f5router.bigip import (
     ServerSSL,
     VirtualFacts,
     attachment_ref,
+    record_ref,
+    rule_ref,
 )
 from f5router.claims import Contest
 from f5router.cluster import ClusterSnapshot, Key, Route
@@ -90,7 +92,8 @@ class Fragment:
     """By admitted Route: why this router cannot serve it (all of) it."""
     warnings: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
     unknown: frozenset[Ref] = frozenset()
-    """How these objects are wanted, and whether, depends on a Secret that is not read yet."""
+    """How these objects are wanted, and whether, depends on what is not known yet: a Secret that is not read,
+    or certificates that are not checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ def fragment(
     part = _Parts(host, admitted, contest, config, facts)
     part.certificate()
     for one in admitted:
-        part.route(one)
+        part.pending(one) if one.pending else part.route(one)
     return Fragment(
         part.objects, frozenset(part.pools), part.uses,
         {key: rejection for key, rejection in verdicts.items() if rejection is not None},
@@ -201,13 +204,13 @@ class _Parts:
     def certificate(self) -> None:
         """Client SSL profile of the Host, from its oldest Route that brings a certificate."""
         virtual, folder = self.config.https_virtual, self.config.folder
-        bring = [c for c in self.admitted if c.material or c.awaited]
+        bring = [c for c in self.admitted if c.material or c.awaits_certificate]
         if not bring or virtual is None:
             return
         path = names.client_ssl(folder, self.host)
         attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside")
         self._certificate = frozenset({attachment.ref})
-        if bring[0].awaited:
+        if bring[0].awaits_certificate:
             self.unknown = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
         if one := next((c for c in bring if c.material), None):
             self.add(attachment)
@@ -253,6 +256,23 @@ class _Parts:
             used.add(self._terminate(one))
         self.uses[route.key] = frozenset(used)
 
+    def pending(self, one: Checked) -> None:
+        """Leave alone what serves a Route, and make nothing, until its certificates are checked."""
+        if self.config.https_virtual is None:
+            self.route(one)
+            return
+        key, group = one.route.key, self._full(names.PASSTHROUGH_GROUP)
+        secure = self._any_rules(one, names.SECURE_POLICY)
+        self.uses[key] = secure | self._any_rules(one, names.INSECURE_POLICY)
+        self.unknown |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
+        if self.told_apart:
+            self.add(Record(group, self.host, names.TERMINATE, frozenset({min(secure)})))
+
+    def _any_rules(self, one: Checked, policy: str) -> frozenset[Ref]:
+        """Rules that a Route may have in a policy, whatever its path."""
+        return frozenset(rule_ref(self._full(policy), names.rule(one.route.key, number))
+                         for number in range(conditions.MOST_PATHS))
+
     def _terminate(self, one: Checked) -> Ref:
         """Except the Host from a wildcard that passes TLS through."""
         group, needs = self._full(names.PASSTHROUGH_GROUP), self._certificate if one.awaited else frozenset()
@@ -284,6 +304,9 @@ class _Parts:
         above = [c for c in self.admitted if c.insecure != "None" and conditions.covers(c.route.path, path)]
         around = [c for c in self.wildcards if conditions.covers(c.route.path, path)
                   or conditions.covers(path, c.route.path)]
+        if any(c.pending for c in (*above, *around)):
+            self.unknown |= self._any_rules(one, names.INSECURE_POLICY)
+            return set()
         nearest = max(above, key=_length, default=None)
         redirected = nearest.insecure == "Redirect" if nearest else any(
             c.insecure == "Redirect" for c in around)

@@ -4,7 +4,8 @@ Holds the same parts as `desired.build`, by Host and by pool, and counts how man
 an object. A property test holds `Engine.objects` equal to `desired.build(...).objects`.
 """
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Collection, Iterable, Mapping
 
 from f5router import (
     admission,
@@ -20,6 +21,7 @@ from f5router import (
 )
 from f5router.admission import Checked, Rejection
 from f5router.bigip import DeviceFacts, Object, Pool, Ref
+from f5router.checkqueue import CheckQueue
 from f5router.claims import Contest
 from f5router.cluster import (
     ClusterNetwork,
@@ -44,8 +46,12 @@ _EMPTY = Fragment()
 class Engine:
     """Not thread-safe: one thread applies Deltas and reads the results."""
 
-    def __init__(self, config: desired.Settings):
+    def __init__(self, config: desired.Settings, checks: CheckQueue | None = None):
+        """Args: checks: one that checks at once if None is given."""
         self._config = config
+        self.checks = checks or CheckQueue()
+        self._undecided: dict[Key, Route] = {}
+        """Routes whose certificates are not checked yet, as they are now."""
         self._facts = DeviceFacts()
         self._contests = Contests(ownership=config.admission.ownership)
         self._contest_of: dict[str, tuple[Mapping[Key, Checked], Contest]] = {}
@@ -115,13 +121,22 @@ class Engine:
         return self._fragment(key).uses.get(key, frozenset())
 
     def unknown(self) -> frozenset[Ref]:
-        """Objects of which a Secret that is not read yet decides how they are wanted, and whether."""
+        """Objects of which is not known yet how they are wanted, and whether: see Fragment.unknown."""
         return frozenset().union(*self._unknown.values())
 
     def awaited(self, key: Key) -> Secret | None:
         """The Secret that an admitted Route waits for."""
         checked = self._contests.routes().get(key)
         return checked.awaited if checked and self.rejection(key) is None else None
+
+    def undecided(self) -> Collection[Key]:
+        """Routes whose newest form waits for the check of its certificates."""
+        return self._undecided.keys()
+
+    def pending(self, key: Key) -> bool:
+        """True if a Route had no form that was checked, so that nobody knows whether it is valid."""
+        checked = self._contests.routes().get(key)
+        return checked is not None and checked.pending
 
     def host_routes(self, host: str) -> Mapping[Key, frozenset[Ref]]:
         """Admitted Routes of a Host, with what `uses` says of each."""
@@ -150,15 +165,15 @@ class Engine:
                 stack.extend(obj.needs)
         return seen
 
-    def pool(self, path: str) -> Pool:
-        """A pool with its present members, whether or not it is still wanted.
-
-        One that cannot be told from its name has none.
-        """
+    def pool(self, path: str) -> Pool | None:
+        """A pool with its present members, wanted or not; None if its name does not tell whose it is."""
         key = names.pool_key(self._config.folder, path)
-        if key is None:
-            return Pool(path, self._config.pool_monitor)
-        return desired.pool(PoolKey(*key), self._view(key[0]), self._config)
+        return desired.pool(PoolKey(*key), self._view(key[0]), self._config) if key else None
+
+    def addresses(self, namespace: str) -> frozenset[str]:
+        """Addresses of all pods that are ready in a namespace."""
+        return frozenset().union(*(part.addresses for service, parts in self._slices.items()
+                                   if service.namespace == namespace for part in parts.values()))
 
     def warnings(self, key: Key) -> tuple[str, ...]:
         """What the team should know of a Route that is served; see also `service_warning`."""
@@ -209,6 +224,8 @@ class Engine:
                  for key, route in self._secret_users.get(secret, {}).items()}
         for key, route in {**again, **delta.routes}.items():
             self._put_route(key, route)
+        for key in self.checks.work() & self._undecided.keys():
+            self._judge(key, self._undecided[key])
         for host, routes, contest in self._contests.take():
             self._remake(host, routes, contest)
         for service in self._pools_of if everywhere else touched & self._pools_of.keys():
@@ -255,13 +272,26 @@ class Engine:
             if not users:
                 del self._secret_users[old]
         if route is None:
+            self.checks.forget(key)
+            self._undecided.pop(key, None)
             self._contests.put(key, None)
             return
         if route.secret:
             self._secret_of[key] = route.secret
             self._secret_users.setdefault(route.secret, {})[key] = route
-        secret = self._secrets.get(route.secret)
-        self._contests.put(key, admission.check(route, self._config.admission, secret))
+        self._judge(key, route)
+
+    def _judge(self, key: Key, route: Route) -> None:
+        """Take a Route as it is now. Until it is checked, a form that was stays: as if it came later."""
+        checked = admission.check(route, self._config.admission, self._secrets.get(route.secret),
+                                  functools.partial(self.checks.ask, key))
+        self._undecided.pop(key, None)
+        if checked.pending:
+            self._undecided[key] = route
+            old = self._contests.routes().get(key)
+            if old is not None and not old.pending and old.route.uid == route.uid:
+                return
+        self._contests.put(key, checked)
 
     def _put_slice(self, key: Key, part: EndpointSlice | None) -> frozenset[Key]:
         services = set()

@@ -76,7 +76,7 @@ def _serves_on(obj: Object, stems: Collection[str]) -> bool:
 
 
 def foreign(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> frozenset[Ref]:
-    """Of these objects those that would show the certificate of another namespace.
+    """Of these objects those that would show the certificate of another namespace, or lead to its pods.
 
     They were for a Host that has changed hands since, and whose new Route waits for its own.
     """
@@ -88,6 +88,8 @@ def foreign(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> froz
             namespace, owners = names.file_namespace(profile.cert), _owners(engine, profile.server_name)
             if namespace and owners and namespace not in owners:
                 found.add(ref)
+        elif obj is not None and _trespasses(engine, obj):
+            found.add(ref)
     return frozenset(found)
 
 
@@ -100,14 +102,18 @@ def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
     old = [observed[ref] for ref in staying if ref in observed]
     pools = {need.path for obj in old for need in obj.needs if need.kind == Pool.KIND}
     pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
-    changes = []
+    changes, addresses = [], functools.cache(engine.addresses)
     for path in sorted(pools):
         ref = Ref(Pool.KIND, path)
         there = observed.get(ref)
         # What is wanted is written by the Plan; refused, it may at least lose what left.
         if there is None or (ref in engine.objects and ref not in staying):
             continue
-        members = engine.pool(path).members
+        if (found := engine.pool(path)) is not None:
+            members = found.members
+        else:
+            known = addresses(names.pool_namespace(path))
+            members = frozenset(member for member in there.members if member.address in known)
         members = members & there.members if ref in engine.objects else members
         if members != there.members:
             changes.append(Change(UPDATE, there, replace(there, members=members)))
@@ -153,9 +159,9 @@ def _heirs(engine: Engine, rule: Rule) -> set[Key]:
     for host in rule.hosts:
         for key, uses in engine.host_routes(host).items():
             wanted = (engine.objects.get(ref) for ref in uses)
-            if key.namespace == namespace and any(
+            if key.namespace == namespace and (engine.pending(key) or any(
                 isinstance(new, Rule) and new.conditions == rule.conditions for new in wanted
-            ):
+            )):
                 keys.add(key)
     return keys
 

@@ -147,7 +147,7 @@ class Unknown:
     """What a Plan must leave alone: objects of which is not known yet how they are wanted, and whether."""
 
     kept: frozenset[Ref] = frozenset()
-    """On the device, with what they need there."""
+    """On the device."""
     lacking: frozenset[Ref] = frozenset()
     """Neither there, unless for somebody else, nor wanted so far: what needs them waits."""
 
@@ -155,9 +155,8 @@ class Unknown:
     def of(cls, refs: Collection[Ref], desired: BigIPState, observed: BigIPState,
            foreign: Collection[Ref] = ()) -> "Unknown":
         """Sort them by where they are. Args: foreign: those that are there for somebody else, and go."""
-        there = [observed[ref] for ref in refs if ref in observed and ref not in foreign]
-        return cls(frozenset(ref for obj in there for ref in (obj.ref, *obj.needs)),
-                   frozenset(refs) - desired.keys() - {obj.ref for obj in there})
+        kept = frozenset(ref for ref in refs if ref in observed and ref not in foreign)
+        return cls(kept, frozenset(refs) - desired.keys() - kept)
 
     def split(self, plan: Plan, observed: BigIPState) -> tuple[Plan, frozenset[Ref]]:
         """The Changes that may be made, and the objects of the others: deletes of what they need, too."""
@@ -167,7 +166,8 @@ class Unknown:
         for change in plan:
             if change.verb != DELETE and not waits.isdisjoint(change.obj.needs):
                 waits.add(change.ref)
-        stays, stack = set(self.kept), [ref for ref in waits - self.lacking if ref in observed]
+        stays = set(self.kept)
+        stack = [ref for ref in self.kept | waits - self.lacking if ref in observed]
         while stack:
             for need in observed[stack.pop()].needs:
                 if need in observed and need not in stays:

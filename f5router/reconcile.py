@@ -87,7 +87,7 @@ class Reconciler:
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster; cheap, writes nothing."""
         before, unknown = self.engine.nodes_listed, self.engine.unknown()
-        known = {key: self.engine.route(key) for key in delta.routes}
+        known = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
         self.engine.apply(delta)
         for key, old in known.items():
             new = self.engine.route(key)
@@ -124,7 +124,7 @@ class Reconciler:
         times = [failure.due for failure in self.failures.values() if failure.due != math.inf]
         if self._withheld:
             times.append(self._withheld_due)
-        if self._again or self._unfinished:
+        if self._again or self._unfinished or self.engine.checks.news:
             times.append(-math.inf)
         return min(times, default=None)
 
@@ -194,7 +194,8 @@ class Reconciler:
             # What was refused itself, not what needs it.
             ref = min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref))
             return Verdict(False, DEVICE_REJECTED, f"{ref}: {self.failures[ref].error.text}")
-        served = needed <= self.device.observed.keys() and not self.engine.awaited(key)
+        known = not self.engine.awaited(key) and not self.engine.pending(key)
+        served = known and needed <= self.device.observed.keys()
         return Verdict(True) if served else None
 
     def unserved(self) -> dict[Key, str]:
@@ -202,7 +203,9 @@ class Reconciler:
         found = {}
         for key in self.engine.routes():
             verdict = self.verdict(key)
-            if secret := self.engine.awaited(key):
+            if self.engine.pending(key):
+                found[key] = "its certificates are not checked yet"
+            elif secret := self.engine.awaited(key):
                 found[key] = f"Secret {secret.key.name} is not read yet"
             elif verdict is None:
                 found[key] = "not yet programmed"

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from f5router import controller
-from tests import manifests
+from tests import bombs, manifests
 from tests.builders import identity
 
 ONE = identity()
@@ -64,6 +64,23 @@ def pool(lab) -> set[str]:
 
 def admitted(lab, name: str) -> str:
     return lab.admitted("shop", name).get("status", "")
+
+
+def test_certificates_are_checked_beside_the_loop(lab, running):
+    """Bombs of one namespace are refused by and by; others are served, each with what is right for it."""
+    bomb = bombs.one_name(150, "p256")
+    bomb = {"certificate": bomb["certificate"], "key": bomb["key"], "caCertificate": bomb["ca_certificate"]}
+    for number in range(30):
+        host = f"{number}.evil.test"
+        lab.apply(manifests.route(f"bomb{number}", namespace="evil", host=host, kind="edge", **bomb))
+    lab.apply(manifests.route("a", kind="edge", certificate=ONE.certificate, key=ONE.key))
+    router = running()
+    router.wait(lambda: admitted(lab, "a") == "True", 60)
+    lab.apply(manifests.route("b", host="b.com", kind="edge", certificate=ONE.certificate, key=ONE.key))
+    router.wait(lambda: admitted(lab, "b") == "True", 60)
+    router.wait(lambda: all(lab.admitted("evil", f"bomb{n}").get("reason") == "ExtendedValidationFailed"
+                            for n in range(30)), 60)
+    assert "100 signature checks" in lab.admitted("evil", "bomb7")["message"]
 
 
 def test_events_become_writes(lab, running):

@@ -6,6 +6,7 @@ from typing import ClassVar
 import pytest
 
 from f5router import assembly
+from f5router.checkqueue import CheckQueue
 from f5router.cluster import Delta
 from f5router.incremental import Engine
 from f5router.reconcile import Reconciler
@@ -22,6 +23,8 @@ class Hand:
     """A Direct with a clock that is moved by hand, and restarts."""
 
     flags: ClassVar[dict[str, str]] = {}
+    checks: ClassVar[dict[str, float]] = {}
+    """Arguments of the CheckQueue."""
 
     def __init__(self, lab, stack: ExitStack, *, linger_s: float = 0.0):
         self.lab, self.now, self._stack, self._linger_s = lab, 100.0, stack, linger_s
@@ -33,8 +36,8 @@ class Hand:
         """A new router, which is told of everything at once; makes no pass."""
         config = self.lab.config(f5_timeout="1", **self.flags)
         device = assembly.build_device(config, self._stack)
-        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=lambda: self.now,
-                                linger_s=self._linger_s)
+        reconciler = Reconciler(Engine(config, CheckQueue(**self.checks)), device, folder=config.folder,
+                                clock=lambda: self.now, linger_s=self._linger_s)
         self.one = Direct(self.lab, reconciler)
 
     def change(self, *objects, gone=()) -> None:

@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router import desired, nodeport, podroutes, refused_addresses, vxlan_checks
+from f5router.admission import CLAIMED
 from f5router.admission import Settings as Admission
 from f5router.bigip import DeviceFacts, Ref, VirtualFacts
+from f5router.checkqueue import CheckQueue
 from f5router.cluster import (
     ClusterNetwork,
     Delta,
@@ -132,6 +134,82 @@ def test_order_does_not_matter(steps, random):
     random.shuffle(ordered)
     other.apply(delta(*ordered))
     assert one.objects == other.objects
+
+
+@settings(max_examples=100)
+@given(STEPS, CONFIGS, st.lists(st.integers(0, 12), min_size=25, max_size=25))
+def test_certificates_that_are_checked_later(steps, config, turns):
+    """What is not checked yet has no part in Desired; checked, all is as if it had been checked at once."""
+    engine, latest = Engine(config, CheckQueue(at_once_s=0.0)), {}
+    engine.set_facts(FACTS)
+    wanted, unknown = {}, frozenset()
+    for step, number in zip(steps, turns, strict=False):
+        latest |= {(type(step[0]), step[0].key): step}
+        engine.apply(delta(step))
+        for key in filter(engine.pending, engine.routes()):
+            assert engine.rejection(key) is None or engine.rejection(key).reason == CLAIMED
+            assert not engine.uses(key) & engine.objects.keys()
+        dirty, _ = engine.take()
+        for ref in {*wanted, *engine.objects} - dirty:
+            assert wanted.get(ref) == engine.objects.get(ref)
+        assert unknown ^ engine.unknown() <= dirty
+        wanted, unknown = dict(engine.objects), engine.unknown()
+        for _ in range(number):
+            engine.checks.turn()
+    while engine.checks.turn():
+        pass
+    engine.apply(Delta())
+    assert not engine.undecided()
+    at_once = Engine(config)
+    at_once.set_facts(FACTS)
+    at_once.apply(delta(*latest.values()))
+    assert engine.snapshot() == at_once.snapshot()
+    assert engine.objects == at_once.objects
+    assert engine.unknown() == at_once.unknown()
+    assert {key: engine.rejection(key) for key in engine.routes()} == {
+        key: at_once.rejection(key) for key in at_once.routes()}
+
+
+def test_nothing_is_checked_twice():
+    """Paths and hosts are edited, other Secrets and Services change, lists come again."""
+    engine = Engine(Settings(), CheckQueue(at_once_s=0.0))
+    own = identity(algorithm="ec")
+    one = route("a", kind="reencrypt", **own.tls, ca_certificate=own.issuer,
+                destination_ca_certificate=own.issuer)
+    two = route("b", kind="edge", host="b.com", external_certificate="tls")
+    engine.apply(delta((one, True), (two, True), (secret(identity=own), True)))
+    while engine.checks.turn():
+        pass
+    for change in (
+        replace(one), replace(one, path="/p"), replace(one, host="c.com"),
+        replace(one, service="api"), replace(one, tls=replace(one.tls, insecure_policy="Redirect")),
+        replace(two, target_port="http"), secret(identity=own), secret(name="other", identity=own),
+        service(),
+    ):
+        engine.apply(delta((change, True)))
+        assert not engine.checks.turn()
+        assert not engine.undecided()
+    engine.apply(delta((replace(one, tls=replace(one.tls, key="")), True)))
+    assert engine.checks.turn()
+
+
+def test_a_form_that_is_not_checked_yet():
+    """The one before stays as a whole, not that of another object of the name; a new one claims its host."""
+    engine, own = Engine(Settings(), CheckQueue(at_once_s=0.0)), identity(algorithm="ec")
+    old, plain = route("a"), route("b", host="b.com", namespace="bank", age=9)
+    engine.apply(delta((old, True), (plain, True)))
+    new = replace(old, host="b.com", tls=RouteTLS("edge", **own.tls))
+    engine.apply(delta((new, True)))
+    assert (engine.route(old.key), engine.pending(old.key)) == (old, False)
+    assert list(engine.undecided()) == [old.key]
+    assert engine.rejection(plain.key) is None
+    again = replace(new, uid="other")
+    engine.apply(delta((again, True)))
+    assert (engine.route(old.key), engine.pending(old.key)) == (again, True)
+    assert engine.rejection(plain.key).reason == CLAIMED
+    engine.apply(delta((again, False)))
+    assert engine.rejection(plain.key) is None
+    assert not engine.checks.turn()
 
 
 SPACES = st.sampled_from(["shop", "bank", "zoo"]).map(lambda name: Namespace(Key("", name)))
