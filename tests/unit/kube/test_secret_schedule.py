@@ -102,7 +102,9 @@ def test_the_rate_is_bounded(answer):
 
 
 def test_new_names_all_the_time():
-    """A tenant that gives its Routes new names again and again uses up the burst, and then gets the rate."""
+    """A tenant whose Routes name other Secrets again and again costs no more than the burst and the rate, and
+    others a moment.
+    """
     readers = Readers(Pace(burst=100), answer=lambda key: ABSENT)
     for turn in range(60):
         for key in keys(50, f"n{turn - 1}"):
@@ -111,6 +113,9 @@ def test_new_names_all_the_time():
             readers.schedule.add(key)
         readers.run(turn + 1.0)
     assert len(readers.log) <= 100 + 60 * (PACE.first_per_s + PACE.again_per_s) + PACE.again_per_s
+    readers.schedule.add(other := Key("bank", "tls"))
+    readers.run(61.0)
+    assert readers.first(other) < 60.5
 
 
 @pytest.mark.parametrize("answer", [ABSENT, FAILED])
