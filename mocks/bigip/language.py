@@ -36,6 +36,23 @@ NEWER = _names(
 )
 """Commands of Tcl 8.5 and 8.6. Source: their release notes, and the measurements."""
 
+ARGUMENTS: dict[str, tuple[str, int, int | None]] = {
+    "append": ("append varName ?value value ...?", 1, None),
+    "catch": ("catch command ?varName?", 1, 2),
+    "expr": ("expr arg ?arg ...?", 1, None),
+    "for": ("for start test next command", 4, 4),
+    "foreach": ("foreach varList list ?varList list ...? command", 3, None),
+    "incr": ("incr varName ?increment?", 1, 2),
+    "lindex": ("lindex list ?index...?", 1, None),
+    "llength": ("llength list", 1, 1),
+    "set": ("set varName ?newValue?", 1, 2),
+    "string": ("string option arg ?arg ...?", 2, None),
+    "switch": ("switch ?switches? string pattern body ... ?default body?", 2, None),
+    "while": ("while test command", 2, 2),
+}
+"""Words of the message of Tcl 8.4, fewest and most arguments of commands for which TMM counts them when the
+rule is written (append, expr, incr, lindex, llength, set, string, while measured; the others inferred)."""
+
 NEWER_SUBCOMMANDS = {
     "string": _names("reverse cat insert"),
     "info": _names("frame coroutine class object errorstack"),

@@ -120,9 +120,15 @@ def _known(name: str) -> bool:
 
 
 def _check_words(name: str, words: list[Word]) -> None:
-    """Subcommands, options and fields of Tcl 8.5 and later; the device's texts are not known (inferred)."""
+    """Numbers of arguments, which were measured (m21); subcommands, options and fields of Tcl 8.5 and later,
+    for which the device's texts are not known (inferred)."""
     texts = [word.text for word in words]
     line = words[0].line
+    form, least, most = language.ARGUMENTS.get(name, ("", 0, None))
+    if not least <= len(words) - 1 <= (most or len(words)):
+        raise SyntaxRefusal(line, f'wrong # args: should be "{form}"')
+    if name == "log" and len(words) > 3 and texts[1] != "-noname":
+        raise SyntaxRefusal(line, f"invalid '{texts[1]}'; expected:-noname")
     first = texts[1] if len(texts) > 1 else ""
     if first in language.NEWER_SUBCOMMANDS.get(name, ()):
         raise SyntaxRefusal(line, f'bad option "{first}"')

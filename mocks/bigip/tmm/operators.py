@@ -1,7 +1,9 @@
-"""TMM's operators in letters, rewritten to what stock Tcl understands.
+"""What TMM's parser takes and stock Tcl does not, rewritten to what stock Tcl understands, line by line.
 
-`$a starts_with $b` becomes `tmm_starts_with($a, $b)`, a function that engine.tcl defines. They bind as `eq`
-does (inferred); `not` binds before them (`bigip-rest.md` B5).
+`$a starts_with $b` becomes `tmm_starts_with($a, $b)`, a function that engine.tcl defines. Such operators bind
+as `eq` does (inferred); `not` binds before them (`bigip-rest.md` B5). Words and commands end where those of
+`tcl.py` end: two words without a blank between them get one, and a line end inside a command a backslash.
+Text that a rule makes itself and gives to `eval` is run as it is.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import re
 from mocks.bigip import expressions, language, tcl
 from mocks.bigip.expressions import OPERATOR, WORD, Token
 
-_LETTERS = re.compile(rf"\b({'|'.join(sorted(language.OPERATORS))})\b")
+_LINE_END = re.compile(r"(?<!\\)\n")
 _SAME = {"and": "&&", "or": "||", "equals": "eq"}
 _LEVELS = (
     ("||", "or"),
@@ -30,12 +32,10 @@ _LEVELS = (
 
 
 def rewritten(script: str, line: int = 1) -> str:
-    """A script without such operators; equal to the script when there are none.
+    """A script as stock Tcl reads it, with as many lines; equal to the script when both read it alike.
 
-    Raises: tcl.SyntaxRefusal: an expression that is not in braces has one, or cannot be read.
+    Raises: tcl.SyntaxRefusal: an expression with TMM's operators is not in braces, or cannot be read.
     """
-    if not _LETTERS.search(script):
-        return script
     pieces: list[str] = []
     position = 0
     for words in tcl.commands(script, line):
@@ -43,9 +43,15 @@ def rewritten(script: str, line: int = 1) -> str:
         if words[0].text == "expr" and any(word.text in language.OPERATORS for word in words[1:]):
             raise tcl.SyntaxRefusal(words[0].line, "an expression with TMM's operators is not in braces")
         for number, word in enumerate(words):
-            pieces += (script[position : word.start], _word(script, word, roles.get(number, "")))
+            between = script[position : word.start]
+            pieces += (_gap(between) if number else between, _word(script, word, roles.get(number, "")))
             position = word.end
     return "".join((*pieces, script[position:]))
+
+
+def _gap(text: str) -> str:
+    """What stands between two words of a command."""
+    return _LINE_END.sub(r"\\\n", text) or " "
 
 
 def _word(script: str, word: tcl.Word, role: str) -> str:

@@ -29,7 +29,7 @@ when HTTP_REQUEST {
     ("body", "reason"),
     [
         pytest.param("if {1} {", "missing close-brace", id="open brace"),
-        pytest.param("} }", "extra characters after close-brace", id="too many"),
+        pytest.param("} }", 'unexpected extra argument "}"', id="too many"),
         pytest.param("set a [foo", "missing close-bracket", id="open bracket"),
         pytest.param('set a "x', 'missing "', id="open quote"),
         pytest.param("set d [dict create]", "undefined procedure: dict", id="dict"),

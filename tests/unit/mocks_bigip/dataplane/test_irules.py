@@ -456,6 +456,62 @@ def test_passthrough_by_an_irule(net: Net):
     assert (net.last().pool, net.last().client_ssl, net.last().outcome) == ("/P/tls", None, "tunnelled")
 
 
+BRACES_ON_THEIR_OWN_LINES = """
+when CLIENT_ACCEPTED
+{
+  TCP::collect
+}
+
+when CLIENT_DATA
+{
+  binary scan [TCP::payload] @43c session
+  set at [expr {44 + $session}]
+  binary scan [TCP::payload] @${at}S suites
+  set at [expr {$at + 2 + $suites}]
+  binary scan [TCP::payload] @${at}c methods
+  set at [expr {$at + 1 + $methods}]
+  binary scan [TCP::payload] @${at}S rest
+  binary scan [TCP::payload] @[expr {$at + 2}]a* extensions
+  for { set start 0 }
+      { $rest - $start == abs($rest - $start) }
+      { incr start 4 } {
+    binary scan $extensions @${start}SS kind length
+    if { $kind == 0 }
+    {
+      binary scan $extensions @[expr {$start + 7}]S size
+      binary scan $extensions @[expr {$start + 9}]A${size} name
+    }
+    incr start $length
+  }
+  if { [info exists name] } {
+    if { [class match $name equals names] } {
+      pool [class match -value $name equals names]
+      SSL::disable
+      HTTP::disable
+    }
+    elseif { $name equals "b.example" } {
+      pool two
+    }
+  }
+
+  TCP::release
+}
+"""
+"""Laid out as the iRule of the router of OpenShift 3 (openshift/origin, pkg/router/f5/f5.go): the words of
+`for` on lines of their own, `elseif` on a new line."""
+
+
+def test_braces_on_lines_of_their_own(net: Net):
+    net.put("ltm/data-group/internal", "names", type="string", records=[{"name": "x.example", "data": "tls"}])
+    vs = with_rule(net, BRACES_ON_THEIR_OWN_LINES, tls=True)
+    with net.connect(vs, sni="x.example") as client:
+        assert client.certificate == "pod.example"
+        assert client.ask().seen["tls"]["sni"] == "x.example"
+    assert net.last().pool == "/P/tls"
+    assert net.ask(vs, sni="b.example").pod == "two"
+    assert net.ask(vs, sni="c.example").pod == "one"
+
+
 def test_a_client_that_stops_in_a_collected_hello(make_net):
     net = make_net(speed=1500.0)
     text = "when CLIENT_ACCEPTED { TCP::collect }\nwhen CLIENT_DATA { TCP::collect }"

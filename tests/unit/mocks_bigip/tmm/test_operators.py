@@ -1,13 +1,15 @@
-"""TMM's operators in letters: what they give in the engine, and what is left alone."""
+"""What only TMM's parser takes, rewritten: what it gives in the engine, and what is left alone."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from f5router import irules
-from mocks.bigip.tcl import SyntaxRefusal
+from mocks.bigip.tcl import SyntaxRefusal, commands
 from mocks.bigip.tmm import Interpreter, RuleError
 from mocks.bigip.tmm.operators import expression, rewritten
 
@@ -115,3 +117,122 @@ def test_refused_loudly(tcl):
     """What the rewriting cannot do is an error when the connection begins."""
     with pytest.raises(RuleError, match="not in braces"):
         tcl.connection([("/P/r", "when A { set r [expr $x contains b] }")], lambda *called: b"")
+
+
+def variables(tcl: Interpreter, body: str) -> dict[str, str]:
+    """Those that the body of an event leaves."""
+    connection = tcl.connection([("/P/r", f"when A\n{{{body}}}")], lambda *called: b"")
+    try:
+        connection.fire("A")
+        return {name: value.decode() for name, value in connection.variables().items()}
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "want"),
+    [
+        # measured, see tcl.py: words that begin with a brace or a quote
+        ("{a}{b}", "a|b"),
+        ("{a}b", "a|b"),
+        ("{a}bc{d}", "a|bc{d}"),
+        ('{a}"b"', "a|b"),
+        ("{a}$v", "a|XX"),
+        ("{a}[list b]", "a|b"),
+        ("{a}{b}{c}", "a|b|c"),
+        ("{}{}", "|"),
+        ("{a b}{c d}", "a b|c d"),
+        ("{a{b}}{c}", "a{b}|c"),
+        ("{a}#b", "a|#b"),
+        ("{a}\\ b", "a| b"),
+        ('{a}"b"c', "a|b|c"),
+        ('"a"{b}', "a|b"),
+        ('"a"b', "a|b"),
+        ('"a""b"', "a|b"),
+        ('"a"$v', "a|XX"),
+        ("{$v}$v", "$v|XX"),
+        ("{*}$v", "*|XX"),
+        # and the others
+        ("a{b}", "a{b}"),
+        ("a{b}c", "a{b}c"),
+        ("$v{b}", "XX{b}"),
+        ('$v"b"', 'XX"b"'),
+        ("[list a]{b}", "a{b}"),
+        ("[list a]b", "ab"),
+        ("${v}b", "XXb"),
+        ("@${v}c", "@XXc"),
+        ("${v}${v}", "XXXX"),
+        ("{a}\t{b}", "a|b"),
+        # a line that begins with a brace
+        ("a b\n  {c}", "a|b|c"),
+        ("a\n{b}\n{c d}", "a|b|c d"),
+        ("a \\\n {b}", "a|b"),
+    ],
+)
+def test_words(tcl, words, want):
+    assert variables(tcl, f"set v XX; set r [join [list {words}] |]")["r"] == want
+
+
+LINES = """
+  set n 1
+  while {$n < 30}
+  {
+    set n [expr {$n + 30}]
+  }
+  for {set i 0}
+      {$i - 2 != abs($i - 2)}
+      {incr i} {
+    lappend seen $i
+  }
+  foreach y {a b}
+  {
+    append z $y
+  }
+  if {$n == 1}
+  {
+    set r one
+  }
+  elseif {$n equals 31}
+  {
+    if {0} { set r two }
+    else { set r three }
+  }
+  else
+  {
+    set r four
+  }
+  switch "a"
+  {
+    a
+    {
+      set s [call mine {b}{c}]
+    }
+  }
+
+  {set}t 5
+"""
+
+
+def test_lines(tcl):
+    """Commands that go on in the next line, at any depth."""
+    rule = f"when A {{{LINES}}}\nproc mine {{a b}}\n{{\n  return $b$a\n}}"
+    connection = tcl.connection([("/P/r", rule)], lambda *called: b"")
+    connection.fire("A")
+    found = {name: value.decode() for name, value in connection.variables().items()}
+    connection.close()
+    want = {"n": "31", "i": "2", "seen": "0 1", "y": "b", "z": "ab", "r": "three", "s": "cb", "t": "5"}
+    assert found == want
+
+
+@given(st.lists(st.sampled_from(["if {1}", "{a}", "\n", "\n  {b}", "\nelse {c}", " x", "$y{z}", '"q"', "[w]",
+                                 "; ", "# c\n", "\\\n"])).map("".join))  # fmt: skip
+def test_rewriting_keeps_lines_and_words(script):
+    """As many lines as before, and the words that TMM sees; what is rewritten is left alone the next time."""
+    try:
+        before = [[(word.text, word.line) for word in words] for words in commands(script)]
+        found = rewritten(script)
+    except SyntaxRefusal:
+        return
+    assert found.count("\n") == script.count("\n")
+    assert rewritten(found) == found
+    assert [[(word.text, word.line) for word in words] for words in commands(found)] == before
