@@ -53,6 +53,7 @@ attack: environment
 	@$(BIN)/python -m benchmarks.attacks kills --seed $(SEED)
 	@$(BIN)/python -m benchmarks.attacks faults --seed $(SEED)
 	@$(BIN)/python -m benchmarks.attacks api --seed $(SEED)
+	@$(BIN)/python -m benchmarks.attacks hostile --seed $(SEED)
 	@$(BIN)/python -m benchmarks.attacks soak --seed $(SEED)
 
 # The newest versions within the bounds of setup.cfg and pyproject.toml, for every Python and machine that the

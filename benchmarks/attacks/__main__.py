@@ -1,11 +1,11 @@
-"""python -m benchmarks.attacks kills|faults|api|soak: exit status 1 when something does not hold."""
+"""python -m benchmarks.attacks kills|faults|api|hostile|soak: exit status 1 when something does not hold."""
 
 import sys
 from collections.abc import Callable
 
 import click
 
-from benchmarks.attacks import api, cluster, faults, kills, report, soak, workers
+from benchmarks.attacks import api, cluster, faults, hostile, kills, report, soak, workers
 from mocks.demo.processes import interruptible
 
 
@@ -48,6 +48,7 @@ def attack(name: str, points: Callable, *, count: int) -> None:
 attack("kills", kills.points, count=200)
 attack("faults", faults.points, count=225)
 attack("api", api.points, count=52)
+attack("hostile", hostile.points, count=20)
 
 
 @main.command("soak")

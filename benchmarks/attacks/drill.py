@@ -187,6 +187,10 @@ class Drill:
         then = {name: text for name, text in wanted.state.items() if not name.startswith(NODES)}
         return [*difference(then, now), *difference(wanted.statuses, self.site.statuses())]
 
+    def unequal_statuses(self) -> list[str]:
+        """Statuses that are not those of the undisturbed run, whatever is on the device."""
+        return difference(self._wanted.statuses, self.site.statuses())
+
     def end(self) -> None:
         """Stop the router and the clients, and look at what is there then. Raises: AttackError."""
         site, result = self.site, self.result

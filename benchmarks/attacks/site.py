@@ -41,6 +41,7 @@ VOLATILE = frozenset(
 )
 """What a device counts and dates by itself, and where a file came from."""
 OURS = ("openshift_", "ssl_passthrough_", "ssl_reencrypt_")
+CONDITION = ("type", "status", "reason", "message")
 MONITORED = frozenset(("up", "down", "checking", "unchecked", "monitor-enabled", "user-enabled"))
 """State and session of a member or node as monitors leave them."""
 
@@ -166,21 +167,9 @@ class Site:
         self.objects = change.to(self.objects)
 
     def statuses(self) -> dict[str, list]:
-        """Of each Route: Host, condition, reason and message of the router's entries."""
-        return {
-            f"{route['metadata']['namespace']}/{route['metadata']['name']}": [
-                (
-                    entry["host"],
-                    *(
-                        tuple(one.get(name, "") for name in ("type", "status", "reason", "message"))
-                        for one in entry["conditions"]
-                    ),
-                )
-                for entry in (route.get("status") or {}).get("ingress") or ()
-                if entry["routerName"] == ROUTER
-            ]
-            for route in self.kube.list("Route")
-        }
+        """Of each of our Routes: Host, condition, reason and message of the router's entries."""
+        routes = {key: self.kube.get(*key) for key in self.objects if key[0] == "Route"}
+        return {f"{namespace}/{name}": _entries(route) for (_, namespace, name), route in routes.items()}
 
     # -- the device ------------------------------------------------------------------------------
 
@@ -303,6 +292,16 @@ class Site:
             if time.monotonic() > deadline:
                 raise AttackError(f"{problem()} after {limit_s:g} s")
             time.sleep(POLL_S)
+
+
+def _entries(route: dict) -> list[tuple]:
+    """What the router wrote into a status, without times."""
+    ingress = (route.get("status") or {}).get("ingress") or ()
+    return [
+        (entry["host"], *(tuple(one.get(name, "") for name in CONDITION) for one in entry["conditions"]))
+        for entry in ingress
+        if entry["routerName"] == ROUTER
+    ]
 
 
 def _is_ours(kind: str, path: str) -> bool:

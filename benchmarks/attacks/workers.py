@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 
 import click
 
-from benchmarks.attacks import api, cluster, drill, faults, kills
+from benchmarks.attacks import api, cluster, drill, faults, hostile, kills
 from benchmarks.attacks.cluster import Material
 from benchmarks.attacks.drill import Point, Reference, Result
 from mocks.demo.processes import interruptible
@@ -22,6 +22,7 @@ ATTACKS: dict[str, Callable[[drill.Drill], None]] = {
     "kills": kills.attack,
     "faults": faults.attack,
     "api": api.attack,
+    "hostile": hostile.attack,
 }
 PER_PROCESS = 40
 """Points; then a new process, so that what a fake keeps does not add up."""

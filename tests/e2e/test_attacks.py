@@ -30,6 +30,7 @@ def references(material):
 
 @pytest.mark.parametrize(("attack", "kind", "number"), [
     ("kills", "before", 3), ("kills", "after", 6), ("faults", "restart", 5), ("api", "history gone", 1),
+    ("hostile", "hostile objects", 60),
 ])
 def test_points(material, references, attack, kind, number):
     """Routes of all kinds are deleted meanwhile."""
