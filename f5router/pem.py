@@ -36,10 +36,20 @@ _KEYS = {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ECDSA PRIVATE KEY"
 _CERTS = {"CERTIFICATE"}
 _DROPPED = {"EC PARAMETERS", "PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY"}
 _LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..|\x83...)"
-_PKCS8 = re.compile(
-    rb"\x30" + _LENGTH + rb"\x02\x01[\x00\x01]\x30" + _LENGTH
-    + rb"\x06(\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01[\x01\x0a]|\x07\x2a\x86\x48\xce\x3d\x02\x01|)", re.DOTALL)
-"""Beginning of a PrivateKeyInfo (RFC 5958 2); its group is empty for a key that is neither RSA nor ECDSA."""
+_RSA_OR_EC = rb"(\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01[\x01\x0a]|\x07\x2a\x86\x48\xce\x3d\x02\x01|)"
+_FORMS = {
+    # PrivateKeyInfo (RFC 5958 2); its group is empty for a key that is neither RSA nor ECDSA.
+    "PRIVATE KEY": re.compile(
+        rb"\x30" + _LENGTH + rb"\x02\x01[\x00\x01]\x30" + _LENGTH + rb"\x06" + _RSA_OR_EC, re.DOTALL),
+    # RSAPrivateKey (RFC 8017 A.1.2). The old form of a DSA key begins likewise; as RSA it does not parse.
+    "RSA PRIVATE KEY": re.compile(rb"\x30" + _LENGTH + rb"\x02\x01\x00\x02", re.DOTALL),
+    # ECPrivateKey (RFC 5915 3).
+    "EC PRIVATE KEY": re.compile(rb"\x30" + _LENGTH + rb"\x02\x01\x01\x04", re.DOTALL),
+}
+"""By label, how a key of that form begins. Labels and forms go together in any way: OpenSSL, and upstream's
+tls.X509KeyPair, look at the content."""
+_CURVES = ("secp224r1", "secp256r1", "secp384r1", "secp521r1")
+"""Those of clients, and of upstream's crypto/x509 (elliptic curves of FIPS 186)."""
 _OUTDATED = {
     "1.2.840.113549.1.1.2": ("MD2", RSAPublicKey),
     "1.2.840.113549.1.1.4": ("MD5", RSAPublicKey),
@@ -70,14 +80,19 @@ class Material:
 
 def material(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate],
              ) -> Steps[Material]:
-    """Make what is to be installed. Raises: PEMError: the key is not that of the first certificate."""
+    """Make what is to be installed.
+
+    Raises: PEMError: no client can use the first certificate, or the key is not its own.
+    """
     leaf = certs[0]
     public = _spki(leaf, "spec.tls.certificate")
+    if isinstance(own := leaf.public_key(), EllipticCurvePublicKey) and own.curve.name not in _CURVES:
+        raise PEMError(f"spec.tls.certificate: no client takes a key on the curve {own.curve.name}")
     if _spki(key, "spec.tls.key") != public:
         raise PEMError("spec.tls.key: the key does not match the certificate")
     chain = [cert for cert in dict.fromkeys([*certs[1:], *authorities]) if cert != leaf]
-    own, others = (yield from encode([leaf])), (yield from encode(chain))
-    return Material(own, others, _encode_key(key), public)
+    first, others = (yield from encode([leaf])), (yield from encode(chain))
+    return Material(first, others, _encode_key(key), public)
 
 
 def certificates(text: str, where: str) -> Steps[list[x509.Certificate]]:
@@ -103,14 +118,14 @@ def keys(text: str, where: str, *, only: bool) -> Steps[list[PrivateKey]]:
     Raises: PEMError: naming `where`.
     """
     blocks = yield from _blocks(text, where)
-    texts = [(label, block) for label, block in blocks if label in _KEYS]
+    texts = [block for label, block in blocks if label in _KEYS]
     if only and len(texts) != len(blocks):
         raise PEMError(f"{where}: it may hold a private key only")
     if len(texts) > MAX_KEYS:
         raise PEMError(f"{where}: {len(texts)} private keys, at most {MAX_KEYS} are supported")
     found = []
-    for label, block in texts:
-        found.append(_private_key(label, block, where))
+    for block in texts:
+        found.append(_private_key(block, where))
         yield
     return found
 
@@ -175,22 +190,21 @@ def _blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
     return [(label, block) for label, block in found if label not in _DROPPED]
 
 
-def _private_key(label: str, block: str, where: str) -> PrivateKey:
+def _private_key(block: str, where: str) -> PrivateKey:
     # The check of an RSA key's numbers takes 100 times as long as reading it, and is left to the
     # device; that the key belongs to the certificate is checked here.
     message = f"{where}: the private key does not parse or is encrypted"
     kind = f"{where}: the private key is neither RSA nor ECDSA"
-    options = {"password": None, "unsafe_skip_rsa_key_validation": True}
-    if label != "PRIVATE KEY":
-        text = block.replace(f" {label}-", " EC PRIVATE KEY-") if label.startswith("EC") else block
-        return _parsed(message, serialization.load_pem_private_key, text.encode(), **options)
     der = _parsed(message, _der, block)
-    if (beginning := _PKCS8.match(der)) is None:
+    label = next((label for label, form in _FORMS.items() if form.match(der)), None)
+    if label is None:
         raise PEMError(message)
     # To read a DSA key the library computes with it: with one of 20 kB for half a minute.
-    if not beginning[1]:
+    if label == "PRIVATE KEY" and not _FORMS[label].match(der)[1]:
         raise PEMError(kind)
-    found = _parsed(message, serialization.load_der_private_key, der, **options)
+    text = f"-----BEGIN {label}-----\n{base64.b64encode(der).decode()}\n-----END {label}-----\n"
+    found = _parsed(message, serialization.load_pem_private_key, text.encode(), password=None,
+                    unsafe_skip_rsa_key_validation=True)
     if not isinstance(found, PrivateKey):
         raise PEMError(kind)
     return found

@@ -521,6 +521,38 @@ def test_what_cannot_be_put_on_the_device_is_refused_in_any_case(kind, tls):
     assert judged(kind, tls, extended=False).problems
 
 
+@pytest.mark.parametrize("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ECDSA PRIVATE KEY"])
+@pytest.mark.parametrize("form", [serialization.PrivateFormat.PKCS8,
+                                  serialization.PrivateFormat.TraditionalOpenSSL], ids=["PKCS8", "own"])
+@pytest.mark.parametrize("rsa_key", [False, True], ids=["EC", "RSA"])
+def test_the_content_of_a_key_decides_and_not_its_label(label, form, rsa_key):
+    """OpenSSL, and so HAProxy's router, takes each form under each label; the BIG-IP gets the right one."""
+    cert, key = made(rsa_key=rsa_key)
+    given = key_text(key, form)
+    written = given.split("-----")[1].removeprefix("BEGIN ")
+    tls = {"certificate": text(cert), "key": given.replace(f" {written}-", f" {label}-")}
+    found = judged("edge", tls)
+    assert found.problems == ()
+    assert found.certificates.material.key == key_text(key, serialization.PrivateFormat.TraditionalOpenSSL)
+
+
+@pytest.mark.parametrize(("curve", "admitted"), [
+    (ec.SECP224R1(), True), (ec.SECP384R1(), True), (ec.SECP521R1(), True), (ec.SECP256K1(), False),
+    (ec.BrainpoolP256R1(), False),
+], ids=lambda value: getattr(value, "name", ""))
+def test_a_certificate_that_no_client_takes(curve, admitted):
+    """Served, it would break every handshake; upstream's crypto/x509 does not parse it."""
+    key = ec.generate_private_key(curve)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "www.example.com")])
+    begin = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    cert = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+            .serial_number(7).not_valid_before(begin).not_valid_after(begin + DAY * 9)
+            .sign(key, hashes.SHA256()))
+    tls = {"certificate": text(cert), "key": key_text(key)}
+    assert judged("edge", tls, extended=False).problems == (() if admitted else (
+        f"spec.tls.certificate: no client takes a key on the curve {curve.name}",))
+
+
 def test_every_fault_is_told():
     found = judged(
         "edge",
