@@ -81,14 +81,14 @@ def foreign(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> froz
     They were for a Host that has changed hands since, and whose new Route waits for its own.
     """
     found = set()
-    for ref in refs:
-        obj = observed.get(ref)
+    for ref in observed.keys() & refs:
+        obj = observed[ref]
         profile = observed.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
         if isinstance(profile, ClientSSL):
             namespace, owners = names.file_namespace(profile.cert), _owners(engine, profile.server_name)
             if namespace and owners and namespace not in owners:
                 found.add(ref)
-        elif obj is not None and _trespasses(engine, obj):
+        elif _trespasses(engine, obj):
             found.add(ref)
     return frozenset(found)
 

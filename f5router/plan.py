@@ -155,7 +155,7 @@ class Unknown:
     def of(cls, refs: Collection[Ref], desired: BigIPState, observed: BigIPState,
            foreign: Collection[Ref] = ()) -> "Unknown":
         """Sort them by where they are. Args: foreign: those that are there for somebody else, and go."""
-        kept = frozenset(ref for ref in refs if ref in observed and ref not in foreign)
+        kept = frozenset(observed.keys() & refs).difference(foreign)
         return cls(kept, frozenset(refs) - desired.keys() - kept)
 
     def split(self, plan: Plan, observed: BigIPState) -> tuple[Plan, frozenset[Ref]]:
