@@ -6,7 +6,7 @@ from collections.abc import Callable
 import click
 
 from benchmarks.attacks import api, cluster, faults, hostile, kills, report, soak, workers
-from mocks.demo.processes import interruptible
+from mocks.demo.processes import Interrupted, interruptible
 
 
 @click.group()
@@ -65,4 +65,7 @@ def run_soak(minutes: float, seed: int, ssh: bool, output: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Interrupted:
+        sys.exit("interrupted; nothing goes on running")

@@ -66,6 +66,7 @@ def run(
                     results.append(future.result())
                     _tell(results[-1], len(results), count, time.monotonic() - begin)
         except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
             for worker in multiprocessing.active_children():
                 worker.terminate()
             raise

@@ -1,8 +1,11 @@
 """A short version of each attack of benchmarks/attacks, so that none of them rots; see `make attack`."""
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -67,6 +70,34 @@ def test_command_line(tmp_path):
     assert len(results) == 2, done.stderr
     assert done.returncode == any(result["problems"] for result in results), done.stderr
     assert "undisturbed runs: 4" in done.stderr
+
+
+def test_interrupted(tmp_path):
+    """Neither a router nor a folder is left."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.attacks", "kills", "--points", "1", "--phase", PHASE], cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + LIMIT_S
+    while not any(tmp_path.glob("f5router-attack-*/router.log")):
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.terminate()
+    _, said = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 1
+    assert said.endswith("interrupted; nothing goes on running\n")
+    assert not [*tmp_path.glob("f5router-attack-*")]
+    assert not running(str(tmp_path))
+
+
+def running(text: str) -> list[str]:
+    """Processes with this in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if text in path.read_text(errors="replace"):
+                found.append(path.parent.name)
+    return found
 
 
 def test_soak(material):
