@@ -5,7 +5,7 @@ Sources: haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
 
 from dataclasses import dataclass, field, replace
 
-from f5router import certificates, hosts, pem, validation
+from f5router import annotations, certificates, hosts, pem, validation
 from f5router.cluster import TLS_SECRET, Route, Secret, is_object_name
 from f5router.hosts import quote
 
@@ -150,6 +150,8 @@ def _valid(claim: Checked, settings: Settings, secret: Secret | None,
            judge: certificates.Judge = certificates.judge) -> Checked:
     """The rest of a Route that claims its Host, valid or not."""
     route, used = claim.route, None
+    if refusal := annotations.refusal(route.unsupported):
+        return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal))
     if settings.external and route.secret is not None:
         used = secret or Secret(route.secret, unread=True)
         if refusal := _secret_refusal(used):

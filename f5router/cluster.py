@@ -64,6 +64,8 @@ class Route:
     """spec.port.targetPort, number or name, as text; "" without one."""
     tls: RouteTLS | None = None
     wildcard_policy: str = "None"
+    unsupported: tuple[str, ...] = ()
+    """Keys of annotations for a router, and other fields, without effect here; see annotations.py."""
     resource_version: str = field(default="", compare=False, repr=False)
     status_ingress: tuple[Mapping, ...] = field(default=(), compare=False, repr=False, hash=False)
     """status.ingress as plain JSON objects, other routers' entries too."""

@@ -11,7 +11,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from f5router import admission, base, claims, conditions, hosts, members, names, nodeport, podroutes, vxlan
+from f5router import (
+    admission,
+    annotations,
+    base,
+    claims,
+    conditions,
+    hosts,
+    members,
+    names,
+    nodeport,
+    podroutes,
+    vxlan,
+)
 from f5router.admission import Checked, Rejection
 from f5router.bigip import (
     Attachment,
@@ -239,6 +251,8 @@ class _Parts:
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
+        for text in annotations.warnings(route.unsupported):
+            self._warn(route, text)
         if one.awaited and one.awaited.problem:
             self._warn(route, f"spec.tls.externalCertificate: {one.awaited.problem}")
         used: set[Ref] = set()

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from sys import intern
 
+from f5router import annotations
 from f5router.cluster import (
     OVN_SUBNETS,
     TLS_SECRET,
@@ -163,9 +164,19 @@ def route(obj: Mapping) -> Route:
         target_port=_port_text(_mapping(spec.get("port")).get("targetPort")),
         tls=_tls(name, spec.get("tls")),
         wildcard_policy=intern(_text(spec.get("wildcardPolicy")) or "None"),
+        unsupported=_unsupported(metadata, spec),
         resource_version=_text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),
     )
+
+
+def _unsupported(metadata: Mapping, spec: Mapping) -> tuple[str, ...]:
+    """Keys of what a team wrote for a router and has no effect; an empty annotation asks for nothing."""
+    given = _mapping(metadata.get("annotations"))
+    keys = annotations.select(key for key, value in given.items() if isinstance(value, str) and value.strip())
+    actions = _mapping(_mapping(spec.get("httpHeaders")).get("actions"))
+    headers = any(_items(actions.get(name)) for name in ("request", "response"))
+    return tuple(intern(key) for key in (*keys, *((annotations.HEADERS,) if headers else ())))
 
 
 def _alternates(items: object) -> tuple[str, ...]:

@@ -199,3 +199,19 @@ def _events(lab, route: str) -> set[tuple[str, str]]:
     """Reason and message of the Events about a Route."""
     return {(event["reason"], event["message"]) for event in lab.kube.list("Event", "shop")
             if event["involvedObject"]["name"] == route}
+
+
+def test_annotations_without_effect(lab):
+    """Nobody takes an allowlist for enforced that is not; other keys are told, and the Route is served."""
+    closed, odd = manifests.route("closed", host="closed.example.com"), manifests.route("odd")
+    closed["metadata"]["annotations"] = {"haproxy.router.openshift.io/ip_whitelist": "10.0.0.0/8"}
+    odd["metadata"]["annotations"] = {"haproxy.router.openshift.io/timeout": "5s", "note": "x"}
+    odd["spec"]["httpHeaders"] = {"actions": {"response": [{"name": "X-Frame-Options"}]}}
+    lab.apply(closed, odd)
+    lab.converge()
+    assert lab.admitted("shop", "closed")["reason"] == "RouteNotAdmitted"
+    assert lab.admitted("shop", "odd")["status"] == "True"
+    texts = {event["message"] for event in lab.kube.list("Event") if event["involvedObject"]["name"] == "odd"}
+    assert texts == {
+        "metadata.annotations: haproxy.router.openshift.io/timeout is not supported by this router; it has no"
+        " effect", "spec.httpHeaders: not supported by this router; it has no effect"}

@@ -208,6 +208,9 @@ def test_refusals_name_the_field(wrong, reason, field):
             {"wildcard_policy": "All"}, NOT_ADMITTED, "spec.wildcardPolicy", id="unknown wildcard policy"
         ),
         pytest.param({"wildcard_policy": ""}, NOT_ADMITTED, "spec.wildcardPolicy", id="no policy"),
+        pytest.param({"unsupported": ("haproxy.router.openshift.io/ip_whitelist",)}, NOT_ADMITTED,
+                     "metadata.annotations: this router does not enforce haproxy.router.openshift.io/ip_",
+                     id="a protection"),
         pytest.param(
             {"alternate_services": ("b",)}, INVALID, "spec.alternateBackends", id="alternate backends"
         ),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from f5router import annotations
 from f5router.cluster import (
     EndpointPort,
     EndpointSlice,
@@ -161,6 +162,29 @@ def test_nothing_is_kept_that_nobody_reads():
            "data": {"token": load}}
     for decoded in (decode.route, decode.service, decode.secret, decode.node):
         assert len(repr(decoded(obj))) < 20 * decode.MOST_TEXT, decoded
+
+
+def test_annotations_for_a_router():
+    """Their keys are kept, for warnings; a protection is seen among however many others."""
+    prefix, allow = "haproxy.router.openshift.io/", "haproxy.router.openshift.io/ip_whitelist"
+    given = {f"{prefix}key{number}": "x" for number in range(1000)}
+    given |= {allow: "10.0.0.0/8", "note": "x", f"{prefix}empty": " ", f"{prefix}number": 3,
+              f"{prefix}{'x' * 400}": "x", "virtual-server.f5.com/waf": "/Common/waf"}
+    metadata = {"namespace": "shop", "name": "a", "annotations": given}
+    found = decode.route({"metadata": metadata, "spec": {}}).unsupported
+    assert found[:2] == (allow, "virtual-server.f5.com/waf")
+    assert len(found) == 2 + annotations.MOST_KEYS
+    assert all(key.startswith(f"{prefix}key") for key in found[2:])
+
+
+@pytest.mark.parametrize(("headers", "kept"), [
+    ({"actions": {"request": [{"name": "a"}]}}, ("spec.httpHeaders",)),
+    ({"actions": {"response": [{"name": "a"}]}}, ("spec.httpHeaders",)),
+    ({"actions": {"request": [], "response": None}}, ()), ({}, ()), (None, ()), ("x", ()),
+])
+def test_header_actions(headers, kept):
+    metadata = {"namespace": "shop", "name": "a"}
+    assert decode.route({"metadata": metadata, "spec": {"httpHeaders": headers}}).unsupported == kept
 
 
 def test_too_many_ports():
