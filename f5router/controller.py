@@ -5,6 +5,7 @@ reading of the device, for retries, and saves the device's configuration when ch
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -43,6 +44,11 @@ SETTLE_S, SETTLE_LIMIT_S = 5.0, 60.0
 
 BUSY_S = 1.0
 """Pause after the device refused a request as busy while it saved, or so shortly afterwards."""
+
+SLICE_S = 1.0
+"""A pass that others wait for ends after so long, and leaves the rest to the next one."""
+PORTION = 500
+"""About so many objects a pass takes while others may come in, from each namespace in turn."""
 
 TIDY_MOST = 20
 """LTM nodes that are deleted in one turn; then the loop looks at events again."""
@@ -100,6 +106,13 @@ class Controller:
         self._last_write = 0.0
         self._tidying = False
         """Whether LTM nodes are being removed, a few in each turn."""
+        self._contended = False
+        """Whether other changes came in while the last pass ran, or just before it."""
+        self._attend_at = float("-inf")
+        self._pass_began = math.inf
+        """When the pass of the loop began; others are not preempted."""
+        calls = reconciler.device.calls
+        calls.attend, calls.preempted = self._attend, self._is_preempted
         self._saver = Saver(reconciler.device.save, ended=events.wake, clock=clock)
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
@@ -113,13 +126,42 @@ class Controller:
         self._take_events()
         return self._bring_in_step()
 
-    def _take_events(self) -> None:
+    def _take_events(self) -> bool:
+        """Take what changed in the cluster; returns whether something did."""
         self._events.take()
-        self._reconciler.apply(self._cluster.drain())
+        delta = self._cluster.drain()
+        self._reconciler.apply(delta)
+        return bool(delta)
 
-    def _bring_in_step(self) -> Report:
+    def _attend(self) -> None:
+        """Program endpoints whose hold-off is over, whatever is under way. Raises: BigIPError.
+
+        Their hold-off is not prolonged by other events: an address may be another tenant's pod's by now.
+        """
+        now, first = self._clock(), self._events.unseen()
+        if now < self._attend_at:
+            return
+        if first is not None and now >= first + self._config.hold_off_s:
+            self._events.look()
+            self._reconciler.take_endpoints(self._cluster.drain_endpoints())
         try:
-            report = self._pass()
+            self._reconciler.program_members(self._wrote)
+        except Busy:
+            if not self._saver.disturbs(BUSY_S):
+                raise
+            self._attend_at = now + BUSY_S
+
+    def _is_preempted(self) -> bool:
+        """True if a pass has had its time, and other changes wait whose hold-off is over."""
+        now = self._clock()
+        due = self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s)
+        return (now >= self._pass_began + SLICE_S and due is not None and due <= now
+                and self._cluster.pending() > 0)
+
+    def _bring_in_step(self, most: int | None = None) -> Report:
+        """One pass, over about so many objects. Raises: BigIPError."""
+        try:
+            report = self._pass(most)
         except Standby:
             self._teller.stood_down()
             raise
@@ -138,12 +180,12 @@ class Controller:
             })
         return report
 
-    def _pass(self) -> Report:
+    def _pass(self, most: int | None) -> Report:
         full = self._observation_due()
         if full:
             self._reconciler.device.observe()
             self._observed_at = self._clock()
-        report = self._reconciler.run(full=full, on_change=self._wrote)
+        report = self._reconciler.run(full=full, most=most, on_change=self._wrote)
         if full:
             self._reconciler.device.remove_uploads()
         return report
@@ -207,8 +249,10 @@ class Controller:
                 self._check_failover()
             if self._pass_due(now):
                 self._try_pass()
-            elif self._syncer.due(now) and not self._saver.under_way:
-                self._syncer.step()
+            else:
+                self._try_members()
+                if self._syncer.due(now) and not self._saver.under_way:
+                    self._syncer.step()
             self._settle_a_little()
 
     def heed(self, stop: threading.Event) -> None:
@@ -230,6 +274,8 @@ class Controller:
         """When the loop has something to do, if no event comes."""
         times = [
             self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s),
+            None if (first := self._events.unseen()) is None else max(
+                first + self._config.hold_off_s, self._attend_at),
             self._reconciler.next_retry(),
             self._observed_at + self._config.observe_interval_s,
             None if self._saver.under_way else self._settles_at(),
@@ -243,27 +289,41 @@ class Controller:
     def _try_pass(self) -> None:
         # What this raises ends the process, loudly: to go on without an event could leave a pool on
         # addresses that another tenant's pods have got.
-        self._take_events()
+        changed = self._take_events()
+        most, self._contended = PORTION if changed or self._contended else None, changed
         try:
             with self.monitor.measured(passing=self._ends_for_a_moment):
-                self._bring_in_step()
-        except Standby:
-            self._blocked_until = self._clock() + FAILOVER_S
+                self._pass_began = self._clock()
+                report = self._bring_in_step(most)
         except Exception as exc:
-            if self._ends_for_a_moment(exc):
-                log.info("pass ended early", extra={"reason": str(exc)})
-                self._blocked_until = self._clock() + BUSY_S
-            else:
-                self._pass_failed(exc)
+            self._ended_early(exc)
         else:
             if self._failures:
                 log.info("BIG-IP is programmed again")
             self._failures, self._blocked_until = 0, 0.0
-            if self._new:
+            self._contended = self._contended or bool(report.outcome.rest)
+            if self._new and not self._reconciler.unfinished:
                 # The router before may have ended between a write and its saving.
                 self._new = False
                 self._to_be_saved()
                 self.on_loaded(frozenset(self._reconciler.engine.routes()))
+
+    def _try_members(self) -> None:
+        """Program endpoints whose hold-off is over while no pass is due."""
+        try:
+            self._attend()
+        except Exception as exc:
+            self._ended_early(exc)
+
+    def _ended_early(self, exc: Exception) -> None:
+        """Decide when it is tried again."""
+        if isinstance(exc, Standby):
+            self._blocked_until = self._clock() + FAILOVER_S
+        elif self._ends_for_a_moment(exc):
+            log.info("pass ended early", extra={"reason": str(exc)})
+            self._blocked_until = self._clock() + BUSY_S
+        else:
+            self._pass_failed(exc)
 
     def _ends_for_a_moment(self, exc: Exception) -> bool:
         """True if the device is well: the router is to end, or the device is busy with our own save.

@@ -27,6 +27,7 @@ class Events:
         self._condition = threading.Condition()
         self._first: float | None = None
         self._last = 0.0
+        self._unseen: float | None = None
         self._woken = False
 
     def notify(self) -> None:
@@ -35,6 +36,8 @@ class Events:
             self._last = self._clock()
             if self._first is None:
                 self._first = self._last
+            if self._unseen is None:
+                self._unseen = self._last
             self._condition.notify_all()
 
     def wake(self) -> None:
@@ -46,7 +49,16 @@ class Events:
     def take(self) -> None:
         """The events so far are about to be handled."""
         with self._condition:
-            self._first = None
+            self._first = self._unseen = None
+
+    def look(self) -> None:
+        """Those of the events so far that cannot wait for others are about to be handled."""
+        with self._condition:
+            self._unseen = None
+
+    def unseen(self) -> float | None:
+        """When the first event came since the last `look` or `take`; None without one."""
+        return self._unseen
 
     def due(self, *, hold_off_s: float, limit_s: float) -> float | None:
         """When the events so far should be handled; None without events."""

@@ -175,6 +175,10 @@ class Engine:
         return frozenset().union(*(part.addresses for service, parts in self._slices.items()
                                    if service.namespace == namespace for part in parts.values()))
 
+    def keys_of(self, host: str) -> Iterable[Key]:
+        """Routes of a Host."""
+        return self._contest_of[host][0].keys() if host in self._contest_of else ()
+
     def warnings(self, key: Key) -> tuple[str, ...]:
         """What the team should know of a Route that is served; see also `service_warning`."""
         return (*self._fragment(key).warnings.get(key, ()), *self._service_warning(key))
@@ -195,6 +199,12 @@ class Engine:
             found += refused_addresses.findings(self._facts)
             self._findings = found + Findings(warnings=self._contest.warnings)
         return self._findings
+
+    def services_of(self, delta: Delta) -> set[Key]:
+        """Services that a Delta may give other members."""
+        gone = (self._service_of.get(key) for key in delta.slices)
+        now = (Key(part.key.namespace, part.service) for part in delta.slices.values() if part is not None)
+        return {*delta.services, *now, *(service for service in gone if service is not None)}
 
     # --- inputs --------------------------------------------------------------------------
 

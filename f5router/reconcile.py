@@ -7,22 +7,33 @@ and after anything that leaves doubt. Between them a pass looks only at what an 
 import logging
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from f5router import names, oldforms, podroutes, vxlan, vxlan_checks
-from f5router.bigip import FDBRecord, Object, Ref, StaticRoute
+from f5router.backlog import Backlog, hosts_of
+from f5router.bigip import FDBRecord, Object, Pool, Ref, Rule, StaticRoute
 from f5router.cluster import Delta, Key, Route
 from f5router.errors import BigIPError
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
-from f5router.plan import CREATE, Change, Plan, Unknown, diff, level
+from f5router.plan import CREATE, DELETE, UPDATE, Change, Plan, Unknown, diff, level
 from f5router.status import Verdict
 
 log = logging.getLogger(__name__)
 
 DEVICE_REJECTED = "DeviceRejected"
 RETRY_FIRST_S, RETRY_MOST_S = 5.0, 300.0
+
+JUDGED_MOST = 1000
+"""Routes at most that a pass judges besides those that it wrote something of."""
+
+INTAKE = 500
+"""Routes that the engine takes at once; then endpoints are looked at again."""
+
+MEMBERS_MOST = 4
+"""Pools that are written at once between the requests of a Plan; then events are looked at again."""
 
 _OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
 """Kinds of what each Node has on the device."""
@@ -42,7 +53,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a pass did."""
+    """What a pass did. One that was to take only a part of the work leaves the rest to the next."""
 
     outcome: Outcome
     full: bool
@@ -68,9 +79,24 @@ class Reconciler:
         self._withheld: set[Ref] = set()
         self._withheld_due = 0.0
         self._withheld_times = 0
-        self._dirty: set[Ref] = set()
-        self._touched: set[Key] = set()
+        self._backlog = Backlog()
+        """What may differ between Desired and Observed."""
+        self._members: set[Ref] = set()
+        """Pools that are there, and whose members may differ."""
+        self._members_done: list[Change] = []
+        """What was written of them since the last report."""
+        self._leaving: dict[Key, set[Ref]] = {}
+        """Pools that are there and not wanted any more, by their Service, of which the name may be unknown:
+        requests may still come to them."""
+        self._touched: dict[Key, None] = {}
+        """Routes to be judged."""
+        self._again_for: set[Ref] = set()
+        """Objects of which the books of refusals say something else since the last pass."""
         self._left: dict[Key, Route] = {}
+        self._portion: set[Ref] = set()
+        """What of the backlog the last Plan is about."""
+        self._planned: set[Ref] = set()
+        """What the Plan that is being carried out is about."""
         self._unknown = Unknown()
         self._waiting: frozenset[Ref] = frozenset()
         """Objects that were left out of the last Plan, until Secrets are read."""
@@ -85,10 +111,13 @@ class Reconciler:
     # --- the pass ------------------------------------------------------------------------
 
     def apply(self, delta: Delta) -> None:
-        """Take changes of the cluster; cheap, writes nothing."""
+        """Take changes of the cluster; cheap, writes nothing but members of pools."""
         before, unknown = self.engine.nodes_listed, self.engine.unknown()
         known = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
-        self.engine.apply(delta)
+        services = self.engine.services_of(delta)
+        for part in _parts(delta):
+            self.engine.apply(part)
+            self.device.calls.look()
         for key, old in known.items():
             new = self.engine.route(key)
             self._note_lingering(key, old, new)
@@ -98,9 +127,112 @@ class Reconciler:
                 self._left[key] = old
         if self.engine.unknown() != unknown:
             self._withheld_due = 0.0  # what waits may do so for them
+        self._collect(services)
         if self.engine.nodes_listed and not before:
             # What Nodes left behind can be told only now.
-            self._dirty |= {ref for ref in self.device.observed if ref.kind in _OF_NODES}
+            self._queue(ref for ref in self.device.observed if ref.kind in _OF_NODES)
+
+    def _collect(self, services: Iterable[Key] = ()) -> None:
+        """Take from the engine what an event touched. Args: services: whose endpoints changed."""
+        dirty, touched = self.engine.take()
+        for service in services:
+            for one in (service, Key(service.namespace, "")):
+                self._members |= self._leaving.get(one, set())
+        for ref in dirty:
+            if self._is_there(ref):
+                self._members.add(ref)
+                self._note_leaving(ref)
+        self._queue(ref for ref in dirty if not (self._is_there(ref) and ref in self.engine.objects))
+        self._touched |= dict.fromkeys(touched)
+        self._forgive(dirty, touched)
+
+    def _is_there(self, ref: Ref) -> bool:
+        """True for a pool of the device."""
+        return ref.kind == Pool.KIND and ref in self.device.observed
+
+    def _queue(self, refs: Iterable[Ref]) -> None:
+        self._backlog.add(refs, self.engine.objects, self.device.observed)
+
+    def _note_leaving(self, ref: Ref) -> None:
+        """Remember a pool that is not wanted any more, until it is gone or wanted again."""
+        found = names.pool_key(self._folder, ref.path)
+        service = found[0] if found else Key(names.pool_namespace(ref.path), "")
+        pools = self._leaving.setdefault(service, set())
+        if ref in self.engine.objects or ref not in self.device.observed:
+            pools.discard(ref)
+        else:
+            pools.add(ref)
+        if not pools:
+            del self._leaving[service]
+
+    # --- members of pools that are there -------------------------------------------------
+
+    def take_endpoints(self, delta: Delta) -> None:
+        """Take changes of endpoints only; `program_members` writes them."""
+        services = self.engine.services_of(delta)
+        self.engine.apply(delta)
+        self._collect(services)
+
+    def program_members(self, on_change: Callable[[Change], None] = lambda change: None) -> bool:
+        """Write members of a few pools that are there, whatever else is under way; False if there are none.
+
+        Pools refer to nothing, so that is right between any two writes of a Plan, or reads.
+        Raises: BigIPError.
+        """
+        changes = self._member_changes()
+        if not changes:
+            return False
+        outcome = self.device.update(changes, on_change)
+        refs = {change.ref for change in changes}
+        self._members -= refs
+        self._members_done += outcome.done
+        self._again_for |= refs & (self.failures.keys() | outcome.failed.keys())
+        self._record(outcome)
+        return True
+
+    def _member_changes(self) -> list[Change]:
+        """A few Changes of pools that are there; not of those about which a request is under way."""
+        changes, settled = [], []
+        for ref in self._members:
+            there = self.device.observed.get(ref)
+            if there is not None and (
+                    self.device.is_in_flight(ref) or (ref in self.failures and ref in self._planned)):
+                continue
+            wanted = self._wanted_members(ref, there) if there is not None else None
+            if wanted is None or wanted == there or self._waits(ref):
+                settled.append(ref)
+                continue
+            changes.append(Change(UPDATE, there, wanted))
+            if len(changes) >= MEMBERS_MOST:
+                break
+        self._members.difference_update(settled)
+        return changes
+
+    def _wanted_members(self, ref: Ref, there: Pool) -> Pool:
+        """A pool as it should be; one that nobody wants any more follows its pods as long as it is there."""
+        if wanted := self.engine.objects.get(ref):
+            return wanted
+        if (found := self.engine.pool(ref.path)) is not None:
+            return replace(there, members=found.members)
+        known = self.engine.addresses(names.pool_namespace(ref.path))
+        return replace(there, members=frozenset(one for one in there.members if one.address in known))
+
+    def _newest(self, change: Change) -> Change | None:
+        """The Change of a pool with the members of now: events may have come since the Plan was made."""
+        if change.verb == DELETE:
+            return change
+        there, wanted = self.device.observed.get(change.ref), self.engine.objects.get(change.ref, change.new)
+        if there == wanted:
+            return None
+        return Change(UPDATE if there else CREATE, there, wanted)
+
+    def _written(self, change: Change, on_change: Callable[[Change], None]) -> None:
+        """Note a confirmed write."""
+        if change.ref.kind == Pool.KIND:
+            self._note_leaving(change.ref)
+            if change.new is not None and self.engine.objects.get(change.ref) != change.new:
+                self._members.add(change.ref)  # its endpoints changed while it was written
+        on_change(change)
 
     def _note_lingering(self, key: Key, old: Route | None, new: Route | None) -> None:
         if old and new and oldforms.becomes_passthrough(old, new):
@@ -117,69 +249,146 @@ class Reconciler:
     def needs_observation(self) -> bool:
         """Whether the next pass must read the device first."""
         now = self._clock()
-        return self.device.stale or any(failure.due <= now for failure in self.failures.values())
+        return self.device.stale or any(
+            failure.due <= now and ref not in self._backlog for ref, failure in self.failures.items())
 
     def next_retry(self) -> float | None:
         """Monotonic time of the next attempt at what was refused or withheld, or left over by a pass."""
         times = [failure.due for failure in self.failures.values() if failure.due != math.inf]
         if self._withheld:
             times.append(self._withheld_due)
-        if self._again or self._unfinished or self.engine.checks.news:
+        if self._again or self._unfinished or self.engine.checks.news or self._backlog or self._members or (
+                self._again_for or self._touched):
             times.append(-math.inf)
         return min(times, default=None)
 
-    def plan(self, *, full: bool) -> Plan:
-        """What is to be written now; a full plan looks everywhere."""
+    def plan(self, *, full: bool, most: int | None = None) -> Plan:
+        """What is to be written now.
+
+        Args:
+            full: look everywhere.
+            most: about so many objects of the backlog at most.
+        """
         if full:
             self.engine.set_facts(self.device.facts)
-        dirty, touched = self.engine.take()
-        self._dirty |= dirty
-        self._touched |= touched
-        self._forgive(dirty, touched)
-        refs: Iterable[Ref] | None = None if full else self._dirty | self._withheld_now() | self._waiting
-        found = diff(self.engine.objects, self.device.observed, self._owns, refs)
+        self._collect()
+        if full:
+            found = diff(self.engine.objects, self.device.observed, self._owns)
+            self._start_over(found)
+        self._portion = self._members | self._backlog.portion(
+            self.engine.objects, self.device.observed, most, self._withheld_now() | self._waiting)
+        if not full or most is not None:
+            found = diff(self.engine.objects, self.device.observed, self._owns, self._portion)
         unknown = self.engine.unknown()
         foreign = oldforms.foreign(self.engine, self.device.observed, unknown)
         self._unknown = Unknown.of(unknown, self.engine.objects, self.device.observed, foreign)
         found, self._waiting = self._unknown.split(found, self.device.observed)
         return Plan(tuple(change for change in found if not self._waits(change.ref)))
 
-    def run(self, *, full: bool, on_change: Callable[[Change], None] = lambda change: None) -> Report:
+    def run(self, *, full: bool, most: int | None = None,
+            on_change: Callable[[Change], None] = lambda change: None) -> Report:
         """Plan and write.
 
         Args:
             full: compare everything; the caller has observed the device.
+            most: see `plan`. What is left over then, or when the device was interrupted, is `unfinished`.
         Raises:
             BigIPError: the pass ended early; the next one must be full.
         """
         now, self._unfinished = self._clock(), True
         self._lingering = {key: end for key, end in self._lingering.items() if end > now}
-        plan = self.plan(full=full)
-        planned = {change.ref for change in plan}
+        plan = self.plan(full=full, most=most)
+        self._backlog.remove(self._portion)
+        try:
+            outcome = self._carry_out(plan, on_change)
+        except BaseException:
+            self._put_back(self._portion)
+            raise
+        self._put_back(change.ref for change in outcome.rest)
+        changed = self._note(outcome)
+        while self.program_members(on_change):
+            pass  # pools that go, and what came in since
+        staying = {*self.failures, *self._withheld, *self._waiting}
+        amends = oldforms.amends(self.engine, self.device.observed, staying)
+        amended = self.device.apply(amends, on_change=on_change).done
+        self._queue(change.ref for change in amended if change.verb == CREATE)  # nobody wants it
+        outcome.done += amended
+        # What needed them may be gone, or have changed, since the Plan was made. One pass more tells.
+        self._again = not self._again and bool(outcome.done and self._waiting - self.engine.objects.keys())
+        self._unfinished = False
+        changed |= self._again_for
+        self._again_for = set()
+        outcome.done += self._members_done
+        self._members_done = []
+        return self._report(outcome, changed, full=full)
+
+    def _start_over(self, found: Plan) -> None:
+        """Fill the backlog after a reading: with everything that differs, and nothing else."""
+        self._backlog.clear()
+        self._members = {change.ref for change in found if self._is_there(change.ref)}
+        self._queue(change.ref for change in found if change.new is None or change.ref not in self._members)
+        self._leaving.clear()
+        for ref in self._members:
+            self._note_leaving(ref)
+
+    def _carry_out(self, plan: Plan, on_change: Callable[[Change], None]) -> Outcome:
+        self._planned = planned = {change.ref for change in plan}
         waiting = {ref: failure.error for ref, failure in self.failures.items() if ref not in planned}
         outcome = self.device.apply(
             plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
-            withheld={*self._withheld, *waiting}, on_change=on_change,
+            withheld={*self._withheld, *waiting}, newest=self._newest,
+            on_change=lambda change: self._written(change, on_change),
             withhold=lambda outcome: oldforms.keeper(
                 self.engine, self.device.observed, {*outcome.failed, *waiting, *self._unknown.lacking},
                 self._old_forms()),
         )
-        self._dirty.clear()
-        changed = self._note(outcome, full=full)
-        staying = {*self.failures, *self._withheld, *self._waiting}
-        amends = oldforms.amends(self.engine, self.device.observed, staying)
-        amended = self.device.apply(amends, on_change=on_change).done
-        self._dirty |= {change.ref for change in amended if change.verb == CREATE}  # nobody wants it
-        outcome.done += amended
-        # What needed them may be gone, or have changed, since the Plan was made. One pass more tells.
-        self._again = not self._again and bool(outcome.done and self._waiting - self.engine.objects.keys())
-        routes = self.engine.routes().keys()
-        keys = set(routes) if full else (self._touched | self._routes_needing(changed)) & routes
-        self._touched = set()
+        self._planned = set()
+        return outcome
+
+    def _put_back(self, refs: Iterable[Ref]) -> None:
+        self._backlog.put_back(refs, self.engine.objects, self.device.observed)
+
+    @property
+    def unfinished(self) -> bool:
+        """True if the backlog holds more than the last pass was to do, or could."""
+        return bool(self._backlog)
+
+    def _report(self, outcome: Outcome, changed: set[Ref], *, full: bool) -> Report:
+        """Judge the Routes that may have a new verdict: those with everything that they need behind them."""
+        routes = self.engine.routes()
+        if full:
+            self._touched |= dict.fromkeys(routes)
+        self._touched |= dict.fromkeys(self._routes_needing(changed))
+        keys = self._settled_routes()
         left, self._left = self._left, {}
-        self._unfinished = False
         verdicts = {key: verdict for key in keys if (verdict := self.verdict(key)) is not None}
         return Report(outcome, full, verdicts, {key: self.engine.warnings(key) for key in keys}, left)
+
+    def _settled_routes(self) -> list[Key]:
+        """Routes of the portion, and as many others as take no time; the rest is for the next pass."""
+        hosts = self._hosts(self._portion)
+        looked_at = dict.fromkeys(
+            key for host in hosts for key in self.engine.keys_of(host) if key in self._touched)
+        looked_at |= dict.fromkeys(islice(self._touched, JUDGED_MOST))
+        settled = []
+        for key in looked_at:
+            del self._touched[key]
+            if key in self.engine.routes():
+                if self._is_settled(key):
+                    settled.append(key)
+                else:
+                    self._touched[key] = None  # behind the others
+        return settled
+
+    def _hosts(self, refs: Iterable[Ref]) -> set[str]:
+        """Hosts of what leads requests, as it is wanted and as it is there."""
+        states = (self.engine.objects, self.device.observed)
+        return {host for ref in refs for state in states if ref in state
+                for host in hosts_of(state[ref], state)}
+
+    def _is_settled(self, key: Key) -> bool:
+        """True if nothing that a Route needs is in the backlog."""
+        return not self._backlog or self._backlog.isdisjoint(self.engine.closure(self.engine.uses(key)))
 
     # --- verdicts ------------------------------------------------------------------------
 
@@ -194,6 +403,8 @@ class Reconciler:
             # What was refused itself, not what needs it.
             ref = min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref))
             return Verdict(False, DEVICE_REJECTED, f"{ref}: {self.failures[ref].error.text}")
+        if not self._backlog.isdisjoint(needed):
+            return None
         known = not self.engine.awaited(key) and not self.engine.pending(key)
         served = known and needed <= self.device.observed.keys()
         return Verdict(True) if served else None
@@ -229,6 +440,8 @@ class Reconciler:
         """Routes whose verdict these objects have a part in."""
         if not refs:
             return set()
+        if all(ref.kind == Rule.KIND for ref in refs):  # nothing but what is of the same Host needs it
+            return {key for host in self._hosts(refs) for key in self.engine.keys_of(host)}
         return {key for key in self.engine.routes()
                 if not refs.isdisjoint(self.engine.closure(self.engine.uses(key)))}
 
@@ -253,30 +466,36 @@ class Reconciler:
             return
         for key in touched:
             dirty = dirty | self.engine.closure(self.engine.uses(key))
-        for ref in dirty & self.failures.keys():
+        forgiven = dirty & self.failures.keys()
+        for ref in forgiven:
             self.failures[ref].due = 0.0
-            self._dirty.add(ref)
+        self._queue(forgiven)
 
     def _withheld_now(self) -> set[Ref]:
         return self._withheld if self._withheld_due <= self._clock() else set()
 
-    def _note(self, outcome: Outcome, *, full: bool) -> set[Ref]:
+    def _note(self, outcome: Outcome) -> set[Ref]:
         """Keep the books of refusals; returns the objects of which they say something else now."""
         now = self._clock()
         before = {ref: (failure.blocked, str(failure.error)) for ref, failure in self.failures.items()}
-        for ref, error in outcome.failed.items():
-            attempts = self.failures[ref].attempts + 1 if ref in self.failures else 1
-            delay = min(RETRY_MOST_S, RETRY_FIRST_S * 2 ** (attempts - 1))
-            blocked = ref in outcome.blocked
-            self.failures[ref] = Failure(error, attempts, math.inf if blocked else now + delay, blocked)
+        self._record(outcome)
         for ref in self.failures.keys() - outcome.failed.keys():
             if ref in self._waiting or self.engine.objects.get(ref) == self.device.observed.get(ref):
                 del self.failures[ref]
         recovered = any(not before[ref][0] for ref in before.keys() - self.failures.keys())
         self._release(now, recovered=recovered)
-        self._note_withheld(outcome, now, full=full, recovered=recovered)
+        self._note_withheld(outcome, now, recovered=recovered)
         after = {ref: (failure.blocked, str(failure.error)) for ref, failure in self.failures.items()}
         return {ref for ref, _ in before.items() ^ after.items()}
+
+    def _record(self, outcome: Outcome) -> None:
+        """Note what was refused, and when it is tried again."""
+        for ref, error in outcome.failed.items():
+            attempts = self.failures[ref].attempts + 1 if ref in self.failures else 1
+            delay = min(RETRY_MOST_S, RETRY_FIRST_S * 2 ** (attempts - 1))
+            blocked = ref in outcome.blocked
+            due = math.inf if blocked else self._clock() + delay
+            self.failures[ref] = Failure(error, attempts, due, blocked)
 
     def _release(self, now: float, *, recovered: bool) -> None:
         """Try what waited for others when one of these recovered; see that nothing waits for ever."""
@@ -287,11 +506,12 @@ class Reconciler:
             elif failure.blocked and (alone or failure.due <= now):
                 failure.due = now + RETRY_FIRST_S if alone else math.inf
 
-    def _note_withheld(self, outcome: Outcome, now: float, *, full: bool, recovered: bool) -> None:
+    def _note_withheld(self, outcome: Outcome, now: float, *, recovered: bool) -> None:
         waited = {change.ref for change in outcome.withheld}
         ended = {change.ref for change in outcome.done} | outcome.failed.keys()
-        kept = waited if full else (self._withheld - ended) | waited
-        self._withheld = {ref for ref in kept if ref not in self.engine.objects}
+        kept = (self._withheld - ended) | waited
+        self._withheld = {ref for ref in kept
+                          if ref not in self.engine.objects and ref in self.device.observed}
         if not self._withheld:
             self._withheld_times = 0
         elif recovered:
@@ -299,3 +519,11 @@ class Reconciler:
         elif waited or self._withheld_due <= now:
             delay = min(RETRY_MOST_S, RETRY_FIRST_S * 2**self._withheld_times)
             self._withheld_times, self._withheld_due = self._withheld_times + 1, now + delay
+
+
+def _parts(delta: Delta) -> Iterable[Delta]:
+    """The same in parts, none of which takes long: everything but Routes first."""
+    keys = list(delta.routes)
+    yield replace(delta, routes={key: delta.routes[key] for key in keys[:INTAKE]})
+    for start in range(INTAKE, len(keys), INTAKE):
+        yield Delta(routes={key: delta.routes[key] for key in keys[start:start + INTAKE]})

@@ -8,7 +8,6 @@ import logging
 import threading
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from f5router.errors import (
 )
 from f5router.icontrol import folders
 from f5router.icontrol.attachments import AttachmentWriter
+from f5router.icontrol.calls import Calls
 from f5router.icontrol.client import Client
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.fdb import FDBWriter
@@ -54,6 +54,8 @@ class Outcome:
     """Those of `failed` that were not sent, because they need something that was refused."""
     withheld: list[Change] = field(default_factory=list)
     """Deletes that wait: the object is in use, or serves a Route whose new form was refused."""
+    rest: list[Change] = field(default_factory=list)
+    """Not tried, because something else went before."""
 
 
 Results = Iterable[tuple[Change, BigIPError | None]]
@@ -73,7 +75,7 @@ def blames_object(error: BigIPError) -> bool:
 
 
 class Device:
-    """Not thread-safe; it sends independent writes in parallel itself."""
+    """Not thread-safe; it sends requests in threads itself, independent ones in parallel."""
 
     def __init__(
         self,
@@ -105,11 +107,15 @@ class Device:
         self._tunnels = TunnelWriter(client, folder)
         self._fdb = FDBWriter(client)
         self._routes = RouteWriter(client, folder)
-        self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint)
+        self.calls = Calls(max_in_flight)
+        self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
+                                      enough=lambda: self.calls.interrupted)
         self._given_up = threading.Event()
-        self._executor = ThreadPoolExecutor(max_in_flight, thread_name_prefix="bigip")
         self.folder: Mapping = {}
         """Properties of our folder; {} before the first observation."""
+        self._in_flight: set[Ref] = set()
+        self._meanwhile: dict[Ref, Object | None] | None = None
+        """What was written since a reading began, which may be older."""
         self.observed: dict[Ref, Object] = {}
         self.facts = DeviceFacts()
         self.stale = True
@@ -117,7 +123,7 @@ class Device:
 
     def close(self) -> None:
         """Stop the writers' threads."""
-        self._executor.shutdown()
+        self.calls.close()
         self._files.close()
 
     def give_up(self) -> None:
@@ -141,21 +147,36 @@ class Device:
             Standby: the folder may not be made, as the unit is not active.
             PartitionMissing, BigIPError: nothing that was known is changed.
         """
-        if create_folder:
-            self.failover.require_active()
-        folder = folders.ensure(self.client, self._folder, create=create_folder)
-        if folder is None:
+        self._meanwhile = {}
+        self.calls.begin()
+        try:
+            seen = self.calls.run(lambda: self._read(create_folder=create_folder))
+            self.calls.settle()
+            newer = self._meanwhile
+        finally:
+            self._meanwhile = None
+        if seen is None:
             self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
             return
-        self.folder = folder
-        self.failover.traffic_group = str(folder.get("trafficGroup") or "")
-        seen: Observation = observe(self.client, self._folder, self._virtuals, **self._network)
         self.observed, self.facts = seen.objects, seen.facts
+        for ref, obj in newer.items():
+            self._note(ref, obj)
         self._policies.learn(seen.facts.version, seen.legacy, seen.drafts)
         self._attachments.learn(seen.facts)
         self._fdb.learn(seen.facts.version)
         self._nodes.learn(seen.nodes)
         self.stale = False
+
+    def _read(self, *, create_folder: bool) -> Observation | None:
+        """Everything of ours; None where our folder is not there."""
+        if create_folder:
+            self.failover.require_active()
+        folder = folders.ensure(self.client, self._folder, create=create_folder)
+        if folder is None:
+            return None
+        self.folder = folder
+        self.failover.traffic_group = str(folder.get("trafficGroup") or "")
+        return observe(self.client, self._folder, self._virtuals, **self._network)
 
     # --- writing -------------------------------------------------------------------------
 
@@ -167,23 +188,30 @@ class Device:
         withheld: Collection[Ref] = (),
         withhold: Callable[[Outcome], Keeper] = lambda outcome: lambda obj: False,
         on_change: Callable[[Change], None] = lambda change: None,
+        newest: Callable[[Change], Change | None] = lambda change: change,
     ) -> Outcome:
-        """Carry out a Plan in its order.
+        """Carry out a Plan in its order, or the beginning of it when `calls` are interrupted.
 
         Args:
             known: what was refused before and is not in this Plan.
             withheld: whose delete waited before; what they need stays as long as they do.
             withhold: given what failed, which old forms must stay.
             on_change: called for each Change that the device confirmed.
+            newest: gives the Change of a pool as it is just before it is sent, None if it is done by now.
         Raises:
             Standby: the unit is not active, or no longer.
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
         outcome, keeps, led, begun = Outcome(), None, False, False
+        self.calls.begin()
         try:
             self.failover.require_active()
             for (deleting, height), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.level)):
                 changes = list(group)
+                if outcome.rest or self.calls.interrupted:
+                    # Of what comes later nothing may be done before what comes earlier.
+                    outcome.rest += changes
+                    continue
                 if deleting:
                     keeps = keeps or withhold(outcome)
                     changes = self._kept_back(changes, keeps, {*known, *withheld}, outcome)
@@ -193,7 +221,8 @@ class Device:
                 else:
                     changes = self._unblocked(changes, known, outcome)
                 led = led or (height >= LEADS and bool(changes))
-                self._settle(self._write(changes), outcome, on_change)
+                self._settle(self._write(changes, newest, outcome.rest), outcome, on_change)
+            self.calls.settle()
         except Busy:
             raise  # it was not done, and what was done before is in `observed`
         except BaseException:
@@ -202,35 +231,79 @@ class Device:
             raise
         return outcome
 
+    def update(self, changes: Iterable[Change], on_change: Callable[[Change], None]) -> Outcome:
+        """Write Changes that cannot wait, beside requests that are under way. Raises: BigIPError."""
+        outcome = Outcome()
+        try:
+            self._settle(self.calls.at_once(self._one, changes), outcome, on_change)
+        except Busy:
+            raise
+        except BaseException:
+            self.stale = True
+            raise
+        return outcome
+
+    def is_in_flight(self, ref: Ref) -> bool:
+        """True while a request about an object is under way."""
+        return ref in self._in_flight
+
     def _drained(self) -> bool:
         """Let requests connect that were led to a pool just before it, or its TLS, is taken away."""
-        self._given_up.wait(self._drain_s)
+        self.calls.pause(self._drain_s, self._given_up.wait)
         return True
 
-    def _write(self, changes: list[Change]) -> Results:
-        """Send Changes that do not refer to each other; yields each with its error or None."""
+    def _write(self, changes: list[Change], newest: Callable[[Change], Change | None],
+               rest: list[Change]) -> Results:
+        """Send Changes that do not refer to each other; yields each with its error or None.
+
+        Args: rest: takes those that were not sent.
+        """
+        tried: set[Ref] = set()
+        try:
+            yield from self._sent(changes, newest, tried)
+        finally:
+            rest += [change for change in changes if change.ref not in tried]
+
+    def _sent(self, changes: list[Change], newest: Callable[[Change], Change | None],
+              tried: set[Ref]) -> Results:
         if not changes:
-            return []
+            return
         kind = changes[0].ref.kind
         if kind == Record.KIND:
-            return self._grouped(changes, lambda c: c.obj.group, self._write_records)
-        if kind == Attachment.KIND:
-            return self._grouped(changes, lambda c: c.obj.virtual, self._attachments.write)
-        if kind == FDBRecord.KIND:
-            return self._grouped(changes, lambda c: c.obj.tunnel, self._fdb.write)
-        if kind == Rule.KIND:
-            return self._grouped(changes, lambda c: c.obj.policy, self._policies.write_rules)
-        return self._parallel(changes)
+            yield from self._grouped(changes, lambda c: c.obj.group, self._write_records, tried)
+        elif kind == Attachment.KIND:
+            yield from self._grouped(changes, lambda c: c.obj.virtual, self._attachments.write, tried)
+        elif kind == FDBRecord.KIND:
+            yield from self._grouped(changes, lambda c: c.obj.tunnel, self._fdb.write, tried)
+        elif kind == Rule.KIND:
+            yield from self._grouped(changes, lambda c: c.obj.policy, self._policies.write_rules, tried)
+        else:
+            yield from self._parallel(changes, newest, tried)
 
-    def _grouped(self, changes, key, write) -> Results:
+    def _grouped(self, changes, key, write, tried: set[Ref]) -> Results:
         for whole, group in groupby(sorted(changes, key=key), key=key):  # stable: the order of the Plan
             self._checkpoint()
-            yield from write(whole, list(group))
+            if self.calls.interrupted:
+                return
+            part = list(group)
+            for change, error in self.calls.run(lambda whole=whole, part=part: list(write(whole, part))):
+                tried.add(change.ref)
+                yield change, error
 
-    def _parallel(self, changes: list[Change]) -> Results:
-        if len(changes) == 1:
-            return [self._one(changes[0])]
-        return list(self._executor.map(self._one, changes))
+    def _parallel(self, changes: list[Change], newest: Callable[[Change], Change | None],
+                  tried: set[Ref]) -> Results:
+        def ready(change: Change) -> Change | None:
+            tried.add(change.ref)
+            change = newest(change) if change.ref.kind == Pool.KIND else change
+            if change is not None:
+                self._in_flight.add(change.ref)
+            return change
+
+        for change, error in self.calls.each(self._one, changes, ready):
+            self._in_flight.discard(change.ref)
+            if error is not None and not blames_object(error):
+                self.calls.interrupted = True
+            yield change, error
 
     def _one(self, change: Change) -> tuple[Change, BigIPError | None]:
         try:
@@ -285,10 +358,15 @@ class Device:
         if isinstance(change.old, Pool):
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
             self._nodes.forget({m.address for m in change.old.members - stays})
-        if change.new is None:
-            self.observed.pop(change.ref, None)
+        self._note(change.ref, change.new)
+        if self._meanwhile is not None:
+            self._meanwhile[change.ref] = change.new
+
+    def _note(self, ref: Ref, obj: Object | None) -> None:
+        if obj is None:
+            self.observed.pop(ref, None)
         else:
-            self.observed[change.ref] = change.new
+            self.observed[ref] = obj
 
     def _unblocked(
         self, changes: list[Change], known: Mapping[Ref, BigIPError], outcome: Outcome

@@ -31,10 +31,15 @@ class PolicyWriter:
     """Writes one policy at a time."""
 
     def __init__(
-        self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None
+        self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None,
+        enough: Callable[[], bool] = lambda: False,
     ):
-        """Args: checkpoint: called before each write of a Rule; what it raises ends the writing."""
+        """Args:
+        checkpoint: called before each write of a Rule; what it raises ends the writing.
+        enough: True when what was written so far is to be published, and no more written.
+        """
         self._client = client
+        self._enough = enough
         self._checkpoint = checkpoint
         self._forced = model
         self._version: tuple[int, ...] = ()
@@ -123,13 +128,18 @@ class PolicyWriter:
     # --- rules ---------------------------------------------------------------------------
 
     def write_rules(self, policy: str, changes: list[Change]) -> Results:
-        """Write Changes of one policy's Rules; each is confirmed or refused by itself."""
+        """Write Changes of one policy's Rules; each is confirmed or refused by itself.
+
+        Those that were not written, because it was `enough`, are not in the result.
+        """
         try:
             base = self._open(policy)
         except Refused as exc:
             return [(change, exc) for change in changes]
         results: Results = []
         for change in changes:
+            if results and self._enough():
+                break
             try:
                 results.append((change, self._try(base, change)))
             except BigIPError as exc:

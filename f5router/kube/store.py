@@ -123,6 +123,11 @@ class Store:
             self._gone.clear()
             return Delta(**{field: kind.drain() for field, kind in self._kinds.items()})
 
+    def drain_slices(self) -> Delta:
+        """Only endpoints: they do not wait for what else changed."""
+        with self._lock:
+            return Delta(slices=self._kinds["slices"].drain())
+
     def pending(self) -> int:
         """See Kind.pending."""
         with self._lock:

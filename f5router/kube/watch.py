@@ -232,6 +232,10 @@ class Cluster:
             self._secrets.follow(chosen.routes)
         return replace(first.then(chosen), nodes_listed=NODES in listed, slices_listed=self._slices in listed)
 
+    def drain_endpoints(self) -> Delta:
+        """The same of endpoints alone, as far as the Routes drained before need them."""
+        return self._store.drain_slices() if self.synced() and not self._first else Delta()
+
     def _chosen(self) -> Delta:
         """What changed in the store; only Routes of the selection."""
         delta = self._store.drain()

@@ -25,7 +25,8 @@ def test_what_it_costs(lab):
     lab.converge(f5_503_page="false")
     lab.clear()
     assert lab.converge() == []
-    assert lab.writes() == [
+    # Of these the first two depend on nothing, so they are sent at once.
+    assert [*sorted(lab.writes()[:2]), *lab.writes()[2:]] == [
         ("PATCH", f"/mgmt/tm/ltm/rule/{REQUEST.replace('/', '~')}"),
         ("POST", "/mgmt/tm/ltm/rule"),
         ("PATCH", f"/mgmt/tm/ltm/virtual/~Common~{HTTPS}"),
