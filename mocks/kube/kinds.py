@@ -38,8 +38,15 @@ class Kind:
     status_on_create: bool = False
     """A POST may bring one, as a kubelet's does: k8s.io/kubernetes/pkg/registry/core/node/strategy.go."""
     generation: bool = False
-    """metadata.generation counts changes of spec. OpenShift Routes have none: openshift-apiserver,
-    pkg/route/apiserver/registry/route/strategy.go, never sets it."""
+    """metadata.generation counts changes of all but metadata and, where it is a sub-resource, status.
+    OpenShift Routes have none: openshift-apiserver, pkg/route/apiserver/registry/route/strategy.go, never
+    sets it."""
+    counted: tuple[str, ...] = ()
+    """Metadata whose changes count too: PrepareForUpdate of k8s.io/kubernetes
+    pkg/registry/discovery/endpointslice/strategy.go and pkg/registry/apps/deployment/strategy.go."""
+    null_lists: tuple[str, ...] = ()
+    """Lists that are null where they are empty or were not given: their fields are not ``omitempty``, and
+    etcd, which holds Protobuf, does not tell an empty list from none. k8s.io/api/discovery/v1/types.go."""
     custom: bool = False
     """Defined by a CustomResourceDefinition: list items carry apiVersion and kind; no strategic merge."""
     unconditional_update: bool = True
@@ -75,6 +82,10 @@ class Kind:
     def stored(self) -> bool:
         return "get" in self.verbs
 
+    def kept(self, data: Mapping) -> dict:
+        """An object as the server gives it back."""
+        return {**data, **{name: data.get(name) or None for name in self.null_lists}}
+
 
 _EVENT_FIELDS = tuple(
     f"involvedObject.{name}"
@@ -101,10 +112,12 @@ KINDS: tuple[Kind, ...] = (
     Kind("events.k8s.io", "v1", "Event", "events", "event", ("ev",), create_on_update=True,
          fields=_fields("reason", "reportingController", "type", "regarding.kind", "regarding.namespace",
                         "regarding.name", "regarding.uid")),
-    Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice", generation=True),
+    Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice", generation=True,
+         counted=("labels",), null_lists=("endpoints", "ports")),
     Kind("networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", ("ing",), status=True,
          generation=True),
-    Kind("apps", "v1", "Deployment", "deployments", "deployment", ("deploy",), status=True, generation=True),
+    Kind("apps", "v1", "Deployment", "deployments", "deployment", ("deploy",), status=True, generation=True,
+         counted=("annotations",)),
     Kind("rbac.authorization.k8s.io", "v1", "Role", "roles", "role", any_name=True),
     Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", "rolebinding", any_name=True),
     Kind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "clusterrole", namespaced=False,
