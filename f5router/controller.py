@@ -361,6 +361,8 @@ class Controller:
                 report = self.reconcile_once()
             except BigIPError as exc:
                 reason = f"BIG-IP {self._config.bigip.host}: {exc}"
+                if exc.doubtful:
+                    self._to_be_saved()  # it may have been written
                 last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported | Standby)
                 if last or stop.wait(BACK_OFF_FIRST_S * 2**attempt):
                     self._statuses.flush(EXIT_S / 2)

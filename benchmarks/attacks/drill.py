@@ -207,8 +207,8 @@ class Drill:
         now = site.state()
         nodes = [name for name in now if name.startswith(NODES) and name not in self._wanted.state]
         result.nodes_left = len(nodes)
-        for name in nodes:
-            del now[name]
+        if site.killed or self.outage:
+            now = {name: text for name, text in now.items() if name not in nodes}
         result.problems += [
             *difference(self._wanted.state, now),
             *difference(self._wanted.statuses, site.statuses()),

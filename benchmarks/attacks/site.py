@@ -62,6 +62,8 @@ class Site:
         self.flags = dict(flags or {})
         self._stack = ExitStack()
         self.router: subprocess.Popen | None = None
+        self.killed = False
+        """True: a router was killed, and perhaps left LTM nodes that nobody needs."""
         self.load: Load | None = None
 
     def __enter__(self) -> "Site":
@@ -218,6 +220,7 @@ class Site:
     def kill(self) -> None:
         """End the router at once, if it runs."""
         if self.router is not None and self.router.returncode is None:
+            self.killed = True
             self.router.send_signal(signal.SIGKILL)
             self.router.wait()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 
-from f5router.bigip import Attachment, DeviceFacts, Object, Policy, Pool, Record, Ref, Rule
+from f5router.bigip import Attachment, BigIPState, DeviceFacts, Object, Policy, Pool, Record, Ref, Rule
 from f5router.errors import (
     AuthFailed,
     BigIPError,
@@ -158,6 +158,7 @@ class Device:
         if seen is None:
             self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
             return
+        before = _addresses(self.observed)
         self.observed, self.facts = seen.objects, seen.facts
         for ref, obj in newer.items():
             self._note(ref, obj)
@@ -165,6 +166,7 @@ class Device:
         self._attachments.learn(seen.facts)
         self._fdb.learn(seen.facts.version)
         self._nodes.learn(seen.nodes)
+        self._nodes.forget(before - _addresses(self.observed))
         self.stale = False
 
     def _read(self, *, create_folder: bool) -> Observation | None:
@@ -439,8 +441,12 @@ class Device:
         Raises: BigIPError.
         """
         self.failover.require_active()
-        in_use = {m.address for obj in self.observed.values() if isinstance(obj, Pool) for m in obj.members}
-        return self._nodes.remove_left(in_use, most=most)
+        return self._nodes.remove_left(_addresses(self.observed), most=most)
+
+
+def _addresses(objects: BigIPState) -> set[str]:
+    """Those of the members of all pools."""
+    return {m.address for obj in objects.values() if isinstance(obj, Pool) for m in obj.members}
 
 
 def _usable(error: BigIPError) -> bool:
