@@ -479,7 +479,7 @@ def build_controller(config: Config, stack: ExitStack) -> Controller:
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=time.monotonic, linger_s=LINGER_S)
     statuses = build_statuses(config, connection, cluster)
-    warnings = EventWriter(connection, router_name=config.router_name)
+    warnings = EventWriter(connection, router_name=config.router_name, route_source=cluster.route_source)
     teller = Teller(cluster, reconciler, statuses, warnings, clean=config.cleans)
     syncer = build_syncer(config, device)
     monitor = build_monitor(config, cluster, reconciler, statuses, warnings, syncer)
