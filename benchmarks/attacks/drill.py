@@ -169,9 +169,10 @@ class Drill:
             self.site.start()
 
     def recover(self) -> None:
-        """Wait until all is as in the undisturbed run. Raises: AttackError: it does not come to that."""
+        """Wait until all is as in the undisturbed run, and the router ready. Raises: AttackError: in vain."""
         begin = time.monotonic()
         self._until_equal(self._wanted)
+        self.site.until(self.site.ready, LIMIT_S, lambda: "the router is not ready")
         self.result.recovered_s = time.monotonic() - begin
         try:
             self.site.until(lambda: not self.site.leftovers(), LEFT_S, lambda: "left")
