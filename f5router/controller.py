@@ -23,7 +23,7 @@ from f5router.assembly import (
 from f5router.cluster import Key
 from f5router.config import Config
 from f5router.config_sync import ConfigSyncer
-from f5router.errors import AuthFailed, BigIPError, Busy, DeviceTimeout, Standby, Unsupported
+from f5router.errors import AuthFailed, BigIPError, Busy, DeviceTimeout, Standby, Unconfirmed, Unsupported
 from f5router.holdoff import Events, wake_at
 from f5router.icontrol.device import Stopped
 from f5router.incremental import Engine
@@ -54,6 +54,8 @@ TIDY_MOST = 20
 """LTM nodes that are deleted in one turn; then the loop looks at events again."""
 
 BACK_OFF_FIRST_S, BACK_OFF_MOST_S = 1.0, 60.0
+BACK_OFF_ENDPOINTS_S = 5.0
+"""Longest back-off while changed endpoints wait; not after a refused login."""
 REFUSED_LOGIN_S = 60.0
 """Pause after a refused login: accounts are locked after a few."""
 
@@ -100,6 +102,8 @@ class Controller:
         """When it is to be asked for again."""
         self._observed_at = float("-inf")
         self._blocked_until = 0.0
+        self._endpoints_until = 0.0
+        """The same where changed endpoints wait."""
         self._failures = 0
         self._new = True
         self._first_write: float | None = None
@@ -117,7 +121,7 @@ class Controller:
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
-        """Called once, after the first load, with all Routes of the selection."""
+        """Called once, after the first pass of the loop, with all Routes of the selection."""
 
     # --- the pass ------------------------------------------------------------------------
 
@@ -183,9 +187,10 @@ class Controller:
     def _pass(self, most: int | None) -> Report:
         full = self._observation_due()
         if full:
+            if self._reconciler.device.unknown:
+                self._to_be_saved()  # some of it may have been written
             self._reconciler.device.observe()
             self._observed_at = self._clock()
-            self.monitor.health.reached()
         report = self._reconciler.run(full=full, most=most, on_change=self._wrote)
         if full:
             self._reconciler.device.remove_uploads()
@@ -216,7 +221,6 @@ class Controller:
         return self._reconciler.needs_observation() or self._clock() >= self._observed_at + period
 
     def _wrote(self, change: Change) -> None:
-        self.monitor.health.reached()
         self._to_be_saved()
         self.on_change(change)
 
@@ -242,20 +246,23 @@ class Controller:
                 self._events.wait(lambda: self._clock() + 1.0)
                 continue
             self._events.wait(self._next)
-            if stop.is_set():
-                break
-            now = self._clock()
-            if now < self._blocked_until:
-                continue
-            if now >= self._failover_at:
-                self._check_failover()
-            if self._pass_due(now):
-                self._try_pass()
-            else:
-                self._try_members()
-                if self._syncer.due(now) and not self._saver.under_way:
-                    self._syncer.step()
-            self._settle_a_little()
+            if not stop.is_set():
+                self._turn()
+
+    def _turn(self) -> None:
+        """Do what is due."""
+        now = self._clock()
+        if now < self._resumes_at():
+            return
+        if now >= self._failover_at:
+            self._check_failover()
+        if self._pass_due(now):
+            self._try_pass()
+        else:
+            self._try_members()
+            if self._syncer.due(now) and not self._saver.under_way:
+                self._syncer.step()
+        self._settle_a_little()
 
     def heed(self, stop: threading.Event) -> None:
         """Let a stop end every wait: for events, and for a BIG-IP that does not answer."""
@@ -286,7 +293,19 @@ class Controller:
             self._failover_at,
             self._clock() if self._reconciler.device.stale else None,
         ]
-        return max(min(t for t in times if t is not None), self._blocked_until)
+        return max(min(t for t in times if t is not None), self._resumes_at())
+
+    def _resumes_at(self) -> float:
+        """When a back-off ends. It may end sooner when endpoints change."""
+        if self._endpoints_until < self._blocked_until and (
+                self._reconciler.has_members() or self._cluster.has_endpoints()):
+            return self._endpoints_until
+        return self._blocked_until
+
+    def _block(self, delay_s: float, endpoints_s: float = math.inf) -> None:
+        """Back off. Args: endpoints_s: no longer than this while changed endpoints wait."""
+        now = self._clock()
+        self._blocked_until, self._endpoints_until = now + delay_s, now + min(delay_s, endpoints_s)
 
     def _try_pass(self) -> None:
         # What this raises ends the process, loudly: to go on without an event could leave a pool on
@@ -302,12 +321,12 @@ class Controller:
         else:
             if self._failures:
                 log.info("BIG-IP is programmed again")
-            self._failures, self._blocked_until = 0, 0.0
+            self._failures = 0
+            self._block(0.0)
             self._contended = self._contended or bool(report.outcome.rest)
-            if self._new and self._reconciler.loaded:
+            if self._new and not self._reconciler.unfinished:
                 # The router before may have ended between a write and its saving.
                 self._new = False
-                self.monitor.health.loaded()
                 self._to_be_saved()
                 self.on_loaded(frozenset(self._reconciler.engine.routes()))
 
@@ -321,10 +340,10 @@ class Controller:
     def _ended_early(self, exc: Exception) -> None:
         """Decide when it is tried again."""
         if isinstance(exc, Standby):
-            self._blocked_until = self._clock() + FAILOVER_S
+            self._block(FAILOVER_S)
         elif self._ends_for_a_moment(exc):
             log.info("pass ended early", extra={"reason": str(exc)})
-            self._blocked_until = self._clock() + BUSY_S
+            self._block(BUSY_S)
         else:
             self._pass_failed(exc)
 
@@ -339,13 +358,14 @@ class Controller:
         """Back off. What is no BigIPError is a fault of ours, or a reply of a form that nobody knows."""
         self._failures += 1
         delay = min(BACK_OFF_MOST_S, BACK_OFF_FIRST_S * 2 ** (self._failures - 1))
-        if isinstance(exc, AuthFailed | Unsupported):
+        refused = isinstance(exc, AuthFailed | Unsupported)
+        if refused:
             delay = REFUSED_LOGIN_S
         known = isinstance(exc, BigIPError)
         if not known or exc.doubtful:
             self._to_be_saved()  # it may have been written
         self._reconciler.device.stale = True
-        self._blocked_until = self._clock() + delay
+        self._block(delay, math.inf if refused else BACK_OFF_ENDPOINTS_S)
         log.error("BIG-IP not programmed", exc_info=not known, extra={
             "bigip": self._config.bigip.host, "error": str(exc) or repr(exc), "retry_in_s": delay,
         })
@@ -364,15 +384,16 @@ class Controller:
                 report = self.reconcile_once()
             except BigIPError as exc:
                 reason = f"BIG-IP {self._config.bigip.host}: {exc}"
-                if exc.doubtful:
-                    self._to_be_saved()  # it may have been written
                 last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported | Standby)
                 if last or stop.wait(BACK_OFF_FIRST_S * 2**attempt):
                     self._statuses.flush(EXIT_S / 2)
                     return [reason]
                 log.error("BIG-IP not programmed", extra={"error": reason})
                 continue
-            if not report.outcome.done or report.outcome.failed:
+            doubtful = any(isinstance(error, Unconfirmed) for error in report.outcome.failed.values())
+            if doubtful and attempt < ONCE_TRIES - 1 and not stop.wait(BACK_OFF_FIRST_S * 2**attempt):
+                self._reconciler.try_again()
+            elif not report.outcome.done or report.outcome.failed:
                 break
         self._settle()
         if self._syncer.due_at() is not None:
@@ -470,20 +491,23 @@ class Controller:
 # --- putting it together -----------------------------------------------------------------
 
 
-def build_controller(config: Config, stack: ExitStack) -> Controller:
+def build_controller(
+    config: Config, stack: ExitStack, *, clock: Callable[[], float] = time.monotonic,
+) -> Controller:
     """Everything that runs, started; stopped with the stack."""
-    events = Events(time.monotonic)
+    events = Events(clock)
     connection = build_connection(config)
     cluster = build_cluster(config, connection, events.notify)
     device = build_device(config, stack)
     reconciler = Reconciler(
-        Engine(config), device, folder=config.folder, clock=time.monotonic, linger_s=LINGER_S)
+        Engine(config), device, folder=config.folder, clock=clock, linger_s=LINGER_S)
     statuses = build_statuses(config, connection, cluster)
-    warnings = EventWriter(connection, router_name=config.router_name, route_source=cluster.route_source)
+    warnings = EventWriter(connection, router_name=config.router_name)
     teller = Teller(cluster, reconciler, statuses, warnings, clean=config.cleans)
     syncer = build_syncer(config, device)
     monitor = build_monitor(config, cluster, reconciler, statuses, warnings, syncer)
-    controller = Controller(config, cluster, reconciler, statuses, warnings, events, monitor, teller, syncer)
+    controller = Controller(
+        config, cluster, reconciler, statuses, warnings, events, monitor, teller, syncer, clock=clock)
     sweep = build_sweep(config, connection, statuses)
     if config.cleans:
         controller.on_loaded = sweep.start

@@ -25,12 +25,13 @@ RouterError
      |   +- Conflict       409
      |   +- InUse          400: something refers to the object
      |   +- Incomplete     parts of the object were refused, the rest is written
+     +- Unconfirmed        no usable reply to the write of one object, while the device answers others
      +- UploadError        certificate files on their way to the device's disk
          +- HostKeyRefused
          +- UploadAuthFailed
 
-What an operator can do decides the class. Refused blames one object and costs only the Routes that
-use it; every other BigIPError is about the device and ends the pass.
+What an operator can do decides the class. Refused, and an Unconfirmed that is alone, blame one object and
+cost only the Routes that use it; every other BigIPError is about the device and ends the pass.
 """
 
 import html
@@ -216,6 +217,19 @@ class Incomplete(Refused):
     def __init__(self, error: Refused, made: object, *, usable: bool):
         super().__init__(error.method, error.path, error.text, status=error.status)
         self.made, self.usable = made, usable
+
+
+class Unconfirmed(BigIPError):
+    """No usable reply to the write of one object, while the device answers reads: it may have been done.
+
+    Attributes:
+        alone: False if another object fared likewise just before, so that the device may be to blame.
+    """
+
+    def __init__(self, method: str = "", path: str = "", text: str = "", *,
+                 status: int = 0, alone: bool = True):
+        super().__init__(method, path, text, status=status, doubtful=True)
+        self.alone = alone
 
 
 class UploadError(BigIPError):

@@ -14,7 +14,7 @@ from f5router import names, oldforms, podroutes, vxlan, vxlan_checks
 from f5router.backlog import Backlog, hosts_of
 from f5router.bigip import FDBRecord, Object, Pool, Ref, Rule, StaticRoute
 from f5router.cluster import Delta, Key, Route
-from f5router.errors import BigIPError
+from f5router.errors import BigIPError, Unconfirmed
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
@@ -81,8 +81,6 @@ class Reconciler:
         self._withheld_times = 0
         self._backlog = Backlog()
         """What may differ between Desired and Observed."""
-        self._first_load: set[Ref] | None = None
-        """What the first reading found to be written, and no pass has tried yet; None before it."""
         self._members: set[Ref] = set()
         """Pools that are there, and whose members may differ."""
         self._members_done: list[Change] = []
@@ -184,13 +182,21 @@ class Reconciler:
         changes = self._member_changes()
         if not changes:
             return False
-        outcome = self.device.update(changes, on_change)
-        refs = {change.ref for change in changes}
+        outcome, refs = Outcome(), {change.ref for change in changes}
+        try:
+            self.device.update(changes, on_change, outcome)
+        finally:
+            # What is neither done nor refused stays to be done.
+            self._members -= {change.ref for change in outcome.done} | outcome.failed.keys()
+            self._members_done += outcome.done
+            self._again_for |= refs & (self.failures.keys() | outcome.failed.keys())
+            self._record(outcome)
         self._members -= refs
-        self._members_done += outcome.done
-        self._again_for |= refs & (self.failures.keys() | outcome.failed.keys())
-        self._record(outcome)
         return True
+
+    def has_members(self) -> bool:
+        """True if `program_members` may have something to write."""
+        return bool(self._members)
 
     def _member_changes(self) -> list[Change]:
         """A few Changes of pools that are there; not of those about which a request is under way."""
@@ -201,7 +207,8 @@ class Reconciler:
                     self.device.is_in_flight(ref) or (ref in self.failures and ref in self._planned)):
                 continue
             wanted = self._wanted_members(ref, there) if there is not None else None
-            if wanted is None or wanted == there or self._waits(ref):
+            done = wanted == there and ref not in self.device.unknown
+            if wanted is None or done or self._waits(ref):
                 settled.append(ref)
                 continue
             changes.append(Change(UPDATE, there, wanted))
@@ -223,8 +230,10 @@ class Reconciler:
         """The Change of a pool with the members of now: events may have come since the Plan was made."""
         if change.verb == DELETE:
             return change
+        if self._waits(change.ref):
+            return None  # it was refused meanwhile
         there, wanted = self.device.observed.get(change.ref), self.engine.objects.get(change.ref, change.new)
-        if there == wanted:
+        if there == wanted and change.ref not in self.device.unknown:
             return None
         return Change(UPDATE if there else CREATE, there, wanted)
 
@@ -293,7 +302,7 @@ class Reconciler:
 
         Args:
             full: compare everything; the caller has observed the device.
-            most: see `plan`. What is left over then, or when the device was interrupted, is for the next one.
+            most: see `plan`. What is left over then, or when the device was interrupted, is `unfinished`.
         Raises:
             BigIPError: the pass ended early; the next one must be full.
         """
@@ -310,22 +319,14 @@ class Reconciler:
         changed = self._note(outcome)
         while self.program_members(on_change):
             pass  # pools that go, and what came in since
-        staying = {*self.failures, *self._withheld, *self._waiting}
-        amends = oldforms.amends(self.engine, self.device.observed, staying)
-        amended = self.device.apply(amends, on_change=on_change).done
-        self._queue(change.ref for change in amended if change.verb == CREATE)  # nobody wants it
-        outcome.done += amended
+        outcome.done += self._amend(on_change)
         # What needed them may be gone, or have changed, since the Plan was made. One pass more tells.
         self._again = not self._again and bool(outcome.done and self._waiting - self.engine.objects.keys())
         self._unfinished = False
-        if outcome.done and self.device.facts.original.reencrypt and not self.unfinished:
-            self.device.stale = True  # what was there only until the original's Rules were ours goes now
         changed |= self._again_for
         self._again_for = set()
         outcome.done += self._members_done
         self._members_done = []
-        self._first_load = {ref for ref in self._first_load or ()
-                            if ref in self._backlog or ref in self._members}
         return self._report(outcome, changed, full=full)
 
     def _start_over(self, found: Plan) -> None:
@@ -333,8 +334,6 @@ class Reconciler:
         self._backlog.clear()
         self._members = {change.ref for change in found if self._is_there(change.ref)}
         self._queue(change.ref for change in found if change.new is None or change.ref not in self._members)
-        if self._first_load is None:
-            self._first_load = {*self._backlog, *self._members}
         self._leaving.clear()
         for ref in self._members:
             self._note_leaving(ref)
@@ -342,24 +341,50 @@ class Reconciler:
     def _carry_out(self, plan: Plan, on_change: Callable[[Change], None]) -> Outcome:
         self._planned = planned = {change.ref for change in plan}
         waiting = {ref: failure.error for ref, failure in self.failures.items() if ref not in planned}
-        outcome = self.device.apply(
-            plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
-            withheld={*self._withheld, *waiting}, newest=self._newest,
-            on_change=lambda change: self._written(change, on_change),
-            withhold=lambda outcome: oldforms.keeper(
-                self.engine, self.device.observed, {*outcome.failed, *waiting, *self._unknown.lacking},
-                self._old_forms()),
-        )
-        self._planned = set()
+        outcome = Outcome()
+        try:
+            self.device.apply(
+                plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
+                withheld={*self._withheld, *waiting}, newest=self._newest, outcome=outcome,
+                on_change=lambda change: self._written(change, on_change),
+                withhold=lambda outcome: oldforms.keeper(
+                    self.engine, self.device.observed, {*outcome.failed, *waiting, *self._unknown.lacking},
+                    self._old_forms()),
+            )
+        except BaseException:
+            # The next pass tries others first: so that it ends, one by one, for whom it is to blame.
+            self._record(outcome)
+            raise
+        finally:
+            self._planned = set()
         return outcome
+
+    def _amend(self, on_change: Callable[[Change], None]) -> list[Change]:
+        """Correct what stays because of a refusal; returns what was written.
+
+        That is tried in every pass, but an object whose last write got no usable reply waits for its turn.
+        """
+        staying = {*self.failures, *self._withheld, *self._waiting}
+        waiting = {ref for ref, failure in self.failures.items()
+                   if isinstance(failure.error, Unconfirmed) and self._waits(ref)}
+        changes = oldforms.amends(self.engine, self.device.observed, staying)
+        outcome = Outcome()
+        try:
+            self.device.apply(Plan(tuple(change for change in changes if change.ref not in waiting)),
+                              on_change=on_change, outcome=outcome)
+        finally:
+            self._record(Outcome(failed={
+                ref: error for ref, error in outcome.failed.items() if isinstance(error, Unconfirmed)}))
+        self._queue(change.ref for change in outcome.done if change.verb == CREATE)  # nobody wants it
+        return outcome.done
 
     def _put_back(self, refs: Iterable[Ref]) -> None:
         self._backlog.put_back(refs, self.engine.objects, self.device.observed)
 
     @property
-    def loaded(self) -> bool:
-        """True once all that the first reading found to be written was tried, whatever has come in since."""
-        return self._first_load is not None and not self._first_load
+    def unfinished(self) -> bool:
+        """True if the backlog holds more than the last pass was to do, or could."""
+        return bool(self._backlog)
 
     def _report(self, outcome: Outcome, changed: set[Ref], *, full: bool) -> Report:
         """Judge the Routes that may have a new verdict: those with everything that they need behind them."""
@@ -407,6 +432,8 @@ class Reconciler:
         if fault := self.engine.fault(key):
             return Verdict(False, DEVICE_REJECTED, fault)
         needed = self.engine.closure(self.engine.uses(key))
+        if not self.device.unknown.isdisjoint(needed):
+            return None
         if failed := needed & self.failures.keys():
             # What was refused itself, not what needs it.
             ref = min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref))
@@ -495,6 +522,12 @@ class Reconciler:
         self._note_withheld(outcome, now, recovered=recovered)
         after = {ref: (failure.blocked, str(failure.error)) for ref, failure in self.failures.items()}
         return {ref for ref, _ in before.items() ^ after.items()}
+
+    def try_again(self) -> None:
+        """Let everything be tried at once whose last write got no usable reply."""
+        for failure in self.failures.values():
+            if isinstance(failure.error, Unconfirmed):
+                failure.due = self._clock()
 
     def _record(self, outcome: Outcome) -> None:
         """Note what was refused, and when it is tried again."""

@@ -1,7 +1,8 @@
 """The BIG-IP as the router's only writer sees it: what is there, and how a Plan is carried out.
 
-`observed` is kept from confirmed writes and re-read on demand. A refusal costs the object and what
-needs it; anything else that goes wrong ends the pass, and the next one begins with a reading.
+`observed` is kept from confirmed writes and re-read on demand. A refusal, or a write of one object without a
+usable reply, costs the object and what needs it; anything else that goes wrong ends the pass. The next one
+begins with a reading then, as it does after any write that may have been done or not.
 """
 
 import logging
@@ -12,19 +13,11 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 
-from f5router.bigip import Attachment, BigIPState, DeviceFacts, Object, Policy, Pool, Record, Ref, Rule
-from f5router.errors import (
-    AuthFailed,
-    BigIPError,
-    Busy,
-    Incomplete,
-    InUse,
-    NotFound,
-    Refused,
-    UploadError,
-)
-from f5router.icontrol import folders
+from f5router.bigip import Attachment, DeviceFacts, Object, Policy, Pool, Record, Ref, Rule
+from f5router.errors import BigIPError, Busy, Incomplete, InUse, NotFound, Refused, Unconfirmed
+from f5router.icontrol import folders, readiness
 from f5router.icontrol.attachments import AttachmentWriter
+from f5router.icontrol.blame import Blame, blames_object
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.client import Client
 from f5router.icontrol.failover import Failover
@@ -49,7 +42,7 @@ class Outcome:
 
     done: list[Change] = field(default_factory=list)
     failed: dict[Ref, BigIPError] = field(default_factory=dict)
-    """Refused, with the device's words; what needs a refused object has the same error."""
+    """Refused, or not confirmed, with the device's words; what needs such an object has the same error."""
     blocked: set[Ref] = field(default_factory=set)
     """Those of `failed` that were not sent, because they need something that was refused."""
     withheld: list[Change] = field(default_factory=list)
@@ -58,7 +51,7 @@ class Outcome:
     """Not tried, because something else went before."""
 
 
-Results = Iterable[tuple[Change, BigIPError | None]]
+Results = Iterable[tuple[Change, Exception | None]]
 """Changes that were sent, each with why it was not done."""
 
 Keeper = Callable[[Object], bool]
@@ -67,11 +60,6 @@ Keeper = Callable[[Object], bool]
 
 class Stopped(BigIPError):
     """The router is to end: what is not written yet stays as it is."""
-
-
-def blames_object(error: BigIPError) -> bool:
-    """Whether only the object is to blame, so that the pass can go on."""
-    return isinstance(error, Refused | UploadError) or (isinstance(error, AuthFailed) and error.status == 400)
 
 
 class Device:
@@ -108,8 +96,9 @@ class Device:
         self._fdb = FDBWriter(client)
         self._routes = RouteWriter(client, folder)
         self.calls = Calls(max_in_flight)
+        self._blame = Blame(lambda: client.get_once(readiness.VERSION))
         self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
-                                      enough=lambda: self.calls.interrupted)
+                                      enough=lambda: self.calls.interrupted, attempt=self._blame.attempt)
         self._given_up = threading.Event()
         self.folder: Mapping = {}
         """Properties of our folder; {} before the first observation."""
@@ -118,6 +107,8 @@ class Device:
         """What was written since a reading began, which may be older."""
         self.observed: dict[Ref, Object] = {}
         self.facts = DeviceFacts()
+        self.unknown: set[Ref] = set()
+        """Objects whose last write may have been done or not, and that were not read since."""
         self.stale = True
         """True until an observation, and after anything that leaves doubt."""
 
@@ -148,17 +139,21 @@ class Device:
             PartitionMissing, BigIPError: nothing that was known is changed.
         """
         self._meanwhile = {}
+        unknown, self.unknown = self.unknown, set()
         self.calls.begin()
         try:
             seen = self.calls.run(lambda: self._read(create_folder=create_folder))
             self.calls.settle()
             newer = self._meanwhile
+        except BaseException:
+            self.unknown |= unknown
+            raise
         finally:
             self._meanwhile = None
+        self.stale = bool(self.unknown)
         if seen is None:
-            self.observed, self.facts, self.stale = {}, DeviceFacts(self.client.version()), False
+            self.observed, self.facts = {}, DeviceFacts(self.client.version())
             return
-        before = _addresses(self.observed)
         self.observed, self.facts = seen.objects, seen.facts
         for ref, obj in newer.items():
             self._note(ref, obj)
@@ -166,8 +161,6 @@ class Device:
         self._attachments.learn(seen.facts)
         self._fdb.learn(seen.facts.version)
         self._nodes.learn(seen.nodes)
-        self._nodes.forget(before - _addresses(self.observed))
-        self.stale = False
 
     def _read(self, *, create_folder: bool) -> Observation | None:
         """Everything of ours; None where our folder is not there."""
@@ -191,6 +184,7 @@ class Device:
         withhold: Callable[[Outcome], Keeper] = lambda outcome: lambda obj: False,
         on_change: Callable[[Change], None] = lambda change: None,
         newest: Callable[[Change], Change | None] = lambda change: change,
+        outcome: Outcome | None = None,
     ) -> Outcome:
         """Carry out a Plan in its order, or the beginning of it when `calls` are interrupted.
 
@@ -200,11 +194,12 @@ class Device:
             withhold: given what failed, which old forms must stay.
             on_change: called for each Change that the device confirmed.
             newest: gives the Change of a pool as it is just before it is sent, None if it is done by now.
+            outcome: what is returned; the caller has it also when this raises.
         Raises:
             Standby: the unit is not active, or no longer.
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
-        outcome, keeps, led, begun = Outcome(), None, False, False
+        keeps, led, begun, outcome = None, False, False, Outcome() if outcome is None else outcome
         self.calls.begin()
         try:
             self.failover.require_active()
@@ -233,9 +228,9 @@ class Device:
             raise
         return outcome
 
-    def update(self, changes: Iterable[Change], on_change: Callable[[Change], None]) -> Outcome:
+    def update(self, changes: Iterable[Change], on_change: Callable[[Change], None],
+               outcome: Outcome) -> None:
         """Write Changes that cannot wait, beside requests that are under way. Raises: BigIPError."""
-        outcome = Outcome()
         try:
             self._settle(self.calls.at_once(self._one, changes), outcome, on_change)
         except Busy:
@@ -243,7 +238,6 @@ class Device:
         except BaseException:
             self.stale = True
             raise
-        return outcome
 
     def is_in_flight(self, ref: Ref) -> bool:
         """True while a request about an object is under way."""
@@ -288,9 +282,24 @@ class Device:
             if self.calls.interrupted:
                 return
             part = list(group)
-            for change, error in self.calls.run(lambda whole=whole, part=part: list(write(whole, part))):
+            for change, error in self.calls.run(
+                    lambda whole=whole, part=part: self._as_group(write, whole, part)):
                 tried.add(change.ref)
                 yield change, error
+
+    def _as_group(self, write, whole: str, part: list[Change]) -> Results:
+        """Write Changes of one whole. An error of all blames an object only where it is the only one."""
+        if len(part) > 1:
+            return list(write(whole, part))
+        change, results = part[0], []
+
+        def alone() -> None:
+            results.extend(write(whole, part))
+            if results and results[0][1] is not None:
+                raise results[0][1]
+
+        error = self._blame.attempt(change.ref, alone)
+        return [(change, error)] if results or error is not None else []
 
     def _parallel(self, changes: list[Change], newest: Callable[[Change], Change | None],
                   tried: set[Ref]) -> Results:
@@ -301,28 +310,30 @@ class Device:
                 self._in_flight.add(change.ref)
             return change
 
-        for change, error in self.calls.each(self._one, changes, ready):
-            self._in_flight.discard(change.ref)
-            if error is not None and not blames_object(error):
-                self.calls.interrupted = True
-            yield change, error
-
-    def _one(self, change: Change) -> tuple[Change, BigIPError | None]:
         try:
-            self._checkpoint()
-            if change.ref.kind == Policy.KIND:
-                self._policies.write_policy(change)
-            elif change.ref.kind in self._files.KINDS:
-                self._files.write(change)
-            elif change.ref.kind in self._tunnels.KINDS:
-                self._tunnels.write(change)
-            elif change.ref.kind == StaticRoute.KIND:
-                self._routes.write(change)
-            else:
-                self._objects.write(change)
-        except BigIPError as exc:
-            return change, exc
-        return change, None
+            for change, error in self.calls.each(self._one, changes, ready):
+                self._in_flight.discard(change.ref)
+                if error is not None and not blames_object(error):
+                    self.calls.interrupted = True
+                yield change, error
+        finally:
+            self._in_flight.clear()
+
+    def _one(self, change: Change) -> tuple[Change, Exception | None]:
+        return change, self._blame.attempt(change.ref, lambda: self._send(change))
+
+    def _send(self, change: Change) -> None:
+        self._checkpoint()
+        if change.ref.kind == Policy.KIND:
+            self._policies.write_policy(change)
+        elif change.ref.kind in self._files.KINDS:
+            self._files.write(change)
+        elif change.ref.kind in self._tunnels.KINDS:
+            self._tunnels.write(change)
+        elif change.ref.kind == StaticRoute.KIND:
+            self._routes.write(change)
+        else:
+            self._objects.write(change)
 
     def _write_records(self, group: str, changes: list[Change]) -> Results:
         def current() -> list[Record]:
@@ -331,7 +342,7 @@ class Device:
         return self._records.write(group, changes, current)
 
     def _settle(self, results: Results, outcome: Outcome, on_change: Callable[[Change], None]) -> None:
-        """Note what became of Changes. Raises: BigIPError: the first for which no object is to blame."""
+        """Note what became of Changes. Raises: the first error for which no object is to blame."""
         trouble = None
         for change, error in results:
             if isinstance(error, Incomplete) and error.made != change.old:
@@ -350,9 +361,12 @@ class Device:
                 })
                 outcome.failed[change.ref] = error
                 # Another hand may have changed it: compare again with what is there.
-                self.stale = self.stale or isinstance(error, NotFound)
+                self.stale = self.stale or isinstance(error, NotFound | Unconfirmed)
             elif trouble is None or isinstance(trouble, Busy):
                 trouble = error
+            if isinstance(error, Unconfirmed):
+                outcome.failed[change.ref] = error  # has a back-off of its own also where the device has one
+                self.unknown.add(change.ref)
         if trouble is not None:
             raise trouble
 
@@ -441,12 +455,8 @@ class Device:
         Raises: BigIPError.
         """
         self.failover.require_active()
-        return self._nodes.remove_left(_addresses(self.observed), most=most)
-
-
-def _addresses(objects: BigIPState) -> set[str]:
-    """Those of the members of all pools."""
-    return {m.address for obj in objects.values() if isinstance(obj, Pool) for m in obj.members}
+        in_use = {m.address for obj in self.observed.values() if isinstance(obj, Pool) for m in obj.members}
+        return self._nodes.remove_left(in_use, most=most)
 
 
 def _usable(error: BigIPError) -> bool:

@@ -113,14 +113,14 @@ class Failover:
         return ()
 
     def _read(self) -> FailoverState:
-        """Ask once; a device that is busy or starting is asked again like any other reading."""
+        """Ask once: writes wait for the answer, and who is refused it asks again."""
         try:
             try:
                 return parse(self._client.get_once(PATH))
             except NotReady as exc:
                 if exc.status == 404 and self._client.ready():
                     return FailoverState(unreadable=exc.text)  # not served by this version
-                return parse(self._client.get(PATH))
+                raise
         except BigIPError as exc:
             if not _is_withheld(exc):
                 raise

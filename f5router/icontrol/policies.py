@@ -13,9 +13,10 @@ import logging
 from collections.abc import Callable
 
 from f5router import names
-from f5router.bigip import Policy, Rule
+from f5router.bigip import Policy, Ref, Rule
 from f5router.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.icontrol import codec, policycodec
+from f5router.icontrol.blame import blames_object
 from f5router.icontrol.client import Client, item_path
 from f5router.plan import CREATE, DELETE, UPDATE, Change
 
@@ -24,7 +25,16 @@ log = logging.getLogger(__name__)
 PLAIN, DRAFT, LEGACY = "plain", "draft", "legacy"
 DRAFTS_SINCE = (12, 1)
 
-Results = list[tuple[Change, BigIPError | None]]
+Results = list[tuple[Change, Exception | None]]
+
+
+def _refusal(ref: Ref, write: Callable[[], object]) -> Exception | None:
+    """Write an object; returns why it was not done."""
+    try:
+        write()
+    except BigIPError as exc:
+        return exc
+    return None
 
 
 class PolicyWriter:
@@ -33,13 +43,15 @@ class PolicyWriter:
     def __init__(
         self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None,
         enough: Callable[[], bool] = lambda: False,
+        attempt: Callable[[Ref, Callable[[], object]], Exception | None] = _refusal,
     ):
         """Args:
         checkpoint: called before each write of a Rule; what it raises ends the writing.
         enough: True when what was written so far is to be published, and no more written.
+        attempt: carries out the write of a Rule; returns the error, which names who is to blame.
         """
         self._client = client
-        self._enough = enough
+        self._enough, self._attempt = enough, attempt
         self._checkpoint = checkpoint
         self._forced = model
         self._version: tuple[int, ...] = ()
@@ -140,13 +152,13 @@ class PolicyWriter:
         for change in changes:
             if results and self._enough():
                 break
-            try:
-                results.append((change, self._try(base, change)))
-            except BigIPError as exc:
-                if base == policy:  # those before are in use
-                    return [*results, (change, exc)]
-                self._abandon(policy, base)
-                raise
+            error = self._attempt(change.ref, lambda change=change: self._rule(base, change))
+            if error is not None and not blames_object(error):
+                if base != policy:  # else those before are in use
+                    self._abandon(policy, base)
+                    results = [(done, why) for done, why in results if why is not None]
+                return [*results, (change, error)]
+            results.append((change, error))
         good = [change for change, error in results if error is None]
         if not good:
             self._abandon(policy, base)
@@ -164,17 +176,13 @@ class PolicyWriter:
         if len(changes) == 1:
             return [(changes[0], error)]
         middle = len(changes) // 2
-        return self.write_rules(policy, changes[:middle]) + self.write_rules(policy, changes[middle:])
-
-    def _try(self, base: str, change: Change) -> BigIPError | None:
-        self._checkpoint()
-        try:
-            self._rule(base, change)
-        except Refused as exc:
-            return exc
-        return None
+        first = self.write_rules(policy, changes[:middle])
+        if any(why is not None and not blames_object(why) for _, why in first):
+            return first
+        return first + self.write_rules(policy, changes[middle:])
 
     def _rule(self, base: str, change: Change) -> None:
+        self._checkpoint()
         rule: Rule = change.obj
         item = item_path(Policy.KIND, base, "rules", rule.name)
         if change.verb == DELETE:

@@ -11,20 +11,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
 from urllib.parse import quote
 
 from f5router.cluster import Route
 from f5router.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from f5router.kube.connection import Connection
 from f5router.kube.pending import Pending
-from f5router.kube.sources import ROUTES, Source
 from f5router.printable import printable
 
 log = logging.getLogger(__name__)
 
 QUEUE_SIZE = 1000
-"""Warnings that wait; more are dropped, of the namespaces that have most."""
+"""Warnings that wait; more are dropped."""
 
 REMEMBERED_S = 600.0
 """How long the count of an Event is known, without asking for it."""
@@ -51,15 +49,6 @@ class Warned:
     message: str
 
 
-class _Key(NamedTuple):
-    """What makes a warning the same again."""
-
-    namespace: str
-    uid: str
-    reason: str
-    message: str
-
-
 @dataclass(slots=True)
 class Sent:
     """An Event that exists."""
@@ -73,13 +62,11 @@ class EventWriter:
     """Writes Events from a thread of its own; a warning may be lost, the caller never waits."""
 
     def __init__(self, connection: Connection, component: str = "f5router", *, router_name: str = "",
-                 route_source: Callable[[], Source] = lambda: ROUTES, rate_per_s: float = 10,
-                 queue_size: int = QUEUE_SIZE, retry_s: float = 2.0,
+                 rate_per_s: float = 10, queue_size: int = QUEUE_SIZE, retry_s: float = 2.0,
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         """Arguments:
         component: source of the Events.
         router_name: routers of different names have Events of their own.
-        route_source: where Routes are served.
         rate_per_s: requests per second.
         retry_s: seconds to the next try when the API server cannot be reached and does not say.
         wall: seconds since the epoch, for the times in Events.
@@ -87,8 +74,7 @@ class EventWriter:
         self._connection, self._component, self._router_name = connection, component, router_name
         self._queue_size, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
-        self._route_source = route_source
-        self._sent: dict[_Key, Sent] = {}
+        self._sent: dict[tuple[str, str, str], Sent] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="events", daemon=True)
         self._started, self._forbidden_until = False, float("-inf")
@@ -107,13 +93,11 @@ class EventWriter:
         with self._lock:
             if len(self._pending) >= self._queue_size:
                 self.dropped += 1
-                if not self._pending.make_room(route.key.namespace):
-                    return
+                return
             if not self._started:
                 self._started = True
                 self._thread.start()
-        key = _Key(route.key.namespace, route.uid, reason, message)
-        self._pending.put(key, Warned(route, reason, message))
+        self._pending.put((route.uid, reason, message), Warned(route, reason, message))
 
     def pending(self) -> int:
         """How many warnings wait."""
@@ -160,7 +144,7 @@ class EventWriter:
             self.dropped += 1
         log.info("event dropped", extra={"error": str(exc)})
 
-    def _write(self, key: _Key, warned: Warned) -> None:
+    def _write(self, key: tuple[str, str, str], warned: Warned) -> None:
         """Raises: KubeError."""
         self._forget_old()
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -203,7 +187,7 @@ class EventWriter:
             "kind": "Event",
             "metadata": {"namespace": route.key.namespace,
                          "name": route.key.name[:NAME_LENGTH - len(suffix)] + suffix},
-            "involvedObject": {"apiVersion": self._route_source().api_version, "kind": "Route",
+            "involvedObject": {"apiVersion": "route.openshift.io/v1", "kind": "Route",
                                "namespace": route.key.namespace, "name": route.key.name,
                                "uid": route.uid, "resourceVersion": route.resource_version},
             "reason": warned.reason,

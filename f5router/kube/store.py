@@ -128,6 +128,11 @@ class Store:
         with self._lock:
             return Delta(slices=self._kinds["slices"].drain())
 
+    def has_slices(self) -> bool:
+        """True if endpoints may differ at the next drain."""
+        with self._lock:
+            return self._kinds["slices"].pending() > 0
+
     def pending(self) -> int:
         """See Kind.pending."""
         with self._lock:

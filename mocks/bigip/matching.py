@@ -23,20 +23,19 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """host: Host header, with port if it has one. sni: server name of the ClientHello. query: None without a
-    question mark."""
+    """host: Host header, with port if it has one. sni: server name of the ClientHello."""
 
     host: str
     path: str = "/"
     sni: str | None = None
     tls: bool = False
-    query: str | None = None
+    query: str = ""
     method: str = "GET"
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def uri(self) -> str:
-        return self.path if self.query is None else f"{self.path}?{self.query}"
+        return f"{self.path}?{self.query}" if self.query else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ class Condition:
             segments = request.path.split("/")[1:]
             return segments[self.index - 1] if self.index <= len(segments) else None
         if operand == "httpUri" and selector in ("all", "path", "queryString"):
-            return {"all": request.uri, "path": request.path, "queryString": request.query or ""}[selector]
+            return {"all": request.uri, "path": request.path, "queryString": request.query}[selector]
         if operand == "httpMethod":
             return request.method
         if operand in ("httpHeader", *_HEADERS) and selector == "all":

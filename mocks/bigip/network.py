@@ -63,10 +63,7 @@ class Tunnel(Kind):
     ignored = frozenset(("ifIndex",))
     links: ClassVar[dict[str, str]] = {"profile": "net/tunnels/vxlan", "trafficGroup": "cm/traffic-group"}
     _fixed = ("profile", "trafficGroup")
-    _factory: ClassVar[dict[str, str]] = {
-        "/Common/ipip": "net/tunnels/ipip",
-        "/Common/tcp-forward": "net/tunnels/tcp-forward",
-    }
+    _factory: ClassVar[dict[str, str]] = {"/Common/ipip": "net/tunnels/ipip"}
     """Profiles of other kinds that every device has; those kinds themselves are not modelled."""
 
     def references(self, item: Item) -> Iterable[Ref]:

@@ -104,10 +104,10 @@ class Lab:
             "f5_ssh_host_key": self.bigip.ssh_server.host_key_fingerprint,
         }
 
-    def router(self, **flags: str) -> controller.Controller:
+    def router(self, *, clock: Callable[[], float] = time.monotonic, **flags: str) -> controller.Controller:
         """A running router: watchers started, nothing written yet."""
         stack = self._stack.enter_context(ExitStack())
-        started = controller.build_controller(self.config(**flags), stack)
+        started = controller.build_controller(self.config(**flags), stack, clock=clock)
         started.close = stack.close
         return started
 

@@ -36,7 +36,7 @@ def errors(caplog) -> list[str]:
 def forget_pauses(router: Running) -> None:
     """Let the pauses after a refused login end now; they are 30 and 60 seconds."""
     router.router._reconciler.device.client._session._refused_until = float("-inf")
-    router.router._blocked_until = 0.0
+    router.router._block(0.0)
     router.router._events.wake()
 
 

@@ -25,7 +25,6 @@ PURE = (
     "incremental",
     "issuers",
     "names",
-    "original",
     "pem",
     "plan",
     "selection",

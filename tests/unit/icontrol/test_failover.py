@@ -139,6 +139,7 @@ def test_no_answer_is_no_permission(error):
     with pytest.raises(type(error)):
         unit.require_active()
     assert unit.state == FailoverState("ACTIVE")
+    assert client.asked == 2, "writes wait for the answer, so it is not repeated"
 
 
 def test_a_starting_device_is_no_old_one():

@@ -1,0 +1,131 @@
+"""Writes without a usable reply: one object costs its own Routes only, the device everything for a while."""
+
+import logging
+
+import pytest
+
+from f5router.errors import AuthFailed, Unreachable
+from tests import manifests
+from tests.feature.test_latency import loop
+from tests.feature.test_loop import admitted, pool
+
+__all__ = ["loop"]
+
+POOL = "ltm/pool/~Common~openshift_bank_other"
+RULE = "/rules/openshift_route_bank_b"
+
+
+def bank(*pods: str, **route) -> list[dict]:
+    return [*manifests.service("bank", "other", pods=pods),
+            manifests.route("b", namespace="bank", host="b.com", service="other", **route)]
+
+
+def failed_passes(caplog) -> list[str]:
+    return [str(vars(record)) for record in caplog.records
+            if record.levelno >= logging.ERROR and record.message == "BIG-IP not programmed"]
+
+
+def told(lab) -> dict:
+    return lab.admitted("bank", "b")
+
+
+@pytest.mark.parametrize("kind", ["html-200", "500-mcpd", "drop-request"])
+@pytest.mark.parametrize("what", ["members", "rule"])
+def test_an_object_that_gets_no_usable_reply(lab, loop, caplog, kind, what):
+    """Others are served meanwhile, its Route tells why, and it is served when the device answers."""
+    lab.apply(*bank("10.9.1.1"))
+    router = loop()
+    router.wait(lambda: told(lab).get("status") == "True")
+    lab.bigip.inject(kind, times=None, method="PATCH", path=POOL if what == "members" else RULE)
+    lab.apply(*(bank("10.9.1.2") if what == "members" else bank("10.9.1.1", path="/new")))
+    router.wait(lambda: told(lab).get("reason") == "DeviceRejected")
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
+    lab.apply(manifests.route("c", host="c.com"))
+    router.wait(lambda: admitted(lab, "c") == "True")
+    assert failed_passes(caplog) == []
+    lab.bigip.clear_faults()
+    lab.apply(*(bank("10.9.1.3") if what == "members" else bank("10.9.1.1", path="/newer")))
+    router.wait(lambda: told(lab).get("status") == "True")
+
+
+def test_a_time_out_of_what_was_done(lab, loop, caplog):
+    """The next reading finds it, and it is saved."""
+    router = loop()
+    lab.apply(*bank("10.9.1.1"))
+    router.wait(lambda: told(lab).get("status") == "True")
+    lab.bigip.inject("timeout-html", times=None, method="PATCH", path=POOL)
+    lab.apply(manifests.endpoints("bank", "other", ("10.9.1.2",)))
+    reconciler = router.router._reconciler
+    router.wait(lambda: not lab.bigip.get(POOL + "/members/~Common~10.9.1.1:8080") and not (
+        reconciler.device.unknown or reconciler.failures or reconciler.has_members()))
+    assert reconciler.device.observed == reconciler.engine.objects
+    assert router.router._settles_at() is not None
+    assert failed_passes(caplog) == []
+
+
+def test_a_device_that_answers_reads_only(lab, loop, caplog):
+    """Two objects without a reply: it backs off as a whole."""
+    lab.apply(*bank("10.9.1.1"))
+    router = loop()
+    router.wait(lambda: told(lab).get("status") == "True")
+    for method in ("POST", "PATCH", "DELETE"):
+        lab.bigip.inject("html-200", times=None, method=method, path="/mgmt/tm/ltm/")
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)), *bank("10.9.1.2"))
+    router.wait(lambda: failed_passes(caplog))
+    lab.bigip.clear_faults()
+    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"}, timeout_s=30)
+
+
+def test_once_tries_again(lab):
+    """What got no usable reply is not given up after one pass."""
+    lab.apply(manifests.route("a"))
+    lab.bigip.inject("html-200", method="POST", path="ltm/pool$")
+    assert lab.converge() == []
+    assert admitted(lab, "a") == "True"
+
+
+@pytest.mark.parametrize(("error", "most"), [
+    pytest.param(Unreachable(text="refused"), 5.0, id="unreachable"),
+    pytest.param(AuthFailed(text="no", status=401), 60.0, id="a login that is refused"),
+])
+def test_endpoints_that_wait_shorten_a_back_off(lab, error, most):
+    """Never one after a refused login: accounts are locked."""
+    lab.apply(manifests.route("a"))
+    now = [1000.0]
+    router = lab.router(clock=lambda: now[0])
+    assert lab.converge(router) == []
+    for _ in range(10):
+        router._pass_failed(error)
+    assert router._next() == now[0] + 60.0
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
+    lab.until(router._cluster.has_endpoints)
+    assert router._next() == now[0] + most
+    now[0] += most - 0.1
+    router._turn()
+    assert pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"}
+    now[0] += 0.1
+    router._turn()
+    assert pool(lab) == {"10.1.1.9:8080"}
+    assert router._resumes_at() <= now[0]
+
+
+def test_a_quiet_router_sleeps(lab):
+    """It looks after the failover state, and now and then at everything; nothing else wakes it."""
+    lab.apply(manifests.route("a"), *bank("10.9.1.1"))
+    now, turns = [1000.0], 0
+    router = lab.router(clock=lambda: now[0], f5_resync_interval="100s")
+    assert router._cluster.wait_synced(10)
+    lab.bigip.inject("refuse", times=None, method="POST", path="/rules$", message="01070151:3: no")
+    router._take_events()
+    for _ in range(20):
+        router._turn()
+        router._saver.wait(10)
+        now[0] = max(now[0] + 0.1, router._next())
+    end = now[0] + 1000.0
+    while now[0] < end:
+        router._turn()
+        router._saver.wait(10)
+        assert router._next() > now[0], "it does not sleep"
+        now[0], turns = router._next(), turns + 1
+    assert turns < 300
