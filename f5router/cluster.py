@@ -158,6 +158,8 @@ class EndpointSlice:
     ports: tuple[EndpointPort, ...] = ()
     nodes: frozenset[str] = frozenset()
     """Names of Nodes with a ready address, "" where none is told; only where node ports are members."""
+    unread: int = 0
+    """How many more ready addresses there are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ from f5router.bigip import (
 )
 from f5router.claims import Contest
 from f5router.cluster import ClusterSnapshot, Key, Route
-from f5router.members import Candidate, ServiceView
+from f5router.members import Candidate, LeftOut, ServiceView
 
 
 def redirect(host: str) -> Redirect | CheckedRedirect:
@@ -81,6 +81,7 @@ class Settings(base.Settings, Protocol):
     static_routes: bool
     nodeport: nodeport.Setup | None
     """None: pods are the pool members, not Nodes."""
+    max_pool_members: int
 
 
 class PoolKey(NamedTuple):
@@ -136,7 +137,7 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
         objects.update(part.objects)
     candidates = nodeport.candidates(snapshot.nodes, config.nodeport)
     for key in {key for part in fragments for key in part.pools}:
-        made = pool(key, service_view(key.service, snapshot, candidates, facts), config)
+        made, _ = pool(key, service_view(key.service, snapshot, candidates, facts), config)
         objects[made.ref] = made
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
@@ -169,16 +170,11 @@ def fragment(
     )
 
 
-def pool(key: PoolKey, view: ServiceView, config: Settings) -> Pool:
-    """The pool of a Service port."""
-    chosen = (nodeport if config.nodeport else members).choose(key.port, view)
+def pool(key: PoolKey, view: ServiceView, config: Settings) -> tuple[Pool, LeftOut]:
+    """The pool of a Service port, and what it leaves out."""
+    chosen = (nodeport if config.nodeport else members).choose(key.port, view, config.max_pool_members)
     path = names.pool(config.folder, key.service, key.port, key.tls)
-    return Pool(path, config.pool_monitor, chosen)
-
-
-def refusals(key: PoolKey, view: ServiceView, config: Settings) -> dict[str, str]:
-    """Addresses of a Service port that `pool` leaves out, with the reason."""
-    return nodeport.refusals(view) if config.nodeport else members.refusals(key.port, view)
+    return Pool(path, config.pool_monitor, chosen.members), chosen.left_out
 
 
 def service_view(

@@ -38,7 +38,7 @@ from f5router.cluster import (
 from f5router.contests import Contests
 from f5router.desired import Fragment, PoolKey
 from f5router.findings import Findings
-from f5router.members import Candidate, ServiceView
+from f5router.members import Candidate, LeftOut, ServiceView
 
 _EMPTY = Fragment()
 
@@ -66,8 +66,8 @@ class Engine:
         self._fragments: dict[str, Fragment] = {}
         self._pool_users: dict[PoolKey, set[str]] = {}
         self._pools_of: dict[Key, set[PoolKey]] = {}
-        self._refused: dict[PoolKey, Mapping[str, str]] = {}
-        """Addresses that a pool leaves out, with the reason; where there are some."""
+        self._left_out: dict[PoolKey, LeftOut] = {}
+        """What a pool leaves out; where there is something."""
         self._count: dict[Ref, int] = {}
         self._base: Mapping[Ref, Object] = {}
         self._slices_listed = False
@@ -168,7 +168,7 @@ class Engine:
     def pool(self, path: str) -> Pool | None:
         """A pool with its present members, wanted or not; None if its name does not tell whose it is."""
         key = names.pool_key(self._config.folder, path)
-        return desired.pool(PoolKey(*key), self._view(key[0]), self._config) if key else None
+        return desired.pool(PoolKey(*key), self._view(key[0]), self._config)[0] if key else None
 
     def addresses(self, namespace: str) -> frozenset[str]:
         """Addresses of all pods that are ready in a namespace."""
@@ -369,7 +369,7 @@ class Engine:
         if users:
             return
         del self._pool_users[key]
-        self._refused.pop(key, None)
+        self._left_out.pop(key, None)
         self._pools_of[key.service].discard(key)
         if not self._pools_of[key.service]:
             del self._pools_of[key.service]
@@ -378,14 +378,13 @@ class Engine:
         self._dirty.add(ref)
 
     def _remake_pool(self, key: PoolKey) -> None:
-        view = self._view(key.service)
-        made, refused = desired.pool(key, view, self._config), desired.refusals(key, view, self._config)
+        made, left_out = desired.pool(key, self._view(key.service), self._config)
         old = self.objects.get(made.ref)
-        if not (old and old.members and made.members) or refused != self._refused.get(key, {}):
+        if not (old and old.members and made.members) or left_out != self._left_out.get(key, LeftOut()):
             self._touch_users(key)  # their warnings may differ
-        self._refused.pop(key, None)
-        if refused:
-            self._refused[key] = refused
+        self._left_out.pop(key, None)
+        if left_out:
+            self._left_out[key] = left_out
         if old != made:
             self.objects[made.ref] = made
             self._dirty.add(made.ref)
@@ -427,21 +426,23 @@ class Engine:
             return
         wanted, owner = route.target_port, Key(key.namespace, route.service)
         view = self._view(owner)
-        refused = self._refused_of(owner, wanted)
+        left_out = self._left_out_of(owner, wanted)
         if view.service is None:
             yield f"spec.to.name: there is no Service {route.service}"
         elif self._config.nodeport:
             yield from nodeport.warnings(wanted, view) if key in self._fragment(key).uses else ()
-        elif not self._has_members(owner, wanted) and not refused:
+        elif not self._has_members(owner, wanted) and not left_out:
             served = key in self._fragment(key).uses
             yield from members.warnings(wanted, view, served=served)
-        if refused:
-            yield members.refusal_warning(route.service, refused)
+        if left_out.refused:
+            yield members.refusal_warning(route.service, left_out.refused)
+        if left_out.total:
+            yield members.limit_warning(route.service, left_out.total, self._config.max_pool_members)
 
-    def _refused_of(self, service: Key, port: str) -> Mapping[str, str]:
+    def _left_out_of(self, service: Key, port: str) -> LeftOut:
         """The same in each pool of a Service port."""
-        return next((self._refused[key] for key in self._pools_of.get(service, ())
-                     if key.port == port and key in self._refused), {})
+        return next((self._left_out[key] for key in self._pools_of.get(service, ())
+                     if key.port == port and key in self._left_out), LeftOut())
 
     def _has_members(self, service: Key, port: str) -> bool:
         pools = (names.pool(self._config.folder, *key)

@@ -3,8 +3,10 @@
 Node ports as members are in nodeport.py.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from f5router import refused_addresses
@@ -13,6 +15,10 @@ from f5router.cluster import EndpointSlice, Service
 
 SHOWN = 3
 """Refused addresses that a warning names."""
+
+MOST_READ = 10_000
+"""Endpoints of a Service port that are looked at for each change; more are only counted. No pool may have
+more members."""
 
 
 class Candidate(NamedTuple):
@@ -45,29 +51,91 @@ class ServiceView:
         return {address: reason for address, reason in found if reason}
 
 
-def choose(port: str, view: ServiceView) -> frozenset[PoolMember]:
-    """The ready TCP endpoints of a Service port, without those that are refused.
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What is ready, and no pool member all the same; false if there is nothing."""
+
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Addresses that never become pool members, with the reason."""
+    total: int = 0
+    """How many members there would be at least; 0 if the pool has room for all."""
+
+    def __bool__(self) -> bool:
+        return bool(self.refused or self.total)
+
+
+class Choice(NamedTuple):
+    """The members of a pool."""
+
+    members: frozenset[PoolMember] = frozenset()
+    left_out: LeftOut = LeftOut()
+
+
+def choose(port: str, view: ServiceView, most: int) -> Choice:
+    """Choose from the ready TCP endpoints of a Service port, without those that are refused.
 
     Args:
         port: targetPort of the Route, number or name; "" for every port of the Service.
+        most: so many members at most.
     """
-    refused = refusals(port, view)
-    return frozenset(member for member in _endpoints(port, view) if member.address not in refused)
+    parts = [(part, ports) for part in view.slices if (ports := _numbers(port, part))]
+    total = sum((len(part.addresses) + part.unread) * len(ports) for part, ports in parts)
+    if total > MOST_READ:
+        parts.sort(key=lambda found: found[0].key)
+    found = list(islice(_endpoints(parts, in_order=total > MOST_READ), MOST_READ))
+    refused = view.refusals({member.address for member in found})
+    ready = {member for member in found if member.address not in refused}
+    return limit(ready, total - len(found), refused, most)
 
 
-def refusals(port: str, view: ServiceView) -> dict[str, str]:
-    """Addresses of ready TCP endpoints of a Service port that never become pool members, with the reason."""
-    return view.refusals({member.address for member in _endpoints(port, view)})
+def limit(ready: set[PoolMember], unread: int, refused: Mapping[str, str], most: int) -> Choice:
+    """Choose at most so many, by a digest of address and port.
+
+    So an endpoint that comes or goes changes places with one other at most, and all others stay.
+
+    Args:
+        unread: how many more there are.
+        refused: see LeftOut.
+    """
+    members = frozenset(sorted(ready, key=_place)[:most] if len(ready) > most else ready)
+    total = len(ready) + unread
+    return Choice(members, LeftOut(refused, _rounded(total) if total > len(members) else 0))
 
 
-def _endpoints(port: str, view: ServiceView) -> Iterator[PoolMember]:
+def digest(text: str) -> bytes:
+    """Give a text a place of its own in an order that has to do with nothing else."""
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+def _place(member: PoolMember) -> tuple[bytes, PoolMember]:
+    return digest(member.name), member
+
+
+def _rounded(total: int) -> int:
+    """The two first digits: each other number would be another Event."""
+    step = 10 ** max(0, len(str(total)) - 2)
+    return total // step * step
+
+
+def _numbers(port: str, part: EndpointSlice) -> set[int]:
+    return {found.port for found in part.ports
+            if found.protocol == "TCP" and port in ("", found.name, str(found.port))}
+
+
+def _endpoints(parts: Iterable[tuple[EndpointSlice, set[int]]], *, in_order: bool) -> Iterator[PoolMember]:
+    """Args: in_order: so that an address that comes or goes moves no other but the last."""
     return (
-        PoolMember(address, found.port)
-        for part in view.slices
-        for found in part.ports
-        if found.protocol == "TCP" and port in ("", found.name, str(found.port))
-        for address in part.addresses
+        PoolMember(address, number)
+        for part, numbers in parts
+        for address in (sorted(part.addresses, key=digest) if in_order else part.addresses)
+        for number in sorted(numbers)
     )
+
+
+def limit_warning(name: str, total: int, most: int) -> str:
+    """What becomes of a Service with more endpoints than a pool may have members."""
+    return (f"spec.to.name: Service {name} would have {total} pool members or more, and a pool has {most} at "
+            "most (--max-pool-members): the others get no requests")
 
 
 def refusal_warning(name: str, refused: Mapping[str, str]) -> str:

@@ -7,12 +7,13 @@ API, ServiceSpec.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice, product
 
-from f5router import nodes
+from f5router import members, nodes
 from f5router.bigip import PoolMember
 from f5router.cluster import Key, Node, ServicePort
 from f5router.findings import Findings
-from f5router.members import Candidate, ServiceView
+from f5router.members import Candidate, Choice, ServiceView
 
 NOT_READY, UNSCHEDULABLE = "not-ready", "unschedulable"
 STATES = (NOT_READY, UNSCHEDULABLE)
@@ -43,29 +44,29 @@ def candidates(found: Mapping[Key, Node], setup: Setup | None) -> dict[str, Cand
     return {key.name: candidate(node, setup) for key, node in found.items()} if setup else {}
 
 
-def choose(port: str, view: ServiceView) -> frozenset[PoolMember]:
-    """Nodes at the node ports of a Service port.
+def choose(port: str, view: ServiceView, most: int) -> Choice:
+    """Choose Nodes, at the node ports of a Service port.
 
     Nodes that are excluded stay while there are no others: they may serve still, nothing certainly
     does not.
 
     Args:
         port: targetPort of the Route, number or name; "" for every port of the Service.
+        most: so many members at most.
     """
-    numbers = {found.node_port for found in ports(port, view)} - {0}
-    if not numbers:
-        return frozenset()
-    refused = refusals(view)
-    chosen = [one for one in _chosen(view) if one[0] not in refused]
-    chosen = [one for one in chosen if one[1]] or chosen
-    return frozenset(PoolMember(address, number) for address, _ in chosen for number in numbers)
-
-
-def refusals(view: ServiceView) -> dict[str, str]:
-    """Addresses of Nodes that never become pool members, with the reason."""
     if view.service is None or view.service.type not in PUBLISHED:
-        return {}
-    return view.refusals(address for address, _ in _chosen(view))
+        return Choice()
+    found = _chosen(view)
+    refused = view.refusals(address for address, _ in found)
+    usable = [one for one in found if one[0] not in refused]
+    addresses: Iterable[str] = {address for address, wanted in usable if wanted} or {
+        address for address, _ in usable}
+    numbers = sorted({found.node_port for found in ports(port, view)} - {0})
+    total = len(addresses) * len(numbers)
+    if total > members.MOST_READ:
+        addresses = sorted(addresses, key=members.digest)
+    read = {PoolMember(*one) for one in islice(product(addresses, numbers), members.MOST_READ)}
+    return members.limit(read, total - len(read), refused, most)
 
 
 def ports(port: str, view: ServiceView) -> list[ServicePort]:

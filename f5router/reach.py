@@ -23,6 +23,7 @@ class Reach:
     manage_snat: bool
     static_routes: bool
     nodeport: nodeport.Setup | None
+    max_pool_members: int
     """None: pods are the pool members, not Nodes."""
 
 
@@ -33,7 +34,8 @@ def load(reader: Reader) -> dict[str, object]:
     if static_routes and any(reader.text(name) for name in _VXLAN):
         reader.problem("pods are reached by static routes or by VxLAN, not by both", _ROUTES, *_VXLAN)
     return {"vxlan": vxlan, "manage_snat": manage_snat, "static_routes": static_routes,
-            "nodeport": _nodeport(reader, static_routes)}
+            "nodeport": _nodeport(reader, static_routes),
+            "max_pool_members": reader.value("max-pool-members")}
 
 
 def _nodeport(reader: Reader, static_routes: bool) -> nodeport.Setup | None:

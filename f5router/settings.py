@@ -8,7 +8,7 @@ Sources: f5-router.md 1.1 (names and defaults of the BIG-IP's settings), 1.2 and
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from f5router import hosts, nodeport, selectors, values
+from f5router import hosts, members, nodeport, selectors, values
 
 BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
@@ -174,6 +174,9 @@ _PODS = (
     Option("nodeport-exclude", "ROUTER_NODEPORT_EXCLUDE", "", PODS,
            "With nodeport: not-ready, unschedulable, or both separated by a comma: such Nodes are no pool "
            "members while there are others.", "STATES", values.several(*nodeport.STATES)),
+    Option("max-pool-members", "ROUTER_MAX_POOL_MEMBERS", "1000", PODS,
+           f"Members that a pool has at most, pods or Nodes, 1 to {members.MOST_READ}.", "N",
+           values.integer(1, members.MOST_READ)),
 )
 
 _DOMAINS = "DOMAIN,..."

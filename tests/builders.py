@@ -47,6 +47,7 @@ class Settings:
     manage_snat: bool = False
     static_routes: bool = False
     nodeport: NodePorts | None = None
+    max_pool_members: int = 1000
     unavailable_page: bool = True
 
 

@@ -54,6 +54,14 @@ MOST_ALTERNATES = 3
 MOST_PORTS = 1000
 """Ports of a Service. Each one costs memory, and the API allows as many as there are numbers."""
 
+MOST_ADDRESSES = 10_000
+"""Addresses that are read of an EndpointSlice or Endpoints object; more are counted. Kubernetes' controllers
+write 1,000 at most into either. Source: kubernetes, pkg/controller/endpoint, maxCapacity; discovery/v1,
+EndpointSlice.endpoints."""
+
+MOST_SUBSETS = 1000
+"""Subsets of an Endpoints object. Each one costs memory; a controller makes one for each set of ports."""
+
 _SEGMENT = re.compile(r"[!-$&-.0-~]{1,253}")
 """A name that may stand in a path, of printable ASCII. Source: k8s.io/apimachinery, IsValidPathSegmentName,
 which forbids "/", "%", "." and ".."."""
@@ -252,8 +260,9 @@ def endpoint_slice(obj: Mapping, *, placed: bool = False) -> EndpointSlice | Non
     if placed:
         return EndpointSlice(name, intern(owner), ports=ports, nodes=_places(
             endpoint for endpoint in ready if _items(endpoint.get("addresses"))))
-    found = (address for endpoint in ready for address in _items(endpoint.get("addresses")))
-    return EndpointSlice(name, intern(owner), _parsed(found), ports)
+    texts = [address for endpoint in ready for address in _items(endpoint.get("addresses"))]
+    return EndpointSlice(name, intern(owner), _parsed(texts[:MOST_ADDRESSES]), ports,
+                         unread=max(0, len(texts) - MOST_ADDRESSES))
 
 
 def endpoints(obj: Mapping, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
@@ -262,27 +271,33 @@ def endpoints(obj: Mapping, *, placed: bool = False) -> tuple[EndpointSlice, ...
     Args:
         placed: as of endpoint_slice.
     Raises:
-        DecodeError: no name.
+        DecodeError: no name; too many subsets.
     """
-    name = _in_namespace(obj)
-    owner = intern(name.name)
-    return tuple(
-        _subset(Key(name.namespace, f"{name.name}/{number}"), owner, subset, placed=placed)
-        for number, subset in enumerate(_objects(obj.get("subsets"))))
+    name, subsets = _in_namespace(obj), _objects(obj.get("subsets"))
+    if len(subsets) > MOST_SUBSETS:
+        raise DecodeError(
+            str(name), "subsets", f"has {len(subsets)} entries, at most {MOST_SUBSETS} are read")
+    owner, left, found = intern(name.name), MOST_ADDRESSES, []
+    for number, subset in enumerate(subsets):
+        key_ = Key(name.namespace, f"{name.name}/{number}")
+        found.append(_subset(key_, owner, subset, placed=placed, most=left))
+        left = max(0, left - len(_items(subset.get("addresses"))))
+    return tuple(found)
 
 
-def _subset(name: Key, owner: str, subset: Mapping, *, placed: bool) -> EndpointSlice:
+def _subset(name: Key, owner: str, subset: Mapping, *, placed: bool, most: int) -> EndpointSlice:
     found, ports = _objects(subset.get("addresses")), _endpoint_ports(subset.get("ports"))
     if placed:
         return EndpointSlice(name, owner, ports=ports, nodes=_places(found))
-    return EndpointSlice(name, owner, _parsed(item.get("ip") for item in found), ports)
+    return EndpointSlice(name, owner, _parsed(item.get("ip") for item in found[:most]), ports,
+                         unread=max(0, len(found) - most))
 
 
 def _places(items: Iterable[Mapping]) -> frozenset[str]:
     return frozenset(intern(_text(item.get("nodeName"))) for item in items)
 
 
-def _parsed(texts: Iterator[object]) -> frozenset[str]:
+def _parsed(texts: Iterable[object]) -> frozenset[str]:
     return frozenset(address for address in map(addresses.parse, texts) if address)
 
 

@@ -183,3 +183,14 @@ def test_node_ports(make_lab, partition):
     assert told.startswith("spec.to.name: addresses of Service web that are no pool members: ")
     for address in (SELF, VIRTUAL, "100.100.100.200"):
         assert address in told
+
+
+def test_more_endpoints_than_a_pool_may_have(shop):
+    """The team learns Service, count and limit; the pool is served as it is."""
+    shop.apply(*web("10.1.1.1", "10.1.1.2", "10.1.1.3"))
+    assert shop.converge(max_pool_members="2") == []
+    assert len(members(shop)) == 2
+    assert warned(shop) == {
+        "spec.to.name: Service web would have 3 pool members or more, and a pool has 2 at most "
+        "(--max-pool-members): the others get no requests"}
+    assert shop.admitted("shop", "plain")["status"] == "True"

@@ -332,9 +332,9 @@ def _allowed(engine) -> dict[str, set[str]]:
 
 def test_pool_names_tell_their_namespace():
     """What the test above relies on."""
-    built = desired.pool(
+    built, _ = desired.pool(
         desired.PoolKey(Key("bank", "web"), "", ""),
         ServiceView(),
-        type("C", (), {"folder": "/Common", "pool_monitor": "", "nodeport": None}),
+        type("C", (), {"folder": "/Common", "pool_monitor": "", "nodeport": None, "max_pool_members": 1}),
     )
     assert built.path.split("_")[1] == "bank"

@@ -54,7 +54,8 @@ ADMISSIONS = [
     Admission(ownership=False), Admission(external=False),
     Admission(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
 ]
-CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, *(Settings(admission=found) for found in ADMISSIONS)])
+CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, Settings(max_pool_members=1),
+                           *(Settings(admission=found) for found in ADMISSIONS)])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(
     (16, 1),
@@ -372,6 +373,20 @@ def test_endpoints_that_may_be_read_from_now_on():
     engine.apply(Delta(slices_listed=True))
     assert not engine.objects[ref].members
     assert engine.take() == ({ref}, {Key("shop", "a")})
+
+
+def test_warns_of_endpoints_beyond_the_limit():
+    """Service, count and limit; each event that changes these has the Route judged anew."""
+    engine, wanted = Engine(Settings(max_pool_members=2)), route("a")
+    engine.apply(delta((wanted, True), (service("web"), True)))
+    text = ("spec.to.name: Service web would have {} pool members or more, and a pool has 2 at most "
+            "(--max-pool-members): the others get no requests")
+    for count, warnings in ((2, ()), (3, (text.format(3),)), (4, (text.format(4),)), (1, ())):
+        engine.take()
+        engine.apply(delta((endpoints(*(f"10.1.0.{number}" for number in range(1, count + 1))), True)))
+        assert engine.take()[1] == {wanted.key}
+        assert engine.warnings(wanted.key) == warnings
+        assert len(engine.objects[Ref("ltm/pool", "/Common/openshift_shop_web")].members) == min(count, 2)
 
 
 def test_warns_of_a_service_without_node_ports():

@@ -25,7 +25,7 @@ def view(*nodes, of=WEB, slices=(BOTH,), listed=True, exclude=()) -> ServiceView
 
 
 def names(port: str, seen: ServiceView) -> set[str]:
-    return {member.name for member in nodeport.choose(port, seen)}
+    return {member.name for member in nodeport.choose(port, seen, 1000).members}
 
 
 @pytest.mark.parametrize(("port", "expected"), [
@@ -78,7 +78,7 @@ def test_tcp_and_udp_of_one_name_and_number():
 @pytest.mark.parametrize("kind", ["ClusterIP", "ExternalName", "", "Other"])
 def test_other_types_have_none(kind):
     assert names("", view(of=replace(WEB, type=kind))) == set()
-    assert nodeport.choose("", ServiceView()) == frozenset()
+    assert nodeport.choose("", ServiceView(), 1000).members == frozenset()
 
 
 def test_load_balancer():

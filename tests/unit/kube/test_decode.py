@@ -280,6 +280,24 @@ def test_placed_slice():
     assert other == found
 
 
+@pytest.mark.parametrize("more", [0, 1, 20_000])
+def test_many_addresses(more):
+    """So many are read; the others are counted."""
+    texts = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(decode.MOST_ADDRESSES + more)]
+    part = decode.endpoint_slice(slice_of(*({"addresses": [text]} for text in texts)))
+    assert (len(part.addresses), part.unread) == (decode.MOST_ADDRESSES, more)
+    parts = decode.endpoints(objects.endpoints("web", (8080, texts[:7]), (9090, texts[7:])))
+    assert [len(part.addresses) for part in parts] == [7, decode.MOST_ADDRESSES - 7]
+    assert [part.unread for part in parts] == [0, more]
+
+
+def test_many_subsets():
+    """None is read: which ones would count is anybody's guess."""
+    obj = objects.endpoints("web", *[(8080, ["10.1.0.1"])] * (decode.MOST_SUBSETS + 1))
+    with pytest.raises(decode.DecodeError, match="shop/web: subsets has 1001 entries, at most 1000 are read"):
+        decode.endpoints(obj)
+
+
 def test_placed_endpoints():
     obj = objects.endpoints("web", (8080, ["10.1.0.1", "10.1.0.2"]))
     obj["subsets"][0]["addresses"][0]["nodeName"] = "n1"
