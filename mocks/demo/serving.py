@@ -12,6 +12,7 @@ from mocks.demo.servers import HTTPS_VIRTUAL
 
 POLICIES = {80: "openshift_insecure_routes", 443: "openshift_secure_routes"}
 PASSTHROUGH, REENCRYPT = "ssl_passthrough_servername_dg", "ssl_reencrypt_serverssl_dg"
+NOWHERE = "/Common/openshift_nowhere"
 ADMITTED = "Admitted"
 ROUTER = "public"
 """Name of the router in the status of Routes."""
@@ -147,6 +148,8 @@ def _on_port(route: dict, rules: list[dict]) -> tuple[str, set[str]]:
         stem = f"openshift_route_{route['metadata']['namespace']}_{route['metadata']['name']}"
         if rule["name"].split("__")[0] != stem or not _matches(rule, route["spec"]):
             continue
+        if any(action.get("pool") == NOWHERE for action in _items(rule, "actions")):
+            continue  # it keeps a less specific Route's redirect off
         for action in _items(rule, "actions"):
             actions.add(REDIRECT if action.get("redirect") else RULE)
             pools |= {action["pool"]} if action.get("pool") else set()

@@ -19,7 +19,7 @@ def lab(request, make_lab):
     version, model = request.param
     made = make_lab(tmos_version=version)
     made.virtuals()
-    made.flags = {"f5_policy_model": model}
+    made.policy_flags = {"f5_policy_model": model}
     made.tells = not version.startswith("12.0")
     for name in ("web", "api"):
         made.apply(*manifests.service("shop", name, pods=("10.1.1.1",)))
@@ -61,13 +61,13 @@ def now(lab: Lab) -> dict[str, dict[str, list[dict]]]:
 
 def test_what_rules_tell(lab):
     """Their pool, and that none matched; in the write that makes them. A second pass writes nothing."""
-    assert lab.converge(**lab.flags) == []
+    assert lab.converge(**lab.policy_flags) == []
     assert now(lab) == expected(lab)
     posted = [path for method, path in lab.writes() if method == "POST" and "/rules" in path]
     assert len(posted) == 5
     assert not [path for _, path in lab.writes() if "/actions" in path]
     lab.clear()
-    assert lab.converge(**lab.flags) == []
+    assert lab.converge(**lab.policy_flags) == []
     assert lab.writes() == []
 
 
@@ -96,10 +96,10 @@ def silence(lab: Lab) -> None:
 
 def test_rules_that_tell_nothing(lab):
     """Each is changed once, in place, behind the iRule's attachment."""
-    assert lab.converge(**lab.flags) == []
+    assert lab.converge(**lab.policy_flags) == []
     silence(lab)
     lab.clear()
-    assert lab.converge(**lab.flags) == []
+    assert lab.converge(**lab.policy_flags) == []
     assert now(lab) == expected(lab)
     writes = lab.writes()
     changed = [at for at, (_, path) in enumerate(writes) if "/rules/openshift_route_" in path]
@@ -110,28 +110,28 @@ def test_rules_that_tell_nothing(lab):
     for virtual in (HTTP, HTTPS):
         assert f"/Common/{GUARD}" in lab.bigip.get(f"ltm/virtual/~Common~{virtual}")["rules"]
     lab.clear()
-    assert lab.converge(**lab.flags) == []
+    assert lab.converge(**lab.policy_flags) == []
     assert lab.writes() == []
 
 
 @pytest.mark.parametrize("lab", [("12.1.2", "legacy")], indirect=True, ids=" ".join)
 def test_a_rule_that_tells_something_else(lab):
     """Drift is repaired: another pool told than the one it forwards to, or none."""
-    assert lab.converge(**lab.flags) == []
+    assert lab.converge(**lab.policy_flags) == []
     path = "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_shop_b/actions/1"
     for method, body in (("PATCH", {"expression": "/Common/openshift_shop_web"}), ("DELETE", None)):
         lab.change(method, path, body)
         lab.clear()
-        assert lab.converge(**lab.flags) == []
+        assert lab.converge(**lab.policy_flags) == []
         assert now(lab) == expected(lab)
         assert len([path for _, path in lab.writes() if "/rules/" in path]) == 1
 
 
 @pytest.mark.parametrize("lab", [("12.1.2", "legacy")], indirect=True, ids=" ".join)
 def test_a_last_rule_that_tells_nothing(lab):
-    assert lab.converge(**lab.flags) == []
+    assert lab.converge(**lab.policy_flags) == []
     lab.change("DELETE", f"ltm/policy/~Common~{POLICIES[1]}/rules/default_noop/actions/0")
-    assert lab.converge(**lab.flags) == []
+    assert lab.converge(**lab.policy_flags) == []
     assert now(lab) == expected(lab)
 
 
