@@ -1,6 +1,6 @@
 """The cluster that is attacked: Routes of all kinds, of two tenants, and changes while they are served."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests import manifests
@@ -257,19 +257,27 @@ def _host(route: Object) -> str:
 
 def answer(asked: Asked, objects: Objects, material: Material) -> Answer:
     """By the contract of docs/routes.md, without any of the router's code."""
-    route = _serving(asked, objects)
-    tls = (route or {}).get("spec", {}).get("tls") or {}
-    kind = tls.get("termination", "")
-    if kind == "passthrough" and asked.tls:
+    routes = _for(asked, objects)
+    if not asked.tls:
+        decides = _longest(routes)
+        if decides is not None and _on_port_80(decides) == "Redirect":
+            return Answer(302)
+        route = _longest([route for route in routes if _on_port_80(route) == "Allow"])
+        return _from_pods(route, objects, "") if route else Answer(503)
+    route = _longest([route for route in routes if _kind(route)])
+    if route is not None and _kind(route) == "passthrough":
         return _from_pods(route, objects, material.pods.certificate)
-    shown = _shown(asked.host, objects, material) if asked.tls else ""
-    if route is None or bool(kind) < asked.tls:
-        return Answer(503, certificate=shown)
-    if kind and not asked.tls:
-        insecure = tls.get("insecureEdgeTerminationPolicy", "")
-        if insecure != "Allow":
-            return Answer(302 if insecure == "Redirect" else 503)
-    return _from_pods(route, objects, shown)
+    shown = _shown(asked.host, objects, material)
+    return _from_pods(route, objects, shown) if route else Answer(503, certificate=shown)
+
+
+def _kind(route: Object) -> str:
+    return (route["spec"].get("tls") or {}).get("termination", "")
+
+
+def _on_port_80(route: Object) -> str:
+    """The insecure policy of a Route; Allow for one without TLS."""
+    return route["spec"]["tls"].get("insecureEdgeTerminationPolicy", "") if _kind(route) else "Allow"
 
 
 def _from_pods(route: Object, objects: Objects, shown: str) -> Answer:
@@ -278,11 +286,16 @@ def _from_pods(route: Object, objects: Objects, shown: str) -> Answer:
     return Answer(200, (namespace, service), shown) if ready else Answer(503, certificate=shown)
 
 
-def _serving(asked: Asked, objects: Objects) -> Object | None:
-    """The Route with the longest path, the older of two; of the tenant whose Route for the Host is oldest."""
-    routes = sorted(_of_host(asked.host, objects), key=_age)
-    fit = [route for route in routes if _fits(asked.path, route["spec"].get("path", ""))]
-    return max(fit, key=lambda route: len(route["spec"].get("path", "")), default=None)
+def _for(asked: Asked, objects: Objects) -> list[Object]:
+    """The Routes that a request is for: the oldest of each path, of the tenant that holds the Host."""
+    by_path: dict[str, Object] = {}
+    for route in sorted(_of_host(asked.host, objects), key=_age):
+        by_path.setdefault(route["spec"].get("path", ""), route)
+    return [route for path, route in by_path.items() if _fits(asked.path, path)]
+
+
+def _longest(routes: Sequence[Object]) -> Object | None:
+    return max(routes, key=lambda route: len(route["spec"].get("path", "")), default=None)
 
 
 def _age(route: Object) -> str:
