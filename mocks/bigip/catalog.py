@@ -5,7 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 
-from mocks.bigip import files, network, policies, pools, profiles, routes, snat, versions, virtuals
+from mocks.bigip import (
+    cm,
+    files,
+    network,
+    policies,
+    pools,
+    profiles,
+    routes,
+    snat,
+    system,
+    system_kinds,
+    versions,
+    virtuals,
+)
 from mocks.bigip.attachments import VirtualPolicies, VirtualProfiles
 from mocks.bigip.data_groups import InternalDataGroup
 from mocks.bigip.folders import Folder, Partition
@@ -14,24 +27,26 @@ from mocks.bigip.kinds import GROUPS, Kind
 from mocks.bigip.policies import ACTIONS, CONDITIONS
 from mocks.bigip.store import Store
 from mocks.bigip.users import Account
-
-MODULES = {
-    "ltm/monitor": [kind.rsplit("/", 1)[1] for kind in GROUPS["monitor"]],
-    "ltm/profile": [kind.rsplit("/", 1)[1] for kind in GROUPS["profile"]],
-    "ltm/persistence": ["cookie", "source-addr"],
-    "ltm/data-group": ["internal"],
-    "net/tunnels": ["tunnel", "vxlan"],
-    "net/fdb": ["tunnel"],
-    "sys/file": ["ssl-cert", "ssl-key"],
-    "sys/crypto": ["cert", "key"],
-}
-"""A module alone lists links to its collections (`bigip-rest.md` A1)."""
+from mocks.bigip.versions import Version
 
 
 @functools.cache
 def kinds() -> Mapping[str, Kind]:
     """Kind by its URL. Kinds keep no state, so all devices of a process share them."""
     return {kind.url: kind for kind in (*_ltm(), *_sys(), *_net())}
+
+
+@functools.cache
+def organizing(version: Version) -> Mapping[str, list[str]]:
+    """Names below the URL of each organizing collection, such as ltm or ltm/monitor (`bigip-rest.md` A1)."""
+    own = {url for url, kind in kinds().items() if kind.parent is None}
+    urls = {*own, *system.readable(version), *system.COMMANDS, *(f"cm/{name}" for name in cm.NAMES)}
+    found: dict[str, set[str]] = {}
+    for url in urls:
+        parts = url.split("/")
+        for count in range(1, len(parts)):
+            found.setdefault("/".join(parts[:count]), set()).add(parts[count])
+    return {url: sorted(names) for url, names in found.items() if url not in urls}
 
 
 def _ltm() -> list[Kind]:
@@ -69,6 +84,9 @@ def _sys() -> list[Kind]:
         Folder(),
         Partition(),
         Account(),
+        system_kinds.Provision(),
+        system_kinds.Database(),
+        system_kinds.ApplicationService(),
     ]
 
 
@@ -123,7 +141,15 @@ def furnish(store: Store, partitions: Iterable[str]) -> None:
         records = dict.fromkeys((".bmp", ".gif", ".jpg"), "")
         store.put("ltm/data-group/internal", (f"/Common/{group}",), {"type": "string", "records": records})
     _furnish_network(store)
+    _furnish_system(store)
     store.save()
+
+
+def _furnish_system(store: Store) -> None:
+    modules = system_kinds.MODULES_16 if store.version >= (16,) else system_kinds.MODULES
+    for url, names in (("sys/provision", modules), ("sys/db", system_kinds.VARIABLES)):
+        for name in names:
+            store.put(url, (name,), store.kinds[url].initial(store, (name,)))
 
 
 def _furnish_monitors(store: Store) -> None:
@@ -143,6 +169,10 @@ def _furnish_network(store: Store) -> None:
     )
     domain = store.kinds["net/route-domain"]
     store.put(domain.url, ("/Common/0",), {**domain.initial(store, ("/Common/0",)), "id": 0})
+    tunnel = store.kinds["net/tunnels/tunnel"]
+    for name, owner in (("http-tunnel", "http-explicit"), ("socks-tunnel", "socks")):
+        body = {"profile": "/Common/tcp-forward", "description": f"Tunnel for {owner} profile"}
+        tunnel.create(store, (), {"name": f"/Common/{name}", **body})
     vlan = store.kinds["net/vlan"]
     for tag, name in ((4094, "internal"), (4093, "external")):
         store.put(vlan.url, (f"/Common/{name}",), {**vlan.initial(store, (f"/Common/{name}",)), "tag": tag})

@@ -12,6 +12,8 @@ from mocks.bigip.store import Store
 
 Reply = dict[str, Any]
 LOCAL_ONLY = "/Common/traffic-group-local-only"
+NAMES = ("device", "device-group", "failover-status", "sync-status", "traffic-group")
+"""What there is to read."""
 
 
 def answer(store: Store, segments: list[str], request: Request) -> Reply:

@@ -38,9 +38,9 @@ class InternalDataGroup(Kind):
         return {**fields, "records": records}
 
     def replace(self, store: Store, item: Item, body: Body) -> Item:
-        if "type" not in body:
-            raise refusals.missing("type")
-        return super().replace(store, item, {"records": [], **body})
+        """PUT. The type stays if none is sent: it cannot be changed while there are records, and
+        f5-common-python leaves it out of updates (f5/bigip/tm/ltm/data_group.py)."""
+        return super().replace(store, item, {"records": [], "type": item.fields["type"], **body})
 
     def change_records(self, store: Store, item: Item, options: str) -> Item:
         """PATCH `?options=records add|modify|delete|replace-all-with { ... }`.

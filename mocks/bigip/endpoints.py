@@ -125,10 +125,10 @@ class Endpoints:
             return system.READ[url](store, request)
         if url in system.COMMANDS and request.method == "POST":
             return system.COMMANDS[url](store, request)
+        if request.method == "GET" and url in catalog.organizing(store.version):
+            return self._organizing(url)
         if segments[:1] == ["cm"]:
             return cm.answer(store, segments[1:], request)
-        if url in catalog.MODULES and request.method == "GET":
-            return self._module(url)
         kind, rest = self._kind(segments)
         return self._below(kind, rest, request)
 
@@ -148,13 +148,13 @@ class Endpoints:
         if request.raw and not url.startswith(_FREE_TEXT) and _TAG.search(request.raw):
             raise refusals.tmsh("HTML Tag-like Content in the Request URL/Body")
 
-    def _module(self, url: str) -> dict[str, Any]:
+    def _organizing(self, url: str) -> dict[str, Any]:
         links = [
             {"reference": {"link": f"{ROOT}{url}/{name}{suffix(self.store)}"}}
-            for name in catalog.MODULES[url]
+            for name in catalog.organizing(self.store.version)[url]
         ]
         return {
-            "kind": f"tm:{url.replace('/', ':')}:{url.rsplit('/', 1)[1]}collectionstate",
+            "kind": f"tm:{url.replace('/', ':')}:{url.rsplit('/', 1)[-1]}collectionstate",
             "selfLink": f"{ROOT}{url}{suffix(self.store)}",
             "items": links,
         }
@@ -211,7 +211,7 @@ class Endpoints:
             return self._command(kind, body)
         if kind.url == "ltm/rule":
             irules.refuse_escapes(store, names.from_body(body), request.raw)
-        item = kind.create(store, parent, body)
+        item = kind.create(store, parent, kind.with_items(body))
         self._maybe_lie(kind, body, item)
         return rendering.render(store, item, request.query)
 
@@ -289,7 +289,7 @@ class Endpoints:
                 raise refusals.tmsh("one or more properties must be specified")
             return kind.change_records(self.store, item, options)
         change = kind.replace if request.method == "PUT" else kind.modify
-        return change(self.store, item, body)
+        return change(self.store, item, kind.with_items(body))
 
     def _read(self, kind: Kind, key: Key, request: Request, *, bare: bool) -> Any:
         store = self.store

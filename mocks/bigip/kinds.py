@@ -85,7 +85,7 @@ class Kind:
             if name not in body and refusals.dashed(name) not in body:
                 raise refusals.missing(name)
         fields = self.accept(store, body, key)
-        return self.write(store, key, {**self.initial(store, key), **fields}, body, None)
+        return self.write(store, key, {**self.initial(store, key), **_sent(fields)}, body, None)
 
     def modify(self, store: Store, item: Item, body: Body) -> Item:
         """PATCH: only what is sent changes. Raises: Refusal: nothing sent (A2.1)."""
@@ -97,7 +97,7 @@ class Kind:
     def replace(self, store: Store, item: Item, body: Body) -> Item:
         """PUT: properties that are not sent return to their defaults (A2.1)."""
         fields = self.accept(store, body, item.key, item)
-        return self.write(store, item.key, {**self.initial(store, item.key), **fields}, body, item)
+        return self.write(store, item.key, {**self.initial(store, item.key), **_sent(fields)}, body, item)
 
     def delete(self, store: Store, item: Item) -> None:
         """DELETE. Raises: Refusal: the object is in use."""
@@ -123,6 +123,18 @@ class Kind:
     def nested(self) -> frozenset[str]:
         """Keys of a body that hold a list of a sub-collection."""
         return frozenset(sub.rsplit("/", 1)[1] for sub in self.subs)
+
+    def with_items(self, body: Body) -> Body:
+        """A body whose sub-collections are lists, also where it has them as a GET shows them:
+        `membersReference: {"items": [...]}`. So f5-cccl writes pools and f5-common-python whatever it read
+        with expandSubcollections. A list counts before the items beside it (inferred)."""
+        found = dict(body)
+        for sub in self.subs:
+            name = sub.rsplit("/", 1)[1]
+            reference = body.get(f"{name}Reference")
+            if name not in body and isinstance(reference, dict) and "items" in reference:
+                found[name] = reference["items"]
+        return found
 
     def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:
         """Sent properties in the device's spelling and type. Raises: Refusal: unknown or bad ones."""
@@ -210,6 +222,11 @@ class Kind:
         return group
 
 
+def _sent(fields: Body) -> Body:
+    """Without the properties that were sent as null, which have their default then (f5-cccl sends such)."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 GROUPS: dict[str, tuple[str, ...]] = {
     "profile": tuple(
         f"ltm/profile/{name}"
@@ -226,7 +243,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         )
     ),
     "monitor": tuple(
-        f"ltm/monitor/{name}" for name in ("http", "https", "tcp", "tcp-half-open", "icmp", "gateway-icmp")
+        f"ltm/monitor/{name}"
+        for name in ("http", "https", "tcp", "tcp-half-open", "udp", "icmp", "gateway-icmp")
     ),
     "persistence": ("ltm/persistence/cookie", "ltm/persistence/source-addr"),
     "vlan": ("net/vlan", "net/tunnels/tunnel"),

@@ -63,7 +63,10 @@ class Tunnel(Kind):
     ignored = frozenset(("ifIndex",))
     links: ClassVar[dict[str, str]] = {"profile": "net/tunnels/vxlan", "trafficGroup": "cm/traffic-group"}
     _fixed = ("profile", "trafficGroup")
-    _factory: ClassVar[dict[str, str]] = {"/Common/ipip": "net/tunnels/ipip"}
+    _factory: ClassVar[dict[str, str]] = {
+        "/Common/ipip": "net/tunnels/ipip",
+        "/Common/tcp-forward": "net/tunnels/tcp-forward",
+    }
     """Profiles of other kinds that every device has; those kinds themselves are not modelled."""
 
     def references(self, item: Item) -> Iterable[Ref]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from mocks.bigip import refusals
 from mocks.bigip.quirks import Quirk
+from mocks.bigip.schema import IDENTITY
 from mocks.bigip.store import Store
 
 EVENTS = frozenset(
@@ -175,6 +176,7 @@ _PARAMETERS = frozenset(
         "cookieExpiry",
     )
 )
+_FORWARDED_TO = frozenset(("pool", "node", "virtual", "snat", "snatpool", "vlan", "clonePool"))
 _NUMBERS = ("code", "expirySecs", "length", "offset", "port", "status", "timeout", "vlanId")
 _NUMBERS_11 = ("code", "port", "status", "vlanId")
 REFERENCES = {
@@ -258,6 +260,9 @@ def action(store: Store, policy: str, rule: str, body: dict[str, Any]) -> dict[s
         if "select" in flags:
             raise refusals.may_not("select", "connection")
         raise refusals.unknown_property("connection" if "connection" in flags else "shutdown")
+    if "forward" in flags and not flags & _VERBS and rest.keys() & _FORWARDED_TO:
+        # what f5-cccl has always sent (f5_cccl/resource/ltm/policy/action.py)
+        flags.add("select")
     verbs = sorted(flags & _VERBS, key=_verb_order)
     if len(verbs) > 1:
         raise refusals.may_not(verbs[0], verbs[1])
@@ -278,9 +283,7 @@ def _check_parameters(store: Store, policy: str, rule: str, found: dict[str, Any
         _check_redirect(store, policy, rule, found)
     elif "location" in found:
         raise refusals.may_not("location", verb)
-    if verb == "select" and not any(
-        name in found for name in ("pool", "node", "virtual", "snat", "snatpool", "vlan", "clonePool")
-    ):
+    if verb == "select" and not found.keys() & _FORWARDED_TO:
         raise refusals.mcpd("0107186c", f"Policy '{policy}', rule '{rule}'; missing or invalid target.")
     for name in _NUMBERS:
         if name in found:
@@ -306,7 +309,7 @@ def _flags(
     """(words that are true, other keys) of a body; `path` and the like are flags only when boolean."""
     flags, rest = set(), {}
     for name, value in body.items():
-        if name in ("name", "kind", "selfLink", "fullPath", "generation") or name.endswith("Reference"):
+        if name in IDENTITY or name.endswith("Reference"):
             continue
         if name in words and isinstance(value, bool):
             if value:

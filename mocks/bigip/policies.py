@@ -239,6 +239,7 @@ class Rules(Kind):
 
     def set_all(self, store: Store, parent: Key, bodies: list[Body]) -> None:
         """Replace all rules of a policy."""
+        bodies = [self.with_items(body) for body in bodies]
         seen = set()
         for body in bodies:
             key = self.key_of(store, parent, body)

@@ -16,6 +16,8 @@ _MINIMUM = re.compile(r"^min\s+(\d+)\s+of\s+(.*)$")
 class Monitored(Kind):
     """What has a `monitor`: a rule over full paths of monitors."""
 
+    unmonitored: tuple[str, ...] = ("", "none", "/Common/none")
+
     def references(self, item: Item) -> Iterable[Ref]:
         _, monitors = parse_monitor(item.fields.get("monitor"))
         return [("monitor", path) for path in monitors]
@@ -37,7 +39,7 @@ class Monitored(Kind):
                     ],
                 ),
             }
-        if fields.get("monitor") in ("", "none", "/Common/none"):
+        if fields.get("monitor") in self.unmonitored:
             fields = {name: value for name, value in fields.items() if name != "monitor"}
         return fields
 
@@ -85,6 +87,8 @@ class Pool(Monitored):
     url = "ltm/pool"
     word = "Pool"
     subs = ("ltm/pool/members",)
+    unmonitored = (*Monitored.unmonitored, "default")
+    """f5-cccl writes `default` to a pool without a monitor (f5_cccl/resource/ltm/pool.py)."""
 
     def check_references(self, store: Store, item: Item) -> None:
         check_monitors(store, item, "pool")
@@ -260,6 +264,16 @@ class Node(Monitored):
         if clash:
             raise refusals.mcpd("0107176c", f"Invalid Node, the IP address {body['address']} already exists.")
         return self._put(store, key, fields)
+
+    def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
+        """The address stays, also when a PUT does not send it; session and state have defaults."""
+        fields = super().normalise(store, key, fields, body, old)
+        if old is None:
+            return fields
+        address = old.fields["address"]
+        if body.get("address") not in (None, address, address.partition("%")[0], f"{address}%0"):
+            raise refusals.tmsh('"address" may not be changed')
+        return {"session": "user-enabled", "state": "user-up", **fields, "address": address}
 
     def _put_fqdn(self, store: Store, key: Key, fields: Body) -> Item:
         """A node by name has no address of its own; the fake resolves nothing (B3)."""

@@ -50,13 +50,15 @@ class Schema:
     optional: frozenset[str]
 
     def accept(self, name: str, value: Any) -> tuple[str, Any]:
-        """A sent property in the device's spelling and type.
+        """A sent property in the device's spelling and type; null stands for none sent.
 
         Raises: Refusal: unknown property, value outside its enumeration, wrong JSON type.
         """
         name = camel(name)
         if name not in self.defaults and name not in self.optional:
             raise unknown_property(name)
+        if value is None:
+            return name, None
         default = self.defaults.get(name)
         value = _coerce(name, value, default)
         allowed = self.enums.get(name)
@@ -88,7 +90,7 @@ def camel(name: str) -> str:
 
 def _coerce(name: str, value: Any, default: Any) -> Any:
     """Numbers may come as strings and booleans as booleans (A1). Raises: Refusal: another type."""
-    if value is None or default is None:
+    if default is None:
         return value
     if isinstance(default, bool) or (isinstance(value, type(default)) and not isinstance(value, bool)):
         return value

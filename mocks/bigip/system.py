@@ -93,26 +93,25 @@ def global_settings(store: Store, request: Request) -> Answer:
     }
 
 
-def provision(store: Store, request: Request) -> Answer:
-    items = [
-        {
-            "kind": "tm:sys:provision:provisionstate",
-            "name": name,
-            "fullPath": name,
-            "generation": 1,
-            "selfLink": f"https://localhost/mgmt/tm/sys/provision/{name}{suffix(store)}",
-            "cpuRatio": 0,
-            "diskRatio": 0,
-            "level": level,
-            "memoryRatio": 0,
-        }
-        for name, level in (("afm", "none"), ("asm", "none"), ("ltm", "nominal"))
-    ]
-    return {
-        "kind": "tm:sys:provision:provisioncollectionstate",
-        "selfLink": f"https://localhost/mgmt/tm/sys/provision{suffix(store)}",
-        "items": items,
-    }
+_HARDWARE = {
+    "chassis-info": {"maxMacCount": 1, "regKey": "-"},
+    "platform": {"baseMac": "00:0c:29:00:00:01", "biosRev": " ", "cloudName": " ",
+                 "hypervisorName": "VMware Virtual Platform", "marketingName": "BIG-IP Virtual Edition"},
+    "system-info": {"bigipChassisSerialNum": "00000000-0000-0000-000000000001", "hostBoardPartRevNum": " ",
+                    "hostBoardSerialNum": " ", "platform": "Z100", "project_200LevelBomNum": " ",
+                    "switchBoardPartRevNum": " ", "switchBoardSerialNum": " "},
+}  # fmt: skip
+"""As recorded on 14.1.2.1, without disks and processors."""
+
+
+def hardware(store: Store, request: Request) -> Answer:
+    url = "https://localhost/mgmt/tm/sys/hardware"
+    entries = {}
+    for part, values in _HARDWARE.items():
+        shown = {k: {"value" if isinstance(v, int) else "description": v} for k, v in values.items()}
+        inner = {f"{url}/{part}/0": {"nestedStats": {"entries": shown}}}
+        entries[f"{url}/{part}"] = {"nestedStats": {"entries": inner}}
+    return {"kind": "tm:sys:hardware:hardwarestats", "selfLink": f"{url}{suffix(store)}", "entries": entries}
 
 
 READ: dict[str, Handler] = {
@@ -121,9 +120,14 @@ READ: dict[str, Handler] = {
     "sys/mcp-state": mcp_state,
     "sys/failover": failover,
     "sys/global-settings": global_settings,
-    "sys/provision": provision,
+    "sys/hardware": hardware,
 }
 """GET below /mgmt/tm."""
+
+
+def readable(version: versions.Version) -> set[str]:
+    """Those of READ that a version has."""
+    return set(READ) - (set() if version >= versions.SYS_READY else {"sys/ready"})
 
 
 def config(store: Store, request: Request) -> Answer:

@@ -79,6 +79,7 @@ class Virtual(Kind):
         fields["destination"] = _destination(store, partition, str(fields["destination"]))
         if "source" not in body and old is None:
             fields["source"] = _default_source(fields["destination"])
+        fields["source"] = _shown_source(store, partition, str(fields["source"]))
         if _is_wildcard(fields["destination"]) and old is None:
             # recorded: 12.1.2, a virtual server on 0.0.0.0:0
             fields |= {name: body.get(name, "disabled") for name in ("translateAddress", "translatePort")}
@@ -236,6 +237,12 @@ def _default_source(destination: str) -> str:
     return f"{'::' if ':' in address or address == 'any6' else '0.0.0.0'}{percent}{domain}/0"
 
 
+def _shown_source(store: Store, partition: str, text: str) -> str:
+    """A source as it is read: without the `%0` that f5-cccl writes."""
+    host, slash, bits = text.partition("/")
+    return f"{addresses.shown(store, partition, host)}{slash}{bits}" if addresses.is_address(host) else text
+
+
 def _address_path(virtual: str, destination: str) -> str:
     folder, _, last = destination.rpartition("/")
     return f"{folder}/{addresses.split_port(last)[0]}"
@@ -281,39 +288,51 @@ class VirtualAddress(Kind):
         return [("virtual address", item.fields["address"])]
 
     def create(self, store: Store, parent: Key, body: Body) -> Item:
+        """POST: a name that is no address, or has a mask or %0, may go with any address."""
         key = self.key_of(store, parent, body)
         self.check_folder(store, key)
         self.check_new(store, key, body)
-        address = str(body.get("address") or key[0].rsplit("/", 1)[1])
-        if store.holder("virtual address", address):
+        fields = {name: value for name, value in self.accept(store, body, key).items() if value is not None}
+        return self.write(store, key, {**self.initial(store, key), **fields}, body, None)
+
+    def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
+        partition = names.partition_of(key[0])
+        sent = str(fields.get("address") or (old.fields["address"] if old else key[0].rsplit("/", 1)[1]))
+        if not addresses.is_address(sent):
+            raise refusals.invalid_value("address", sent)
+        address = addresses.shown(store, partition, sent)
+        if old is not None and address != old.fields["address"]:
+            raise refusals.tmsh('"address" may not be changed')
+        if old is None and store.holder("virtual address", address):
             raise refusals.mcpd(
                 "0107176c", f"Invalid Virtual Address, the IP address {address} already exists."
             )
-        fields = {**self.initial(store, key), **self.accept(store, body, key), "address": address}
-        return store.put(self.url, key, fields)
+        return {**fields, "address": address}
 
     def make(self, store: Store, virtual: str, destination: str) -> None:
+        """The address of a virtual server, unless the partition has it, under whatever name."""
         partition = names.partition_of(virtual)
         path = _address_path(virtual, _destination(store, partition, destination))
-        if store.get(self.url, path) is not None:
-            return
         self.check_folder(store, (path,))
         address = path.rsplit("/", 1)[1]
-        if store.holder("virtual address", address):
+        holder = store.holder("virtual address", address)
+        if holder is None:
+            store.put(self.url, (path,), {**self.initial(store, (path,)), "address": address})
+        elif names.folder_of(holder[0]) != names.folder_of(path):
             raise refusals.mcpd(
                 "0107176c", f"Invalid Virtual Address, the IP address {address} already exists."
             )
-        store.put(self.url, (path,), {**self.initial(store, (path,)), "address": address})
 
     def drop(self, store: Store, path: str) -> None:
-        item = store.get(self.url, path)
-        if (
-            item is not None
-            and item.fields["autoDelete"] == "true"
-            and not store.is_used("virtual-address", path)
-        ):
-            store.remove(self.url, (path,))
+        holder = store.holder("virtual address", path.rsplit("/", 1)[1])
+        item = store.get(self.url, *holder) if holder else None
+        if item is not None and item.fields["autoDelete"] == "true" and not self._is_used(store, item):
+            store.remove(self.url, item.key)
 
     def check_unused(self, store: Store, item: Item) -> None:
-        if store.is_used("virtual-address", item.path):
+        if self._is_used(store, item):
             raise refusals.mcpd("01070344", f"Cannot delete referenced virtual address {item.path}.")
+
+    def _is_used(self, store: Store, item: Item) -> bool:
+        """True if a virtual server listens on it; those know it by its address, not by its name."""
+        return store.is_used("virtual-address", f"{names.folder_of(item.path)}/{item.fields['address']}")

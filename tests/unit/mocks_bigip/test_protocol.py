@@ -155,7 +155,7 @@ def test_names_in_urls(client):
     [
         ("ltm/pools", 400),
         ("ltm/pool/~P~p/member", 400),
-        ("ltm", 400),
+        ("lt", 400),
         ("/mgmt/guess", 404),
         ("/mgmt/shared/guess", 404),
     ],

@@ -211,7 +211,7 @@ CASES = [
     (Quirk.DRAFT_IN_ROOT, "14.1.2.1", draft_place, 400, 200),
     (Quirk.DRAFT_BLOCKS_DELETE, "14.1.2.1", delete_with_draft, 400, 200),
     (Quirk.FILTER_EXCLUDES_SUBFOLDERS, "14.1.2.1", filtered, 0, 1),
-    (Quirk.FILTER_IGNORED_BY_FDB, "14.1.2.1", filtered_fdb, 1, 0),
+    (Quirk.FILTER_IGNORED_BY_FDB, "14.1.2.1", filtered_fdb, 3, 2),
     (Quirk.TOP_SKIP_IGNORED, "14.1.2.1", paged, ["a", "b", "c"], ["b"]),
     (Quirk.EMPTY_ITEMS_ABSENT, "14.1.2.1", empty, None, []),
     (Quirk.CONDITION_POST_UPSERT, "14.1.2.1", condition_twice, 200, 409),

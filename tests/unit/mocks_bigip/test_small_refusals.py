@@ -101,7 +101,6 @@ ATTACHMENTS = [
     case("POST", POLICIES, {"name": "/P/Drafts/d"}, "400 01070734:3", VIRTUAL, DRAFT, name="draft"),
 ]
 DATA_GROUPS = [
-    case("PUT", "ltm/data-group/internal/~P~g", {"records": []}, "400", GROUP, name="put without type"),
     case("PATCH", "ltm/data-group/internal/~P~g", {"records": [{"data": "x"}]}, "400", GROUP, name="no name"),
     case(
         "PATCH",
