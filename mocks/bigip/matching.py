@@ -23,19 +23,20 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """host: Host header, with port if it has one. sni: server name of the ClientHello."""
+    """host: Host header, with port if it has one. sni: server name of the ClientHello. query: None without a
+    question mark."""
 
     host: str
     path: str = "/"
     sni: str | None = None
     tls: bool = False
-    query: str = ""
+    query: str | None = None
     method: str = "GET"
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def uri(self) -> str:
-        return f"{self.path}?{self.query}" if self.query else self.path
+        return self.path if self.query is None else f"{self.path}?{self.query}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ class Condition:
             segments = request.path.split("/")[1:]
             return segments[self.index - 1] if self.index <= len(segments) else None
         if operand == "httpUri" and selector in ("all", "path", "queryString"):
-            return {"all": request.uri, "path": request.path, "queryString": request.query}[selector]
+            return {"all": request.uri, "path": request.path, "queryString": request.query or ""}[selector]
         if operand == "httpMethod":
             return request.method
         if operand in ("httpHeader", *_HEADERS) and selector == "all":

@@ -172,7 +172,7 @@ def _command(text: str, request: Request, values: list[str]) -> str:
         "HTTP::host": request.host,
         "HTTP::uri": request.uri,
         "HTTP::path": request.path,
-        "HTTP::query": request.query,
+        "HTTP::query": request.query or "",
     }
     if text in simple:
         return simple[text]

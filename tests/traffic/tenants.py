@@ -52,6 +52,8 @@ def build(stack: ExitStack, folder, behaviour: tuple[str, ...], **options) -> Si
         manifests.route("empty", namespace="rival", host="empty.example.com", service="empty", **both),
         manifests.route("again", namespace="bank", host="again.example.com", service="tls", kind="reencrypt",
                         insecure="Allow", destinationCACertificate=PODS.issuer),
+        manifests.route("through", namespace="bank", host="through.example.com", service="tls",
+                        kind="passthrough"),
         manifests.route("secure", host="secure.example.com", kind="edge", insecure="Redirect"),
         wild,
     )

@@ -57,6 +57,16 @@ def test_each_request_goes_to_its_own_pods(site, tls, seed):
         assert client.opened < 60
 
 
+def test_passthrough_beside_reencryption(site):
+    """On a virtual server with a server-ssl profile the client's own TLS reaches the pod, with nothing
+    around it."""
+    for _ in range(2):
+        found = clients.python(site.https, "through.example.com")
+        assert (found.certificate, found.pod["namespace"]) == ("pods.example.com", "bank")
+        with Kept(site, True) as client:
+            assert client.ask("again.example.com") == "bank tls"
+
+
 def test_every_pair(site, tls):
     """Asked first, second and once more; an answer of the BIG-IP's own may end the connection."""
     expected = wanted(tls)

@@ -49,7 +49,7 @@ def uri(rules: Rules, args: list[bytes]) -> Result:
 def path(rules: Rules, args: list[bytes]) -> Result:
     head = _request(rules)
     if args:
-        head.target = args[-1] + (b"?" + head.query if head.query else b"")
+        head.target = args[-1] + head.query_mark + head.query
         return ""
     return head.path
 

@@ -29,7 +29,8 @@ def check_profile(fields: dict[str, Any]) -> None:
 
 def request_of(head: Head, *, sni: str | None, tls: bool) -> Request:
     """A request as policies see it. Of an absolute-form target they get path and query (B4)."""
-    path, query = head.path.decode("latin-1"), head.query.decode("latin-1")
+    path = head.path.decode("latin-1")
+    query = head.query.decode("latin-1") if head.query_mark else None
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
     host = (head.get(b"Host") or b"").decode("latin-1")
     return Request(host, path, sni, tls, query, head.method.decode(), headers)
@@ -80,7 +81,7 @@ def _apply(head: Head, action: dict[str, Any], request: Request, flow: Flow) -> 
 
 def _rewrite(head: Head, action: dict[str, Any], request: Request, flow: Flow) -> None:
     """httpUri replace: the whole, the path or the query."""
-    path, _, query = head.target.partition(b"?")
+    path, mark, query = head.target.partition(b"?")
     if "value" in action:
         head.target = expanded(str(action["value"]), request, flow).encode("latin-1")
         return
@@ -88,7 +89,8 @@ def _rewrite(head: Head, action: dict[str, Any], request: Request, flow: Flow) -
         path = expanded(action["path"], request, flow).encode("latin-1")
     if isinstance(action.get("queryString"), str):
         query = expanded(action["queryString"], request, flow).encode("latin-1")
-    head.target = path + (b"?" + query if query else b"")
+        mark = b"?" if query else b""
+    head.target = path + mark + query
 
 
 # -- profiles --------------------------------------------------------------------------------------

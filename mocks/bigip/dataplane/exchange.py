@@ -39,7 +39,7 @@ class Exchange:
         elif not self._request.upgrade:
             body = asyncio.ensure_future(self._send_body())
         try:
-            goes_on = await self._receive()
+            goes_on = await self._answered(body)
         finally:
             unsent = body is not None and not body.done()
             if body is not None:
@@ -47,6 +47,21 @@ class Exchange:
                 with contextlib.suppress(asyncio.CancelledError, Closed, TLSFailure, Reset):
                     await body
         return goes_on and not unsent
+
+    async def _answered(self, body: asyncio.Future[None] | None) -> bool:
+        """The response, or the end of both connections when the body of the request turns out to be no HTTP:
+        the member would wait for the rest of it."""
+        if body is None:
+            return await self._receive()
+        answer = asyncio.ensure_future(self._receive())
+        try:
+            await asyncio.wait({answer, body}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done() and isinstance(body.exception(), Reset):
+                raise body.exception()
+            return await answer
+        finally:
+            answer.cancel()
+            await asyncio.wait({answer})
 
     async def _send_body(self) -> None:
         """The body in the framing that the client chose (requestChunking preserve)."""

@@ -96,6 +96,11 @@ class Head:
     def query(self) -> bytes:
         return self.target.partition(b"?")[2]
 
+    @property
+    def query_mark(self) -> bytes:
+        """The question mark, which may stand before nothing."""
+        return self.target.partition(b"?")[1]
+
 
 def reply(
     status: int, headers: Headers = (), body: bytes = b"", *, version: str = "1.0"

@@ -98,8 +98,10 @@ class HttpFlow:
             self._bad = f"not HTTP as the profile allows it: {wrong}"
 
     async def next_body(self) -> tuple[str, object]:
-        """The next event of the request's body. Raises: Closed."""
+        """The next event of the request's body. Raises: Closed, Reset: it is no HTTP."""
         while not self._parser.events:
+            if self._bad:
+                raise Reset(self._bad)
             data = await self.stream.read()
             if not data:
                 raise Closed("the client ended in a request")

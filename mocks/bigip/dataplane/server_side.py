@@ -82,7 +82,9 @@ class ServerSide:
                 raise NoServer("no member available" if pool else "no pool")
             flow.state.member = found
             flow.fire("LB_SELECTED")
-            idle = self.plane.idle.take(flow.virtual.path, found) if flow.virtual.one_connect else None
+            # what is not looked into as HTTP never goes into a connection that others have used
+            reuses = flow.virtual.one_connect and head is not None
+            idle = self.plane.idle.take(flow.virtual.path, found) if reuses else None
             if idle is not None:
                 return idle
             try:
@@ -156,12 +158,14 @@ class ServerSide:
         """SERVER_CONNECTED, then TLS if the virtual server or an iRule wants it."""
         flow = self.flow
         flow.server_now = server
-        if self.store.has(Quirk.SERVER_SSL_AFRESH):
-            flow.state.server_ssl_off, flow.state.server_profile = False, None
         flow.fire("SERVER_CONNECTED")
         with self.store.lock:
             profile = flow.state.server_profile or flow.server_ssl()
-            if profile is None or flow.state.server_ssl_off or flow.state.effect.server_ssl is False:
+            off = flow.state.server_ssl_off or flow.state.effect.server_ssl is False
+            if self.store.has(Quirk.SERVER_SSL_AFRESH):
+                # what was said before, in CLIENT_DATA for example, was for this connection
+                flow.state.server_ssl_off, flow.state.server_profile = False, None
+            if profile is None or off:
                 return
             if self.store.get("ltm/profile/server-ssl", profile) is None:
                 raise Reset(f"the profile {profile} is gone")

@@ -60,6 +60,39 @@ def test_chunked_request_with_trailers(net: Net):
         assert client.ask("/next").seen["target"] == "/next"
 
 
+CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param((CHUNKED + b"zz\r\nabc\r\n0\r\n\r\n",), id="with the head"),
+        pytest.param((CHUNKED, b"zz\r\nabc\r\n0\r\n\r\n"), id="behind the head"),
+        pytest.param((CHUNKED + b"3\r\nabc\r\n", b"-1\r\nabc\r\n"), id="behind a good one"),
+        pytest.param((CHUNKED + b"3\r\nabcdef\r\n0\r\n\r\n",), id="longer than it says"),
+        pytest.param((CHUNKED, b"3\r\n", b"abc", b"x\r\n"), id="no line end behind it"),
+        pytest.param((CHUNKED + b"ffffffffffffffffff\r\n",), id="size overflows"),
+    ],
+)
+def test_a_bad_chunk_resets(net: Net, pieces):
+    """Whether the head was already sent to the member or not; the member is not kept waiting."""
+    with net.connect(VS) as client:
+        for piece in pieces:
+            client.send(piece)
+        assert client.rest() == (b"", RESET)
+    assert net.last().outcome.startswith("reset: ")
+
+
+def test_a_bad_chunk_after_the_answer(net: Net):
+    """The member need not wait for the body; what it said stands."""
+    with net.connect(VS) as client:
+        client.send(CHUNKED.replace(b"/", b"/?early=1", 1) + b"3\r\nabc\r\n")
+        client.send(b"zz\r\n")
+        data, ended = client.rest()
+    assert ended in (RESET, END)
+    assert not data or data.startswith(b"HTTP/1.1 ")
+
+
 @pytest.mark.parametrize(
     ("query", "framing"),
     [

@@ -121,6 +121,7 @@ def test_what_a_request_tells(net: Net, command, value):
         ("HTTP::path /n", "/n?q", {"Host": "a"}),
         ("HTTP::query z", "/p?z", {"Host": "a"}),
         ("HTTP::query {}", "/p", {"Host": "a"}),
+        ("set uri [HTTP::uri]; HTTP::uri /n?; HTTP::path /m; HTTP::uri [HTTP::uri]", "/m?", {"Host": "a"}),
         ("HTTP::host b", "/p?q", {"Host": "b"}),
         ("HTTP::header insert A 1 B 2", "/p?q", {"Host": "a", "A": "1", "B": "2"}),
         ("HTTP::header replace Host c", "/p?q", {"Host": "c"}),
@@ -579,6 +580,30 @@ def test_disabled_tls_stays_for_the_connection(make_net, quirks):
     with net.connect(vs) as client:
         assert client.ask(host="a").status == 200
         assert client.ask(host="b").status == (200 if quirks else 0)
+
+
+@pytest.mark.parametrize("quirks", [(), ("server-ssl-afresh",)])
+@pytest.mark.parametrize("event", ["CLIENT_DATA", "CLIENTSSL_CLIENTHELLO", "LB_SELECTED"])
+def test_tls_disabled_before_the_first_server_connection(make_net, quirks, event):
+    """Passthrough on a virtual server with a server-ssl profile for others."""
+    net = make_net(quirks=set(quirks))
+    pair = identity("pod.example")
+    net.pod("10.1.0.9", 443, name="tls", tls=(pair.certificate.encode(), pair.key.encode()))
+    net.pool("tls", "10.1.0.9:443")
+    release = "; TCP::release" if event == "CLIENT_DATA" else ""
+    early = event if event != "LB_SELECTED" else "CLIENTSSL_CLIENTHELLO"
+    text = f"""when CLIENT_ACCEPTED {{ {"TCP::collect" if release else ""} }}
+    when {early} {{ pool tls; SSL::disable; HTTP::disable{release} }}"""
+    if early == event:
+        text = text.replace("SSL::disable;", "SSL::disable; SSL::disable serverside;")
+    else:
+        text += "\nwhen LB_SELECTED { SSL::disable serverside }"
+    profiles = ["/Common/tcp", "/Common/http", net.client_ssl("front"), "/Common/serverssl"]
+    vs = net.virtual("v", rules=[net.rule("r", text)], profiles=profiles)
+    with net.connect(vs, sni="x.example") as client:
+        assert client.certificate == "pod.example"
+        assert client.ask().seen["tls"]["sni"] == "x.example"
+    assert net.last().server_ssl is None
 
 
 def test_bare_names(make_net):

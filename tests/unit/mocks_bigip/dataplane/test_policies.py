@@ -98,6 +98,30 @@ def test_redirect(net: Net, action, status, location):
     assert net.errors() == []
 
 
+@pytest.mark.parametrize("target", ["/", "/?", "/?q", "/p?", "/p??", "/p?q=1&", "/a%3F"])
+def test_a_redirect_keeps_the_target(net: Net, target):
+    """A question mark with nothing behind it too; both ways of evaluating a location, and the plain judge."""
+    locations = ("tcl:https://[HTTP::host][HTTP::uri]", "tcl:https://[string map {} [HTTP::host]][HTTP::uri]")
+    rules = [rule({"httpReply": True, "redirect": True, "location": location}, **host(name))
+             for name, location in zip(("a", "b"), locations, strict=True)]
+    vs = on_virtual(net, *rules)
+    for name in ("a", "b"):
+        assert net.ask(vs, target, host=name).header("Location") == f"https://{name}{target}"
+    path, mark, query = target.partition("?")
+    said = decide(net.store, vs, Request("a", path, query=query if mark else None))
+    assert said.location == f"https://a{target}"
+
+
+@pytest.mark.parametrize(
+    ("action", "target"),
+    [({"path": "/n"}, "/n?"), ({"queryString": "q"}, "/?q"), ({"queryString": ""}, "/")],
+)
+def test_rewriting_keeps_the_question_mark(net: Net, action, target):
+    """Unless the query itself is rewritten."""
+    vs = on_virtual(net, rule({"httpUri": True, "replace": True, **action}), pool="/P/one")
+    assert net.ask(vs, "/?").seen["target"] == target
+
+
 def test_a_redirect_skips_the_body(net: Net):
     vs = on_virtual(net, rule({"httpReply": True, "redirect": True, "location": "https://b/"}))
     with net.connect(vs) as client:
