@@ -133,10 +133,17 @@ def _device_groups(store: Store, request: Request) -> list[Reply]:
 def _members(store: Store, group: str) -> list[Reply]:
     hosts = (unit.HOSTNAME, unit.PEER) if store.unit.group else (unit.HOSTNAME,)
     base = f"{ROOT}cm/device-group/{names.encode_segment(group)}/devices"
-    return [{
-        "kind": "tm:cm:device-group:devices:devicesstate", "name": host, "partition": "Common",
-        "fullPath": f"/Common/{host}", "generation": 1, "selfLink": f"{base}/~Common~{host}{suffix(store)}",
-    } for host in hosts]
+    found = []
+    for host in hosts:
+        name = f"~Common~{host}{suffix(store)}"
+        member: Reply = {
+            "kind": "tm:cm:device-group:devices:devicesstate", "name": host, "partition": "Common",
+            "fullPath": f"/Common/{host}", "generation": 1, "selfLink": f"{base}/{name}",
+        }
+        if store.version >= versions.REFERENCES:
+            member["nameReference"] = {"link": f"{ROOT}cm/device/{name}"}
+        found.append(member)
+    return found
 
 
 def _traffic_groups(store: Store, request: Request) -> list[Reply]:

@@ -127,13 +127,20 @@ class Kind:
     def with_items(self, body: Body) -> Body:
         """A body whose sub-collections are lists, also where it has them as a GET shows them:
         `membersReference: {"items": [...]}`. So f5-cccl writes pools and f5-common-python whatever it read
-        with expandSubcollections. A list counts before the items beside it (inferred)."""
+        with expandSubcollections. A list counts before the items beside it (inferred).
+
+        Raises: Refusal: no object, or items that are no list.
+        """
+        if not isinstance(body, dict):
+            raise refusals.tmsh(f'invalid property value "{self.last}": wrong type')
         found = dict(body)
         for sub in self.subs:
             name = sub.rsplit("/", 1)[1]
             reference = body.get(f"{name}Reference")
             if name not in body and isinstance(reference, dict) and "items" in reference:
                 found[name] = reference["items"]
+            if not isinstance(found.get(name), (list, type(None))):
+                raise refusals.tmsh(f'invalid property value "{name}": wrong type')
         return found
 
     def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:

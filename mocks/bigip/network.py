@@ -267,8 +267,12 @@ class Vlan(Kind):
         if old is None:
             hidden = {**item.hidden, "index": store.next_number("ifIndex", 144, 16)}
             store.put(self.url, item.key, item.fields, hidden)
-        for one in body.get("interfaces") or ():
-            store.kinds["net/vlan/interfaces"].create(store, item.key, one)
+        if "interfaces" in body:
+            interfaces = store.kinds["net/vlan/interfaces"]
+            for name in list(store.children(interfaces.url, item.key)):
+                store.remove(interfaces.url, (*item.key, name))
+            for one in body["interfaces"] or ():
+                interfaces.create(store, item.key, one)
 
     def read(self, store: Store, item: Item) -> Body:
         return {**item.fields, "ifIndex": item.hidden.get("index", 96)}

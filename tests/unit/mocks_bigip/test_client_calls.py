@@ -104,6 +104,45 @@ def test_what_was_read_can_be_written_back(device, method):
     assert {one["name"] for one in found["profilesReference"]["items"]} == {"http", "tcp"}
 
 
+_HOST = {"name": "0", "httpHost": True, "host": True, "values": ["a.example"], "partition": ""}
+_FORWARD = {"name": "0", "forward": True, "pool": "/P/pool", "partition": None}
+_RULE = {"name": "r", "conditionsReference": {"items": [_HOST]}, "actionsReference": {"items": [_FORWARD]}}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+@pytest.mark.parametrize(
+    ("kind", "body", "items"),
+    [
+        ("ltm/pool", {}, {"members": [{"name": "10.0.0.1:80", "partition": ""}, {"name": "10.0.0.2:80"}]}),
+        ("ltm/policy", {"strategy": "first-match", "legacy": True}, {"rules": [_RULE, {"name": "r2"}]}),
+        ("ltm/virtual", {"destination": "10.0.0.7:80"}, {
+            "profiles": [{"name": "tcp", "partition": None}, {"name": "http", "partition": "Common"}],
+            "policies": [{"name": "given", "partition": "P"}]}),
+    ],
+    ids=["pool", "policy", "virtual"],
+)  # fmt: skip
+def test_items_of_a_reference_are_made(client, method, kind, body, items):
+    """Also inside items, and then none is left out."""
+    client.ok("POST", "ltm/pool", {"name": "pool", "partition": "P"})
+    client.ok("POST", "ltm/policy", {"name": "given", "partition": "P", "strategy": "first-match",
+                                     "legacy": True, "rules": [{"name": "r"}]})  # fmt: skip
+    body = {"name": "x", "partition": "P", **body}
+    if method != "POST":
+        client.ok("POST", kind, body)
+    for name, sent in items.items():
+        body[f"{name}Reference"] = {"isSubcollection": True, "items": sent}
+    client.ok(method, kind if method == "POST" else f"{kind}/~P~x", body)
+    found = client.ok("GET", f"{kind}/~P~x?expandSubcollections=true")
+    for name, sent in items.items():
+        shown = found[f"{name}Reference"]["items"]
+        assert {one["name"] for one in shown} == {one["name"] for one in sent}
+        for one in shown:
+            if one["name"] == "r":
+                (condition,) = one["conditionsReference"]["items"]
+                (action,) = one["actionsReference"]["items"]
+                assert (condition["values"], action["pool"]) == (["a.example"], "/P/pool")
+
+
 def test_items_of_a_reference_are_checked(client):
     """They are refused as the same list would be."""
     body = {"name": "p", "partition": "P", "membersReference": {"items": [{"name": "nobody:80"}]}}
@@ -118,6 +157,22 @@ def test_items_of_a_reference_are_checked(client):
     rule["actionsReference"] = {"items": [{"name": "0", "forward": True}]}
     status, message = client.refused("POST", "ltm/policy", {**policy, "rulesReference": {"items": [rule]}})
     assert (status, message[:8]) == (400, "0107186c")
+
+
+@pytest.mark.parametrize("items", ["x", 3, {"name": "r"}, ["r"], [None]])
+def test_items_of_the_wrong_type(client, items):
+    body = {"name": "q", "partition": "P", "strategy": "first-match", "legacy": True}
+    assert client.refused("POST", "ltm/policy", {**body, "rulesReference": {"items": items}})[0] == 400
+    assert client.refused("POST", "ltm/policy", {**body, "rules": items})[0] == 400
+
+
+def test_interfaces_of_a_vlan_can_be_written_back(client):
+    client.ok("POST", "net/vlan", {"name": "v", "partition": "P", "interfaces": [{"name": "1.1"}]})
+    body = client.ok("GET", "net/vlan/~P~v?expandSubcollections=true")
+    client.ok("PUT", "net/vlan/~P~v", body)
+    body["interfacesReference"]["items"] = [{"name": "1.2"}]
+    client.ok("PATCH", "net/vlan/~P~v", body)
+    assert [one["name"] for one in client.ok("GET", "net/vlan/~P~v/interfaces")["items"]] == ["1.2"]
 
 
 def test_a_virtual_address_by_another_name(client):

@@ -69,6 +69,20 @@ def test_device_groups(device):
     assert expanded["devicesReference"]["items"] == members
 
 
+@pytest.mark.parametrize("version", ["11.6.0", "16.0.0"])
+def test_devices_of_a_group(device, version):
+    """As recorded on 16.0.0; 11.x has no links beside references."""
+    trust = recorded("cm/device-group/16.0.0--collection.json")["items"][0]
+    (wanted,) = trust["devicesReference"]["items"]
+    if version == "11.6.0":
+        del wanted["nameReference"]
+    (found,) = device(version)[1].ok("GET", "cm/device-group/~Common~device_trust_group/devices")["items"]
+    assert found.keys() == wanted.keys()
+    if "nameReference" in wanted:
+        path = f"cm/device/~Common~{unit.HOSTNAME}"
+        assert found["nameReference"]["link"] == f"https://localhost/mgmt/tm/{path}?ver=16.0.0"
+
+
 def test_devices(device):
     big, client = device("14.1.2.1")
     wanted = recorded("cm/device/14.1.2.1--collection.json")["items"][0]
