@@ -121,7 +121,7 @@ class Controller:
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
-        """Called once, after the first pass of the loop, with all Routes of the selection."""
+        """Called once, after the first load, with all Routes of the selection."""
 
     # --- the pass ------------------------------------------------------------------------
 
@@ -191,6 +191,7 @@ class Controller:
                 self._to_be_saved()  # some of it may have been written
             self._reconciler.device.observe()
             self._observed_at = self._clock()
+            self.monitor.health.reached()
         report = self._reconciler.run(full=full, most=most, on_change=self._wrote)
         if full:
             self._reconciler.device.remove_uploads()
@@ -221,6 +222,7 @@ class Controller:
         return self._reconciler.needs_observation() or self._clock() >= self._observed_at + period
 
     def _wrote(self, change: Change) -> None:
+        self.monitor.health.reached()
         self._to_be_saved()
         self.on_change(change)
 
@@ -324,9 +326,10 @@ class Controller:
             self._failures = 0
             self._block(0.0)
             self._contended = self._contended or bool(report.outcome.rest)
-            if self._new and not self._reconciler.unfinished:
+            if self._new and self._reconciler.loaded:
                 # The router before may have ended between a write and its saving.
                 self._new = False
+                self.monitor.health.loaded()
                 self._to_be_saved()
                 self.on_loaded(frozenset(self._reconciler.engine.routes()))
 

@@ -78,13 +78,17 @@ class Health:
         self._unreached = "not reached yet"
         self._loaded = False
 
-    def passed(self) -> None:
-        """A pass is through: the device was reached, everything was written once."""
-        self._unreached, self._loaded = "", True
-
     def reached(self) -> None:
-        """A pass ended early, as the device answered that it is not active."""
+        """The device answered: a reading, or a write, is through."""
         self._unreached = ""
+
+    def loaded(self) -> None:
+        """Everything that the first reading of the device left to do is through."""
+        self._loaded = True
+
+    def is_reached(self) -> bool:
+        """True if the device answered, and no pass has ended early since."""
+        return not self._unreached
 
     def failed(self, error: Exception) -> None:
         """A pass ended early."""

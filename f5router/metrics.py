@@ -51,6 +51,8 @@ class Sources:
     """True if the BIG-IP is the active unit; None while its failover state is not known."""
     in_sync: Callable[[], bool | None] = lambda: None
     """True if the other units of its device group have its configuration; None without a group."""
+    reached: Callable[[], bool] = lambda: False
+    """True if the BIG-IP answered, and no pass has ended early since."""
 
 
 class _Read(Collector):
@@ -79,6 +81,9 @@ class _Read(Collector):
         yield GaugeMetricFamily(
             "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
             value=self._sources.contended())
+        yield _state(
+            "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",
+            self._sources.reached())
         yield _state(
             "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
             "absent if it does not tell.", self._sources.active())

@@ -39,7 +39,7 @@ class Monitor:
         try:
             yield
             success = True
-            self.health.passed()
+            self.health.reached()
         except Standby:
             success = None
             self.health.reached()
@@ -65,10 +65,11 @@ def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, stat
     client, failover = reconciler.device.client, reconciler.device.failover
     heartbeat = Heartbeat(
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
+    health = Health(heartbeat, missing=cluster.missing, standby=failover.obstacle)
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
-    }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync)
-    health = Health(heartbeat, missing=cluster.missing, standby=failover.obstacle)
+    }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync,
+        health.is_reached)
     return Monitor(health, Metrics(sources), reconciler)
 
 

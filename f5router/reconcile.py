@@ -81,6 +81,8 @@ class Reconciler:
         self._withheld_times = 0
         self._backlog = Backlog()
         """What may differ between Desired and Observed."""
+        self._first_load: set[Ref] | None = None
+        """What the first reading found to be written, and no pass has tried yet; None before it."""
         self._members: set[Ref] = set()
         """Pools that are there, and whose members may differ."""
         self._members_done: list[Change] = []
@@ -302,7 +304,7 @@ class Reconciler:
 
         Args:
             full: compare everything; the caller has observed the device.
-            most: see `plan`. What is left over then, or when the device was interrupted, is `unfinished`.
+            most: see `plan`. What is left over then, or when the device was interrupted, is for the next one.
         Raises:
             BigIPError: the pass ended early; the next one must be full.
         """
@@ -327,6 +329,8 @@ class Reconciler:
         self._again_for = set()
         outcome.done += self._members_done
         self._members_done = []
+        self._first_load = {ref for ref in self._first_load or ()
+                            if ref in self._backlog or ref in self._members}
         return self._report(outcome, changed, full=full)
 
     def _start_over(self, found: Plan) -> None:
@@ -334,6 +338,8 @@ class Reconciler:
         self._backlog.clear()
         self._members = {change.ref for change in found if self._is_there(change.ref)}
         self._queue(change.ref for change in found if change.new is None or change.ref not in self._members)
+        if self._first_load is None:
+            self._first_load = {*self._backlog, *self._members}
         self._leaving.clear()
         for ref in self._members:
             self._note_leaving(ref)
@@ -382,9 +388,9 @@ class Reconciler:
         self._backlog.put_back(refs, self.engine.objects, self.device.observed)
 
     @property
-    def unfinished(self) -> bool:
-        """True if the backlog holds more than the last pass was to do, or could."""
-        return bool(self._backlog)
+    def loaded(self) -> bool:
+        """True once all that the first reading found to be written was tried, whatever has come in since."""
+        return self._first_load is not None and not self._first_load
 
     def _report(self, outcome: Outcome, changed: set[Ref], *, full: bool) -> Report:
         """Judge the Routes that may have a new verdict: those with everything that they need behind them."""

@@ -14,6 +14,8 @@ from f5router.serving import Server
 from tests import manifests
 
 LIMIT_S = 10
+LATER = 30
+"""Routes that come during the first load."""
 
 
 class Served:
@@ -72,6 +74,7 @@ def test_ready_step_by_step(lab, serve):
     assert served.missing() == {"bigip-reached", "has-synced"}
     assert "503" in served.get("/readyz").text
     assert served.metric("f5router_routes", verdict="pending") == 1
+    assert served.metric("f5router_bigip_reached") == 0
     lab.bigip.clear_faults()
     served.router._try_pass()
     assert (served.missing(), served.get("/readyz").text) == (set(), "ok")
@@ -81,6 +84,49 @@ def test_ready_step_by_step(lab, serve):
     assert served.metric("f5router_reconcile_failures_total") == 1
     served.stop.set()
     assert served.missing() == {"process-running"}
+
+
+def load_a_part(lab, router) -> None:
+    """Three Routes come, and the first pass is preempted after its first write; then more come."""
+    written, told = [], router.on_change
+    calls = router._reconciler.device.calls
+    router.on_change = lambda change: (told(change), written.append(change))
+    due, calls.preempted = calls.preempted, lambda: bool(written)
+    lab.apply(*(manifests.route(name, host=f"{name}.example.com", service=name) for name in "abc"))
+    lab.converge_events(router, seen=("shop", "c"))
+    router._try_pass()
+    calls.preempted = due
+    lab.apply(*(manifests.route(f"more-{number}", host=f"more-{number}.example.com")
+                for number in range(LATER)))
+    lab.converge_events(router, seen=("shop", f"more-{LATER - 1}"))
+    router._take_events()
+
+
+def test_a_device_that_answers_is_reached(lab, serve):
+    """Before the first pass is through, which may take minutes."""
+    served = serve()
+    missing = []
+    served.router.on_change = lambda change: missing.append(served.missing())
+    load_a_part(lab, served.router)
+    assert {frozenset(found) for found in missing} == {frozenset({"has-synced"})}
+    assert served.metric("f5router_bigip_reached") == 1
+
+
+def test_a_part_of_the_first_load_is_not_all_of_it(lab, serve):
+    """All that was to be written at first must have been tried; what comes later does not prolong it."""
+    served = serve()
+    router, reconciler = served.router, served.router._reconciler
+    load_a_part(lab, router)
+    assert served.missing() == {"has-synced"}
+    parts = 0
+    while not reconciler.loaded:
+        assert served.missing() == {"has-synced"}
+        router._bring_in_step(1)
+        parts += 1
+    assert parts > 0
+    assert reconciler.next_retry() is not None  # of the later ones some wait
+    router._try_pass()
+    assert served.missing() == set()
 
 
 def test_a_kind_that_no_answer_came_for(lab, serve):

@@ -80,11 +80,13 @@ def test_readiness_lists_what_is_missing(clock):
         "bigip-reached": "GET /mgmt/tm/sys/version: Connection refused",
         "has-synced": "the first load is not complete",
     }
-    state.passed()
+    state.reached()
+    assert problems(state.ready()) == {"has-synced": "the first load is not complete"}
+    state.loaded()
     assert problems(state.ready()) == {}
     state.failed(Unreachable(text="gone"))
     assert problems(state.ready()) == {"bigip-reached": "gone"}  # it was loaded, and serves
-    state.passed()
+    state.reached()
     stopping.append(True)
     assert problems(state.ready()) == {"process-running": "the router is stopping"}
 
