@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 from urllib.parse import quote
 
 from f5router.cluster import Route
@@ -22,7 +23,7 @@ from f5router.printable import printable
 log = logging.getLogger(__name__)
 
 QUEUE_SIZE = 1000
-"""Warnings that wait; more are dropped."""
+"""Warnings that wait; more are dropped, of the namespaces that have most."""
 
 REMEMBERED_S = 600.0
 """How long the count of an Event is known, without asking for it."""
@@ -45,6 +46,15 @@ class Warned:
     """A warning to write."""
 
     route: Route
+    reason: str
+    message: str
+
+
+class _Key(NamedTuple):
+    """What makes a warning the same again."""
+
+    namespace: str
+    uid: str
     reason: str
     message: str
 
@@ -74,7 +84,7 @@ class EventWriter:
         self._connection, self._component, self._router_name = connection, component, router_name
         self._queue_size, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
-        self._sent: dict[tuple[str, str, str], Sent] = {}
+        self._sent: dict[_Key, Sent] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="events", daemon=True)
         self._started, self._forbidden_until = False, float("-inf")
@@ -93,11 +103,13 @@ class EventWriter:
         with self._lock:
             if len(self._pending) >= self._queue_size:
                 self.dropped += 1
-                return
+                if not self._pending.make_room(route.key.namespace):
+                    return
             if not self._started:
                 self._started = True
                 self._thread.start()
-        self._pending.put((route.uid, reason, message), Warned(route, reason, message))
+        key = _Key(route.key.namespace, route.uid, reason, message)
+        self._pending.put(key, Warned(route, reason, message))
 
     def pending(self) -> int:
         """How many warnings wait."""
@@ -144,7 +156,7 @@ class EventWriter:
             self.dropped += 1
         log.info("event dropped", extra={"error": str(exc)})
 
-    def _write(self, key: tuple[str, str, str], warned: Warned) -> None:
+    def _write(self, key: _Key, warned: Warned) -> None:
         """Raises: KubeError."""
         self._forget_old()
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,9 +1,18 @@
 """Sharing what is scarce: turns by namespace, and a number of requests per second."""
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from f5router.cluster import Key
+
+class Namespaced(Protocol):
+    """What can be queued: hashable, and of a namespace."""
+
+    @property
+    def namespace(self) -> str: ...
+
+
+K = TypeVar("K", bound=Namespaced)
 
 
 class Bucket:
@@ -24,21 +33,18 @@ class Bucket:
         self._tokens -= 1.0
 
 
-class FairQueue:
+class FairQueue(Generic[K]):
     """Objects in order of arrival within a namespace; namespaces take turns."""
 
     def __init__(self):
-        self._by_namespace: dict[str, dict[Key, None]] = {}
-        self._turns: deque[str] = deque()
+        self._by_namespace: OrderedDict[str, dict[K, None]] = OrderedDict()
+        """In the order of their turns."""
 
-    def push(self, key: Key) -> None:
+    def push(self, key: K) -> None:
         """Append an object; one that is queued keeps its place."""
-        if key.namespace not in self._by_namespace:
-            self._by_namespace[key.namespace] = {}
-            self._turns.append(key.namespace)
-        self._by_namespace[key.namespace].setdefault(key)
+        self._by_namespace.setdefault(key.namespace, {}).setdefault(key)
 
-    def discard(self, key: Key) -> None:
+    def discard(self, key: K) -> None:
         """Remove an object, if it is queued."""
         queued = self._by_namespace.get(key.namespace)
         if queued is None:
@@ -46,19 +52,17 @@ class FairQueue:
         queued.pop(key, None)
         if not queued:
             del self._by_namespace[key.namespace]
-            self._turns.remove(key.namespace)
 
-    def ready(self, allowed: Callable[[str], bool]) -> bool:
+    def ready(self, allowed: Callable[[str], bool] = lambda namespace: True) -> bool:
         """True if pop() would give an object."""
-        return any(map(allowed, self._turns))
+        return any(map(allowed, self._by_namespace))
 
-    def pop(self, allowed: Callable[[str], bool]) -> Key | None:
+    def pop(self, allowed: Callable[[str], bool] = lambda namespace: True) -> K | None:
         """The next object of a namespace that is allowed; None without one."""
-        for _ in range(len(self._turns)):
-            namespace = self._turns[0]
-            self._turns.rotate(-1)
-            if allowed(namespace):
-                key = next(iter(self._by_namespace[namespace]))
-                self.discard(key)
-                return key
-        return None
+        namespace = next(filter(allowed, self._by_namespace), None)
+        if namespace is None:
+            return None
+        self._by_namespace.move_to_end(namespace)
+        key = next(iter(self._by_namespace[namespace]))
+        self.discard(key)
+        return key

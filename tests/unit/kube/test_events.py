@@ -189,3 +189,17 @@ def test_full_queue(kube, warn, route):
     assert writer.dropped >= 97
     assert writer.flush(LIMIT_S)
     assert len(events(kube)) + writer.dropped == 100
+
+
+def test_a_full_queue_of_one_namespace_is_not_that_of_others(kube, warn, route):
+    """Whoever has most loses some."""
+    other = decode.route(kube.apply(objects.route("b", namespace="other")))
+    kube.inject("delay", method="POST", seconds=0.5)
+    writer = warn(queue_size=5)
+    for number in range(100):
+        writer.warn(route, "R", str(number))
+    for reason in "ST":
+        writer.warn(other, reason, "m")
+    assert writer.flush(LIMIT_S)
+    assert len(kube.list("Event", "other")) == 2
+    assert writer.dropped + len(events(kube)) == 100
