@@ -15,6 +15,7 @@ from f5router.bigip import (
     Ref,
     ServerSSL,
     VirtualFacts,
+    attachment_ref,
 )
 
 TELLS_SINCE = (12, 1)
@@ -37,26 +38,56 @@ class Settings(vxlan.Settings, Protocol):
 def build(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
     """What the router needs whatever the Routes are."""
     made: list[Object] = [
-        DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP)),
+        DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP),
+                  copied=facts.original.passthrough),
         DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
     ]
     if config.http_virtual:
         made += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
     if config.https_virtual:
         made += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
-        group = made[0].ref
-        path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
-        made.append(IRule(path, irules.passthrough_irule(config.folder), depends=frozenset({group})))
-        made.append(Attachment(config.https_virtual, "rules", path, IRule.KIND))
+        made += _passthrough(config, facts)
     made += _request(config)
     if config.unavailable_page:
         made += _unavailable(config)
     for virtual in (facts.http, facts.https):
-        if virtual and virtual.server_ssl:
-            # An administrator's server SSL profile would encrypt towards every pod.
+        if virtual and virtual.encrypts:
+            # A server SSL profile that is not ours would encrypt towards every pod.
             made += pod_tls(config, virtual)
     made += vxlan.base(config, facts, networks)
     return {obj.ref: obj for obj in made}
+
+
+def _passthrough(config: Settings, facts: DeviceFacts) -> list[Object]:
+    """The iRule that passes TLS through.
+
+    That of the original router also decides whether there is TLS towards the pods: it stays as it is until
+    the iRules are attached that do so from then on.
+    """
+    path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
+    depends = {Ref(DataGroup.KIND, names.full_path(config.folder, names.PASSTHROUGH_GROUP))}
+    kept = _kept_tls(config, facts)
+    if facts.original.irule:
+        others = [names.REQUEST_IRULE]
+        others += [names.REENCRYPT_IRULE] if facts.https and facts.https.encrypts else []
+        depends |= {attachment_ref(config.https_virtual, "rules", names.full_path(config.folder, name))
+                    for name in others}
+        depends |= {obj.ref for obj in kept}
+    irule = IRule(path, irules.passthrough_irule(config.folder), depends=frozenset(depends))
+    return [irule, Attachment(config.https_virtual, "rules", path, IRule.KIND), *kept]
+
+
+def _kept_tls(config: Settings, facts: DeviceFacts) -> list[Object]:
+    """Records that give TLS to the pools to which the original router's Rules still lead.
+
+    Without them requests would come in clear text between our iRules and our Rules. The pods are not
+    verified until then: they never were.
+    """
+    pools = sorted({pool for _, pool in facts.original.reencrypt})
+    profile = ServerSSL(names.server_ssl(config.folder, names.UNVERIFIED))
+    group = names.full_path(config.folder, names.REENCRYPT_GROUP)
+    records = [Record(group, pool, profile.path, frozenset({profile.ref})) for pool in pools]
+    return [profile, *records] if records else []
 
 
 def _policy(config: Settings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:

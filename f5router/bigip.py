@@ -163,6 +163,9 @@ class DataGroup:
     KIND: ClassVar[str] = "ltm/data-group/internal"
     path: str
     type: str = "string"
+    copied: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Name and data of records with which it is created: from then on it hides the data-group of its name in
+    /Common from the original router's iRule."""
 
     @property
     def ref(self) -> Ref:
@@ -315,6 +318,9 @@ class Attachment:
     """Of a profile: clientside, serverside or all; "" for the others."""
     depends: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Besides the target: records that must be there before the attachment acts."""
+    replaces: str = field(default="", compare=False)
+    """Full path of a profile of the original router that is detached in the same write: it has the same
+    server name, and a virtual server may have only one of it; "" for none."""
 
     @property
     def ref(self) -> Ref:
@@ -354,12 +360,22 @@ class VirtualFacts:
     """Those among client_ssl with sniDefault true."""
     server_ssl: tuple[str, ...] = ()
     """Server SSL profiles that are not ours."""
+    original_client_ssl: tuple[tuple[str, str], ...] = ()
+    """Server name and full path of the original router's client SSL profiles, which are not the
+    administrator's."""
+    original_server_ssl: tuple[str, ...] = ()
+    """The original router's server SSL profiles."""
     snat: str = "none"
     """Source address translation: none, automap, snat or lsn."""
     snat_pool: str = ""
     """Full path, of snat and lsn."""
     snat_addresses: frozenset[str] = frozenset()
     """Addresses of the SNAT pool; read only where VxLAN is configured."""
+
+    @property
+    def encrypts(self) -> bool:
+        """True if requests are encrypted towards every pod unless an iRule prevents it."""
+        return bool(self.server_ssl or self.original_server_ssl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +387,18 @@ class TunnelFacts:
     """"" where it is not set."""
     addresses: tuple[str, ...] = ()
     """CIDRs of those self IPs, without route domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalFacts:
+    """What is still as the original router made it, besides the profiles of a virtual server."""
+
+    irule: bool = False
+    """names.PASSTHROUGH_IRULE has its text."""
+    reencrypt: frozenset[tuple[str, str]] = frozenset()
+    """Host and pool of each Rule of its own that leads to pods with TLS."""
+    passthrough: tuple[tuple[str, str], ...] = ()
+    """Records of its data-group in /Common, where the router's own is in another folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,3 +417,4 @@ class DeviceFacts:
     """Where the device itself answers: our virtual servers, self IPs, management; in canonical form."""
     unread_addresses: tuple[str, ...] = ()
     """Which of them could not be read, and why."""
+    original: OriginalFacts = OriginalFacts()

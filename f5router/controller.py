@@ -387,6 +387,8 @@ class Controller:
                 report = self.reconcile_once()
             except BigIPError as exc:
                 reason = f"BIG-IP {self._config.bigip.host}: {exc}"
+                if exc.doubtful:
+                    self._to_be_saved()  # it may have been written
                 last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported | Standby)
                 if last or stop.wait(BACK_OFF_FIRST_S * 2**attempt):
                     self._statuses.flush(EXIT_S / 2)
@@ -505,7 +507,7 @@ def build_controller(
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=clock, linger_s=LINGER_S)
     statuses = build_statuses(config, connection, cluster)
-    warnings = EventWriter(connection, router_name=config.router_name)
+    warnings = EventWriter(connection, router_name=config.router_name, route_source=cluster.route_source)
     teller = Teller(cluster, reconciler, statuses, warnings, clean=config.cleans)
     syncer = build_syncer(config, device)
     monitor = build_monitor(config, cluster, reconciler, statuses, warnings, syncer)

@@ -68,10 +68,6 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
     return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
 
 
-UNVERIFIED = names.digest("\0")
-"""Of TLS towards pods whose certificates are not verified."""
-
-
 class Settings(base.Settings, Protocol):
     """What is used of config.Config."""
 
@@ -216,7 +212,9 @@ class _Parts:
         if not bring or virtual is None:
             return
         path = names.client_ssl(folder, self.host)
-        attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside")
+        originals = dict(self.facts.https.original_client_ssl) if self.facts.https else {}
+        attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside",
+                                replaces=originals.get(self.host, ""))
         self._certificate = frozenset({attachment.ref})
         if bring[0].awaits_certificate:
             self.unknown = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
@@ -253,7 +251,7 @@ class _Parts:
             self._warn(route, f"spec.tls.externalCertificate: {one.awaited.problem}")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(one)
-        if tls == UNVERIFIED:
+        if tls == names.UNVERIFIED:
             self._warn(route, "spec.tls.destinationCACertificate: there is none and no default "
                               "destination CA; the pods' certificates are not verified")
         if termination == "passthrough":
@@ -286,7 +284,7 @@ class _Parts:
     def _terminate(self, one: Checked) -> Ref:
         """Except the Host from a wildcard that passes TLS through."""
         group, needs = self._full(names.PASSTHROUGH_GROUP), self._certificate if one.awaited else frozenset()
-        record = Record(group, self.host, names.TERMINATE, needs)
+        record = Record(group, self.host, names.TERMINATE, needs | self._taken_over())
         # It waits for a Secret only where all do.
         return record.ref if one.awaited and record.ref in self.objects else self.add(record)
 
@@ -344,9 +342,11 @@ class _Parts:
         suffix = self.host[1:] if self.wildcard else ""
         if not isinstance(action, Redirect):
             depends.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
+        if secure:
+            depends |= self._taken_over()
         if tls:
             depends |= self._tls_parts(virtual, tls, action)
-        elif virtual.server_ssl:
+        elif virtual.encrypts:
             depends |= {obj.ref for obj in base.pod_tls(self.config, virtual)}
         ports = {443 if secure else 80, virtual.port} - {0}
         host = conditions.host(self.host, ports)
@@ -358,6 +358,13 @@ class _Parts:
                 depends=frozenset(depends), hosts=frozenset({self.host}), suffix=suffix,
             )))
         return refs
+
+    def _taken_over(self) -> frozenset[Ref]:
+        """The iRule that passes TLS through, for what would not work with that of the original router."""
+        if not self.facts.original.irule or self.config.https_virtual is None:
+            return frozenset()
+        path = self._full(names.PASSTHROUGH_IRULE)
+        return frozenset({attachment_ref(self.config.https_virtual, "rules", path)})
 
     def _passthrough(self, target: str) -> Ref:
         group = self._full(names.PASSTHROUGH_GROUP)

@@ -88,6 +88,10 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+UNVERIFIED = digest("\0")
+"""Of TLS towards pods whose certificates are not verified."""
+
+
 def shorten(stem: str) -> str:
     """The stem itself, or its beginning and a digest of it, at most STEM_LIMIT characters."""
     if len(stem) <= STEM_LIMIT:

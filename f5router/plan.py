@@ -38,8 +38,8 @@ _LEVELS = {
     ServerSSL.KIND: 2, ClientSSL.KIND: 2, IRule.KIND: 2,
     Attachment.KIND: 4,
 }
-_TLS_RECORD, _PASSTHROUGH_RECORD, _SECURE_RULE, _INSECURE_RULE = 3, 5, 6, 7
-_POLICY_UPDATE, _LATE_RECORD = 8, 9
+_TLS_RECORD, _PASSTHROUGH_IRULE, _EXCEPTION, _PASSTHROUGH_RECORD = 3, 5, 6, 7
+_SECURE_RULE, _INSECURE_RULE, _POLICY_UPDATE, _LATE_RECORD = 8, 9, 10, 11
 LATE = _LATE_RECORD
 LEADS = _PASSTHROUGH_RECORD
 """From this level on objects lead requests to pools; below is what they use."""
@@ -69,6 +69,10 @@ class Change:
         if self.verb == UPDATE and isinstance(self.obj, Policy):
             # A strategy is changed when the Rules are in place under either.
             return _POLICY_UPDATE
+        if self.verb == UPDATE and isinstance(self.obj, IRule) and self.ref.path.endswith(
+                f"/{names.PASSTHROUGH_IRULE}"):
+            # That of the original router turns TLS towards pods on and off until others do so.
+            return _PASSTHROUGH_IRULE
         return _LATE_RECORD if self.late else level(self.obj)
 
 
@@ -98,8 +102,9 @@ def level(obj: Object) -> int:
     Secure before insecure: a redirect to https must not come before what it leads to.
     """
     if isinstance(obj, Record):
-        early = obj.group.endswith(names.REENCRYPT_GROUP) or obj.data == names.TERMINATE
-        return _TLS_RECORD if early else _PASSTHROUGH_RECORD
+        if obj.group.endswith(names.REENCRYPT_GROUP):
+            return _TLS_RECORD
+        return _EXCEPTION if obj.data == names.TERMINATE else _PASSTHROUGH_RECORD
     if isinstance(obj, Rule):
         return _SECURE_RULE if obj.policy.endswith(names.SECURE_POLICY) else _INSECURE_RULE
     return _LEVELS[obj.KIND]

@@ -25,6 +25,7 @@ from f5router.kube.connection import Connection, KubeSettings, connect
 from f5router.kube.entries import Found
 from f5router.kube.pending import Job, Pending
 from f5router.kube.routestatus import RouteStatus
+from f5router.kube.sources import ROUTES, Source, served
 from f5router.printable import printable
 from f5router.settings import Reader
 
@@ -90,7 +91,8 @@ def run(settings: Settings, *, dry_run: bool) -> int:
     connection, scope = connect(settings.kube), settings.scope
     selectors = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
     try:
-        found = entries.find(connection, settings.router_name, namespace=scope.namespace or None,
+        source = served(connection, ROUTES) or ROUTES
+        found = entries.find(connection, source, settings.router_name, namespace=scope.namespace or None,
                              selectors={name: text for name, text in selectors.items() if text})
     except KubeError as exc:
         log.error("Routes cannot be listed", extra={"error": str(exc)})
@@ -100,7 +102,7 @@ def run(settings: Settings, *, dry_run: bool) -> int:
             print(*_shown(one), sep="\t")
         print(f"router {settings.router_name}: {len(found)} Routes have its entry; nothing is changed")
         return 0
-    results = Clearing(connection, settings).run(found)
+    results = Clearing(connection, source, settings).run(found)
     left = len(found) - results["cleared"] - results["gone"]
     print(f"router {settings.router_name}: {len(found)} Routes had its entry, {results['cleared']} are "
           f"cleared, {results['gone']} had none any more, {left} are left; {results['conflict']} conflicts")
@@ -117,8 +119,8 @@ def _shown(found: Found) -> tuple[str, ...]:
 class Clearing:
     """Removes entries one by one, at a bounded rate."""
 
-    def __init__(self, connection: Connection, settings: Settings):
-        self._routes, self._router_name = RouteStatus(connection), settings.router_name
+    def __init__(self, connection: Connection, source: Source, settings: Settings):
+        self._routes, self._router_name = RouteStatus(connection, lambda: source), settings.router_name
         self._pending, self._backoff_s = Pending(rate_per_s=settings.rate_per_s), settings.backoff_s
         self._results: Counter[str] = Counter()
 

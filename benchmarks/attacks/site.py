@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import ssl
 import subprocess
@@ -11,6 +12,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+
+import requests
 
 from benchmarks.attacks import cluster
 from benchmarks.attacks.cluster import Answer, Asked, Material, Objects
@@ -23,6 +26,7 @@ from tests.traffic.load import Load, Target
 HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
 ROUTER = "public"
 STOP_S = 30.0
+ADDRESS = re.compile(rb"metrics and health are served address=(\S+)")
 POLL_S = 0.05
 VOLATILE = frozenset(
     (
@@ -62,6 +66,8 @@ class Site:
         self.flags = dict(flags or {})
         self._stack = ExitStack()
         self.router: subprocess.Popen | None = None
+        self.killed = False
+        """True: a router was killed, and perhaps left LTM nodes that nobody needs."""
         self.load: Load | None = None
 
     def __enter__(self) -> "Site":
@@ -207,6 +213,7 @@ class Site:
 
     def start(self) -> None:
         with self.log.open("ab") as log:
+            self._log_begin = log.tell()
             self.router = subprocess.Popen(
                 [sys.executable, "-m", "f5router", "run"],
                 env=self._environment,
@@ -218,6 +225,7 @@ class Site:
     def kill(self) -> None:
         """End the router at once, if it runs."""
         if self.router is not None and self.router.returncode is None:
+            self.killed = True
             self.router.send_signal(signal.SIGKILL)
             self.router.wait()
 
@@ -230,6 +238,17 @@ class Site:
             raise AttackError(f"SIGTERM does not end the router in {STOP_S:g} s") from None
         if status:
             raise AttackError(f"the router ended with exit status {status}:\n{self.tail()}")
+
+    def ready(self) -> bool:
+        """What the router that runs says of itself at /readyz; False before it listens."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_begin)
+            found = ADDRESS.search(log.read())
+        if found is None:
+            return False
+        with requests.Session() as session:
+            session.trust_env = False
+            return session.get(f"http://{found[1].decode()}/readyz", timeout=STOP_S).ok
 
     def tail(self, lines: int = 15) -> str:
         """The end of the router's log."""

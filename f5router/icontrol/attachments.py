@@ -49,7 +49,7 @@ class AttachmentWriter:
 
     def _send(self, path: str, changes: list[Change]) -> Results:
         try:
-            if len(changes) == 1 and changes[0].obj.kind == "profiles":
+            if len(changes) == 1 and changes[0].obj.kind == "profiles" and not changes[0].obj.replaces:
                 self._single(path, changes[0])
             else:
                 self._lists(path, changes)
@@ -149,8 +149,8 @@ def _units(changes: list[Change]) -> list[list[Change]]:
 
 
 def _merged(old: list[tuple[str, str]], changes: list[Change]) -> list[tuple[str, str]]:
-    """Others' entries in their order; ours after them."""
-    leaving = {c.obj.target for c in changes if c.verb == DELETE}
+    """Others' entries in their order; ours after them, in the place of those that they replace."""
+    leaving = {c.obj.target if c.verb == DELETE else c.obj.replaces for c in changes}
     kept = [entry for entry in old if entry[0] not in leaving]
     there = {name for name, _ in kept}
     return kept + [(c.obj.target, c.obj.context) for c in changes

@@ -125,8 +125,10 @@ def _monitor(text: str) -> str:
 
 
 def encode_data_group(group: DataGroup) -> dict:
-    """Body of a POST, without records."""
-    return {**located(group.path), "type": group.type}
+    """Body of a POST, without records but those that are copied."""
+    body = {**located(group.path), "type": group.type}
+    copied = [Record(group.path, name, data) for name, data in group.copied]
+    return {**body, "records": encode_records(copied)} if copied else body
 
 
 def encode_records(records: Iterable[Record]) -> list[dict]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 
-from f5router.bigip import Attachment, DeviceFacts, Object, Policy, Pool, Record, Ref, Rule
+from f5router.bigip import Attachment, BigIPState, DeviceFacts, Object, Policy, Pool, Record, Ref, Rule
 from f5router.errors import BigIPError, Busy, Incomplete, InUse, NotFound, Refused, Unconfirmed
 from f5router.icontrol import folders, readiness
 from f5router.icontrol.attachments import AttachmentWriter
@@ -154,6 +154,7 @@ class Device:
         if seen is None:
             self.observed, self.facts = {}, DeviceFacts(self.client.version())
             return
+        before = _addresses(self.observed)
         self.observed, self.facts = seen.objects, seen.facts
         for ref, obj in newer.items():
             self._note(ref, obj)
@@ -161,6 +162,7 @@ class Device:
         self._attachments.learn(seen.facts)
         self._fdb.learn(seen.facts.version)
         self._nodes.learn(seen.nodes)
+        self._nodes.forget(before - _addresses(self.observed))
 
     def _read(self, *, create_folder: bool) -> Observation | None:
         """Everything of ours; None where our folder is not there."""
@@ -455,8 +457,12 @@ class Device:
         Raises: BigIPError.
         """
         self.failover.require_active()
-        in_use = {m.address for obj in self.observed.values() if isinstance(obj, Pool) for m in obj.members}
-        return self._nodes.remove_left(in_use, most=most)
+        return self._nodes.remove_left(_addresses(self.observed), most=most)
+
+
+def _addresses(objects: BigIPState) -> set[str]:
+    """Those of the members of all pools."""
+    return {m.address for obj in objects.values() if isinstance(obj, Pool) for m in obj.members}
 
 
 def _usable(error: BigIPError) -> bool:

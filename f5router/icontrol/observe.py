@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from f5router import names
+from f5router import irules, names, original
 from f5router.bigip import (
     Attachment,
     CertFile,
@@ -20,6 +20,7 @@ from f5router.bigip import (
     IRule,
     KeyFile,
     Object,
+    OriginalFacts,
     Policy,
     Pool,
     Record,
@@ -103,7 +104,8 @@ def observe(
     objects.update((obj.ref, obj) for obj in attached)
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
-    known = DeviceFacts(version, *facts, max(port, 0), others, *addresses)
+    left = original_facts(client, objects, facts, folder)
+    known = DeviceFacts(version, *facts, max(port, 0), others, *addresses, left)
     return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
                        nodes.places(_members(read[Pool.KIND], folder)))
 
@@ -149,7 +151,8 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
         elif isinstance(obj, Record) and obj.data == names.TERMINATE:
             depends = set()
         elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
-            depends = {Ref(Pool.KIND, obj.data)} | on.get(names.PASSTHROUGH_IRULE, set())
+            pool = Ref(Pool.KIND, original.pool(folder, obj.data))
+            depends = {pool} | on.get(names.PASSTHROUGH_IRULE, set())
         elif isinstance(obj, Record):
             depends = {Ref(ServerSSL.KIND, obj.data)} & objects.keys()
         elif isinstance(obj, Attachment) and obj.ref in tls:
@@ -240,15 +243,50 @@ def virtual_facts(
     attached = [codec.path_of(item) for item in codec.items(raw, "profiles")]
     foreign = {name for name in attached if not _ours(folder, "profiles", name)}
     profiles = {codec.path_of(item): item for item in read[ClientSSL.KIND]}
-    client_ssl = sorted(foreign & profiles.keys())
+    originals = {name for name in foreign & profiles.keys() if original.is_client_ssl(name)}
+    client_ssl = sorted((foreign & profiles.keys()) - originals)
+    server_ssl = sorted(foreign & {codec.path_of(item) for item in read[ServerSSL.KIND]})
     return VirtualFacts(
         path,
         port=codec.destination_port(raw),
         http=bool({codec.path_of(item) for item in read[_HTTP]} & set(attached)),
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
-        server_ssl=tuple(sorted(foreign & {codec.path_of(item) for item in read[ServerSSL.KIND]})),
+        server_ssl=tuple(name for name in server_ssl if not original.is_server_ssl(name)),
+        original_client_ssl=tuple(sorted(
+            (str(profiles[name].get("serverName", "")).lower(), name) for name in originals)),
+        original_server_ssl=tuple(name for name in server_ssl if original.is_server_ssl(name)),
     )
+
+
+def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterable[VirtualFacts | None],
+                   folder: str) -> OriginalFacts:
+    """What is still as the original router made it. Its data-groups are read only where it left something."""
+    irule = objects.get(Ref(IRule.KIND, f"{folder}/{names.PASSTHROUGH_IRULE}"))
+    old = irule is not None and not irules.is_ours(irule.text)
+    if not old and not any(virtual and virtual.original_client_ssl for virtual in facts):
+        return OriginalFacts()
+    pools = {(record.name, original.pool(folder, record.data))
+             for record in _records(client, original.REENCRYPT_GROUP)}
+    hidden = _records(client, original.PASSTHROUGH_GROUP) if old and folder != original.COMMON else []
+    _require_ready(client)
+    led = {(host, obj.action.pool) for obj in objects.values()
+           if isinstance(obj, Rule) and isinstance(obj.action, Forward)
+           and obj.policy == f"{folder}/{names.SECURE_POLICY}" for host in obj.hosts}
+    return OriginalFacts(old, frozenset(pools & led),
+                         tuple(sorted((record.name, record.data) for record in hidden)))
+
+
+def _records(client: Client, group: str) -> list[Record]:
+    """Records of a data-group; [] where there is none, or none that can be read."""
+    try:
+        return codec.decode_data_group(client.get(item_path(DataGroup.KIND, group)))[1]
+    except NotFound:
+        return []
+    except codec.ODD as exc:
+        log.warning("object not understood", extra={
+            "kind": DataGroup.KIND, "path": group, "error": repr(exc)})
+        return []
 
 
 def attachments(path: str, raw: Mapping, folder: str) -> list[Attachment]:

@@ -32,8 +32,16 @@ STRIPPED_HEADERS = (
 their proxy (httpoxy.org), and those that tell pods of the client's certificate. Source: openshift/router,
 haproxy-config.template; x-ssl-client-cert, which other proxies set, is not among its names."""
 
+_MARK = "# Managed by f5router"
+"""How each of our texts begins."""
+
 # Plain text to Tcl, also between quotes, and legal in the name of a folder.
 _FOLDER = re.compile(r"(/[A-Za-z0-9_.-]+)+")
+
+
+def is_ours(text: str) -> bool:
+    """True if a text is one of ours, of any release."""
+    return text.lstrip().startswith(_MARK)
 
 
 def passthrough_irule(folder: str) -> str:

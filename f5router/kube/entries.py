@@ -10,8 +10,9 @@ from f5router.kube import decode
 from f5router.kube.collection import PAGE_SIZE, Collection
 from f5router.kube.connection import Connection
 from f5router.kube.documents import Document, Unreadable
-from f5router.kube.reflector import ROUTES, unreadable
+from f5router.kube.reflector import unreadable
 from f5router.kube.routestatus import RouteStatus
+from f5router.kube.sources import Source
 
 TRIES = 3
 """Of a list whose pages are too old before it is complete."""
@@ -27,17 +28,18 @@ class Found:
     """The first one."""
 
 
-def find(connection: Connection, router_name: str, *, namespace: str | None = None,
+def find(connection: Connection, source: Source, router_name: str, *, namespace: str | None = None,
          selectors: Mapping[str, str] | None = None, page_size: int = PAGE_SIZE) -> list[Found]:
     """Every Route with an entry of a router name, read page by page; only what is found is kept.
 
-    Args: selectors: labelSelector and fieldSelector of the request.
+    Args: source: where Routes are served. selectors: labelSelector and fieldSelector of the request.
     Raises: KubeError.
     """
     for attempt in range(TRIES):
-        routes = Collection(connection, ROUTES.path(namespace), selectors or {}, page_size=page_size)
+        routes = Collection(connection, source.path(namespace), selectors or {}, page_size=page_size)
         try:
-            return [found for document in routes.documents() if (found := _found(document, router_name))]
+            return [found for document in routes.documents()
+                    if (found := _found(source, document, router_name))]
         except KubeGone:
             if attempt == TRIES - 1:
                 raise
@@ -64,17 +66,17 @@ def remove(routes: RouteStatus, found: Found, router_name: str, *, unchanged: bo
     return None if left is None else routes.write(found.key, decode.resource_version(obj), left, renewed)
 
 
-def _found(document: Document, router_name: str) -> Found | None:
+def _found(source: Source, document: Document, router_name: str) -> Found | None:
     """The Route of a list, if it has an entry of the router name. Raises: KubeUnreachable: it is no JSON."""
     try:
         obj = document.load()
         key = decode.key(obj)
     except Unreadable as exc:
-        unreadable(ROUTES, document.members("metadata"), exc)
+        unreadable(source, document.members("metadata"), exc)
         return None
     except decode.DecodeError:
         return None
     except ValueError as exc:
-        raise KubeUnreachable(f"{ROUTES.resource}: the reply is not JSON") from exc
+        raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
     entry = status.own(decode.ingress(obj), router_name)
     return None if entry is None else Found(key, decode.uid(obj), entry)

@@ -18,6 +18,7 @@ from f5router.cluster import Route
 from f5router.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from f5router.kube.connection import Connection
 from f5router.kube.pending import Pending
+from f5router.kube.sources import ROUTES, Source
 from f5router.printable import printable
 
 log = logging.getLogger(__name__)
@@ -72,11 +73,13 @@ class EventWriter:
     """Writes Events from a thread of its own; a warning may be lost, the caller never waits."""
 
     def __init__(self, connection: Connection, component: str = "f5router", *, router_name: str = "",
-                 rate_per_s: float = 10, queue_size: int = QUEUE_SIZE, retry_s: float = 2.0,
+                 route_source: Callable[[], Source] = lambda: ROUTES, rate_per_s: float = 10,
+                 queue_size: int = QUEUE_SIZE, retry_s: float = 2.0,
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         """Arguments:
         component: source of the Events.
         router_name: routers of different names have Events of their own.
+        route_source: where Routes are served.
         rate_per_s: requests per second.
         retry_s: seconds to the next try when the API server cannot be reached and does not say.
         wall: seconds since the epoch, for the times in Events.
@@ -84,6 +87,7 @@ class EventWriter:
         self._connection, self._component, self._router_name = connection, component, router_name
         self._queue_size, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
+        self._route_source = route_source
         self._sent: dict[_Key, Sent] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="events", daemon=True)
@@ -199,7 +203,7 @@ class EventWriter:
             "kind": "Event",
             "metadata": {"namespace": route.key.namespace,
                          "name": route.key.name[:NAME_LENGTH - len(suffix)] + suffix},
-            "involvedObject": {"apiVersion": "route.openshift.io/v1", "kind": "Route",
+            "involvedObject": {"apiVersion": self._route_source().api_version, "kind": "Route",
                                "namespace": route.key.namespace, "name": route.key.name,
                                "uid": route.uid, "resourceVersion": route.resource_version},
             "reason": warned.reason,

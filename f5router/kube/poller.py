@@ -13,7 +13,8 @@ from f5router.cluster import Key
 from f5router.errors import KindNotServed, KubeError, KubeForbidden, KubeNotFound, KubeRefused
 from f5router.kube import backoff
 from f5router.kube.connection import Connection
-from f5router.kube.reflector import Source, Timing, decoded, listed
+from f5router.kube.reflector import Timing, decoded, listed
+from f5router.kube.sources import Source
 from f5router.kube.store import Store, Value
 
 log = logging.getLogger(__name__)

@@ -4,9 +4,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
-from urllib.parse import quote
+from dataclasses import dataclass
 
 from f5router.cluster import Key
 from f5router.errors import (
@@ -21,6 +19,7 @@ from f5router.kube import backoff, decode, replies
 from f5router.kube.collection import PAGE_SIZE, Collection
 from f5router.kube.connection import PLAIN, Connection, LineStream
 from f5router.kube.documents import Document, Unreadable
+from f5router.kube.sources import Source, is_served, served
 from f5router.kube.store import Store, Value
 
 log = logging.getLogger(__name__)
@@ -36,52 +35,6 @@ backup knows nothing of the resourceVersion and may say so only by a time-out.""
 
 HEALTHY_S = 5.0
 """A watch that lasted so long, or gave an event, was no failure."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where objects of a kind are read, and what they become."""
-
-    resource: str
-    group_path: str
-    """/api/v1 or /apis/<group>/<version>."""
-    field: str
-    """Of the Store."""
-    decode: Callable[[Mapping], tuple[Value, ...]]
-    namespaced: bool = True
-    metadata_only: bool = False
-    """Ask for no more than the metadata of objects; servers before Kubernetes 1.15 send them whole."""
-    fallback: "Source | None" = None
-    """Read instead where this kind is not served."""
-
-    def path(self, namespace: str | None) -> str:
-        """Of the collection, of one namespace or of all."""
-        if namespace and self.namespaced:
-            return f"{self.group_path}/namespaces/{quote(namespace, safe='')}/{self.resource}"
-        return f"{self.group_path}/{self.resource}"
-
-
-def _slice(obj: Mapping, *, placed: bool = False) -> tuple[Value, ...]:
-    found = decode.endpoint_slice(obj, placed=placed)
-    return () if found is None else (found,)
-
-
-ROUTES = Source("routes", "/apis/route.openshift.io/v1", "routes", lambda obj: (decode.route(obj),))
-SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),))
-ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)
-SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, fallback=ENDPOINTS)
-NAMESPACES = Source("namespaces", "/api/v1", "namespaces", lambda obj: (decode.namespace(obj),),
-                    namespaced=False)
-PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
-                  lambda obj: (decode.namespace(obj),), namespaced=False)
-PLACED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, placed=True))
-PLACED_SLICES = replace(SLICES, decode=partial(_slice, placed=True), fallback=PLACED_ENDPOINTS)
-"""The same, of which only the Nodes of the ready pods are kept: pods that come and go there are no change."""
-NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
-HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
-                      lambda obj: (decode.host_subnet(obj),), namespaced=False)
-CLUSTER_NETWORKS = Source("clusternetworks", "/apis/network.openshift.io/v1", "cluster_networks",
-                          lambda obj: (decode.cluster_network(obj),), namespaced=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +79,7 @@ class Reflector:
         """In a row; each makes the next wait longer."""
         self._not_accepted = 0
         """Since a watch was accepted."""
-        self._source_is_chosen = source.fallback is None
+        self._preferred, self._source_is_chosen = source, source.fallback is None
 
     def run(self) -> None:
         """Follow the kind; returns after stop()."""
@@ -138,6 +91,11 @@ class Reflector:
             except Exception as exc:  # a bug here must not end the updates for good
                 log.exception("watcher failed", extra={"kind": self._source.resource})
                 self._failed(KubeError(str(exc)))
+
+    @property
+    def source(self) -> Source:
+        """Where the kind is read: the fallback, if only that is served."""
+        return self._source
 
     def stop(self) -> None:
         """End run() soon, from any thread."""
@@ -162,6 +120,8 @@ class Reflector:
         lasting = (KubeForbidden, KindNotServed, *(() if self._version else (KubeRefused,)))
         if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
             self._version = ""
+        if isinstance(exc, KindNotServed):  # perhaps it moved: the API server was replaced by another version
+            self._source_is_chosen = self._preferred.fallback is None
         if isinstance(exc, lasting):
             self._on_problem(self._explained(exc))
         elif not isinstance(exc, KubeGone):
@@ -173,34 +133,22 @@ class Reflector:
                                     retry_after_s=getattr(exc, "retry_after_s", None)))
 
     def _choose_source(self) -> None:
-        """Ask discovery: without rights on it, an unknown kind is forbidden, not 404."""
-        if not self._is_served():
+        """Take the fallback where only that is served; where neither is, ask again next time."""
+        found = served(self._connection, self._preferred)
+        self._source, self._source_is_chosen = found or self._preferred, found is not None
+        if self._source is not self._preferred:
             log.info("kind is not served, using another", extra={
-                "kind": self._source.resource, "instead": self._source.fallback.resource})
-            self._source = self._source.fallback
-        self._source_is_chosen = True
-
-    def _is_served(self) -> bool:
-        """Raises: KubeUnreachable."""
-        try:
-            found = self._connection.request("GET", self._source.group_path)
-        except KindNotServed:
-            return False
-        except KubeForbidden:  # discovery is closed: trying the kind itself will tell
-            return True
-        listed = found.get("resources") if isinstance(found, Mapping) else None
-        return any(isinstance(item, Mapping) and item.get("name") == self._source.resource
-                   for item in (listed if isinstance(listed, list) else ()))
+                "kind": self._preferred.resource, "instead": self._source.path(None)})
 
     def _explained(self, exc: KubeError) -> str:
         if isinstance(exc, KubeRefused):
             asked = ", ".join(f"{name} {text!r}" for name, text in self._selectors.items())
             return f"{exc} ({asked})" if asked else str(exc)
         try:
-            served = isinstance(exc, KubeForbidden) and self._is_served()
+            known = isinstance(exc, KubeForbidden) and is_served(self._connection, self._source)
         except KubeError:
-            served = True
-        if served:
+            known = True
+        if known:
             return str(exc)
         return (f"the API server does not serve {self._source.resource} of "
                 f"{self._source.group_path.removeprefix('/apis/')}: is its API service available, its "

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from f5router.cluster import Key
 from f5router.errors import KubeForbidden
 from f5router.kube.connection import Connection
+from f5router.kube.sources import Source
 
 log = logging.getLogger(__name__)
 
@@ -16,9 +17,14 @@ Ingress = list[Mapping]
 class RouteStatus:
     """Requests on status.ingress; safe to use from several threads."""
 
-    def __init__(self, connection: Connection, *, labels: str = "", fields: str = ""):
-        """labels, fields: selectors of the Routes that there are for this one; "" for all."""
-        self._connection, self._labels, self._fields = connection, labels, fields
+    def __init__(self, connection: Connection, source: Callable[[], Source], *, labels: str = "",
+                 fields: str = ""):
+        """Arguments:
+        source: where Routes are served.
+        labels, fields: selectors of the Routes that there are for this one; "" for all.
+        """
+        self._connection, self._source = connection, source
+        self._labels, self._fields = labels, fields
         self._patch_is_forbidden = False
 
     def read(self, key: Key) -> dict | None:
@@ -29,7 +35,7 @@ class RouteStatus:
         query = {"fieldSelector": ",".join(filter(None, (f"metadata.name={key.name}", self._fields)))}
         if self._labels:
             query["labelSelector"] = self._labels
-        found = self._connection.request("GET", _collection_path(key), query=query)
+        found = self._connection.request("GET", self._source().path(key.namespace), query=query)
         items = found.get("items") if isinstance(found, dict) else None
         return items[0] if items else None
 
@@ -49,7 +55,8 @@ class RouteStatus:
             body = {"metadata": {"resourceVersion": version}, "status": {"ingress": ingress}}
             try:
                 return self._connection.request(
-                    "PATCH", _status_path(key), body=body, content_type="application/merge-patch+json")
+                    "PATCH", self._status_path(key), body=body,
+                    content_type="application/merge-patch+json")
             except KubeForbidden as exc:
                 log.info("patch is forbidden, trying update", extra={"error": str(exc)})
                 self._patch_is_forbidden = True
@@ -65,18 +72,13 @@ class RouteStatus:
         if new is None:
             return None
         held = obj.get("status") if isinstance(obj.get("status"), dict) else {}
-        body = {"apiVersion": "route.openshift.io/v1", "kind": "Route", **obj,
+        body = {"apiVersion": self._source().api_version, "kind": "Route", **obj,
                 "status": {**held, "ingress": new}}
         try:
-            return self._connection.request("PUT", _status_path(key), body=body)
+            return self._connection.request("PUT", self._status_path(key), body=body)
         except KubeForbidden:
             self._patch_is_forbidden = False  # either right may be granted later
             raise
 
-
-def _collection_path(key: Key) -> str:
-    return f"/apis/route.openshift.io/v1/namespaces/{quote(key.namespace, safe='')}/routes"
-
-
-def _status_path(key: Key) -> str:
-    return f"{_collection_path(key)}/{quote(key.name, safe='')}/status"
+    def _status_path(self, key: Key) -> str:
+        return f"{self._source().path(key.namespace)}/{quote(key.name, safe='')}/status"

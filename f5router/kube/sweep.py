@@ -51,7 +51,8 @@ class Sweep:
         namespace: the only one that is looked at: the router may have no rights on others.
         wait: lets so many seconds pass; True if stop() cut them short. None: real ones.
         """
-        self._connection, self._statuses, self._routes = connection, statuses, RouteStatus(connection)
+        self._connection, self._statuses, self._source = connection, statuses, statuses.route_source
+        self._routes = RouteStatus(connection, self._source)
         self._router_name, self._namespace = router_name, namespace
         self._page_size = page_size
         self._selected: frozenset[Key] = frozenset()
@@ -74,7 +75,8 @@ class Sweep:
         """Look and remove."""
         try:
             found = entries.find(
-                self._connection, self._router_name, namespace=self._namespace, page_size=self._page_size)
+                self._connection, self._source(), self._router_name, namespace=self._namespace,
+                page_size=self._page_size)
             left = [one for one in found if not self._serves(one)]
             if left:
                 self._remove(left)

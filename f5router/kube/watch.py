@@ -12,7 +12,11 @@ from f5router.kube import poller, secret_watch
 from f5router.kube.connection import Connection
 from f5router.kube.named_secrets import SecretLimits
 from f5router.kube.poller import Poller
-from f5router.kube.reflector import (
+from f5router.kube.reflector import Reflector, Timing
+from f5router.kube.secret_namespaces import NamespaceWatches
+from f5router.kube.secret_schedule import Pace
+from f5router.kube.secret_watch import SecretWatch
+from f5router.kube.sources import (
     CLUSTER_NETWORKS,
     ENDPOINTS,
     HOST_SUBNETS,
@@ -24,13 +28,8 @@ from f5router.kube.reflector import (
     ROUTES,
     SERVICES,
     SLICES,
-    Reflector,
     Source,
-    Timing,
 )
-from f5router.kube.secret_namespaces import NamespaceWatches
-from f5router.kube.secret_schedule import Pace
-from f5router.kube.secret_watch import SecretWatch
 from f5router.kube.store import Store
 from f5router.selection import NamespaceFilter, Selection
 from f5router.selectors import EVERYTHING
@@ -127,6 +126,7 @@ class Cluster:
             pace=secret_pace, limits=secret_limits, on_namespaces=self._namespaces.want,
         ) if watch_secrets else None
         self._reflectors = [self._reader(source, namespace) for source in sources]
+        self._routes = self._reflectors[sources.index(ROUTES)]
         self._threads = [
             threading.Thread(target=reflector.run, name=f"watch-{source.resource}", daemon=True)
             for reflector, source in zip(self._reflectors, sources, strict=True)]
@@ -259,6 +259,10 @@ class Cluster:
     def route(self, key: Key) -> Route | None:
         """The newest known Route, with resource_version and status_ingress."""
         return self._store.get("routes", key)
+
+    def route_source(self) -> Source:
+        """Where the cluster serves Routes, as far as it is known."""
+        return self._routes.source
 
     def watch_routes(self, heard: Callable[[Route, Route], None]) -> None:
         """Have every newer reading of a Route told, status included: the Route before, and as it is now.

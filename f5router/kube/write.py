@@ -73,8 +73,11 @@ class StatusWriter:
         enabled: False makes submit() do nothing (--update-status=false).
         wall: seconds since the epoch, for lastTransitionTime.
         """
-        self._cluster, self._others = cluster, RouteStatus(connection)
-        self._routes = RouteStatus(connection, labels=selection.labels, fields=selection.fields)
+        self.route_source = cluster.route_source
+        """Where Routes are served."""
+        self._cluster, self._others = cluster, RouteStatus(connection, cluster.route_source)
+        self._routes = RouteStatus(
+            connection, cluster.route_source, labels=selection.labels, fields=selection.fields)
         self._all_known = not (selection.labels or selection.fields)
         """Whether the Cluster knows Routes that are not selected, too."""
         self._router_name, self._canonical_hostname = router_name, canonical_hostname

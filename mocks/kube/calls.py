@@ -1,6 +1,9 @@
 """What a request asks of the API: kind, verb, namespace, name, read from its method and URL.
 
-Rules of k8s.io/apiserver/pkg/endpoints/request/requestinfo.go.
+Rules of k8s.io/apiserver/pkg/endpoints/request/requestinfo.go. Where no kind is served at a path, the answer
+is a text, not a Status (``http.NotFound``), in the API groups of custom resources too
+(k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go); in a group of built-in kinds it is a
+Status without the name of an object (k8s.io/apiserver/pkg/server/handler.go).
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,6 +82,28 @@ def parse_call(
     )
 
 
+def unknown_kind(method: str, path: str, query: Mapping[str, str]) -> Call | None:
+    """The call as authorization sees it where no such kind is served; None for a path of discovery.
+
+    The server asks whether the user may before it looks for the kind, so without rights its absence is
+    a 403: k8s.io/apiserver/pkg/server/config.go, DefaultBuildHandlerChain.
+    """
+    try:
+        base, parts = _split(path)
+    except PathNotFound:
+        return None
+    namespace = ""
+    if parts[0] == "namespaces" and len(parts) > 2:
+        namespace, parts = parts[1], parts[2:]
+    group = base.split("/")[2] if base.startswith("/apis/") else ""
+    name, subresource = (*parts[1:], "", "")[:2]
+    kind = Kind(group, base.rpartition("/")[2], "", parts[0])
+    verb = VERBS.get(method, method.lower())
+    if verb == "get" and not name:
+        verb = "watch" if "watch" in query and is_true(query["watch"]) else "list"
+    return Call(kind, verb, namespace, name, subresource, query)
+
+
 def _split(path: str) -> tuple[str, list[str]]:
     """(``/apis/route.openshift.io/v1``, the segments behind it)."""
     segments = [segment for segment in path.split("/") if segment]
@@ -97,6 +122,8 @@ def _resource(kinds: Sequence[Kind], parts: list[str]) -> tuple[Kind, str, str, 
     if parts[0] == "namespaces" and len(parts) > 2 and parts[2] not in ("status", "finalize"):
         namespace, parts = parts[1], parts[2:]
     kind = by_plural.get(parts[0])
+    if kind is None and all(served.custom for served in kinds):
+        raise PathNotFound
     if kind is None or (namespace and not kind.namespaced) or len(parts) > 3:
         raise unknown_resource()
     name, subresource = (*parts[1:], "", "")[:2]

@@ -1,11 +1,10 @@
-"""What the API server fills into what clients write (Route, Service, Secret, Namespace); Route validation.
+"""What the API server fills into what clients write (Route, Service, EndpointSlice, Secret, Namespace).
 
-Sources: openshift/api route/v1 defaults, openshift-apiserver pkg/route/apis/route/validation/validation.go
-(the checks a router depends on, not all of them), k8s.io/kubernetes pkg/apis/core/v1/defaults.go.
+Sources: openshift/api route/v1 defaults, k8s.io/kubernetes pkg/apis/core/v1/defaults.go and
+pkg/apis/discovery/v1/defaults.go.
 """
 
 import base64
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from .kinds import Kind
@@ -13,11 +12,6 @@ from .objects import filled_namespace
 
 HOST_GENERATED = "openshift.io/host.generated"
 GENERATED_DOMAIN = "router.default.svc.cluster.local"
-
-_SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
-
-Cause = tuple[str, str, str]
-"""(reason, message, field)"""
 
 
 def with_defaults(
@@ -28,7 +22,9 @@ def with_defaults(
     Args: services: the other ones, whose addresses and node ports are taken. current: what is updated.
     """
     if kind.kind == "Route":
-        return _route(data)
+        return _route(data, new=current is None)
+    if kind.kind == "EndpointSlice":
+        return _slice(kind.kept(data))
     if kind.kind == "Service":
         return _service(data, services, current or {})
     if kind.kind == "Secret":
@@ -47,7 +43,17 @@ def secret(data: dict) -> dict:
     return {"type": "Opaque"} | rest | ({"data": held} if held else {})
 
 
-def _route(data: dict) -> dict:
+def _slice(data: dict) -> dict:
+    """A port without a name has the empty one, without a protocol TCP."""
+    ports = [port | {"name": port.get("name") or "", "protocol": port.get("protocol") or "TCP"}
+             for port in data["ports"] or ()]  # fmt: skip
+    return data | {"ports": ports or None}
+
+
+def _route(data: dict, *, new: bool) -> dict:
+    """A new Route without a host gets one, unless it has a subdomain, of which its router makes the host, or
+    is for all hosts of a domain: AllocateHost of openshift/library-go pkg/route/hostassignment/assignment.go.
+    """
     metadata, spec = data["metadata"], dict(data.get("spec") or {})
     spec["to"] = {"kind": "Service", "weight": 100} | (spec.get("to") or {})
     if spec.get("alternateBackends"):
@@ -59,7 +65,8 @@ def _route(data: dict) -> dict:
         tls = spec["tls"]
         termination = tls.get("termination") or ("" if tls.get("destinationCACertificate") else "edge")
         spec["tls"] = dict(tls, termination=termination.lower())
-    if not spec.get("host"):
+    named = spec.get("host") or spec.get("subdomain") or spec["wildcardPolicy"] == "Subdomain"
+    if new and not named:
         spec["host"] = f"{metadata['name']}-{metadata['namespace']}.{GENERATED_DOMAIN}"
         metadata = dict(
             metadata, annotations=dict(metadata.get("annotations") or {}, **{HOST_GENERATED: "true"})
@@ -92,76 +99,34 @@ def _service(data: dict, services: Iterable[Mapping], current: Mapping) -> dict:
     if spec["type"] == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
     if spec.get("ports"):
-        spec["ports"] = list(_service_ports(spec, before.get("ports") or (), _node_ports(others)))
+        spec["ports"] = list(_service_ports(spec, before.get("ports") or (), node_ports(others)))
     return {"status": {"loadBalancer": {}}} | data | {"spec": spec}
 
 
 def _service_ports(spec: Mapping, before: Iterable[Mapping], taken: set[int | None]) -> Iterator[dict]:
-    """A port keeps its node port in an update that does not name it (PatchAllocatedValues in the API server's
-    pkg/registry/core/service/strategy.go); another type of Service has none."""
+    """A port keeps its node port in an update that does not name it, and another type of Service drops what
+    it had (patchAllocatedValues and dropTypeDependentFields of pkg/registry/core/service/strategy.go)."""
     kept = {(port.get("protocol", "TCP"), port.get("port")): port.get("nodePort") for port in before}
+    had = {port.get("nodePort") for port in before}
     allocates = spec.get("allocateLoadBalancerNodePorts", True) is not False
     for port in spec["ports"]:
         filled = {"protocol": "TCP", "targetPort": port.get("port")} | port
-        number = filled.pop("nodePort", None) or kept.get((filled["protocol"], filled["port"]))
+        given = filled.pop("nodePort", None)
+        number = given or kept.get((filled["protocol"], filled["port"]))
         if spec["type"] in PUBLISHED and (number or allocates):
             filled["nodePort"] = number or next(free for free in NODE_PORTS if free not in taken)
             taken.add(filled["nodePort"])
+        elif given and given not in had:
+            filled["nodePort"] = given  # validation refuses it
         yield filled
 
 
-def _node_ports(specs: Iterable[Mapping]) -> set[int | None]:
+def node_ports(specs: Iterable[Mapping]) -> set[int | None]:
+    """Node ports of Services, and None."""
     return {port.get("nodePort") for spec in specs for port in spec.get("ports") or ()}
-
-
-def service_faults(data: Mapping, services: Iterable[Mapping]) -> list[Cause]:
-    """Why the API server refuses node ports; empty if it does not. Args: services: the other ones."""
-    taken = _node_ports(other.get("spec") or {} for other in services)
-    faults = []
-    for number, port in enumerate((data.get("spec") or {}).get("ports") or ()):
-        wanted, where = port.get("nodePort"), f"spec.ports[{number}].nodePort"
-        if wanted and wanted in taken:
-            why = "provided port is already allocated"
-            faults.append(("FieldValueInvalid", f"Invalid value: {wanted}: {why}", where))
-        elif wanted and wanted not in NODE_PORTS:
-            why = "provided port is not in the valid range. The range of valid ports is 30000-32767"
-            faults.append(("FieldValueInvalid", f"Invalid value: {wanted}: {why}", where))
-    return faults
 
 
 def _free_address(taken: set[str | None]) -> str:
     """Lowest free address of OpenShift's default service network, 172.30.0.0/16."""
     numbers = (f"172.30.{n // 256}.{n % 256}" for n in range(10, 65_535))
     return next(address for address in numbers if address not in taken)
-
-
-def route_faults(data: Mapping) -> list[Cause]:
-    """Why the API server refuses to create or update a Route; empty if it does not."""
-    spec = data.get("spec") or {}
-    host, path, tls = spec.get("host", ""), spec.get("path", ""), spec.get("tls") or {}
-    faults = []
-    if not _SUBDOMAIN.match(host) or len(host) > 253:
-        why = "host must conform to DNS naming conventions"
-        faults.append(("FieldValueInvalid", f'Invalid value: "{host}": {why}', "spec.host"))
-    if path and not path.startswith("/"):
-        faults.append(("FieldValueInvalid", f'Invalid value: "{path}": path must begin with /', "spec.path"))
-    if path and tls.get("termination") == "passthrough":
-        why = "passthrough termination does not support paths"
-        faults.append(("FieldValueInvalid", f'Invalid value: "{path}": {why}', "spec.path"))
-    if not (spec.get("to") or {}).get("name"):
-        faults.append(("FieldValueRequired", "Required value", "spec.to.name"))
-    for where, backend in [("spec.to", spec.get("to") or {}), *_alternates(spec)]:
-        weight = backend.get("weight", 100)
-        if not 0 <= weight <= 256:
-            why = "weight must be an integer between 0 and 256"
-            faults.append(("FieldValueInvalid", f"Invalid value: {weight}: {why}", f"{where}.weight"))
-    if tls and tls.get("termination") not in ("edge", "passthrough", "reencrypt"):
-        why = 'supported values: "edge", "passthrough", "reencrypt"'
-        message = f'Unsupported value: "{tls.get("termination")}": {why}'
-        faults.append(("FieldValueNotSupported", message, "spec.tls.termination"))
-    return faults
-
-
-def _alternates(spec: Mapping) -> list[tuple[str, Mapping]]:
-    backends = spec.get("alternateBackends") or ()
-    return [(f"spec.alternateBackends[{i}]", backend) for i, backend in enumerate(backends)]

@@ -90,6 +90,13 @@ def invalid(kind: Kind, name: str, causes: Sequence[tuple[str, str, str]]) -> Ap
     return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {listed}', details=details)
 
 
+def bad_patch(patched: str, why: str) -> ApiError:
+    """The patched object cannot be decoded: k8s.io/apiserver/pkg/endpoints/handlers/patch.go."""
+    message = f"Invalid value: {json.dumps(patched)}: {why}"
+    causes = [{"reason": "FieldValueInvalid", "message": message, "field": "patch"}]
+    return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', details={"causes": causes})
+
+
 def bad_request(message: str) -> ApiError:
     return ApiError(400, "BadRequest", message)
 

@@ -34,8 +34,9 @@ class FakeKube:
     Args: port: 0 takes any free one and keeps it. openshift, slices: whether OpenShift's API groups and
     EndpointSlices are served; objects of an unserved kind may be stored, no client sees them. history:
     changes a watch can go back. bookmark_s: seconds between bookmarks. clock: time of new objects.
-    network_api: where HostSubnet, ClusterNetwork and NetNamespace are served, see kinds.NETWORK_APIS. sdn:
-    play the SDN's master while started, see sdn.SdnMaster. sdn_delay_s: its time for each step.
+    network_api: where HostSubnet, ClusterNetwork and NetNamespace are served, see kinds.NETWORK_APIS.
+    route_api: where Routes are, see kinds.ROUTE_APIS. sdn: play the SDN's master while started, see
+    sdn.SdnMaster. sdn_delay_s: its time for each step.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class FakeKube:
         bookmark_s: float = 1.0,
         clock: Clock = utc_now,
         network_api: str = "group",
+        route_api: str = "group",
         sdn: bool = False,
         sdn_delay_s: float = 0.1,
     ):
@@ -61,7 +63,8 @@ class FakeKube:
         self._store = Store(history, network_api)
         self._objects = Objects(self._store, clock)
         self._access = Access(self._store, token)
-        kinds = served_kinds(openshift=openshift, slices=slices, network_api=network_api)
+        kinds = served_kinds(openshift=openshift, slices=slices, network_api=network_api,
+                             route_api=route_api)  # fmt: skip
         self._sdn = SdnMaster(self._objects, kinds, delay_s=sdn_delay_s) if sdn else None
         api = Api(self._store, self._objects, self._access, kinds)
         self._server = Server(api, self._store, self._access, files, bookmark_s=bookmark_s)

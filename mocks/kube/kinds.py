@@ -38,8 +38,15 @@ class Kind:
     status_on_create: bool = False
     """A POST may bring one, as a kubelet's does: k8s.io/kubernetes/pkg/registry/core/node/strategy.go."""
     generation: bool = False
-    """metadata.generation counts changes of spec. OpenShift Routes have none: openshift-apiserver,
-    pkg/route/apiserver/registry/route/strategy.go, never sets it."""
+    """metadata.generation counts changes of all but metadata and, where it is a sub-resource, status.
+    OpenShift Routes have none: openshift-apiserver, pkg/route/apiserver/registry/route/strategy.go, never
+    sets it."""
+    counted: tuple[str, ...] = ()
+    """Metadata whose changes count too: PrepareForUpdate of k8s.io/kubernetes
+    pkg/registry/discovery/endpointslice/strategy.go and pkg/registry/apps/deployment/strategy.go."""
+    null_lists: tuple[str, ...] = ()
+    """Lists that are null where they are empty or were not given: their fields are not ``omitempty``, and
+    etcd, which holds Protobuf, does not tell an empty list from none. k8s.io/api/discovery/v1/types.go."""
     custom: bool = False
     """Defined by a CustomResourceDefinition: list items carry apiVersion and kind; no strategic merge."""
     unconditional_update: bool = True
@@ -75,6 +82,10 @@ class Kind:
     def stored(self) -> bool:
         return "get" in self.verbs
 
+    def kept(self, data: Mapping) -> dict:
+        """An object as the server gives it back."""
+        return {**data, **{name: data.get(name) or None for name in self.null_lists}}
+
 
 _EVENT_FIELDS = tuple(
     f"involvedObject.{name}"
@@ -101,10 +112,12 @@ KINDS: tuple[Kind, ...] = (
     Kind("events.k8s.io", "v1", "Event", "events", "event", ("ev",), create_on_update=True,
          fields=_fields("reason", "reportingController", "type", "regarding.kind", "regarding.namespace",
                         "regarding.name", "regarding.uid")),
-    Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice", generation=True),
+    Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice", generation=True,
+         counted=("labels",), null_lists=("endpoints", "ports")),
     Kind("networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", ("ing",), status=True,
          generation=True),
-    Kind("apps", "v1", "Deployment", "deployments", "deployment", ("deploy",), status=True, generation=True),
+    Kind("apps", "v1", "Deployment", "deployments", "deployment", ("deploy",), status=True, generation=True,
+         counted=("annotations",)),
     Kind("rbac.authorization.k8s.io", "v1", "Role", "roles", "role", any_name=True),
     Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", "rolebinding", any_name=True),
     Kind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "clusterrole", namespaced=False,
@@ -115,6 +128,8 @@ KINDS: tuple[Kind, ...] = (
          create_on_update=True),
     Kind("route.openshift.io", "v1", "Route", "routes", "route", status=True, unconditional_update=False,
          fields=_fields("spec.host", "spec.path", "spec.to.name")),
+    Kind("", "v1", "Route", "routes", "route", status=True, unconditional_update=False,
+         fields=_fields("spec.host", "spec.path", "spec.to.name"), legacy=True),
     Kind("project.openshift.io", "v1", "Project", "projects", "project", namespaced=False,
          verbs=("get", "list")),
     Kind("contour.heptio.com", "v1beta1", "IngressRoute", "ingressroutes", "ingressroute", generation=True,
@@ -141,7 +156,8 @@ KINDS: tuple[Kind, ...] = (
 
 SDN_GROUP = "network.openshift.io"
 PROJECT_GROUP = "project.openshift.io"
-OPENSHIFT_GROUPS = frozenset({"route.openshift.io", "config.openshift.io", PROJECT_GROUP, SDN_GROUP})
+ROUTE_GROUP = "route.openshift.io"
+OPENSHIFT_GROUPS = frozenset({ROUTE_GROUP, "config.openshift.io", PROJECT_GROUP, SDN_GROUP})
 SLICE_GROUPS = frozenset({"discovery.k8s.io"})
 
 
@@ -154,18 +170,34 @@ NETWORK_APIS = ("group", "crd", "oapi", "none")
 custom resources (4.x); under /oapi/v1 (the oldest clusters); or, with another network plug-in, nowhere."""
 
 
-def served_kinds(*, openshift: bool, slices: bool, network_api: str = "group") -> tuple[Kind, ...]:
+ROUTE_APIS = ("group", "oapi")
+"""Where Routes are served: in their API group, or under /oapi/v1 alone (OpenShift 3.0 to 3.5)."""
+
+
+def served_kinds(
+    *, openshift: bool, slices: bool, network_api: str = "group", route_api: str = "group"
+) -> tuple[Kind, ...]:
     """Rows served over HTTP by a cluster with or without OpenShift's and the slices' API groups.
 
-    Raises: ValueError: network_api is none of NETWORK_APIS.
+    Raises: ValueError: network_api is none of NETWORK_APIS, route_api none of ROUTE_APIS.
     """
-    if network_api not in NETWORK_APIS:
-        raise ValueError(f"network_api is {network_api!r}, not one of {', '.join(NETWORK_APIS)}")
+    for name, given, known in (
+        ("network_api", network_api, NETWORK_APIS), ("route_api", route_api, ROUTE_APIS),
+    ):
+        if given not in known:
+            raise ValueError(f"{name} is {given!r}, not one of {', '.join(known)}")
     absent = (frozenset() if openshift else OPENSHIFT_GROUPS) | (frozenset() if slices else SLICE_GROUPS)
     if network_api not in ("group", "crd"):
         absent |= {SDN_GROUP}
-    oapi = openshift and network_api == "oapi"
-    return tuple(kind for kind in KINDS if kind.group not in absent and (oapi or not kind.legacy))
+    if route_api == "oapi":
+        absent |= {ROUTE_GROUP}
+
+    def is_served(kind: Kind) -> bool:
+        if kind.legacy:
+            return openshift and (route_api if kind.kind == "Route" else network_api) == "oapi"
+        return kind.group not in absent
+
+    return tuple(filter(is_served, KINDS))
 
 
 def kind_named(name: str) -> Kind:

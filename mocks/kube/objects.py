@@ -61,6 +61,8 @@ class Objects:
             if metadata.get("deletionTimestamp"):
                 return record
             marked = dict(metadata, deletionTimestamp=self._now(), deletionGracePeriodSeconds=0)
+            if "generation" in metadata:  # markAsDeleting of k8s.io/apiserver pkg/registry/generic/registry
+                marked["generation"] = metadata["generation"] + 1
             return self._put(record.kind, dict(record.data, metadata=marked), dry_run)
         if not dry_run:
             self.purge(record)
@@ -83,6 +85,7 @@ class Objects:
         Raises: UnknownKind, InvalidObject: not JSON, or no name.
         """
         kind, data = self._read(obj)
+        data = kind.kept(data)
         if kind.kind == "Namespace":
             data = filled_namespace(data)
         metadata = data["metadata"]
@@ -131,12 +134,14 @@ class Objects:
         return found | {k: v for k, v in given.items() if k in found}
 
     def _count(self, current: Record, data: dict) -> None:
-        """Raise metadata.generation if more than metadata and status changes."""
+        """Raise metadata.generation if a change counts."""
         if not current.kind.generation:
             return
-        ignored = {"metadata"} | ({"status"} if current.kind.status or current.kind.custom else set())
+        ignored = {"metadata"} | ({"status"} if current.kind.status else set())
         names = (data.keys() | current.data.keys()) - ignored
-        if any(data.get(name) != current.data.get(name) for name in names):
+        if any(data.get(name) != current.data.get(name) for name in names) or any(
+            data["metadata"].get(name) != current.data["metadata"].get(name) for name in current.kind.counted
+        ):
             data["metadata"]["generation"] = current.data["metadata"].get("generation", 0) + 1
 
     def _ensure_namespace(self, name: str) -> None:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from .access import Access
 from .api import JSON, TEXT, Api, Reply, failure
-from .calls import Call, Logged, parse_call
+from .calls import Call, Logged, parse_call, unknown_kind
 from .certificates import CertificateFiles
 from .errors import ApiError
 from .faults import Fault, Faults, error_line
@@ -126,7 +126,12 @@ class Server:
             found = self._api.discover(path, headers.get("Accept", "")) if request.method == "GET" else None
             if found:
                 return user, None, found
-            call = parse_call(self._api.kinds, request.method, path, query, headers, body)
+            try:
+                call = parse_call(self._api.kinds, request.method, path, query, headers, body)
+            except ApiError:
+                if asked := unknown_kind(request.method, path, query):
+                    self._access.authorize(user, asked)
+                raise
             return user, call, None
         except ApiError as error:
             return user, None, failure(error)

@@ -1,27 +1,25 @@
 """POST, PUT, PATCH and DELETE: checks on the request, then one write through Objects."""
 
+import base64
+import binascii
 import json
-import re
 from collections.abc import Mapping
 
 import yaml
 
 from . import errors, patches
 from .calls import Call
-from .defaults import route_faults, service_faults, with_defaults, with_status_defaults
+from .causes import invalid, required, subdomain_rules
+from .defaults import with_defaults, with_status_defaults
 from .kinds import Kind, kind_named
 from .objects import Objects
+from .route_validation import route_status_type_fault
 from .sdn import hostsubnet_faults, hostsubnet_schema_faults
 from .selectors import selection
 from .store import Record, Store
+from .validation import faults
 
 JSON_TYPES = ("application/json", "application/yaml")
-
-_NAME = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
-_NAME_RULE = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
-    "start and end with an alphanumeric character"
-)
 
 
 def create(store: Store, objects: Objects, call: Call) -> Record:
@@ -91,6 +89,8 @@ def patch(store: Store, objects: Objects, call: Call) -> tuple[Record, bool]:
     _check_type(call.kind, data)
     if data["metadata"].get("name") != call.name or data["metadata"].get("namespace", "") != call.namespace:
         raise errors.bad_request("the patch changes the object's name or namespace")
+    if why := _undecodable(call.kind, data):
+        raise errors.bad_patch(json.dumps(data, separators=(",", ":")), why)
     return _write(store, objects, call, current, data), False
 
 
@@ -139,6 +139,9 @@ def body_of(call: Call) -> dict:
     """
     data = _json(call)
     _check_type(call.kind, data)
+    if why := _undecodable(call.kind, data):
+        name, version = call.kind.kind, call.kind.version
+        raise errors.bad_request(f'{name} in version "{version}" cannot be handled as a {name}: {why}')
     metadata = data.get("metadata") or {}
     if not isinstance(metadata, dict):
         raise errors.bad_request("metadata is not an object")
@@ -170,15 +173,27 @@ def _check_type(kind: Kind, data: Mapping) -> None:
         raise errors.bad_request(f'{given[1]} in version "{given[0]}" cannot be handled as a {kind.kind}')
 
 
+def _undecodable(kind: Kind, data: Mapping) -> str:
+    """Why the server's Go types cannot hold an object, where a router depends on it; "" if they can."""
+    if kind.kind == "Route":
+        return route_status_type_fault(data.get("status"))
+    held = data.get("data") if kind.kind == "Secret" else None
+    for text in (held or {}).values():
+        try:
+            base64.b64decode(text or "", validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            return "illegal base64 data at input byte 0"
+    return ""
+
+
 def _check_name(kind: Kind, name: str) -> None:
     if not name:
-        cause = ("FieldValueRequired", "Required value: name or generateName is required", "metadata.name")
+        cause = required("metadata.name", "name or generateName is required")
         raise errors.invalid(kind, name, [cause])
     if kind.any_name and name not in (".", "..") and not set(name) & {"/", "%"}:
         return
-    if not _NAME.match(name) or len(name) > 253:
-        cause = ("FieldValueInvalid", f'Invalid value: "{name}": {_NAME_RULE}', "metadata.name")
-        raise errors.invalid(kind, name, [cause])
+    if rules := subdomain_rules(name):
+        raise errors.invalid(kind, name, [invalid("metadata.name", name, rule) for rule in rules])
 
 
 def _check_preconditions(kind: Kind, current: Record, wanted: Mapping) -> None:
@@ -200,13 +215,12 @@ def _completed(store: Store, kind: Kind, data: dict, current: Mapping | None = N
     uid = ((current or {}).get("metadata") or {}).get("uid")
     services = [record.data for record in (store.records(kind) if kind.kind == "Service" else ())
                 if record.data["metadata"]["uid"] != uid]
-    name = data["metadata"]["name"]
     data = with_defaults(kind, data, services, current)
-    if kind.kind == "Service" and (faults := service_faults(data, services)):
-        raise errors.invalid(kind, name, faults)
-    if kind.kind == "Route" and (faults := route_faults(data)):
-        raise errors.invalid(kind, name, faults)
-    judged = hostsubnet_schema_faults if store.network_api == "crd" else hostsubnet_faults
-    if kind.kind == "HostSubnet" and (faults := judged(data, current)):
-        raise errors.invalid(kind, name, faults)
+    if kind.kind == "HostSubnet":
+        judged = hostsubnet_schema_faults if store.network_api == "crd" else hostsubnet_faults
+        found = judged(data, current)
+    else:
+        found = faults(kind, data, current, services)
+    if found:
+        raise errors.invalid(kind, data["metadata"]["name"], found)
     return data

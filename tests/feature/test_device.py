@@ -340,6 +340,27 @@ def test_orphaned_nodes_are_removed(lab):
     assert lab.paths("ltm/node") == {"/Common/10.1.1.2", "/Common/10.1.1.3", "/Common/10.9.9.9"}
 
 
+@pytest.mark.parametrize("change", ["members", "pool"])
+def test_nodes_whose_members_left_in_a_call_without_a_reply(lab, change):
+    """The device is read again then, and shows that they have left; what was written is saved."""
+    lab.apply(manifests.route("a"))
+    router = lab.router()
+    lab.converge(router)
+    assert "/Common/10.1.1.1" in lab.paths("ltm/node")
+    method = "PATCH" if change == "members" else "DELETE"
+    lab.bigip.inject("drop-reply", path="openshift_shop_web", method=method)
+    if change == "members":
+        lab.apply(manifests.endpoints("shop", "web", ("10.1.1.2",)))
+        left = {"/Common/10.1.1.2"}
+    else:
+        lab.kube.delete("Route", "shop", "a")
+        left = set()
+    lab.until(lambda: lab.converge(router) == [] and lab.paths("ltm/node") == left)
+    assert lab.bigip.faults.waiting == 0
+    lab.bigip.restart(lose_unsaved=True)
+    assert lab.paths("ltm/node") == left
+
+
 def test_the_configuration_is_saved(lab):
     """So that it is there after the device restarts, without a router."""
     lab.apply(manifests.route("plain"))

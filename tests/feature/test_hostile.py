@@ -118,7 +118,8 @@ def check_texts(lab, log: str, form: str) -> None:
         texts += [value for line in lines for value in json.loads(line).values() if isinstance(value, str)]
     for entry in lab.kube.log:  # a status that was written is one that can be read
         *_, namespace, _, name, part = ["", "", "", *entry.path.split("/")]
-        if entry.method == "PATCH" and part == "status" and lab.kube.get("Route", namespace, name):
+        written = entry.method == "PATCH" and part == "status" and entry.status == 200
+        if written and lab.kube.get("Route", namespace, name):
             ours = status.own(lab.kube.get("Route", namespace, name)["status"]["ingress"], "public")
             texts += [condition.get("message", "") for condition in ours["conditions"]]
     assert [text for text in texts if not text.isprintable()] == []

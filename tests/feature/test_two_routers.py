@@ -12,6 +12,7 @@ import pytest
 from f5router.assembly import STATUS_WORKERS
 from f5router.cluster import Key
 from f5router.kube.connection import KubeSettings, connect
+from f5router.kube.sources import ROUTES
 from f5router.kube.sweep import PROBES, Sweep
 from f5router.kube.watch import Cluster
 from f5router.kube.write import CONTENTION_S, StatusWriter
@@ -87,7 +88,8 @@ class Site:
 
     def stranger(self) -> StatusWriter:
         """The writer of a router of the name that serves none of the Routes."""
-        cluster = SimpleNamespace(route=lambda key: None, observe=lambda route: None)
+        cluster = SimpleNamespace(
+            route=lambda key: None, observe=lambda route: None, route_source=lambda: ROUTES)
         return StatusWriter(self.connection, cluster, router_name="public", rate_per_s=1000)
 
     def passes(self, count: int, between_s: float = PASS_S) -> None:

@@ -48,11 +48,11 @@ class Site(Lab):
     @property
     def http(self) -> tuple[str, int]:
         """Where the virtual server for port 80 listens."""
-        return self.bigip.endpoint(HTTP)
+        return self.bigip.endpoint(f"{self.partition}/ose-vserver")
 
     @property
     def https(self) -> tuple[str, int]:
-        return self.bigip.endpoint(HTTPS)
+        return self.bigip.endpoint(f"{self.partition}/https-ose-vserver")
 
     def pod(self, address: str, service: str, *, namespace: str = "shop", port: int = 8080, **how) -> Pod:
         """Start a pod; its name is that of its Service and its address."""

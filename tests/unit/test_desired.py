@@ -328,6 +328,16 @@ def test_reencrypt_brings_its_own_server_ssl_only_where_there_is_none():
     assert any(irule in ref.path for ref in of(edge, Rule)[0].needs)
 
 
+def test_the_originals_server_ssl_profile_is_not_leant_on():
+    """It is removed one day; as long as it is there, it would encrypt to the pods of edge Routes."""
+    left = ("/Common/openshift_route_shop_a-server-ssl-profile",)
+    facts = replace(FACTS, https=replace(FACTS.https, original_server_ssl=left))
+    for kind in ("reencrypt", "edge"):
+        attached = {a.target for a in of(build(route("a", kind=kind), facts=facts), Attachment)}
+        assert "/Common/openshift_default-server-ssl-profile" in attached
+        assert "/Common/openshift_reencrypt_irule" in attached
+
+
 def test_allow_speaks_tls_to_the_pod_from_port_80_too():
     built = build(route("a", kind="reencrypt", insecure="Allow"))
     insecure = next(r for r in of(built, Rule) if r.policy.endswith(names.INSECURE_POLICY))

@@ -25,6 +25,7 @@ PURE = (
     "incremental",
     "issuers",
     "names",
+    "original",
     "pem",
     "plan",
     "selection",

@@ -8,7 +8,21 @@ from hypothesis import strategies as st
 
 from f5router import desired, names, plan
 from f5router.admission import Settings as Admission
-from f5router.bigip import Forward, Policy, Pool, PoolMember, Record, Redirect, Rule
+from f5router.bigip import (
+    Attachment,
+    Forward,
+    IRule,
+    OriginalFacts,
+    Policy,
+    Pool,
+    PoolMember,
+    Record,
+    Redirect,
+    Ref,
+    Rule,
+    attachment_ref,
+    record_ref,
+)
 from f5router.cluster import Route, RouteTLS
 from f5router.plan import CREATE, DELETE, UPDATE, Unknown, diff
 from f5router.vxlan import Setup
@@ -355,3 +369,37 @@ def test_a_policy_changes_strategy_after_its_rules():
     old = replace(wanted[Policy(POLICY).ref], strategy="best-match", noop=False)
     changes = list(diff(wanted, {old.ref: old}, owns))
     assert (changes[-1].verb, changes[-1].ref) == (UPDATE, old.ref)
+
+
+ORIGINAL = replace(
+    FACTS, original=OriginalFacts(True, frozenset({("r.com", "/Common/openshift_shop_tls")})),
+    https=replace(FACTS.https, original_server_ssl=("/Common/openshift_route_shop_r-server-ssl-profile",)))
+
+
+def test_the_originals_irule_is_replaced_between_our_attachments_and_rules():
+    """It decides about TLS towards pods until then; records of its pools are there before ours do."""
+    routes = [route("r", host="r.com", service="tls", kind="reencrypt"),
+              route("e", host="e.com", kind="edge"), route("x", host="x.w.com", kind="edge"),
+              route("w", host="any.w.com", kind="passthrough", wildcard=True)]
+    config = Settings(admission=WILD)
+    wanted = desired.build(snapshot(*routes), config, ORIGINAL).objects
+    irule = Ref(IRule.KIND, f"/Common/{names.PASSTHROUGH_IRULE}")
+    attached = attachment_ref(config.https_virtual, "rules", irule.path)
+    there = {irule: replace(wanted[irule], text="when CLIENT_DATA { }"), attached: wanted[attached]}
+    kinds = [(change.verb, change.ref.kind, change.ref.path.rsplit("/", 1)[1])
+             for change in diff(wanted, there, lambda obj: True)]
+    place = {(verb, kind, name): number for number, (verb, kind, name) in enumerate(kinds)}
+    here = place[UPDATE, IRule.KIND, names.PASSTHROUGH_IRULE]
+    for kind, name in ((Record.KIND, "openshift_shop_tls"), (Attachment.KIND, names.REENCRYPT_IRULE),
+                       (Attachment.KIND, names.REQUEST_IRULE), (Attachment.KIND, names.DEFAULT_SERVERSSL)):
+        assert place[CREATE, kind, name] < here, name
+    for kind, name in ((Record.KIND, "x.w.com"), (Record.KIND, ".w.com"),
+                       (Rule.KIND, "openshift_route_shop_r"), (Rule.KIND, "openshift_route_shop_e")):
+        assert place[CREATE, kind, name] > here, name
+    assert place[CREATE, Record.KIND, "x.w.com"] < place[CREATE, Record.KIND, ".w.com"]
+    for obj in wanted.values():
+        if isinstance(obj, Rule) and obj.policy.endswith(names.SECURE_POLICY):
+            assert attached in obj.needs, "a Rule would work against the original's iRule"
+    tls = attachment_ref(config.https_virtual, "rules", f"/Common/{names.REENCRYPT_IRULE}")
+    assert {tls, record_ref(f"/Common/{names.REENCRYPT_GROUP}", "/Common/openshift_shop_tls")} <= set(
+        wanted[irule].needs), "a portion of a Plan would replace it too early"

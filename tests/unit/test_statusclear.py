@@ -11,6 +11,7 @@ from f5router.__main__ import main
 from f5router.cluster import Key
 from f5router.kube.connection import connect
 from f5router.kube.entries import Found
+from f5router.kube.sources import ROUTES
 from mocks.kube import FakeKube
 from tests.unit.kube import objects
 from tests.unit.kube.test_entries import OTHER, OURS
@@ -149,7 +150,7 @@ def test_an_entry_that_was_changed_since_it_was_found(kube, kubeconfig):
     settings = statusclear.load("public", statusclear.Scope(), {"config": kubeconfig}, {})
     uid = kube.get("Route", "shop", "a")["metadata"]["uid"]
     found = Found(Key("shop", "a"), uid, OURS | {"host": "old.com"})
-    assert statusclear.Clearing(connect(settings.kube), settings).run([found]) == {"cleared": 1}
+    assert statusclear.Clearing(connect(settings.kube), ROUTES, settings).run([found]) == {"cleared": 1}
     assert "a" not in left(kube)
 
 

@@ -94,3 +94,28 @@ def test_irules_have_one_order_after_any_history(device, history, there, count, 
             assert [error for _, error in writer.write(VIRTUAL, [Change(CREATE, None, obj)])] == [None]
         found = client.get(item_path("ltm/virtual", VIRTUAL))["rules"]
     assert found == [path for path in there if path in ADMINS] + OURS
+
+
+def test_a_profile_of_the_original_goes_in_the_same_write(device):
+    """Two profiles of one server name are refused; without either, the default certificate is shown."""
+    for name, host in (("openshift_route_shop_a-client-ssl-profile", "a.com"),
+                       ("openshift_host_a.com-client-ssl-profile", "a.com"), ("default", "none")):
+        device.put_object("ltm/profile/client-ssl", {
+            "name": name, "partition": "Common", "serverName": host, "defaultsFrom": "/Common/clientssl",
+            "sniDefault": str(name == "default").lower()})
+    old = "/Common/openshift_route_shop_a-client-ssl-profile"
+    new = Attachment(VIRTUAL, "profiles", PROFILE.target, ClientSSL.KIND, "clientside", replaces=old)
+    settings_ = ClientSettings(base_url=device.url, username=device.username, password=device.password,
+                               verify=str(device.ca_file))
+    with Client(settings_) as client:
+        before = [{"name": name} for name in ("/Common/tcp", "/Common/http", "/Common/default", old)]
+        client.patch(item_path("ltm/virtual", VIRTUAL), {"profiles": before})
+        device.clear_log()
+        writer = AttachmentWriter(client, "/Common")
+        writer.learn(DeviceFacts(https=VirtualFacts(
+            VIRTUAL, client_ssl=("/Common/default",), sni_defaults=("/Common/default",))))
+        assert [error for _, error in writer.write(VIRTUAL, [Change(CREATE, None, new)])] == [None]
+        assert [entry.method for entry in device.writes()] == ["PATCH"]
+        found = client.get(item_path("ltm/virtual", VIRTUAL, "profiles"))["items"]
+        assert {item["fullPath"] for item in found} == {
+            "/Common/tcp", "/Common/http", "/Common/default", PROFILE.target}

@@ -7,12 +7,17 @@ from f5router.errors import KubeConflict, KubeForbidden, KubeGone
 from f5router.kube import entries
 from f5router.kube.entries import Found
 from f5router.kube.routestatus import RouteStatus
+from f5router.kube.sources import ROUTES
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import lists
 
 OURS = {"host": "www.example.com", "routerName": "public", "wildcardPolicy": "None", "conditions": [
     {"type": "Admitted", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
 OTHER = OURS | {"routerName": "haproxy"}
+
+
+def statuses(connection):
+    return RouteStatus(connection, lambda: ROUTES)
 
 
 def names(found):
@@ -33,7 +38,7 @@ def routes(kube):
 @pytest.mark.parametrize("page_size", [1, 2, 500])
 def test_find(kube, connection, routes, page_size):
     """Everywhere, page by page."""
-    found = entries.find(connection, "public", page_size=page_size)
+    found = entries.find(connection, ROUTES, "public", page_size=page_size)
     assert names(found) == [
         ("shop", "blue"), *(("shop", f"r{number}") for number in range(5)), ("till", "mine")]
     assert found[0].entry == OURS
@@ -49,22 +54,22 @@ def test_find(kube, connection, routes, page_size):
     pytest.param({"selectors": {"labelSelector": "shard=green"}}, [], id="none"),
 ])
 def test_find_in_a_part(kube, connection, routes, options, expected):
-    assert names(entries.find(connection, "public", page_size=2, **options)) == expected
+    assert names(entries.find(connection, ROUTES, "public", page_size=2, **options)) == expected
 
 
 def test_pages_that_are_too_old(kube, connection, routes):
     """The list begins anew; not for ever."""
     kube.inject("410", method="list")
-    assert len(entries.find(connection, "public", page_size=2)) == 7
+    assert len(entries.find(connection, ROUTES, "public", page_size=2)) == 7
     kube.inject("410", times=None, method="list")
     with pytest.raises(KubeGone):
-        entries.find(connection, "public", page_size=2)
+        entries.find(connection, ROUTES, "public", page_size=2)
 
 
 def test_find_is_forbidden(kube, connection, routes):
     kube.forbid("routes", ["list"])
     with pytest.raises(KubeForbidden):
-        entries.find(connection, "public")
+        entries.find(connection, ROUTES, "public")
 
 
 def test_odd_objects(kube, connection):
@@ -72,7 +77,7 @@ def test_odd_objects(kube, connection):
     for number, ingress in enumerate(("text", [3], [{"routerName": 5}], {"routerName": "public"}, None)):
         kube.apply(objects.route(f"odd{number}") | {"status": {"ingress": ingress}})
     kube.apply(objects.route("bare") | {"status": "text"})
-    assert entries.find(connection, "public") == []
+    assert entries.find(connection, ROUTES, "public") == []
 
 
 @pytest.mark.parametrize(("there", "unchanged", "left"), [
@@ -88,7 +93,7 @@ def test_remove(kube, connection, there, unchanged, left, verb):
     kube.forbid("routes/status", {"patch", "update"} - {verb})
     obj = kube.apply(objects.route("a", ingress=there))
     found = Found(Key("shop", "a"), obj["metadata"]["uid"], OURS)
-    written = entries.remove(RouteStatus(connection), found, "public", unchanged=unchanged)
+    written = entries.remove(statuses(connection), found, "public", unchanged=unchanged)
     assert (written is None) is (left is None)
     assert kube.get("Route", "shop", "a")["status"]["ingress"] == (there if left is None else left)
 
@@ -97,7 +102,7 @@ def test_remove_of_another_route(kube, connection):
     """Deleted, or created anew."""
     kube.apply(objects.route("a", ingress=[OURS]))
     for key in (Key("shop", "a"), Key("shop", "gone")):
-        assert entries.remove(RouteStatus(connection), Found(key, "old", OURS), "public") is None
+        assert entries.remove(statuses(connection), Found(key, "old", OURS), "public") is None
     assert kube.get("Route", "shop", "a")["status"]["ingress"] == [OURS]
 
 
@@ -107,4 +112,4 @@ def test_remove_conflict(kube, connection):
     kube.inject("409", method="PATCH")
     found = Found(Key("shop", "a"), obj["metadata"]["uid"], OURS)
     with pytest.raises(KubeConflict):
-        entries.remove(RouteStatus(connection), found, "public")
+        entries.remove(statuses(connection), found, "public")

@@ -7,6 +7,7 @@ import pytest
 
 from f5router.cluster import Key
 from f5router.kube import decode
+from f5router.kube.sources import ROUTES
 from f5router.kube.sweep import KEPT, PROBE_S, PROBES, Sweep
 from f5router.kube.write import StatusWriter
 from f5router.status import Verdict
@@ -22,7 +23,8 @@ def sweep(kube, connection):
 
     def make(*, selected=(), wait=lambda seconds: False, **options):
         known = {}
-        cluster = SimpleNamespace(route=known.get, observe=lambda route: None)
+        cluster = SimpleNamespace(
+            route=known.get, observe=lambda route: None, route_source=lambda: ROUTES)
         writer = StatusWriter(connection, cluster, router_name="public", rate_per_s=1000)
         one = Sweep(connection, writer, router_name="public", wait=wait,
                     **{"namespace": None, "page_size": 3} | options)

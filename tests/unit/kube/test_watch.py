@@ -9,7 +9,8 @@ import pytest
 from f5router.cluster import ClusterNetwork, Delta, HostSubnet, Key
 from f5router.kube import decode
 from f5router.kube.connection import KubeSettings, connect
-from f5router.kube.reflector import ROUTES, listed
+from f5router.kube.reflector import listed
+from f5router.kube.sources import ROUTES
 from f5router.kube.watch import Cluster
 from f5router.selection import Selection
 from mocks.kube import FakeKube

@@ -8,6 +8,7 @@ import pytest
 
 from f5router.cluster import Key
 from f5router.kube import decode
+from f5router.kube.sources import ROUTES
 from f5router.kube.write import StatusWriter
 from f5router.selection import Selection
 from f5router.status import PENDING, Verdict, own, same
@@ -36,6 +37,9 @@ class Known:
 
     def route(self, key):
         return self.routes.get(key)
+
+    def route_source(self):
+        return ROUTES
 
     def observe(self, route, *, always=False):
         if self._observing or always:

@@ -159,7 +159,7 @@ class TestKubectl:
         """The server's message reaches the person."""
         reply = kubectl("apply", "-f", "-", input=yaml.safe_dump(route("bad", host="A_B")))
         assert reply.returncode != 0
-        assert 'The Route "bad" is invalid: spec.host: Invalid value: "A_B"' in reply.stderr
+        assert 'The Route "bad" is invalid: \n* spec.host: Invalid value: "A_B"' in reply.stderr
 
     def test_patch_label_annotate(self, cluster, kubectl):
         kubectl("label", "route/web", "-n", "shop", "tier=front", check=True)
