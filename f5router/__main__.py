@@ -1,7 +1,7 @@
-"""Command line: f5router run, plan, status clear and version.
+"""Command line: f5router run, plan, adopt, status clear and version.
 
-The flags of run and plan are those of settings.OPTIONS, status clear has some of them. Exit status: that
-of the controller; 2 for settings that cannot work.
+The flags of run, plan and adopt are those of settings.OPTIONS, status clear has some of them. Exit status:
+that of the controller; 2 for settings that cannot work.
 """
 
 import contextlib
@@ -121,6 +121,20 @@ def plan(ctx: click.Context, output: str, **flags: str | None) -> None:
         config = _configured(flags)
         status = _controller(ctx).plan(config, output=output)
     sys.exit(status)
+
+
+@main.command(cls=_SettingsCommand, epilog=_EPILOG)
+@click.option("--dry-run", is_flag=True, help="Print what would happen to each object; change nothing.")
+@click.pass_context
+def adopt(ctx: click.Context, dry_run: bool, **flags: str | None) -> None:
+    """Take the place of the original F5 router, and remove what it left."""
+    with _reported():
+        config = _configured(flags)
+        log.info("settings", extra={"version": __version__, "config": config.redacted()})
+        module = ctx.obj or importlib.import_module("f5router.adopt")
+        with _stopping() as stop:
+            exit_status = module.adopt(config, dry_run=dry_run, stop=stop)
+    sys.exit(exit_status)
 
 
 @main.group()

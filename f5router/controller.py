@@ -8,10 +8,11 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 
-from f5router import listing
+from f5router import listing, oldforms
 from f5router.assembly import (
     build_cluster,
     build_connection,
@@ -20,19 +21,19 @@ from f5router.assembly import (
     build_sweep,
     build_syncer,
 )
-from f5router.cluster import Key
+from f5router.cluster import Key, Route
 from f5router.config import Config
 from f5router.config_sync import ConfigSyncer
 from f5router.errors import AuthFailed, BigIPError, Busy, DeviceTimeout, Standby, Unconfirmed, Unsupported
 from f5router.holdoff import Events, wake_at
-from f5router.icontrol.device import Stopped
+from f5router.icontrol.device import Device, Stopped
 from f5router.incremental import Engine
 from f5router.kube.events import EventWriter
 from f5router.kube.watch import Cluster
 from f5router.kube.write import StatusWriter
 from f5router.monitor import Monitor, build_monitor, serve
 from f5router.notices import Notices
-from f5router.plan import Change
+from f5router.plan import DELETE, Change, Plan
 from f5router.reconcile import Reconciler, Report
 from f5router.saving import Saver
 from f5router.telling import Teller
@@ -129,6 +130,35 @@ class Controller:
         """Bring the BIG-IP in step with the cluster as it is known now. Raises: BigIPError."""
         self._take_events()
         return self._bring_in_step()
+
+    @property
+    def device(self) -> Device:
+        """The BIG-IP, for what is no part of a pass."""
+        return self._reconciler.device
+
+    def note_write(self) -> None:
+        """Note a write that is no part of a pass: it is saved, and synchronised, when writes have settled."""
+        self._to_be_saved()
+
+    def unserved(self) -> list[tuple[Route, str]]:
+        """Admitted Routes that the BIG-IP does not serve, with the reason."""
+        engine = self._reconciler.engine
+        return [(route, why) for key, why in self._reconciler.unserved().items()
+                if (route := engine.route(key)) is not None]
+
+    def out_of_step(self) -> str:
+        """Read the BIG-IP, and tell what is not as the last pass should have left it; "" if all is.
+
+        What the BIG-IP refused, and what waits for that, is told by `unserved`. Raises: BigIPError.
+        """
+        if not self._cluster.synced():
+            return "the cluster has not been read"
+        self.device.observe()
+        refused = self._reconciler.failures.keys()
+        if any(change.verb != DELETE and change.ref not in refused
+               for change in self._reconciler.plan(full=True)):
+            return "not everything is in place on the BIG-IP"
+        return "its iRule is still there" if self.device.facts.original.irule else ""
 
     def _take_events(self) -> bool:
         """Take what changed in the cluster; returns whether something did."""
@@ -537,29 +567,55 @@ def run(config: Config, *, once: bool, stop: threading.Event) -> int:
         return 1 if reasons else 0
 
 
+@dataclass(frozen=True)
+class Preview:
+    """What a pass would do."""
+
+    plan: Plan
+    lost: Mapping[Key, str]
+    """Routes that are served now and would not be any more, with the reason."""
+    device: Device
+
+
+def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> Preview | None:
+    """Read cluster and BIG-IP, and plan; None if either cannot be read, which is logged."""
+    connection = build_connection(config)
+    cluster = build_cluster(config, connection, lambda: None)
+    cluster.start()
+    stack.callback(cluster.stop)
+    if not cluster.wait_synced(SYNC_S, refused_s=refused_s):
+        for problem in cluster.missing():
+            log.error("cluster", extra={"problem": problem})
+        return None
+    device = build_device(config, stack)
+    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
+    reconciler.apply(cluster.drain())
+    try:
+        device.observe(create_folder=False)
+        device.failover.check()
+    except BigIPError as exc:
+        log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
+        return None
+    found, network = reconciler.plan(full=True), reconciler.network_findings()
+    Notices(FAILOVER_STATE).tell((), device.failover.remarks())
+    Notices("way to the pods").tell(network.problems, network.warnings)
+    Notices("selection of Routes").tell((), cluster.warnings())
+    return Preview(found, oldforms.lost(reconciler.engine, device.observed), device)
+
+
 def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
     """The command `f5router plan`: print what `run` would write; writes nothing."""
     with ExitStack() as stack:
-        connection = build_connection(config)
-        cluster = build_cluster(config, connection, lambda: None)
-        cluster.start()
-        stack.callback(cluster.stop)
-        if not cluster.wait_synced(SYNC_S, refused_s=refused_s):
-            for problem in cluster.missing():
-                log.error("cluster", extra={"problem": problem})
-            return 1
-        device = build_device(config, stack)
-        reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
-        reconciler.apply(cluster.drain())
-        try:
-            device.observe(create_folder=False)
-            device.failover.check()
-        except BigIPError as exc:
-            log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
-            return 1
-        found, network = reconciler.plan(full=True), reconciler.network_findings()
-        Notices(FAILOVER_STATE).tell((), device.failover.remarks())
-        Notices("way to the pods").tell(network.problems, network.warnings)
-        Notices("selection of Routes").tell((), cluster.warnings())
-    print(listing.as_json(found) if output == "json" else listing.as_table(found))
+        looked = look(config, stack, refused_s=refused_s)
+    if looked is None:
+        return 1
+    if output == "json":
+        print(listing.as_json(looked.plan))
+        for key, why in sorted(looked.lost.items()):
+            log.warning("Route is served now, and would not be any more",
+                        extra={"route": str(key), "reason": why})
+        return 0
+    print(listing.as_table(looked.plan))
+    if looked.lost:
+        print(listing.as_lost(looked.lost))
     return 0

@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 
 import tabulate
 
 from f5router.bigip import Object
+from f5router.cluster import Key
 from f5router.plan import Plan
 from f5router.printable import printable
 
@@ -16,6 +18,13 @@ def as_table(found: Plan) -> str:
         return "Nothing to do: the BIG-IP is in step with the cluster."
     rows = [(change.verb, change.ref.kind, printable(change.ref.path)) for change in found]
     return tabulate.tabulate(rows, headers=("change", "kind", "object"), tablefmt="plain")
+
+
+def as_lost(lost: Mapping[Key, str]) -> str:
+    """A line for each Route that is served now and would not be any more."""
+    rows = [(f"not served any more: Route {printable(str(key))}", printable(why))
+            for key, why in sorted(lost.items())]
+    return tabulate.tabulate(rows, tablefmt="plain")
 
 
 def as_json(found: Plan) -> str:

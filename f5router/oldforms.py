@@ -93,6 +93,24 @@ def foreign(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> froz
     return frozenset(found)
 
 
+def lost(engine: Engine, observed: BigIPState) -> Mapping[Key, str]:
+    """Routes to which requests come now and would not come any more, although they exist; with the reason.
+
+    Another router, or an earlier release, may have served what this one rejects.
+    """
+    stems = {names.rule_stem(obj.name) for obj in observed.values() if isinstance(obj, Rule)}
+    passed = {(names.passthrough_host(obj.name), names.pool_namespace(obj.data))
+              for obj in observed.values() if _is_passthrough(obj)}
+    found = {}
+    for key, checked in engine.routes().items():
+        rejection = engine.rejection(key)
+        why = rejection.message if rejection else engine.fault(key)
+        if why and (names.route(key) in stems or (
+                checked.termination == "passthrough" and (checked.host, key.namespace) in passed)):
+            found[key] = why
+    return found
+
+
 def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
     """What must not wait for the end of a refusal.
 

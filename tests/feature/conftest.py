@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from f5router import assembly, config, controller
 from f5router.cluster import Key
 from mocks.bigip import FakeBigIP
+from mocks.bigip.store import DiskFile
 from mocks.kube import FakeKube
 from tests import manifests
 
@@ -190,6 +191,14 @@ class Lab:
             verify=str(self.bigip.ca_file),
         )
         assert reply.status_code == 200, reply.text
+
+    def install(self, kind: str, name: str, text: str) -> None:
+        """Copy a certificate or key to the BIG-IP's disk and install it. Args: kind: cert or key."""
+        path = f"/var/tmp/{name}.{kind}"
+        self.bigip.store.disk[path] = DiskFile(text.encode())
+        body = {"command": "install", "name": name, "from-local-file": path}
+        self.change("POST", f"sys/crypto/{kind}", body)
+        del self.bigip.store.disk[path]
 
     def content(self, path: str) -> str:
         """What is in an installed certificate or key file."""

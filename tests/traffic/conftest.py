@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import requests
 
 from mocks.bigip.dataplane.pods import Pod
 from tests import manifests
@@ -34,16 +33,8 @@ class Site(Lab):
 
     def _certificate(self, name: str, pair: Identity) -> None:
         """Install a pair as an administrator does."""
-        for kind, ending, text in (("cert", "crt", pair.certificate), ("key", "key", pair.key)):
-            reply = requests.post(
-                f"{self.bigip.url}/mgmt/shared/file-transfer/uploads/{name}.{ending}", data=text.encode(),
-                headers={"Content-Type": "application/octet-stream",
-                         "Content-Range": f"0-{len(text) - 1}/{len(text)}"},
-                auth=(self.bigip.username, self.bigip.password), verify=self.bigip.ca_file, timeout=10)
-            assert reply.status_code == 200, reply.text
-            self.change("POST", f"sys/file/ssl-{kind}", {
-                "name": f"{name}-site.{ending}", "partition": "Common",
-                "sourcePath": f"file:/var/config/rest/downloads/{name}.{ending}"})
+        for kind, text in (("cert", pair.certificate), ("key", pair.key)):
+            self.install(kind, f"{name}-site", text)
 
     @property
     def http(self) -> tuple[str, int]:

@@ -7,8 +7,8 @@ Whatever the partition is, certificates, profiles and data-groups lie in /Common
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mocks.bigip.store import DiskFile
 from tests.builders import Identity
+from tests.feature.conftest import Lab
 
 INSECURE, SECURE = "openshift_insecure_routes", "openshift_secure_routes"
 IRULE = "openshift_passthrough_irule"
@@ -59,9 +59,9 @@ when CLIENT_DATA {
 
 @dataclass
 class Original:
-    """Its device side. site: a tests.traffic.conftest.Site."""
+    """Its device side."""
 
-    site: object
+    site: Lab
     partition: str = "/Common"
     legacy: bool = True
     """As its VxLAN mode writes policies, and as an upgrade to 12.1 and newer leaves them."""
@@ -126,25 +126,17 @@ class Original:
                    request=True, select=True, vlanId=0)
 
     def _certificates(self, stem: str, host: str, pair: Identity, destination_ca: str) -> None:
-        self._file("cert", f"{stem}-https-cert", pair.certificate)
-        self._file("key", f"{stem}-https-key", pair.key)
+        self.site.install("cert", f"{stem}-https-cert", pair.certificate)
+        self.site.install("key", f"{stem}-https-key", pair.key)
         self._post("ltm/profile/client-ssl", name=f"{stem}-client-ssl-profile", serverName=host,
                    cert=f"{stem}-https-cert.crt", key=f"{stem}-https-key.key")
         profiles = f"ltm/virtual/{self._id('https-ose-vserver')}/profiles"
         self._post(profiles, name=f"{stem}-client-ssl-profile", partition="Common", context="clientside")
         if destination_ca:
-            self._file("cert", f"{stem}-https-chain", destination_ca)
+            self.site.install("cert", f"{stem}-https-chain", destination_ca)
             self._post("ltm/profile/server-ssl", name=f"{stem}-server-ssl-profile", serverName=host,
                        chain=f"{stem}-https-chain.crt")
             self._post(profiles, name=f"{stem}-server-ssl-profile", partition="Common", context="serverside")
-
-    def _file(self, kind: str, name: str, text: str) -> None:
-        path = f"/var/tmp/{name}.{kind}"
-        with self.site.bigip.store.lock:
-            self.site.bigip.store.disk[path] = DiskFile(text.encode())
-        self._post(f"sys/crypto/{kind}", command="install", name=name, **{"from-local-file": path})
-        with self.site.bigip.store.lock:
-            del self.site.bigip.store.disk[path]
 
     def _record(self, kind: str, host: str, pool: str, stem: str) -> None:
         for group, name, data in ((f"{kind}_servername_dg", host, pool), (f"{kind}_route_dg", stem, host)):

@@ -1,9 +1,11 @@
 """Taking over from the original F5 router under load: no request fails, none comes to a wrong pod."""
 
 import ssl
+import threading
 
 import pytest
 
+from f5router import adopt, original
 from tests import manifests
 from tests.builders import identity
 from tests.conftest import UNDER_LOAD
@@ -113,3 +115,31 @@ def test_run_takes_over(record_property, site_of, delay_ms, server_ssl, partitio
             router.stop()
     record_property(UNDER_LOAD, str(load.report))
     assert (load.report.failed, load.report.wrong) == ([], [])
+
+
+# --- f5router adopt ----------------------------------------------------------------------
+
+
+def left(site) -> set[str]:
+    """What has a name of the original's in /Common."""
+    kinds = ("ltm/profile/client-ssl", "ltm/profile/server-ssl", "sys/file/ssl-cert", "sys/file/ssl-key",
+             "ltm/data-group/internal")
+    return {path for kind in kinds for path in site.paths(kind)
+            if original.stem(path) or path in original.groups(site.partition)}
+
+
+@pytest.mark.parametrize("version", ["11.6.0", "12.1.2", "14.1.2.1", "17.1.2.1"])
+def test_adopt(record_property, site_of, version):
+    """One command from the original's state to ours, and nothing of the original is left."""
+    site = site_of(tmos_version=version, ssh=version.startswith("11."))
+    leave(site)
+    assert left(site)
+    flags = site.ssh_flags() if version.startswith("11.") else {}
+    with Load(*targets(site)) as load:
+        until(load.more(20), 60)
+        site.bigip.inject("delay", times=None, seconds=0.003)
+        status = adopt.adopt(site.config(**flags), dry_run=False, stop=threading.Event(), linger_s=3.0)
+        until(lambda: load.report.sent.total() >= 5000, 300)
+    record_property(UNDER_LOAD, str(load.report))
+    assert (load.report.failed, load.report.wrong) == ([], [])
+    assert (status, left(site)) == (0, set())

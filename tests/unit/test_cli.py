@@ -22,7 +22,7 @@ from f5router.settings import GROUPS, OPTIONS
 HOST = "ROUTER_EXTERNAL_HOST_"
 PASSWORD = "s3cr3t-word"
 ENV = {HOST + "HOSTNAME": "bigip.example.com", HOST + "USERNAME": "admin", HOST + "PASSWORD": PASSWORD}
-COMMANDS = pytest.mark.parametrize("command", ["run", "plan"])
+COMMANDS = pytest.mark.parametrize("command", ["run", "plan", "adopt"])
 
 
 class Controller:
@@ -30,7 +30,7 @@ class Controller:
 
     def __init__(self, status=0, act=lambda stop: None):
         self.status, self.act = status, act
-        self.config = self.once = self.stop = self.output = None
+        self.config = self.once = self.stop = self.output = self.dry_run = None
 
     def run(self, config, *, once, stop):
         self.config, self.once, self.stop = config, once, stop
@@ -41,6 +41,11 @@ class Controller:
         self.config, self.output = config, output
         self.act(None)
         print("the plan")
+        return self.status
+
+    def adopt(self, config, *, dry_run, stop):
+        self.config, self.dry_run, self.stop = config, dry_run, stop
+        self.act(stop)
         return self.status
 
 
@@ -65,6 +70,17 @@ def process(*args, env=ENV):
         [sys.executable, "-m", "f5router", *args], capture_output=True, text=True, timeout=60, check=False,
         env={"PATH": os.environ["PATH"], **env},
     )
+
+
+@pytest.mark.parametrize(("args", "dry_run"), [([], False), (["--dry-run"], True)], ids=["adopt", "dry run"])
+@pytest.mark.parametrize("status", [0, 1])
+def test_adopt(f5router, args, dry_run, status):
+    controller = Controller(status)
+    result = f5router("adopt", "--f5-host=a:8443", *args, controller=controller)
+    assert result.exit_code == status, result.output
+    assert controller.config.bigip.host == "a:8443"
+    assert controller.dry_run is dry_run
+    assert not controller.stop.is_set()
 
 
 @pytest.mark.parametrize(("args", "once"), [([], False), (["--once"], True)], ids=["run", "once"])

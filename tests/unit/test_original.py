@@ -5,8 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router import names, original
-from f5router.bigip import ClientSSL, ServerSSL
+from f5router.bigip import CertFile, ClientSSL, KeyFile, ServerSSL
 from f5router.cluster import Key
+
+
+@pytest.mark.parametrize(("name", "data", "hosts", "routes"), [
+    ("a.com", "openshift_shop_web", True, False),
+    ("openshift_route_shop_web", "a.com", False, True),
+    ("a.com", "/Common/mine", False, False),
+    ("mine", "of mine", False, False),
+])
+def test_records(name, data, hosts, routes):
+    """A data-group with any other record has another user."""
+    assert original.is_record("ssl_reencrypt_servername_dg", name, data) is hosts
+    assert original.is_record("ssl_passthrough_route_dg", name, data) is routes
 
 
 @pytest.mark.parametrize("path", [
@@ -37,6 +49,14 @@ def test_no_name_of_ours_is_the_originals(name, digest):
     for host in (name, f"*.{name}"):
         assert not original.is_client_ssl(names.client_ssl("/Common", host))
     assert not original.is_server_ssl(names.server_ssl("/Common", digest))
-    stem = f"/Common/{names.route(Key(name.replace('.', '-'), name))}"
+    key = Key(name.replace(".", "-"), name)
+    for path in (names.cert_file("/Common", key, digest), names.key_file("/Common", key, digest),
+                 names.chain_file("/Common", key, digest)):
+        assert not original.is_file(path)
+    stem = f"/Common/{names.route(key)}"
+    for kind, ending in (
+            (CertFile.KIND, "cert.crt"), (KeyFile.KIND, "key.key"), (CertFile.KIND, "chain.crt")):
+        assert original.is_file(f"{stem}-https-{ending}")
+        assert not names.owns_path("/Common", kind, f"{stem}-https-{ending}")
     assert not names.owns_path("/Common", ClientSSL.KIND, f"{stem}-client-ssl-profile")
     assert not names.owns_path("/Common", ServerSSL.KIND, f"{stem}-server-ssl-profile")
