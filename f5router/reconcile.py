@@ -325,7 +325,7 @@ class Reconciler:
         # What needed them may be gone, or have changed, since the Plan was made. One pass more tells.
         self._again = not self._again and bool(outcome.done and self._waiting - self.engine.objects.keys())
         self._unfinished = False
-        if outcome.done and self.device.facts.original.reencrypt and not self.unfinished:
+        if outcome.done and self.device.facts.original.reencrypt and not self._backlog:
             self.device.stale = True  # what was there only until the original's Rules were ours goes now
         changed |= self._again_for
         self._again_for = set()
