@@ -106,6 +106,8 @@ class Controller:
         self._endpoints_until = 0.0
         """The same where changed endpoints wait."""
         self._failures = 0
+        self._logged: set[tuple] = set()
+        """Causes for which passes failed since the last good one: class, HTTP status, TMOS code."""
         self._new = True
         self._first_write: float | None = None
         self._last_write = 0.0
@@ -352,7 +354,8 @@ class Controller:
             self._ended_early(exc)
         else:
             if self._failures:
-                log.info("BIG-IP is programmed again")
+                log.info("BIG-IP is programmed again", extra={"failures": self._failures})
+                self._logged.clear()
             self._failures = 0
             self._block(0.0)
             self._contended = self._contended or bool(report.outcome.rest)
@@ -399,9 +402,12 @@ class Controller:
             self._to_be_saved()  # it may have been written
         self._reconciler.device.stale = True
         self._block(delay, math.inf if refused else BACK_OFF_ENDPOINTS_S)
-        log.error("BIG-IP not programmed", exc_info=not known, extra={
-            "bigip": self._config.bigip.host, "error": str(exc) or repr(exc), "retry_in_s": delay,
-        })
+        cause = (type(exc), exc.status, exc.code) if known else None
+        log.log(logging.DEBUG if cause in self._logged else logging.ERROR, "BIG-IP not programmed",
+                exc_info=not known, extra={
+                    "bigip": self._config.bigip.host, "error": str(exc) or repr(exc), "retry_in_s": delay})
+        if cause:
+            self._logged.add(cause)
 
     # --- once ----------------------------------------------------------------------------
 

@@ -331,7 +331,8 @@ def _query(params: Mapping[str, str] | None) -> str:
 
 
 def _log_repeat(state: tenacity.RetryCallState) -> None:
-    log.info("BIG-IP request repeated: wait_s=%.1f error=%s", state.upcoming_sleep, state.outcome.exception())
+    log.log(logging.INFO if state.attempt_number == 1 else logging.DEBUG,
+            "BIG-IP request repeated: wait_s=%.1f error=%s", state.upcoming_sleep, state.outcome.exception())
 
 
 def _is_passing(exc: BaseException) -> bool:

@@ -12,6 +12,7 @@ import os
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -29,6 +30,7 @@ from f5router.errors import ConfigError, KubeRefused, KubeUnreachable
 from f5router.kube import kubeconfig, replies
 from f5router.kube.documents import Document, Splitter, Unreadable
 from f5router.kube.kubeconfig import MemoryFiles
+from f5router.kube.outages import Outages
 
 log = logging.getLogger(__name__)
 
@@ -181,6 +183,7 @@ class Connection:
         self._load = load
         self._settings = settings
         self._lock = threading.Lock()
+        self.outages = Outages(time.monotonic)
         self._configuration = load()
         # Taken once: a refresh of the credentials sets the host of the configuration back.
         self._base = self._configuration.host.rstrip("/")

@@ -10,9 +10,17 @@ import threading
 from collections.abc import Callable, Mapping
 
 from f5router.cluster import Key
-from f5router.errors import KindNotServed, KubeError, KubeForbidden, KubeNotFound, KubeRefused
+from f5router.errors import (
+    KindNotServed,
+    KubeError,
+    KubeForbidden,
+    KubeNotFound,
+    KubeRefused,
+    KubeUnreachable,
+)
 from f5router.kube import backoff
 from f5router.kube.connection import Connection
+from f5router.kube.outages import Outages
 from f5router.kube.reflector import Timing, decoded, listed
 from f5router.kube.sources import Source
 from f5router.kube.store import Store, Value
@@ -25,13 +33,16 @@ Objects = dict[Key, tuple[Value, ...]]
 class Poller:
     """Reads one kind until stop(); run() is the body of its thread, as a Reflector's is."""
 
-    def __init__(self, source: Source, read: Callable[[], Objects], store: Store, *, period_s: float,
-                 timing: Timing, sleep: Callable[[float], object], on_list: Callable[[], None],
-                 on_change: Callable[[], None], on_problem: Callable[[str], None]):
+    def __init__(self, outages: Outages, source: Source, read: Callable[[], Objects], store: Store, *,
+                 period_s: float, timing: Timing, sleep: Callable[[float], object],
+                 on_list: Callable[[], None], on_change: Callable[[], None],
+                 on_problem: Callable[[str], None]):
         """Arguments:
+        outages: of the API server.
         read: what there is now; raises KubeError.
         on_list, on_change, on_problem: see Reflector.
         """
+        self._outages = outages
         self._source, self._read, self._store = source, read, store
         self._period_s, self._timing, self._sleep = period_s, timing, sleep
         self._on_list, self._on_change, self._on_problem = on_list, on_change, on_problem
@@ -50,6 +61,7 @@ class Poller:
                 self._failed(KubeError(str(exc)))
             else:
                 self._failures = 0
+                self._outages.answered(self._source.resource)
                 self._take(objects)
                 self._sleep(self._period_s)
 
@@ -72,6 +84,8 @@ class Poller:
         self._failures += 1
         if isinstance(exc, KubeForbidden | KindNotServed | KubeRefused):
             self._on_problem(str(exc))
+        elif isinstance(exc, KubeUnreachable):
+            self._outages.failed(self._source.resource, exc)
         else:
             log.warning("kind not read", extra={"kind": self._source.resource, "error": str(exc)})
         first_s, limit_s = self._timing.backoff_s

@@ -73,6 +73,10 @@ class Reflector:
         self._on_problem = on_problem
         self._stopped = threading.Event()
         self._stream: LineStream | None = None
+        self._accepted_at: float | None = None
+        """When the watch that runs was accepted."""
+        self._ends_at_once = False
+        """The last watch broke soon: that the next one is accepted means nothing."""
         self._version = ""
         self._list_at = 0.0
         self._failures = 0
@@ -124,6 +128,11 @@ class Reflector:
             self._source_is_chosen = self._preferred.fallback is None
         if isinstance(exc, lasting):
             self._on_problem(self._explained(exc))
+        elif isinstance(exc, KubeUnreachable):
+            if self._accepted_at is not None:
+                self._ends_at_once = self._clock() - self._accepted_at < HEALTHY_S
+            self._accepted_at = None
+            self._connection.outages.failed(self._source.resource, exc)
         elif not isinstance(exc, KubeGone):
             log.warning("watch broken", extra={"kind": self._source.resource, "error": str(exc)})
         if isinstance(exc, KubeGone) and self._failures == 1:
@@ -182,16 +191,23 @@ class Reflector:
         if self._stopped.is_set():  # stop() may have missed it
             stream.close()
         self._on_problem("")
-        started = self._clock()
+        self._accepted_at = started = self._clock()
+        if not self._ends_at_once:
+            self._connection.outages.answered(self._source.resource)
         for document in stream.documents():
             self._take(document)
-            self._failures = 0
+            self._well()
         if self._clock() - started >= min(HEALTHY_S, whole_s / 2):
-            self._failures = 0
+            self._well()
         elif not self._stopped.is_set() and self._failures:
             raise KubeUnreachable("the watch ended at once")
         else:
             self._failures += 1
+
+    def _well(self) -> None:
+        """A watch gave an event, or lasted."""
+        self._failures, self._ends_at_once = 0, False
+        self._connection.outages.answered(self._source.resource)
 
     def _take(self, document: Document) -> None:
         """Take an event.

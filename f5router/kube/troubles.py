@@ -10,6 +10,7 @@ from http import HTTPStatus
 from f5router.cluster import Key
 from f5router.errors import KubeForbidden, KubeUnreachable
 from f5router.kube import backoff
+from f5router.kube.outages import Outages
 from f5router.kube.pending import Job, Pending
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,8 @@ CONFLICT_BACKOFF_S = (0.02, 10.0)
 BACKOFF_S = (0.5, 60.0)
 """First and longest wait after 429, 5xx or no reply."""
 
+STATUS = "routes/status"
+
 FAILED_PAUSE_S = 0.25
 """Pause of all writing after a 500, which may be of this Route alone: a webhook that cannot be called."""
 
@@ -30,8 +33,8 @@ FAILED_PAUSE_S = 0.25
 class Troubles:
     """Of the writers of one queue."""
 
-    def __init__(self, pending: Pending, *, forbidden_s: float):
-        self._pending, self._forbidden_s = pending, forbidden_s
+    def __init__(self, pending: Pending, outages: Outages, *, forbidden_s: float):
+        self._pending, self._outages, self._forbidden_s = pending, outages, forbidden_s
         self._lock = threading.Lock()
         self._said: dict[str, str] = {}
         """What was said of a Route, by uid, until it could be written."""
@@ -44,14 +47,17 @@ class Troubles:
 
     def conflict(self, job: Job) -> float:
         """The Route was changed meanwhile."""
+        self._outages.answered(STATUS)
         return _delay_s(CONFLICT_BACKOFF_S, job.failures + 1)
 
     def refused(self, job: Job, exc: Exception) -> None:
         """It will never be taken."""
+        self._outages.answered(STATUS)
         self._say(job, "status refused", str(exc))
 
     def forbidden(self, job: Job, exc: KubeForbidden) -> float:
         """The first refusal may be of this Route's namespace; the next one without a success is of all."""
+        self._outages.answered(STATUS)
         with self._lock:
             self._forbidden_in_a_row += 1
             self._forbidden[job.key] = str(exc)
@@ -71,7 +77,7 @@ class Troubles:
             return own_s
         with self._lock:
             self._in_a_row += 1
-        log.warning("status not written yet", extra={"route": str(job.key), "error": str(exc)})
+        self._outages.failed(STATUS, exc)
         self._pending.pause(_delay_s(BACKOFF_S, self._in_a_row, exc.retry_after_s))
         return own_s
 
@@ -84,6 +90,7 @@ class Troubles:
     def answered(self, *, written: bool) -> None:
         """The API server answered a write as it should. Args: written: it changed something."""
         self._in_a_row = 0
+        self._outages.answered(STATUS)
         if written:
             self._forbidden_in_a_row, self._said_forbidden = 0, False
 

@@ -54,6 +54,9 @@ SECRETS_S = 5.0
 PROJECTS_S = 30.0
 """From one list of projects to the next. The original router waits for half an hour."""
 
+NETWORK_S = 60.0
+"""From one reading of the ClusterNetwork to the next: another vxlanPort makes all pods unreachable."""
+
 OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
 """Read to check settings; where they are forbidden or do not exist, nothing is wrong."""
 
@@ -137,15 +140,17 @@ class Cluster:
                  "on_problem": lambda text: self._problem(source, text)}
         selectors = _selectors(self._selection, self._node_selector, source)
         if source is CLUSTER_NETWORKS:
-            read, period_s = poller.one(connection, source, "default"), timing.resync_s or timing.backoff_s[1]
+            read, period_s = poller.one(connection, source, "default"), NETWORK_S
         elif source is PROJECTS:
             read = poller.every(connection, source, selectors, page_size=timing.page_size,
                                 stopped=self._stopped)
-            period_s = min(PROJECTS_S, timing.resync_s or PROJECTS_S)
+            period_s = PROJECTS_S
         else:
             return Reflector(connection, source, self._store, namespace=namespace, selectors=selectors,
                              timing=timing, clock=self._clock, sleep=self._sleep, **heard)
-        return Poller(source, read, self._store, period_s=period_s, timing=timing, sleep=self._sleep, **heard)
+        return Poller(
+            connection.outages, source, read, self._store, timing=timing, sleep=self._sleep,
+            period_s=min(period_s, timing.resync_s or period_s), **heard)
 
     def start(self) -> None:
         """Start the threads."""

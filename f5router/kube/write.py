@@ -84,7 +84,7 @@ class StatusWriter:
         self._enabled, self._repair_s = enabled, repair_s
         self._clock, self._wall = clock, wall
         self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
-        self._troubles = Troubles(self._pending, forbidden_s=forbidden_s)
+        self._troubles = Troubles(self._pending, connection.outages, forbidden_s=forbidden_s)
         self._lock = threading.Lock()
         self._lease = WriterLease(clock=clock)
         self._contention = Contention(interval_s=contention_s, clock=clock)
@@ -244,6 +244,7 @@ class StatusWriter:
             log.debug("route was changed meanwhile", extra={"route": str(job.key), "error": str(exc)})
             return self._troubles.conflict(job)
         except KubeNotFound:
+            self._troubles.answered(written=False)
             return None
         except (KubeRefused, KindNotServed, decode.DecodeError) as exc:
             self._count("refused")

@@ -1,5 +1,6 @@
 """watch.py and reflector.py against the fake API server, over HTTPS."""
 
+import queue
 import threading
 import time
 from dataclasses import replace
@@ -494,6 +495,28 @@ def test_network_of_the_cluster(kube, follow):
     while not (found := seen.cluster.drain()):
         assert time.monotonic() < end
     assert found.host_subnets == {Key("", "f5"): None}
+
+
+def test_another_vxlan_port(kube, follow):
+    """The ClusterNetwork is read every minute, not only when everything is listed again."""
+    kube.apply(NETWORK)
+    slept, go_on = queue.Queue(), threading.Event()
+
+    def sleep(seconds):
+        slept.put(seconds)
+        go_on.wait(LIMIT_S)
+        go_on.clear()
+
+    seen = follow(watch_nodes=True, watch_sdn=True, sleep=sleep)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.cluster.drain()
+    assert slept.get(timeout=LIMIT_S) == 60.0
+    kube.apply(NETWORK | {"vxlanPort": 4800})
+    go_on.set()
+    end = time.monotonic() + LIMIT_S
+    while not (found := seen.cluster.drain()):
+        assert time.monotonic() < end
+    assert found.cluster_networks[Key("", "default")].vxlan_port == 4800
 
 
 @pytest.mark.parametrize("resource", ["hostsubnets", "clusternetworks"])

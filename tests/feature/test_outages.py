@@ -1,0 +1,56 @@
+"""The log while the API server or the BIG-IP is away: a line when it begins and one when it ends."""
+
+import logging
+
+from tests import manifests
+from tests.feature.test_loop import Running, pool
+
+
+def told(caplog, *messages: str) -> list[str]:
+    """Messages of the level info or above, in order."""
+    return [record.message for record in caplog.records
+            if record.levelno >= logging.INFO and record.message in messages]
+
+
+def tries(caplog, message: str) -> int:
+    return sum(record.message == message for record in caplog.records)
+
+
+def test_the_api_server_goes_away(lab, caplog):
+    """Three watches break and are tried again; a status waits."""
+    caplog.set_level(logging.DEBUG, "f5router")
+    begun, ended = "API server cannot be used", "API server can be used again"
+    lab.apply(manifests.route("a"))
+    router = Running(lab)
+    try:
+        router.wait(lambda: lab.admitted("shop", "a"))
+        lab.kube.stop()
+        router.wait(lambda: tries(caplog, begun) >= 8)
+        assert told(caplog, begun, ended) == [begun]
+        lab.kube.start()
+        lab.apply(manifests.route("b", host="b.example.com"))
+        router.wait(lambda: lab.admitted("shop", "b"))
+        router.wait(lambda: tries(caplog, ended))
+        assert told(caplog, begun, ended) == [begun, ended]
+    finally:
+        router.stop()
+    assert not [record for record in caplog.records
+                if record.name.startswith("f5router.kube") and record.levelno >= logging.WARNING
+                and record.message != begun]
+
+
+def test_the_big_ip_goes_away(lab, caplog):
+    """Each pass fails for the same cause."""
+    caplog.set_level(logging.DEBUG, "f5router")
+    begun, ended = "BIG-IP not programmed", "BIG-IP is programmed again"
+    lab.apply(manifests.route("a"))
+    lab.bigip.stop()
+    router = Running(lab)
+    try:
+        router.wait(lambda: tries(caplog, begun) >= 3, 90)
+        assert told(caplog, begun, ended) == [begun]
+        lab.bigip.start()
+        router.wait(lambda: pool(lab) and tries(caplog, ended), 90)
+        assert told(caplog, begun, ended) == [begun, ended]
+    finally:
+        router.stop()
