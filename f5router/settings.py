@@ -203,8 +203,8 @@ _ADMISSION = (
     _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", ADMISSION,
           "Admit Routes with wildcardPolicy Subdomain."),
     _bool("extended-validation", "EXTENDED_VALIDATION", "true", ADMISSION,
-          "Refuse Routes whose TLS settings do not go together, or whose certificates are outdated or of "
-          "another CA."),
+          "Refuse Routes whose TLS settings do not go together, whose certificates are not signed by their "
+          "caCertificate, or are signed with SHA-1 or MD5; expired ones are served."),
     _bool("allow-external-certificates", "ROUTER_ENABLE_EXTERNAL_CERTIFICATE", "true", ADMISSION,
           "Take certificates from the Secrets that Routes name in spec.tls.externalCertificate."),
     Option("max-secrets", "ROUTER_MAX_SECRETS", "5000", ADMISSION,

@@ -28,11 +28,9 @@ BY_STATUS: Mapping[int, type[KubeError]] = {
 }
 """Others: KubeRefused from 400 to 499; what is no answer of an API server is KubeUnreachable."""
 
-ROLES = {
-    "routes": "system:router",
-    "services": "system:router",
-    "endpoints": "system:router",
-}
+STOCK_ROLE = "system:router"
+"""It may update the status of Routes, not patch it, and has no right on EndpointSlices and Events."""
+ROLES = dict.fromkeys(("routes", "services", "endpoints"), STOCK_ROLE)
 SDN_ROLES = {
     "nodes": "system:sdn-reader",
     "hostsubnets": "system:sdn-reader",
@@ -41,8 +39,12 @@ SDN_ROLES = {
 }
 """Role of a stock OpenShift that has the needed rights, by resource; the second one of openshift-sdn.
 
-Source: f5-router.md 10.3; GetOpenshiftBootstrapClusterRoles of OpenShift 3.11.
+Source: GetOpenshiftBootstrapClusterRoles of OpenShift 3.11.
 """
+
+SHIPPED, SHIPPED_ROLE, SHIPPED_ACCOUNT = "docs/deploy/10-account.yaml", "f5router", ("f5router", "f5router")
+"""The file with the router's own ClusterRole, and the account to which it gives it."""
+SHIPPED_KINDS = frozenset({"routes", "services", "endpoints", "endpointslices", "events"})
 
 WRITE_ROLES = {"hostsubnets": "system:sdn-manager"}
 """The same, where the role for reading has no right to write."""
@@ -106,23 +108,41 @@ def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
         return "the credentials are missing, expired, or of another cluster"
     found = _RESOURCE.match(path)
     resource = found.group(1) if found else "this resource"
-    command = "oc adm policy add-cluster-role-to-user"
     roles = ROLES | (SDN_ROLES if sdn else {})
     role = (WRITE_ROLES if method != "GET" else {}).get(resource) or roles.get(resource)
-    if role is None:
-        group = path.split("/")[2] if path.startswith("/apis/") else ""
-        kind = f"{resource}.{group}" if group else resource
-        role = f"f5router-{resource}"
-        verbs = "create,patch" if resource == "events" else "get,list,watch"
-        command = f"oc create clusterrole {role} --verb={verbs} --resource={kind} and {command}"
+    if method == "PATCH" and role == STOCK_ROLE:
+        role = None
+    ways = [_bind(role, text)] if role else []
+    if resource in SHIPPED_KINDS and not path.startswith("/oapi/"):
+        ways.append(_apply_shipped(text))
+    return f"grant it with: {', or with: '.join(ways or [_create(resource, path, text)])}"
+
+
+def _apply_shipped(text: str) -> str:
+    """Re-apply the shipped role, which may be an older version's, and bind it if the account is another."""
+    account = _ACCOUNT.search(text)
+    if account and account.groups() == SHIPPED_ACCOUNT:
+        return f"oc apply -f {SHIPPED}"
+    return f"oc apply -f {SHIPPED} and {_bind(SHIPPED_ROLE, text)}"
+
+
+def _create(resource: str, path: str, text: str) -> str:
+    """Make a role where none has the right."""
+    group = path.split("/")[2] if path.startswith("/apis/") else ""
+    kind, role = f"{resource}.{group}" if group else resource, f"f5router-{resource}"
+    return f"oc create clusterrole {role} --verb=get,list,watch --resource={kind} and {_bind(role, text)}"
+
+
+def _bind(role: str, text: str) -> str:
+    """Give a role to the account that a refusal names."""
     if account := _ACCOUNT.search(text):
         namespace, name = account.groups()
-        to = (f"-z {name} -n {namespace}" if role == "system:router"
-              else f"system:serviceaccount:{namespace}:{name}")
+        short = role in (STOCK_ROLE, SHIPPED_ROLE)
+        to = f"-z {name} -n {namespace}" if short else f"system:serviceaccount:{namespace}:{name}"
     else:
         user = _USER.search(text)
         to = user.group(1) if user else "<user>"
-    return f"grant it with: {command} {role} {to}"
+    return f"oc adm policy add-cluster-role-to-user {role} {to}"
 
 
 def _status_object(body: bytes) -> Mapping:

@@ -307,16 +307,43 @@ ACCOUNT = "system:serviceaccount:infra:f5"
     pytest.param("/oapi/v1/clusternetworks/default", ACCOUNT,
                  f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="oapi"),
     pytest.param(ROUTES, "alice", "add-cluster-role-to-user system:router alice", id="a person"),
-    pytest.param("/api/v1/namespaces/shop/events", ACCOUNT, "--verb=create,patch --resource=events ",
-                 id="events"),
-    pytest.param("/apis/discovery.k8s.io/v1/endpointslices", ACCOUNT,
-                 "--verb=get,list,watch --resource=endpointslices.discovery.k8s.io ", id="slices"),
+    pytest.param("/api/v1/namespaces", ACCOUNT, "oc create clusterrole f5router-namespaces "
+                 "--verb=get,list,watch --resource=namespaces and ", id="namespaces"),
+    pytest.param("/oapi/v1/routes", ACCOUNT, "add-cluster-role-to-user system:router -z f5 -n infra",
+                 id="legacy routes"),
 ])
 def test_forbidden_message(path, user, words):
     """The server's own text, and what an administrator can type."""
     text = str(error_for("GET", path, 403, refusal(user)))
     assert f'User "{user}" cannot list' in text
     assert words in text
+
+
+STATUS = "/apis/route.openshift.io/v1/namespaces/shop/routes/a/status"
+APPLY = "oc apply -f docs/deploy/10-account.yaml"
+BIND = "oc adm policy add-cluster-role-to-user"
+OWN = "system:serviceaccount:f5router:f5router"
+
+
+@pytest.mark.parametrize(("method", "path", "user", "advice"), [
+    pytest.param("GET", "/apis/discovery.k8s.io/v1/endpointslices", OWN, APPLY, id="slices"),
+    pytest.param("POST", "/api/v1/namespaces/shop/events", OWN, APPLY, id="events"),
+    pytest.param("PATCH", STATUS, OWN, APPLY, id="patch of a status"),
+    pytest.param("PUT", STATUS, OWN, f"{BIND} system:router -z f5router -n f5router, or with: {APPLY}",
+                 id="update of a status"),
+    pytest.param("GET", ROUTES, OWN, f"{BIND} system:router -z f5router -n f5router, or with: {APPLY}",
+                 id="routes"),
+    pytest.param("POST", "/api/v1/namespaces/shop/events", ACCOUNT,
+                 f"{APPLY} and {BIND} f5router -z f5 -n infra", id="another account"),
+    pytest.param("POST", "/api/v1/namespaces/shop/events", "alice", f"{APPLY} and {BIND} f5router alice",
+                 id="a person"),
+    pytest.param("GET", "/oapi/v1/routes", OWN, f"{BIND} system:router -z f5router -n f5router",
+                 id="legacy routes"),
+])
+def test_advice_fits_the_roles(method, path, user, advice):
+    """The shipped role has what system:router has not; it is bound to the account that it is shipped with."""
+    text = str(error_for(method, path, 403, refusal(user)))
+    assert text.endswith(f"; grant it with: {advice}")
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])

@@ -212,7 +212,7 @@ def test_resync(kube, follow):
     pytest.param("routes", ['cannot list resource "routes"', "oc adm policy add-cluster-role-to-user "
                             "system:router -z router -n default"], id="routes"),
     pytest.param("services", ["system:router -z router -n default"], id="services"),
-    pytest.param("endpointslices", ["--resource=endpointslices.discovery.k8s.io"], id="slices"),
+    pytest.param("endpointslices", ["oc apply -f docs/deploy/10-account.yaml and "], id="slices"),
 ])
 def test_forbidden(kube, follow, resource, words):
     """One message that says what to do; all is well as soon as the right is there."""
