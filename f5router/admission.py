@@ -6,7 +6,7 @@ Sources: haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
 from dataclasses import dataclass, field, replace
 
 from f5router import annotations, certificates, hosts, pem, validation
-from f5router.cluster import TLS_SECRET, Route, Secret, is_object_name
+from f5router.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
 from f5router.hosts import quote
 
 NO_HOST = "NoHostValue"
@@ -42,6 +42,9 @@ class Rejection:
 
     reason: str
     message: str
+    """What its tenant may read."""
+    holder: Key | None = field(default=None, compare=False)
+    """The Route that holds the Host, for the log: the tenant is told of those in his namespace only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from f5router.admission import CLAIMED, Checked, Rejection
 from f5router.cluster import Key, Route
 from f5router.validation import terminates
 
+WON = ("", None)
+
 
 @dataclass(frozen=True, slots=True)
 class Contest:
@@ -41,9 +43,9 @@ def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
     subdomain, wildcards = _Subdomain(ownership), []
     for one in sorted(checked, key=lambda c: (c.route.age, c.route.key)):
         key = one.route.key
-        lost = subdomain.lost(one) if one.claims else ""
-        verdicts[key] = Rejection(CLAIMED, f"{one.source}: {lost}") if lost else one.rejection
-        if one.claims and not lost:
+        why, holder = subdomain.lost(one) if one.claims else WON
+        verdicts[key] = Rejection(CLAIMED, f"{one.source}: {why}", holder) if holder else one.rejection
+        if one.claims and not holder:
             subdomain.hold(one)
         if verdicts[key] is None and one.wildcard:
             wildcards.append(one)
@@ -90,28 +92,27 @@ class _Subdomain:
         self._places: dict[str, _Place] = {}
         """By spec.host, of wildcard Routes too: upstream keeps one list of both."""
         self._wildcard = _Place()
-        self._namespaces: set[str] = set()
-        """Of those who hold a host that is no wildcard."""
+        self._holders: dict[str, Key] = {}
+        """The oldest Route of each namespace that holds a host that is no wildcard."""
 
-    def lost(self, one: Checked) -> str:
-        """Why a Route does not get what it claims, "" when it does."""
+    def lost(self, one: Checked) -> tuple[str, Key | None]:
+        """Why a Route does not get what it claims and which one holds it; WON when it does."""
         route = one.route
         place = self._places.get(route.host, _Place())
         if self._ownership:
             if place.foreign(route):
-                return f"a route in another namespace holds {route.host} and is older than {route.key.name}"
+                return _elsewhere(route.host, route), place.owner.key
             if self._wildcard.foreign(route):
-                return (f"a route in another namespace holds {hosts.wildcard(route.host)} and is older than "
-                        f"{route.key.name}")
-            if one.wildcard and self._namespaces - {route.key.namespace}:
-                return (f"a route in another namespace holds a host of {one.host} and is older than "
-                        f"{route.key.name}")
+                return _elsewhere(hosts.wildcard(route.host), route), self._wildcard.owner.key
+            others = (key for space, key in self._holders.items() if space != route.key.namespace)
+            if one.wildcard and (holder := next(others, None)) is not None:
+                return _elsewhere(f"a host of {one.host}", route), holder
         rival = place.rival(route) or (self._wildcard.rival(route) if one.wildcard else None)
         if rival is None:
-            return ""
+            return WON
         if rival.key.namespace != route.key.namespace:
-            return f"a route in another namespace holds {one.host} and is older than {route.key.name}"
-        return f"route {rival.key.name} already exposes {one.host} and is older"
+            return _elsewhere(one.host, route), rival.key
+        return f"route {rival.key.name} already exposes {one.host} and is older", rival.key
 
     def owner(self) -> str:
         held = self._wildcard.owner if self._ownership else None
@@ -123,4 +124,9 @@ class _Subdomain:
         if one.wildcard:
             self._wildcard.hold(route)
         else:
-            self._namespaces.add(route.key.namespace)
+            self._holders.setdefault(route.key.namespace, route.key)
+
+
+def _elsewhere(host: str, route: Route) -> str:
+    """The message about a holder that its tenant may not know. Source: openshift/router, unique_host.go."""
+    return f"a route in another namespace holds {host} and is older than {route.key.name}"

@@ -78,11 +78,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Changes in the order in which they are written: by level, and within one by breadth and name.
-
-    Namespaces do not take turns here, but from Plan to Plan: see Backlog.portion. A Route is served when its
-    last level is written, so turns within the levels would serve none earlier.
-    """
+    """Changes in the order in which they are written."""
 
     changes: tuple[Change, ...] = ()
 

@@ -1,8 +1,11 @@
 """What the router tells the cluster of its Routes: statuses and Events, after each pass."""
 
 import logging
+import time
+from collections.abc import Callable
 
 from f5router import status
+from f5router.claimlog import ClaimLog
 from f5router.cluster import Key
 from f5router.kube.events import EventWriter
 from f5router.kube.watch import Cluster
@@ -24,11 +27,11 @@ class Teller:
     """One thread uses it, the one that makes the passes; what it tells is written by others."""
 
     def __init__(self, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
-                 warnings: EventWriter, *, clean: bool):
+                 warnings: EventWriter, *, clean: bool, clock: Callable[[], float] = time.monotonic):
         """Args: clean: remove the entry of a Route that leaves: it may still exist."""
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
         self._statuses, self._warnings = statuses, warnings
-        self._clean = clean
+        self._clean, self._claims = clean, ClaimLog(clock)
         self._warned: dict[tuple[Key, str], Told] = {}
         self._network, self._selection = Notices("way to the pods"), Notices("selection of Routes")
 
@@ -71,6 +74,8 @@ class Teller:
             return
         self._warned[(key, subject)] = found
         route = self._engine.route(key)
+        if subject == ADMITTED and log_it and (rejection := self._engine.rejection(key)) is not None:
+            self._claims.lost(route, rejection)
         for reason, text in found:
             if log_it:
                 log.warning("route", extra={"route": str(key), "reason": reason, "text": text})

@@ -177,22 +177,34 @@ def expected(rows) -> dict[str, bool]:
     return admitted
 
 
-def verdicts(routes, found: Settings):
-    """Reason by name, "" for admitted; every subdomain by itself."""
+def judged(routes, found: Settings):
+    """Rejection or None by name; every subdomain by itself."""
     spaces: dict = {}
     for one in routes:
         checked = admission.check(one, found)
         spaces.setdefault(checked.subdomain, []).append(checked)
-    judged = {}
+    made = {}
     for checked in spaces.values():
-        judged |= claims.judge(checked, ownership=found.ownership).verdicts
-    return {str(key): r.reason if r else "" for key, r in judged.items()}
+        made |= claims.judge(checked, ownership=found.ownership).verdicts
+    return {str(key): rejection for key, rejection in made.items()}
+
+
+def verdicts(routes, found: Settings):
+    """Reason by name, "" for admitted."""
+    return {name: r.reason if r else "" for name, r in judged(routes, found).items()}
 
 
 def compare(rows, found: Settings) -> None:
-    reasons = verdicts(map(built, rows), found)
-    assert {name: not reason for name, reason in reasons.items()} == expected(rows)
-    assert set(reasons.values()) <= {"", CLAIMED}
+    """Upstream's verdicts; whoever lost is told apart from its holder, which is admitted and older."""
+    made, admitted = judged(map(built, rows), found), expected(rows)
+    assert {name: not rejection for name, rejection in made.items()} == admitted
+    age = {row[0]: built(row).age for row in rows}
+    for name, rejection in made.items():
+        if rejection:
+            assert rejection.reason == CLAIMED
+            assert admitted[str(rejection.holder)]
+            assert age[str(rejection.holder)] < age[name]
+            assert str(rejection.holder) not in rejection.message
 
 
 TABLES = {
