@@ -27,6 +27,8 @@ HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
 ROUTER = "public"
 STOP_S = 30.0
 ADDRESS = re.compile(rb"metrics and health are served address=(\S+)")
+WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""What it starts ends with the process that started it, whatever ends that: setpriv(1)."""
 POLL_S = 0.05
 VOLATILE = frozenset(
     (
@@ -215,7 +217,7 @@ class Site:
         with self.log.open("ab") as log:
             self._log_begin = log.tell()
             self.router = subprocess.Popen(
-                [sys.executable, "-m", "f5router", "run"],
+                [*WITH_US, sys.executable, "-m", "f5router", "run"],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

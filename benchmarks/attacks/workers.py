@@ -1,4 +1,4 @@
-"""Points in a few processes at a time, with a line for each as it ends."""
+"""Points in a few processes at a time, each in one of its own, with a line for each as it ends."""
 
 import itertools
 import logging
@@ -6,14 +6,17 @@ import multiprocessing
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import NoReturn
 
 import click
 
 from benchmarks.attacks import api, cluster, drill, faults, hostile, kills
 from benchmarks.attacks.cluster import Material
 from benchmarks.attacks.drill import Point, Reference, Result
+from benchmarks.attacks.site import STOP_S, AttackError
 from mocks.demo.processes import interruptible
 
 References = Mapping[tuple[str, bool], Reference]
@@ -24,14 +27,76 @@ ATTACKS: dict[str, Callable[[drill.Drill], None]] = {
     "api": api.attack,
     "hostile": hostile.attack,
 }
-PER_PROCESS = 40
-"""Points; then a new process, so that what a fake keeps does not add up."""
+
+
+class Workers:
+    """Calls in processes, so many at a time; a context manager that leaves no process behind."""
+
+    def __init__(self, most: int):
+        self._most = most
+        self._running: dict[Connection, BaseProcess] = {}
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        for process in self._running.values():
+            process.terminate()
+        for process in self._running.values():
+            process.join(STOP_S)
+            process.kill()
+            process.join()
+
+    @property
+    def free(self) -> int:
+        return self._most - len(self._running)
+
+    def begin(self, call: Callable, *arguments: object) -> None:
+        """Call it in a new process."""
+        here, there = multiprocessing.Pipe(duplex=False)
+        spawn = multiprocessing.get_context("spawn")
+        process = spawn.Process(target=_work, args=(there, call, arguments))
+        process.start()
+        there.close()
+        self._running[here] = process
+
+    def results(self) -> Iterator[object]:
+        """Of calls that have ended, at least of one. Raises: AttackError: a process ended without one."""
+        for connection in wait(list(self._running)):
+            try:
+                result = connection.recv()
+            except EOFError:
+                raise AttackError("a worker ended without a result") from None
+            self._running.pop(connection).join()
+            connection.close()
+            if isinstance(result, AttackError):
+                raise result
+            yield result
+
+
+def _work(connection: Connection, call: Callable, arguments: Sequence) -> None:
+    """SIGTERM ends a call as an exception does: with its router."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _end)
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # of the fake, when a router is killed
+    try:
+        result = call(*arguments)
+    except AttackError as error:
+        result = error
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    connection.send(result)
+
+
+def _end(*_: object) -> NoReturn:
+    """Once: cleaning up is not interrupted."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)
 
 
 def run(
     make_points: Callable[[References, int], Iterator[Point]],
     *,
-    phases: Sequence[str],
+    phases: Collection[str],
     count: int,
     seed: int,
     workers: int,
@@ -42,56 +107,40 @@ def run(
     Args: phases: names of cluster.PHASES. Raises: AttackError: an undisturbed run is not as it should be.
     """
     begin, material, results = time.monotonic(), cluster.make_material(), []
-    with (
-        interruptible(),
-        ProcessPoolExecutor(
-            workers, multiprocessing.get_context("spawn"), _prepare, max_tasks_per_child=PER_PROCESS
-        ) as pool,
-    ):
-        try:
-            references = _references(pool, material, phases)
-            click.echo(f"undisturbed runs: {len(references)}, {time.monotonic() - begin:.0f} s", err=True)
-            served = {place: found for place, found in references.items() if place[0] in phases}
-            points = itertools.islice(make_points(served, seed), count)
-            waiting: set[Future] = set()
-            while time.monotonic() - begin < limit_s or waiting:
-                if time.monotonic() - begin < limit_s:
-                    for point in itertools.islice(points, workers - len(waiting)):
-                        base, wanted = references["load", point.ssh], references[point.phase, point.ssh]
-                        waiting.add(pool.submit(_run, point, material, base, wanted))
-                if not waiting:
-                    break
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    results.append(future.result())
-                    _tell(results[-1], len(results), count, time.monotonic() - begin)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-            raise
-    return results
+    with interruptible(), Workers(workers) as pool:
+        references = _references(pool, material, phases)
+        click.echo(f"undisturbed runs: {len(references)}, {time.monotonic() - begin:.0f} s", err=True)
+        served = {place: found for place, found in references.items() if place[0] in phases}
+        points = itertools.islice(make_points(served, seed), count)
+        while True:
+            if time.monotonic() - begin < limit_s:
+                for point in itertools.islice(points, pool.free):
+                    base, wanted = references["load", point.ssh], references[point.phase, point.ssh]
+                    pool.begin(_point, point, material, base, wanted)
+            if pool.free == workers:
+                return results
+            for result in pool.results():
+                results.append(result)
+                _tell(result, len(results), count, time.monotonic() - begin)
 
 
-def _prepare() -> None:
-    """SIGTERM ends the point that is under way as an exception does: with its router."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    logging.getLogger("paramiko").setLevel(logging.CRITICAL)  # of the fake, when a router is killed
-
-
-def _references(pool: ProcessPoolExecutor, material: Material, phases: Sequence[str]) -> References:
+def _references(pool: Workers, material: Material, phases: Collection[str]) -> References:
     """Of these phases, and of the first load, from which all of them start."""
-    wanted = {
-        (phase, ssh): pool.submit(drill.undisturbed, material, phase, ssh)
-        for phase in cluster.PHASES
-        if phase in phases or phase == "load"
-        for ssh in (False, True)
-    }
-    return {place: future.result() for place, future in wanted.items()}
+    chosen = [phase for phase in cluster.PHASES if phase in phases or phase == "load"]
+    places = [(phase, ssh) for phase in chosen for ssh in (False, True)]
+    waiting, found = iter(places), {}
+    while len(found) < len(places):
+        for place in itertools.islice(waiting, pool.free):
+            pool.begin(_reference, place, material)
+        found.update(pool.results())
+    return found
 
 
-def _run(point: Point, material: Material, base: Reference, wanted: Reference) -> Result:
+def _reference(place: tuple[str, bool], material: Material) -> tuple[tuple[str, bool], Reference]:
+    return place, drill.undisturbed(material, *place)
+
+
+def _point(point: Point, material: Material, base: Reference, wanted: Reference) -> Result:
     return drill.run(point, material, base, wanted, ATTACKS[point.attack])
 
 
