@@ -191,7 +191,7 @@ class Metrics:
 
 def classify(verdict: Verdict | None) -> str:
     """One of VERDICTS; without a verdict the Route is pending."""
-    if verdict is None:
+    if verdict is None or verdict.admitted is None:
         return PENDING
     if verdict.admitted:
         return ADMITTED

@@ -19,7 +19,7 @@ from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
 from f5router.plan import CREATE, DELETE, UPDATE, Change, Plan, Unknown, diff, level
-from f5router.status import Verdict
+from f5router.status import PENDING, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -441,11 +441,13 @@ class Reconciler:
             return Verdict(False, DEVICE_REJECTED, fault)
         needed = self.engine.closure(self.engine.uses(key))
         if not self.device.unknown.isdisjoint(needed):
-            return None
+            return PENDING  # the last write may have been done
         if failed := needed & self.failures.keys():
             # What was refused itself, not what needs it.
             ref = min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref))
-            return Verdict(False, DEVICE_REJECTED, f"{ref}: {self.failures[ref].error.text}")
+            error = self.failures[ref].error
+            return PENDING if isinstance(error, Unconfirmed) else Verdict(
+                False, DEVICE_REJECTED, f"{ref}: {error.text}")
         if not self._backlog.isdisjoint(needed):
             return None
         known = not self.engine.awaited(key) and not self.engine.pending(key)
@@ -461,7 +463,7 @@ class Reconciler:
                 found[key] = "its certificates are not checked yet"
             elif secret := self.engine.awaited(key):
                 found[key] = f"Secret {secret.key.name} is not read yet"
-            elif verdict is None:
+            elif verdict is None or verdict == PENDING:
                 found[key] = "not yet programmed"
             elif not verdict.admitted and verdict.reason == DEVICE_REJECTED:
                 found[key] = verdict.message

@@ -46,6 +46,9 @@ class Teller:
                 self._warned.pop((key, subject), None)
         for key, verdict in report.verdicts.items():
             route = self._engine.route(key)
+            if verdict == status.PENDING:  # what was known stays
+                self._statuses.submit_new(key, route.uid, verdict, route.host)
+                continue
             self._statuses.submit(key, route.uid, verdict, route.host)
             self._warn(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
         for key, texts in report.warnings.items():
