@@ -46,6 +46,7 @@ bench: environment
 	@$(BIN)/python -m benchmarks.statuses
 	@$(BIN)/python -m benchmarks.memory
 	@$(BIN)/python -m benchmarks.secrets
+	@$(BIN)/python -m benchmarks.floods
 
 # Each ends with exit status 1 where something does not hold. SEED=2 make attack: other points.
 attack: environment

@@ -14,7 +14,7 @@ from f5router import names, oldforms, podroutes, vxlan, vxlan_checks
 from f5router.backlog import Backlog, hosts_of
 from f5router.bigip import FDBRecord, Object, Pool, Ref, Rule, StaticRoute
 from f5router.cluster import Delta, Key, Route
-from f5router.errors import BigIPError, Unconfirmed
+from f5router.errors import BigIPError, NotFound, Unconfirmed
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
@@ -34,6 +34,9 @@ INTAKE = 500
 
 MEMBERS_MOST = 4
 """Pools that are written at once between the requests of a Plan; then events are looked at again."""
+
+_READ_AT_ONCE = (NotFound, Unconfirmed)
+"""Errors of a write after which the device is read at once."""
 
 _OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
 """Kinds of what each Node has on the device."""
@@ -119,6 +122,7 @@ class Reconciler:
         services = self.engine.services_of(delta)
         for part in _parts(delta):
             self.engine.apply(part)
+            self._collect()
             self.device.calls.look()
         for key, old in known.items():
             new = self.engine.route(key)
@@ -370,11 +374,12 @@ class Reconciler:
     def _amend(self, on_change: Callable[[Change], None]) -> list[Change]:
         """Correct what stays because of a refusal; returns what was written.
 
-        That is tried in every pass, but an object whose last write got no usable reply waits for its turn.
+        That is tried in every pass, but not where that would go on without end: an object waits for its turn
+        if the last error of its write makes the next pass follow at once, with a reading.
         """
         staying = {*self.failures, *self._withheld, *self._waiting}
         waiting = {ref for ref, failure in self.failures.items()
-                   if isinstance(failure.error, Unconfirmed) and self._waits(ref)}
+                   if isinstance(failure.error, _READ_AT_ONCE) and self._waits(ref)}
         changes = oldforms.amends(self.engine, self.device.observed, staying)
         outcome = Outcome()
         try:
@@ -382,7 +387,7 @@ class Reconciler:
                               on_change=on_change, outcome=outcome)
         finally:
             self._record(Outcome(failed={
-                ref: error for ref, error in outcome.failed.items() if isinstance(error, Unconfirmed)}))
+                ref: error for ref, error in outcome.failed.items() if isinstance(error, _READ_AT_ONCE)}))
         self._queue(change.ref for change in outcome.done if change.verb == CREATE)  # nobody wants it
         return outcome.done
 
