@@ -63,7 +63,7 @@ class Routed:
             "f5-host": self.lab.fake.address, "f5-username": self.lab.fake.username,
             "f5-password": self.lab.fake.password, "f5-ca-bundle": self.lab.fake.ca_file,
             "f5-https-vserver": "", "config": self._folder / "kubeconfig", "hold-off": "20ms",
-            "f5-internal-address": internal, "f5-vxlan-gateway-cidr": gateway,
+            "f5-internal-address": internal, "f5-vxlan-gateway-cidr": gateway, "stats-port": "0",
         }
         command = [sys.executable, "-m", "f5router", "run", *(f"--{name}={flags[name]}" for name in flags)]
         log = self._folder / f"router-{self._started}.log"
