@@ -124,7 +124,8 @@ def pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
     """What makes a virtual server choose TLS towards pods by pool.
 
     The iRule, and where the administrator gave no server SSL profile one of ours, with the record
-    that tells the iRule so.
+    that tells the iRule so. Neither of the two is attached before both are there: the device refuses the
+    iRule alone, and the profile alone would encrypt towards every pod.
     """
     group = names.full_path(config.folder, names.REENCRYPT_GROUP)
     path = names.full_path(config.folder, names.REENCRYPT_IRULE)
@@ -134,7 +135,7 @@ def pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
         return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
     ours = ServerSSL(names.full_path(config.folder, names.DEFAULT_SERVERSSL))
     record = Record(group, virtual.path, PLAIN)
-    needs = frozenset({record.ref})
+    needs = frozenset({irule.ref, ours.ref, record.ref})
     return [
         irule, ours, record,
         Attachment(virtual.path, "rules", path, IRule.KIND, depends=needs),

@@ -395,6 +395,27 @@ def test_a_lost_reply_anywhere(make_lab, at):
     assert lab.writes() == []
 
 
+@pytest.mark.parametrize(("kind", "times"), [("ltm/profile/server-ssl", 2), ("ltm/rule", 4)])
+def test_tls_towards_pods_is_attached_whole(lab, kind, times):
+    """Lost replies: no virtual server ever has the profile without the iRule, or the reverse."""
+    apart = []
+
+    def look(request):
+        for path in ("ltm/virtual/~Common~ose-vserver", "ltm/virtual/~Common~https-ose-vserver"):
+            virtual = lab.bigip.get(path)
+            profiles = {item["name"] for item in virtual["profilesReference"]["items"]}
+            encrypts = "openshift_default-server-ssl-profile" in profiles
+            if encrypts != ("/Common/openshift_reencrypt_irule" in virtual.get("rules", [])):
+                apart.append((path, request.path, virtual.get("rules"), profiles))
+
+    lab.bigip.on_write = look
+    lab.bigip.inject("drop-reply", times=times, method="POST", path=f"/mgmt/tm/{kind}")
+    assert serve(lab) == []
+    assert lab.bigip.faults.waiting == 0
+    assert lab.bigip.errors == [] == apart
+    assert [e for e in lab.bigip.log if e.status >= 400] == []
+
+
 def test_policies_of_the_original_router_are_taken_over(lab):
     """Its legacy best-match policies become ours in place, without a moment in which a Route is unserved."""
     lab.bigip.put_object(
