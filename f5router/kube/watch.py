@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from f5router.cluster import Delta, Key, Route
-from f5router.kube import poller, secret_watch
+from f5router.kube import named_namespace, poller, secret_watch
 from f5router.kube.connection import Connection
 from f5router.kube.named_secrets import SecretLimits
 from f5router.kube.poller import Poller
@@ -117,7 +117,9 @@ class Cluster:
         self._problems: dict[Source, str] = {}
         self._refused_at: dict[Source, float] = {}
         """When a kind was refused first, monotonic seconds."""
-        namespace = selection.namespace or connection.namespace
+        self._absent, self._absent_at = "", math.inf
+        """Why nothing is read: the only namespace does not exist; and since when, monotonic seconds."""
+        self._namespace = namespace = selection.namespace or connection.namespace
         self._connection, self._timing = connection, Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
         self._clock, self._sleep = clock, sleep or self._stopped.wait
         self._namespaces = NamespaceWatches(
@@ -153,11 +155,32 @@ class Cluster:
             period_s=min(period_s, timing.resync_s or period_s), **heard)
 
     def start(self) -> None:
-        """Start the threads."""
+        """Start the threads; where there is only one namespace, the others once that exists."""
         if self._secrets is not None:
             self._secrets.start()
-        for thread in self._threads:
+        if self._namespace:
+            threading.Thread(target=self._start_in_namespace, name="namespace", daemon=True).start()
+        else:
+            self._start_watching()
+
+    def _start_watching(self) -> None:
+        for thread in self._threads:  # after stop() they end at once
             thread.start()
+
+    def _start_in_namespace(self) -> None:
+        """List nothing before the namespace exists: its lists would be empty, and so would be the BIG-IP."""
+        named_namespace.wait_for(
+            self._connection, self._namespace, on_absent=self._namespace_absent, stopped=self._stopped)
+        if not self._stopped.is_set():
+            self._start_watching()
+
+    def _namespace_absent(self, why: str) -> None:
+        with self._lock:
+            self._absent, self._absent_at = why, time.monotonic() if why else math.inf
+        if why:
+            log.error("nothing is changed until the namespace exists", extra={"problem": why})
+        else:
+            log.info("the namespace exists now", extra={"namespace": self._namespace})
 
     def stop(self) -> None:
         """End the threads, within a second; one that is still connecting ends later, unheard."""
@@ -215,6 +238,8 @@ class Cluster:
         Not what is dispensable and forbidden: Routes are served without.
         """
         with self._lock:
+            if self._absent:
+                return (self._absent,)
             refused = [text for source, text in self._problems.items() if source not in self._dispensable]
             waiting = self._waiting - self._problems.keys()
         unread = () if self._secrets is None or self.synced() else self._secrets.unread()
@@ -334,10 +359,10 @@ class Cluster:
             self._done(source)
 
     def _refused_since(self) -> float:
-        """Since when a kind that is waited for is refused, monotonic seconds; infinite if none is."""
+        """Since when a kind that is waited for is refused, or the namespace absent; infinite if none is."""
         with self._lock:
-            return min((at for source, at in self._refused_at.items() if source in self._waiting),
-                       default=math.inf)
+            refused = (at for source, at in self._refused_at.items() if source in self._waiting)
+            return min(refused, default=math.inf) if self._absent_at == math.inf else self._absent_at
 
     def _changed(self) -> None:
         if self._stopped.is_set():
