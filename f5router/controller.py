@@ -439,7 +439,7 @@ class Controller:
         self._settle()
         if self._syncer.due_at() is not None:
             self._syncer.step()
-        reasons = [f"Route {key}: {why}" for key, why in sorted(self._reconciler.unserved().items())]
+        reasons = [str(problem) for problem in self._reconciler.problems()]
         reasons += [f"way to the pods: {text}" for text in self._network_problems()]
         if not self._statuses.flush(flush_s, unless_forbidden=True):
             why = self._statuses.refusal()

@@ -14,11 +14,12 @@ from f5router import names, oldforms, podroutes, vxlan, vxlan_checks
 from f5router.backlog import Backlog, hosts_of
 from f5router.bigip import FDBRecord, Object, Pool, Ref, Rule, StaticRoute
 from f5router.cluster import Delta, Key, Route
-from f5router.errors import BigIPError, NotFound, Unconfirmed
+from f5router.errors import NO_RIGHT, BigIPError, NotFound, Unconfirmed
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
 from f5router.plan import CREATE, DELETE, UPDATE, Change, Plan, Unknown, diff, level
+from f5router.problems import Problem, grouped
 from f5router.status import PENDING, Verdict
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,8 @@ class Reconciler:
         self._clock = clock
         self.failures: dict[Ref, Failure] = {}
         self._withheld: set[Ref] = set()
+        self._in_use: dict[Ref, BigIPError] = {}
+        """Those of them that the device would not delete."""
         self._withheld_due = 0.0
         self._withheld_times = 0
         self._backlog = Backlog()
@@ -447,9 +450,7 @@ class Reconciler:
         needed = self.engine.closure(self.engine.uses(key))
         if not self.device.unknown.isdisjoint(needed):
             return PENDING  # the last write may have been done
-        if failed := needed & self.failures.keys():
-            # What was refused itself, not what needs it.
-            ref = min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref))
+        if (ref := self._refused_part(needed)) is not None:
             error = self.failures[ref].error
             return PENDING if isinstance(error, Unconfirmed) else Verdict(
                 False, DEVICE_REJECTED, f"{ref}: {error.text}")
@@ -459,8 +460,16 @@ class Reconciler:
         served = known and needed <= self.device.observed.keys()
         return Verdict(True) if served else None
 
-    def unserved(self) -> dict[Key, str]:
-        """Admitted Routes that the device does not serve, with the reason."""
+    def _refused_part(self, needed: set[Ref]) -> Ref | None:
+        """Of these objects one that was refused itself, not what needs it; None if none was."""
+        failed = needed & self.failures.keys()
+        return min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref), default=None)
+
+    def unserved(self, *, written: bool = True) -> dict[Key, str]:
+        """Admitted Routes that the device does not serve, with the reason.
+
+        Args: written: False before a pass; then a Route that only waits for it is left out.
+        """
         found = {}
         for key in self.engine.routes():
             verdict = self.verdict(key)
@@ -469,10 +478,48 @@ class Reconciler:
             elif secret := self.engine.awaited(key):
                 found[key] = f"Secret {secret.key.name} is not read yet"
             elif verdict is None or verdict == PENDING:
-                found[key] = "not yet programmed"
+                if written:
+                    found[key] = "not yet programmed"
             elif not verdict.admitted and verdict.reason == DEVICE_REJECTED:
                 found[key] = verdict.message
         return found
+
+    def problems(self, *, written: bool = True) -> list[Problem]:
+        """Why anything is not in place: refused objects, needed by a Route or not, and unserved Routes.
+
+        Not the way to the pods, which `network_findings` has.
+
+        Args: written: see `unserved`.
+        """
+        refused = self._refused_texts()
+        unserved = self.unserved(written=written)
+        for key in unserved:
+            part = self._refused_part(self.engine.closure(self.engine.uses(key)))
+            unserved[key] = refused.get(part, unserved[key])
+        return grouped(refused, unserved, {ref for ref, failure in self.failures.items() if failure.blocked})
+
+    def _refused_texts(self) -> dict[Ref, str]:
+        """Refused objects with the cause, those first that others refer to.
+
+        A right that is missing is one cause, whatever the objects on which it is.
+        """
+        errors = self._in_use | {ref: failure.error for ref, failure in self.failures.items()
+                                 if ref.kind not in (*vxlan.KINDS, StaticRoute.KIND)}
+        found, denied = {}, ""
+        for ref in sorted(errors, key=lambda ref: (self._level(ref), ref)):
+            text = errors[ref].text if ref in self.engine.objects else f"not deleted: {errors[ref].text}"
+            if errors[ref].code == NO_RIGHT:
+                text = denied = denied or text
+            found[ref] = text
+        return found
+
+    def _level(self, ref: Ref) -> int:
+        obj = self.engine.objects.get(ref) or self.device.observed.get(ref)
+        return level(obj) if obj is not None else 0
+
+    def foresee(self, plan: Plan) -> None:
+        """Note the refusals of a Plan that are known beforehand, as if it had been carried out."""
+        self._record(Outcome(failed=self.device.foresee(plan)))
 
     def network_findings(self) -> Findings:
         """What keeps the pods from being reached, besides pools: also what the device refused."""
@@ -568,6 +615,8 @@ class Reconciler:
         kept = (self._withheld - ended) | waited
         self._withheld = {ref for ref in kept
                           if ref not in self.engine.objects and ref in self.device.observed}
+        refused = {ref: error for ref, error in self._in_use.items() if ref not in ended} | outcome.in_use
+        self._in_use = {ref: error for ref, error in refused.items() if ref in self._withheld}
         if not self._withheld:
             self._withheld_times = 0
         elif recovered:

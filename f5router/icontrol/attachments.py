@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from itertools import chain
 
 from f5router import names
-from f5router.bigip import Attachment, ClientSSL, DeviceFacts, IRule, Policy, ServerSSL, VirtualFacts
+from f5router.bigip import Attachment, ClientSSL, DeviceFacts, IRule, Policy, Ref, ServerSSL, VirtualFacts
 from f5router.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.icontrol.client import Client, item_path
 from f5router.icontrol.observe import listed, virtual
-from f5router.plan import DELETE, Change
+from f5router.plan import DELETE, Change, Plan
 
 log = logging.getLogger(__name__)
 
@@ -36,16 +36,23 @@ class AttachmentWriter:
         results: Results = []
         possible = []
         for change in changes:
-            problem = "" if change.verb == DELETE else self._problem(change.obj)
-            if problem:
-                results.append((change, Refused("PATCH", f"ltm/virtual {path}", problem)))
+            if refusal := self._refusal(change):
+                results.append((change, refusal))
             else:
                 possible.append(change)
         return results + (self._send(path, possible) if possible else [])
 
-    def _problem(self, attachment: Attachment) -> str:
-        facts = self._facts.get(attachment.virtual, VirtualFacts(attachment.virtual))
-        return attachment_problem(attachment, facts)
+    def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
+        """Return the Attachments of a Plan that `write` would refuse."""
+        return {change.ref: refusal for change in plan
+                if change.ref.kind == Attachment.KIND and (refusal := self._refusal(change))}
+
+    def _refusal(self, change: Change) -> Refused | None:
+        """Why an Attachment cannot work; None where nothing speaks against it."""
+        path = change.obj.virtual
+        facts = self._facts.get(path, VirtualFacts(path))
+        problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts)
+        return Refused("PATCH", f"ltm/virtual {path}", problem) if problem else None
 
     def _send(self, path: str, changes: list[Change]) -> Results:
         try:

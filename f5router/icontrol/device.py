@@ -13,7 +13,18 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 
-from f5router.bigip import Attachment, BigIPState, DeviceFacts, Object, Policy, Pool, Record, Ref, Rule
+from f5router.bigip import (
+    Attachment,
+    BigIPState,
+    DeviceFacts,
+    Object,
+    Policy,
+    Pool,
+    Record,
+    Ref,
+    Rule,
+    VirtualFacts,
+)
 from f5router.errors import BigIPError, Busy, Incomplete, InUse, NotFound, Refused, Unconfirmed
 from f5router.icontrol import folders, readiness
 from f5router.icontrol.attachments import AttachmentWriter
@@ -47,6 +58,8 @@ class Outcome:
     """Those of `failed` that were not sent, because they need something that was refused."""
     withheld: list[Change] = field(default_factory=list)
     """Deletes that wait: the object is in use, or serves a Route whose new form was refused."""
+    in_use: dict[Ref, InUse] = field(default_factory=dict)
+    """Those of `withheld` that the device refused, with its words."""
     rest: list[Change] = field(default_factory=list)
     """Not tried, because something else went before."""
 
@@ -152,7 +165,10 @@ class Device:
             self._meanwhile = None
         self.stale = bool(self.unknown)
         if seen is None:
-            self.observed, self.facts = {}, DeviceFacts(self.client.version())
+            # The virtual servers would be in the folder.
+            http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
+            self.observed, self.facts = {}, DeviceFacts(self.client.version(), http, https)
+            self._attachments.learn(self.facts)
             return
         before = _addresses(self.observed)
         self.observed, self.facts = seen.objects, seen.facts
@@ -174,6 +190,10 @@ class Device:
         self.folder = folder
         self.failover.traffic_group = str(folder.get("trafficGroup") or "")
         return observe(self.client, self._folder, self._virtuals, **self._network)
+
+    def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
+        """Return the objects of a Plan that would be refused for a reason known before they are sent."""
+        return self._attachments.foresee(plan)
 
     # --- writing -------------------------------------------------------------------------
 
@@ -357,6 +377,7 @@ class Device:
                 on_change(change)
             elif change.verb == DELETE and isinstance(error, InUse):
                 outcome.withheld.append(change)
+                outcome.in_use[change.ref] = error
             elif blames_object(error):
                 log.warning("change refused", extra={
                     "object": str(change.ref), "verb": change.verb, "error": str(error),

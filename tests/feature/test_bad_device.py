@@ -158,13 +158,16 @@ def test_only_one_of_the_virtual_servers(lab, blank, served, words):
         manifests.route("c", host="c.com", kind="passthrough"),
         manifests.route("d", host="d.com", kind="reencrypt"),
     )
-    reasons = lab.converge(**{blank: ""})
+    (reason,) = lab.converge(**{blank: ""})
     states = {name: lab.admitted("shop", name) for name in "abcd"}
     assert {name for name in states if states[name]["status"] == "True"} == served
     for name in set("abcd") - served:
         assert states[name]["reason"] == "DeviceRejected"
         assert words in states[name]["message"]
-    assert len(reasons) == 4 - len(served)
+    missing = sorted(set("abcd") - served)
+    routes = ", ".join(f"shop/{name}" for name in missing)
+    named = f"Route {routes}" if len(missing) == 1 else f"{len(missing)} Routes ({routes})"
+    assert reason.startswith(f"{named}: {words}")
     other = HTTPS if blank == "f5_https_vserver" else HTTP
     assert not [path for _, path in lab.writes() if path.endswith(f"~{other}")]
 

@@ -8,7 +8,6 @@ import pytest
 
 from f5router.cluster import OVN_SUBNETS, Key
 from tests import manifests
-from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.sdn import many, network_writes, until, url
 
 FLAGS = {"f5_static_routes": "true"}
@@ -148,8 +147,7 @@ def test_a_second_router(near):
     assert near.converge(**FLAGS) == []
     near.partition = "/green"
     near.bigip.put_object("auth/partition", {"name": "green"})
-    for name, port in ((HTTP, 80), (HTTPS, 443)):
-        near.bigip.add_virtual(f"/green/{name}", f"10.0.0.2:{port}")
+    near.virtuals(address="10.0.0.2")
     near.apply(manifests.route("plain"))
     (reason,) = near.converge(f5_node_partition="/Common", name="green", **FLAGS)
     assert "/green/openshift_pods_10.128.0.0_23" in reason

@@ -29,6 +29,7 @@ PURE = (
     "original",
     "pem",
     "plan",
+    "problems",
     "selection",
     "selectors",
     "status",
