@@ -24,7 +24,16 @@ from f5router.assembly import (
 from f5router.cluster import Key, Route
 from f5router.config import Config
 from f5router.config_sync import ConfigSyncer
-from f5router.errors import AuthFailed, BigIPError, Busy, DeviceTimeout, Standby, Unconfirmed, Unsupported
+from f5router.errors import (
+    AuthFailed,
+    BigIPError,
+    Busy,
+    DeviceTimeout,
+    Forbidden,
+    Standby,
+    Unconfirmed,
+    Unsupported,
+)
 from f5router.holdoff import Events, wake_at
 from f5router.icontrol.device import Device, Stopped
 from f5router.incremental import Engine
@@ -394,7 +403,7 @@ class Controller:
         """Back off. What is no BigIPError is a fault of ours, or a reply of a form that nobody knows."""
         self._failures += 1
         delay = min(BACK_OFF_MOST_S, BACK_OFF_FIRST_S * 2 ** (self._failures - 1))
-        refused = isinstance(exc, AuthFailed | Unsupported)
+        refused = isinstance(exc, AuthFailed | Unsupported) and not isinstance(exc, Forbidden)
         if refused:
             delay = REFUSED_LOGIN_S
         known = isinstance(exc, BigIPError)

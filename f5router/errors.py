@@ -17,6 +17,7 @@ RouterError
      +- Busy               an asynchronous task holds the REST worker
      +- DeviceTimeout      the call took over 60 s on the device; it may go on and succeed
      +- AuthFailed         user name, password, token or role
+     |   +- Forbidden      403 to one request, twice, while the device answers a read
      +- Unsupported        too old a TMOS, or no iControl REST at all
      |   +- PartitionMissing   the partition of --f5-partition-path
      +- Standby            not the active unit of its pair: nothing is written to it
@@ -30,8 +31,8 @@ RouterError
          +- HostKeyRefused
          +- UploadAuthFailed
 
-What an operator can do decides the class. Refused, and an Unconfirmed that is alone, blame one object and
-cost only the Routes that use it; every other BigIPError is about the device and ends the pass.
+What an operator can do decides the class. Refused, and a Forbidden or Unconfirmed that is alone, blame one
+object and cost only the Routes that use it; every other BigIPError is about the device and ends the pass.
 """
 
 import html
@@ -176,6 +177,20 @@ class DeviceTimeout(BigIPError):
 
 class AuthFailed(BigIPError):
     """The device refused the credentials or the role."""
+
+
+class Forbidden(AuthFailed):
+    """403 to a request, and again to its repetition, while the device answers a read: nothing was done.
+
+    Attributes:
+        alone: of the write of one object, True if no other object fared likewise just before. Otherwise the
+            role may be to blame.
+    """
+
+    def __init__(self, method: str = "", path: str = "", text: str = "", *,
+                 status: int = 403, alone: bool | None = None):
+        super().__init__(method, path, text, status=status)
+        self.alone = alone
 
 
 class Unsupported(BigIPError):

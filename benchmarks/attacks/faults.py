@@ -86,8 +86,6 @@ FAULTS: Mapping[str, Fault] = {
 }
 SSH = frozenset(name for name, fault in FAULTS.items() if fault.ssh)
 UPLOADS = frozenset(("unlink refused", "late upload", "late install"))
-RARE = frozenset(("403",))
-"""Met in each third round only: the router waits for a minute before it tries again."""
 WITH_FILES = ("load", "certificates")
 LOGIN = 4
 """The first call that is no login or question about the device: after a refused login comes a pause."""
@@ -99,9 +97,7 @@ def points(references: Mapping[tuple[str, bool], Reference], seed: int) -> Itera
     Points without end: each fault in turn, at a call that is drawn.
     """
     chance, phases = random.Random(seed), sorted({phase for phase, _ in references})
-    for turn, name in enumerate(itertools.cycle(FAULTS)):
-        if name in RARE and turn // len(FAULTS) % 3:
-            continue
+    for name in itertools.cycle(FAULTS):
         ssh = name in SSH or (name not in UPLOADS and chance.random() < 0.3)
         with_files = [phase for phase in WITH_FILES if phase in phases] if name in SSH | UPLOADS else phases
         if not with_files:

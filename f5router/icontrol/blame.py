@@ -1,8 +1,8 @@
 """Who is to blame for a write that failed: the object that was written, or the device.
 
 A refusal blames the object. A write without a usable reply (a time-out, a page instead of JSON, no reply,
-a reply of a form that nobody foresaw) may be the fault of either. It blames the object if the device answers
-a cheap read, and no other object fared likewise since a write succeeded or was refused.
+a reply of a form that nobody foresaw), or with a 403, may be the fault of either. It blames the object if the
+device answers a cheap read, and no other object fared likewise since a write succeeded or was refused.
 """
 
 import logging
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 
 from f5router.bigip import Ref
-from f5router.errors import AuthFailed, BigIPError, Refused, Unconfirmed, UploadError
+from f5router.errors import AuthFailed, BigIPError, Forbidden, Refused, Unconfirmed, UploadError
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ def blames_object(error: Exception) -> bool:
     """True if only the object is to blame, so that the pass can go on."""
     return (isinstance(error, Refused | UploadError)
             or (isinstance(error, AuthFailed) and error.status == 400)
-            or (isinstance(error, Unconfirmed) and error.alone))
+            or (isinstance(error, Forbidden | Unconfirmed) and error.alone))
 
 
 class Blame:
@@ -30,7 +30,7 @@ class Blame:
         self._read = read
         self._lock = threading.Lock()
         self._suspect: Ref | None = None
-        """The last object without a usable reply, until the device answers another write."""
+        """An object without a usable reply, or with a 403, until the device answers another write."""
 
     def attempt(self, ref: Ref, write: Callable[[], object]) -> Exception | None:
         """Write an object; returns None if that succeeded, else the error, which names who is to blame."""
@@ -44,14 +44,21 @@ class Blame:
             self._suspect = None
         return error
 
-    def _judged(self, ref: Ref, error: Exception) -> Exception:
-        """The error, or an Unconfirmed in its place. It is kept if the device is certainly to blame."""
-        foreseen = isinstance(error, BigIPError)
-        if isinstance(error, Unconfirmed) or (foreseen and not error.doubtful):
-            return error
+    def _is_alone(self, ref: Ref) -> bool:
+        """Suspect an object; returns whether no other one is suspected."""
         with self._lock:
             alone = self._suspect in (None, ref)
             self._suspect = self._suspect or ref
+        return alone
+
+    def _judged(self, ref: Ref, error: Exception) -> Exception:
+        """The error, or an Unconfirmed in its place. It is kept if the device is certainly to blame."""
+        if isinstance(error, Forbidden):  # the client has asked for a read
+            return Forbidden(error.method, error.path, error.text, alone=self._is_alone(ref))
+        foreseen = isinstance(error, BigIPError)
+        if isinstance(error, Unconfirmed) or (foreseen and not error.doubtful):
+            return error
+        alone = self._is_alone(ref)
         try:
             self._read()
         except Exception as exc:

@@ -2,11 +2,13 @@
 
 Reads are repeated until retry_s is over. Writes are not: a write whose reply was lost may have been
 done, and only a read can tell (the exception's doubtful says so). What certainly did not reach the
-device, because no connection was made or because it answered 401, is repeated for writes too.
+device, because no connection was made or because it answered 401, is repeated for writes too. What it forbade
+by 403 was not done either; it is repeated once if a harmless read is answered.
 """
 
 import collections
 import contextlib
+import functools
 import json
 import logging
 import re
@@ -22,6 +24,7 @@ from f5router.errors import (
     BigIPError,
     Busy,
     DeviceTimeout,
+    Forbidden,
     NotReady,
     Refused,
     Unreachable,
@@ -29,7 +32,7 @@ from f5router.errors import (
     Untrusted,
 )
 from f5router.icontrol import readiness
-from f5router.icontrol.session import JSON, NO_RIGHT, Session
+from f5router.icontrol.session import JSON, LOGIN, NO_RIGHT, Session
 from f5router.icontrol.transport import ClientSettings, Reply, Transport
 
 __all__ = ["Client", "ClientSettings", "item_path"]
@@ -255,10 +258,12 @@ class Client:
         for start in range(0, len(data), CHUNK):
             chunk = data[start : start + CHUNK]
             end = start + len(chunk) - 1
-            found = self._call("POST", path, is_file=True, body=chunk, headers={
+            headers = {
                 "Content-Type": "application/octet-stream",
                 "Content-Range": f"{start}-{end}/{len(data)}",
-            })
+            }
+            found = self._insist(functools.partial(
+                self._call, "POST", path, is_file=True, body=chunk, headers=headers))
         if found.get("remainingByteCount"):
             raise NotReady("POST", path, f"bytes missing on the device: {found['remainingByteCount']}",
                            doubtful=True)
@@ -274,7 +279,30 @@ class Client:
             stop=lambda _: self._given_up.is_set() or self._clock() >= end,
             before_sleep=_log_repeat,
             sleep=self._sleep, reraise=True,
-        )(call)
+        )(lambda: self._insist(call))
+
+    def _insist(self, call: Callable[[], dict]) -> dict:
+        """Call, and once more after a 403 if the device answers a harmless read.
+
+        Raises: Forbidden: 403 again.
+        """
+        try:
+            return call()
+        except AuthFailed as exc:
+            if exc.status != 403 or exc.path == LOGIN:
+                raise
+            error = exc
+        try:
+            self._call("GET", readiness.VERSION)
+        except BigIPError:
+            raise error from None
+        log.info("BIG-IP forbids a request, which is repeated: error=%s", error)
+        try:
+            return call()
+        except AuthFailed as exc:
+            if exc.status != 403 or exc.path == LOGIN:
+                raise
+            raise Forbidden(exc.method, exc.path, exc.text) from None
 
     def _call(self, method: str, path: str, *, is_file: bool = False, **request) -> dict:
         """One request; its JSON."""

@@ -25,7 +25,7 @@ from f5router.bigip import (
     Rule,
     VirtualFacts,
 )
-from f5router.errors import BigIPError, Busy, Incomplete, InUse, NotFound, Refused, Unconfirmed
+from f5router.errors import BigIPError, Busy, Forbidden, Incomplete, InUse, NotFound, Refused, Unconfirmed
 from f5router.icontrol import folders, readiness
 from f5router.icontrol.attachments import AttachmentWriter
 from f5router.icontrol.blame import Blame, blames_object
@@ -387,8 +387,9 @@ class Device:
                 self.stale = self.stale or isinstance(error, NotFound | Unconfirmed)
             elif trouble is None or isinstance(trouble, Busy):
                 trouble = error
-            if isinstance(error, Unconfirmed):
+            if isinstance(error, Unconfirmed) or (isinstance(error, Forbidden) and error.alone is not None):
                 outcome.failed[change.ref] = error  # has a back-off of its own also where the device has one
+            if isinstance(error, Unconfirmed):
                 self.unknown.add(change.ref)
         if trouble is not None:
             raise trouble

@@ -77,6 +77,57 @@ def test_a_device_that_answers_reads_only(lab, loop, caplog):
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"}, timeout_s=30)
 
 
+FORBIDDEN = {"kind": "refuse", "status": 403, "message": "Operation is not supported"}
+
+
+@pytest.mark.parametrize(("method", "path"), [
+    ("PATCH", POOL), ("POST", "ltm/pool$"), ("POST", "/rules$"), ("PATCH", "openshift_insecure_routes$"),
+    ("POST", "ltm/policy$"), ("GET", "ltm/pool$"),
+], ids=["members", "a pool", "a rule", "a draft", "a publish", "a reading"])
+def test_a_single_403(lab, loop, caplog, method, path):
+    """It is no reason to pause: the request is repeated."""
+    router = loop(f5_resync_interval="1s")
+    lab.apply(*bank("10.9.1.1"))
+    router.wait(lambda: told(lab).get("status") == "True")
+    lab.bigip.inject(**FORBIDDEN, method=method, path=path)
+    lab.apply(*bank("10.9.1.2"), *manifests.service("bank", "third", pods=("10.9.2.1",)),
+              manifests.route("c", namespace="bank", host="c.com", service="third"))
+    router.wait(lambda: lab.bigip.faults.waiting == 0)
+    router.wait(lambda: lab.admitted("bank", "c").get("status") == "True")
+    router.wait(lambda: lab.bigip.get(POOL + "/members/~Common~10.9.1.2:8080"))
+    assert failed_passes(caplog) == []
+
+
+@pytest.mark.parametrize(("method", "path"), [("PATCH", POOL), ("PATCH", RULE)], ids=["members", "rule"])
+def test_a_403_for_one_object(lab, loop, caplog, method, path):
+    """It costs that object; its Route says what the device says. Others are programmed meanwhile."""
+    lab.apply(*bank("10.9.1.1"))
+    router = loop()
+    router.wait(lambda: told(lab).get("status") == "True")
+    lab.bigip.inject(**FORBIDDEN, times=None, method=method, path=path)
+    lab.apply(*bank("10.9.1.2", path="/new"))
+    router.wait(lambda: told(lab).get("reason") == "DeviceRejected")
+    assert "Operation is not supported" in told(lab)["message"]
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)), manifests.route("c", host="c.com"))
+    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"} and admitted(lab, "c") == "True")
+    assert failed_passes(caplog) == []
+    lab.bigip.clear_faults()
+    router.wait(lambda: told(lab).get("status") == "True", timeout_s=30)
+
+
+def test_a_403_for_several_objects(lab, loop, caplog):
+    """The role may lack a right: it backs off as a whole, but is not silent as after a refused login."""
+    lab.apply(*bank("10.9.1.1"))
+    router = loop()
+    router.wait(lambda: told(lab).get("status") == "True")
+    lab.bigip.inject(**FORBIDDEN, times=None, method="PATCH", path="ltm/pool/")
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)), *bank("10.9.1.2"))
+    router.wait(lambda: failed_passes(caplog))
+    assert "Operation is not supported" in failed_passes(caplog)[0]
+    lab.bigip.clear_faults()
+    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"}, timeout_s=30)
+
+
 def test_once_tries_again(lab):
     """What got no usable reply is not given up after one pass."""
     lab.apply(manifests.route("a"))

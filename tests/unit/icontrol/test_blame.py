@@ -7,6 +7,7 @@ from f5router.errors import (
     AuthFailed,
     Busy,
     DeviceTimeout,
+    Forbidden,
     NotReady,
     Refused,
     Standby,
@@ -81,6 +82,19 @@ def test_the_device_is_to_blame_when_a_second_object_fares_likewise():
     assert fails(blame, B, doubtful(DeviceTimeout)).alone
     assert isinstance(fails(blame, C, Refused("PATCH", "x", "no", status=400)), Refused)
     assert fails(blame, A, doubtful(DeviceTimeout)).alone
+
+
+def test_a_403_costs_its_object_until_another_one_gets_it_too():
+    """The client has asked for a read already. A write that is answered otherwise ends the suspicion."""
+    read = Answering()
+    blame, error = Blame(read), Forbidden("PATCH", "ltm/pool/x", "no")
+    assert not blames_object(error)
+    assert blames_object(fails(blame, A, error))
+    assert blames_object(fails(blame, A, error))
+    assert not blames_object(fails(blame, B, error))
+    assert blame.attempt(C, lambda: None) is None
+    assert blames_object(fails(blame, B, error))
+    assert read.reads == 0
 
 
 @pytest.mark.parametrize("error", [

@@ -15,6 +15,7 @@ from f5router.errors import (
     Busy,
     Conflict,
     DeviceTimeout,
+    Forbidden,
     InUse,
     NotFound,
     NotReady,
@@ -220,6 +221,46 @@ def test_no_connection_is_given_up(auth):
         client.post("ltm/pool", {})
     assert not caught.value.doubtful
     assert 1020 <= clock.now <= 1025
+
+
+FORBIDS = Answer(403, {"code": 403, "message": "Forbidden"})
+FORBIDDEN_CALLS = pytest.mark.parametrize(("method", "call"), [
+    ("GET", lambda client: client.get("ltm/pool/x")),
+    ("PATCH", lambda client: client.patch("ltm/pool/x", {})),
+    ("POST", lambda client: client.post("ltm/pool/x", {})),
+    ("DELETE", lambda client: client.delete("ltm/pool/x")),
+], ids=["GET", "PATCH", "POST", "DELETE"])
+
+
+@FORBIDDEN_CALLS
+def test_a_single_403_is_repeated(method, call):
+    """Nothing was done, and the device answers a harmless read: once more."""
+    with connected() as (device, client, _):
+        device.add(FORBIDS, method=method, path="ltm/pool/x")
+        call(client)
+        assert len(device.sent(method, "ltm/pool/x")) == 2
+        assert len(device.sent("GET", "sys/version")) == 1
+
+
+@FORBIDDEN_CALLS
+def test_a_403_that_stays(method, call):
+    """Not repeated for ever; the error says that the device answers others."""
+    with connected() as (device, client, _):
+        device.add(*[FORBIDS] * 5, method=method, path="ltm/pool/x")
+        with pytest.raises(Forbidden, match="403 Forbidden"):
+            call(client)
+        assert len(device.sent(method, "ltm/pool/x")) == 2
+
+
+@FORBIDDEN_CALLS
+def test_a_403_of_everything(method, call):
+    """The credentials are to blame, and the request is not repeated."""
+    with connected() as (device, client, _):
+        device.add(*[FORBIDS] * 5, path="/mgmt/tm/")
+        with pytest.raises(AuthFailed) as caught:
+            call(client)
+        assert type(caught.value) is AuthFailed
+        assert len(device.sent(method, "ltm/pool/x")) == 1
 
 
 def test_quoted_error():
