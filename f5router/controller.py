@@ -25,13 +25,13 @@ from f5router.cluster import Key, Route
 from f5router.config import Config
 from f5router.config_sync import ConfigSyncer
 from f5router.errors import (
+    IN_DOUBT,
     AuthFailed,
     BigIPError,
     Busy,
     DeviceTimeout,
     Forbidden,
     Standby,
-    Unconfirmed,
     Unsupported,
 )
 from f5router.holdoff import Events, wake_at
@@ -440,7 +440,7 @@ class Controller:
                     return [reason]
                 log.error("BIG-IP not programmed", extra={"error": reason})
                 continue
-            doubtful = any(isinstance(error, Unconfirmed) for error in report.outcome.failed.values())
+            doubtful = any(isinstance(error, IN_DOUBT) for error in report.outcome.failed.values())
             if doubtful and attempt < ONCE_TRIES - 1 and not stop.wait(BACK_OFF_FIRST_S * 2**attempt):
                 self._reconciler.try_again()
             elif not report.outcome.done or report.outcome.failed:

@@ -247,6 +247,10 @@ class Unconfirmed(BigIPError):
         self.alone = alone
 
 
+IN_DOUBT = (NotFound, Unconfirmed)
+"""Errors of a write after which the device is read at once: the next attempt may succeed."""
+
+
 class UploadError(BigIPError):
     """A file could not be copied to, or removed from, the device's disk."""
 

@@ -14,7 +14,7 @@ from f5router import names, oldforms, podroutes, vxlan, vxlan_checks
 from f5router.backlog import Backlog, hosts_of
 from f5router.bigip import FDBRecord, Object, Pool, Ref, Rule, StaticRoute
 from f5router.cluster import Delta, Key, Route
-from f5router.errors import NO_RIGHT, BigIPError, NotFound, Unconfirmed
+from f5router.errors import IN_DOUBT, NO_RIGHT, BigIPError, Unconfirmed
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
 from f5router.incremental import Engine
@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 DEVICE_REJECTED = "DeviceRejected"
 RETRY_FIRST_S, RETRY_MOST_S = 5.0, 300.0
 
+OVERTAKEN_AFTER = 3
+"""Attempts without a usable reply after which less specific Rules wait for an object no longer."""
+
 JUDGED_MOST = 1000
 """Routes at most that a pass judges besides those that it wrote something of."""
 
@@ -35,9 +38,6 @@ INTAKE = 500
 
 MEMBERS_MOST = 4
 """Pools that are written at once between the requests of a Plan; then events are looked at again."""
-
-_READ_AT_ONCE = (NotFound, Unconfirmed)
-"""Errors of a write after which the device is read at once."""
 
 _OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
 """Kinds of what each Node has on the device."""
@@ -361,6 +361,7 @@ class Reconciler:
             self.device.apply(
                 plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
                 withheld={*self._withheld, *waiting}, newest=self._newest, outcome=outcome,
+                soon=lambda ref: ref not in self.failures or self.failures[ref].attempts < OVERTAKEN_AFTER,
                 on_change=lambda change: self._written(change, on_change),
                 withhold=lambda outcome: oldforms.keeper(
                     self.engine, self.device.observed, {*outcome.failed, *waiting, *self._unknown.lacking},
@@ -382,7 +383,7 @@ class Reconciler:
         """
         staying = {*self.failures, *self._withheld, *self._waiting}
         waiting = {ref for ref, failure in self.failures.items()
-                   if isinstance(failure.error, _READ_AT_ONCE) and self._waits(ref)}
+                   if isinstance(failure.error, IN_DOUBT) and self._waits(ref)}
         changes = oldforms.amends(self.engine, self.device.observed, staying)
         outcome = Outcome()
         try:
@@ -390,7 +391,7 @@ class Reconciler:
                               on_change=on_change, outcome=outcome)
         finally:
             self._record(Outcome(failed={
-                ref: error for ref, error in outcome.failed.items() if isinstance(error, _READ_AT_ONCE)}))
+                ref: error for ref, error in outcome.failed.items() if isinstance(error, IN_DOUBT)}))
         self._queue(change.ref for change in outcome.done if change.verb == CREATE)  # nobody wants it
         return outcome.done
 
@@ -586,9 +587,9 @@ class Reconciler:
         return {ref for ref, _ in before.items() ^ after.items()}
 
     def try_again(self) -> None:
-        """Let everything be tried at once whose last write got no usable reply."""
+        """Let everything be tried at once whose last write left it in doubt."""
         for failure in self.failures.values():
-            if isinstance(failure.error, Unconfirmed):
+            if isinstance(failure.error, IN_DOUBT):
                 failure.due = self._clock()
 
     def _record(self, outcome: Outcome) -> None:

@@ -41,6 +41,7 @@ from f5router.icontrol.policies import PolicyWriter
 from f5router.icontrol.records import RecordWriter
 from f5router.icontrol.routes import RouteWriter
 from f5router.icontrol.tunnels import TunnelWriter
+from f5router.overtaking import InDoubt
 from f5router.plan import DELETE, LATE, LEADS, Change, Plan
 from f5router.tunnels import FDBRecord, StaticRoute
 
@@ -111,7 +112,8 @@ class Device:
         self.calls = Calls(max_in_flight)
         self._blame = Blame(lambda: client.get_once(readiness.VERSION))
         self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
-                                      enough=lambda: self.calls.interrupted, attempt=self._blame.attempt)
+                                      enough=lambda: self.calls.interrupted, attempt=self._attempt_rule)
+        self._in_doubt = InDoubt()
         self._given_up = threading.Event()
         self.folder: Mapping = {}
         """Properties of our folder; {} before the first observation."""
@@ -206,6 +208,7 @@ class Device:
         withhold: Callable[[Outcome], Keeper] = lambda outcome: lambda obj: False,
         on_change: Callable[[Change], None] = lambda change: None,
         newest: Callable[[Change], Change | None] = lambda change: change,
+        soon: Callable[[Ref], bool] = lambda ref: True,
         outcome: Outcome | None = None,
     ) -> Outcome:
         """Carry out a Plan in its order, or the beginning of it when `calls` are interrupted.
@@ -216,12 +219,14 @@ class Device:
             withhold: given what failed, which old forms must stay.
             on_change: called for each Change that the device confirmed.
             newest: gives the Change of a pool as it is just before it is sent, None if it is done by now.
+            soon: False for an object that was tried so often that less specific ones wait for it no longer.
             outcome: what is returned; the caller has it also when this raises.
         Raises:
             Standby: the unit is not active, or no longer.
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
         keeps, led, begun, outcome = None, False, False, Outcome() if outcome is None else outcome
+        self._in_doubt = InDoubt(soon)
         self.calls.begin()
         try:
             self.failover.require_active()
@@ -357,6 +362,12 @@ class Device:
         else:
             self._objects.write(change)
 
+    def _attempt_rule(self, change: Change, write: Callable[[], object]) -> Exception | None:
+        """Write a Rule, unless it would overtake one in doubt; returns why it was not done."""
+        error = self._in_doubt.obstacle(change) or self._blame.attempt(change.ref, write)
+        self._in_doubt.note(change, error)
+        return error
+
     def _write_records(self, group: str, changes: list[Change]) -> Results:
         def current() -> list[Record]:
             return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
@@ -415,9 +426,11 @@ class Device:
         free, errors = [], ChainMap(outcome.failed, known)
         for change in changes:
             error, blocked = self._obstacle(change.obj, errors)
+            error = error or self._in_doubt.obstacle(change)
             if error is None:
                 free.append(change)
                 continue
+            self._in_doubt.note(change, error)
             outcome.failed[change.ref] = error
             if blocked:
                 outcome.blocked.add(change.ref)

@@ -43,7 +43,7 @@ class PolicyWriter:
     def __init__(
         self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None,
         enough: Callable[[], bool] = lambda: False,
-        attempt: Callable[[Ref, Callable[[], object]], Exception | None] = _refusal,
+        attempt: Callable[[Change, Callable[[], object]], Exception | None] = _refusal,
     ):
         """Args:
         checkpoint: called before each write of a Rule; what it raises ends the writing.
@@ -152,7 +152,7 @@ class PolicyWriter:
         for change in changes:
             if results and self._enough():
                 break
-            error = self._attempt(change.ref, lambda change=change: self._rule(base, change))
+            error = self._attempt(change, lambda change=change: self._rule(base, change))
             if error is not None and not blames_object(error):
                 if base != policy:  # else those before are in use
                     self._abandon(policy, base)

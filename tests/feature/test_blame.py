@@ -5,11 +5,15 @@ import logging
 import pytest
 
 from f5router.errors import AuthFailed, Unreachable
+from mocks.bigip import refusals, replies
+from mocks.bigip.listener import Outcome
+from mocks.bigip.refusals import Refusal
 from tests import manifests
 from tests.feature.test_latency import loop
 from tests.feature.test_loop import admitted, pool
 
 __all__ = ["loop"]
+
 
 POOL = "ltm/pool/~Common~openshift_bank_other"
 RULE = "/rules/openshift_route_bank_b"
@@ -180,3 +184,58 @@ def test_a_quiet_router_sleeps(lab):
         assert router._next() > now[0], "it does not sleep"
         now[0], turns = router._next(), turns + 1
     assert turns < 300
+
+
+def _name(request) -> str:
+    """Of the object in the body, if there is one."""
+    try:
+        body = request.decoded()
+    except ValueError:
+        return ""
+    return body.get("name", "") if isinstance(body, dict) else ""
+
+
+BROAD = {"path": {"path": "/api"}, "wildcard": {}, "passthrough wildcard": {"kind": "passthrough"}}
+DEEP = {"path": {"path": "/api/v2"}, "wildcard": {}, "passthrough wildcard": {"kind": "passthrough"}}
+
+
+@pytest.mark.parametrize("status", [404, 500])
+@pytest.mark.parametrize(("what", "kind"), [
+    ("rule", "path"), ("rule", "wildcard"),
+    ("pool", "path"), ("pool", "wildcard"), ("pool", "passthrough wildcard")])
+def test_nothing_overtakes_what_is_in_doubt(lab, what, kind, status):
+    """A Route whose first write got no usable reply: no other new one gets its requests meanwhile."""
+    name = {"rule": "openshift_route_bank_deep", "pool": "openshift_bank_deep"}[what]
+    broad = manifests.route("broad", namespace="bank", host="x.b.com", **BROAD[kind])
+    if kind != "path":
+        broad["spec"] |= {"host": "any.b.com", "wildcardPolicy": "Subdomain"}
+    broken, overtaken = [], []
+    error = Refusal(500, "mcpd is away", refusals.MCPD_LOST)
+    if status == 404:
+        error = refusals.not_found("object", name)
+
+    def intercept(request, perform):
+        if not broken and request.method == "POST" and _name(request) == name:
+            broken.append(request.path)
+            return Outcome(replies.refused(error, version=(13, 1), sender=""))
+        return perform()
+
+    def look(request):
+        for policy in ("insecure", "secure"):
+            published = lab.bigip.get(f"ltm/policy/~Common~openshift_{policy}_routes") or {}
+            rules = {item["name"] for item in published.get("rulesReference", {}).get("items", [])}
+            if "openshift_route_bank_broad" in rules and "openshift_route_bank_deep" not in rules:
+                overtaken.append(rules)
+        group = lab.bigip.get("ltm/data-group/internal/~Common~ssl_passthrough_servername_dg") or {}
+        names = {item["name"] for item in group.get("records", [])}
+        if ".b.com" in names and "x.b.com" not in names:
+            overtaken.append(names)
+
+    lab.bigip.intercept, lab.bigip.on_write = intercept, look
+    lab.apply(*manifests.service("bank", "web", pods=("10.9.1.1",)),
+              *manifests.service("bank", "deep", pods=("10.9.1.2",)), broad,
+              manifests.route("deep", namespace="bank", host="x.b.com", service="deep", **DEEP[kind]))
+    assert lab.converge(allow_wildcard_routes="true") == []
+    assert broken
+    assert overtaken == [] == lab.bigip.errors
+    assert lab.admitted("bank", "broad")["status"] == lab.admitted("bank", "deep")["status"] == "True"

@@ -27,6 +27,7 @@ PURE = (
     "issuers",
     "names",
     "original",
+    "overtaking",
     "pem",
     "plan",
     "problems",
