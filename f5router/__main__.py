@@ -1,7 +1,7 @@
 """Command line: f5router run, plan, adopt, status clear and version.
 
 The flags of run, plan and adopt are those of settings.OPTIONS, status clear has some of them. Exit status:
-that of the controller; 2 for settings that cannot work.
+that of the command; 2 for wrong usage and for settings that cannot work, 1 with plan --detailed-exitcode.
 """
 
 import contextlib
@@ -21,6 +21,7 @@ import click
 from f5router import __version__, logs
 from f5router.config import Config, load
 from f5router.errors import ConfigError
+from f5router.preview import FAILED
 from f5router.printable import printable
 from f5router.settings import GROUPS, OPTIONS, Option
 
@@ -29,6 +30,8 @@ log = logging.getLogger("f5router")
 LIBRARIES = ("requests", "urllib3", "paramiko", "kubernetes", "cryptography", "click")
 BAD_SETTINGS = 2
 """Exit status, click's own for wrong usage."""
+
+_DETAILED = "--detailed-exitcode"
 
 _CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "log-level", "log-format")
 """Those that `status clear` has too."""
@@ -107,19 +110,40 @@ def run(ctx: click.Context, once: bool, **flags: str | None) -> None:
         log.info("settings", extra={"version": __version__, "config": config.redacted()})
         _allow_connections()
         with _stopping() as stop:
-            status = _controller(ctx).run(config, once=once, stop=stop)
+            module = ctx.obj or importlib.import_module("f5router.controller")
+            status = module.run(config, once=once, stop=stop)
     sys.exit(status)
 
 
-@main.command(cls=_SettingsCommand, epilog=_EPILOG)
+class _PlanCommand(_SettingsCommand):
+    """Keeps exit status 2 for changes where that is asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        detailed = _DETAILED in args
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as exc:
+            exc.exit_code = FAILED if detailed else BAD_SETTINGS
+            raise
+
+
+@main.command(cls=_PlanCommand, epilog=_EPILOG)
 @click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="Form of the plan.")
+@click.option(_DETAILED, "detailed", is_flag=True,
+              help="Exit with 2 where there are changes and no problem; 0 is then: nothing to do.")
 @click.pass_context
-def plan(ctx: click.Context, output: str, **flags: str | None) -> None:
-    """Show what one pass would change; change nothing."""
-    with _reported():
+def plan(ctx: click.Context, output: str, detailed: bool, **flags: str | None) -> None:
+    """Show what one pass would change, and which problems it would meet.
+
+    Nothing is changed. Exit status: 0 without a problem; 1 where there is one, or an error; 2 for settings
+    that cannot work, 1 with --detailed-exitcode. Routes that are rejected for what is in them are listed, and
+    are no problem.
+    """
+    with _reported(FAILED if detailed else BAD_SETTINGS):
         config = _configured(flags)
-        status = _controller(ctx).plan(config, output=output)
+        module = ctx.obj or importlib.import_module("f5router.preflight")
+        status = module.plan(config, output=output, detailed=detailed)
     sys.exit(status)
 
 
@@ -187,20 +211,15 @@ def _named(flags: dict[str, str | None]) -> dict[str, str | None]:
     return {name.replace("_", "-"): text for name, text in flags.items()}
 
 
-def _controller(ctx: click.Context):
-    """The module with run and plan; a test puts its own object into the context."""
-    return ctx.obj or importlib.import_module("f5router.controller")
-
-
 @contextlib.contextmanager
-def _reported() -> Iterator[None]:
-    """Print the problems of a ConfigError, a line each, and exit with BAD_SETTINGS."""
+def _reported(exit_status: int = BAD_SETTINGS) -> Iterator[None]:
+    """Print the problems of a ConfigError, a line each, and exit."""
     try:
         yield
     except ConfigError as exc:
         for problem in exc.problems:
             click.echo(printable(problem), err=True)
-        sys.exit(BAD_SETTINGS)
+        sys.exit(exit_status)
 
 
 def _allow_connections() -> None:

@@ -13,13 +13,14 @@ from contextlib import ExitStack
 
 import tabulate
 
-from f5router import adoption, controller, listing, original
+from f5router import adoption, controller, listing, original, preflight
 from f5router.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
 from f5router.bigip import Attachment, IRule, Policy, Pool, Record, Ref, Rule
 from f5router.config import Config
 from f5router.errors import BigIPError, Refused
 from f5router.icontrol import original as io
 from f5router.icontrol.client import Client
+from f5router.notices import Notices
 from f5router.plan import DELETE, UPDATE, Plan
 from f5router.printable import printable
 
@@ -37,18 +38,19 @@ _TAKEN = (Policy.KIND, Rule.KIND, Pool.KIND, IRule.KIND, Record.KIND)
 def adopt(config: Config, *, dry_run: bool, stop: threading.Event, linger_s: float = LINGER_S) -> int:
     """Show what becomes of everything that the original left, and do it; returns the exit status."""
     with ExitStack() as stack:
-        looked = controller.look(config, stack)
-        if looked is None:
+        preview, device = preflight.look(config, stack)
+        Notices("found beforehand").tell(map(str, preview.problems), preview.warnings)
+        if preview.plan is None:
             return 1
         try:
-            found = _judged(config, looked.device.client, {})
+            found = _judged(config, device.client, {})
         except BigIPError as exc:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
             return 1
-        taken = _taken_over(looked.plan) if found or looked.device.facts.original.irule else []
-        print(_table([*taken, *_replaced(found, looked.plan)]))
-        if looked.lost:
-            print(listing.as_lost(looked.lost))
+        taken = _taken_over(preview.plan) if found or device.facts.original.irule else []
+        print(_table([*taken, *_replaced(found, preview.plan)]))
+        if preview.lost:
+            print(listing.as_lost(preview.lost))
     return 0 if dry_run else _carry_out(config, stop, linger_s)
 
 

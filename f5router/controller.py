@@ -8,11 +8,9 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 
-from f5router import listing, oldforms
 from f5router.assembly import (
     build_cluster,
     build_connection,
@@ -42,7 +40,7 @@ from f5router.kube.watch import Cluster
 from f5router.kube.write import StatusWriter
 from f5router.monitor import Monitor, build_monitor, serve
 from f5router.notices import Notices
-from f5router.plan import DELETE, Change, Plan
+from f5router.plan import DELETE, Change
 from f5router.reconcile import Reconciler, Report
 from f5router.saving import Saver
 from f5router.telling import Teller
@@ -580,57 +578,3 @@ def run(config: Config, *, once: bool, stop: threading.Event) -> int:
         for reason in reasons:
             log.error("not in step", extra={"reason": reason})
         return 1 if reasons else 0
-
-
-@dataclass(frozen=True)
-class Preview:
-    """What a pass would do."""
-
-    plan: Plan
-    lost: Mapping[Key, str]
-    """Routes that are served now and would not be any more, with the reason."""
-    device: Device
-
-
-def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> Preview | None:
-    """Read cluster and BIG-IP, and plan; None if either cannot be read, which is logged."""
-    connection = build_connection(config)
-    cluster = build_cluster(config, connection, lambda: None)
-    cluster.start()
-    stack.callback(cluster.stop)
-    if not cluster.wait_synced(SYNC_S, refused_s=refused_s):
-        for problem in cluster.missing():
-            log.error("cluster", extra={"problem": problem})
-        return None
-    device = build_device(config, stack)
-    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
-    reconciler.apply(cluster.drain())
-    try:
-        device.observe(create_folder=False)
-        device.failover.check()
-    except BigIPError as exc:
-        log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
-        return None
-    found, network = reconciler.plan(full=True), reconciler.network_findings()
-    Notices(FAILOVER_STATE).tell((), device.failover.remarks())
-    Notices("way to the pods").tell(network.problems, network.warnings)
-    Notices("selection of Routes").tell((), cluster.warnings())
-    return Preview(found, oldforms.lost(reconciler.engine, device.observed), device)
-
-
-def plan(config: Config, *, output: str, refused_s: float = REFUSED_S) -> int:
-    """The command `f5router plan`: print what `run` would write; writes nothing."""
-    with ExitStack() as stack:
-        looked = look(config, stack, refused_s=refused_s)
-    if looked is None:
-        return 1
-    if output == "json":
-        print(listing.as_json(looked.plan))
-        for key, why in sorted(looked.lost.items()):
-            log.warning("Route is served now, and would not be any more",
-                        extra={"route": str(key), "reason": why})
-        return 0
-    print(listing.as_table(looked.plan))
-    if looked.lost:
-        print(listing.as_lost(looked.lost))
-    return 0

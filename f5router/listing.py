@@ -1,23 +1,43 @@
-"""A Plan as text: for people, and as JSON for programs."""
+"""A Preview as text: for people, and as JSON for programs."""
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 import tabulate
 
 from f5router.bigip import Object
 from f5router.cluster import Key
-from f5router.plan import Plan
+from f5router.plan import CREATE, DELETE, UPDATE, Plan
+from f5router.preview import Preview
 from f5router.printable import printable
 
 
-def as_table(found: Plan) -> str:
-    """A line for each Change, in the order in which they would be written."""
-    if not found:
-        return "Nothing to do: the BIG-IP is in step with the cluster."
-    rows = [(change.verb, change.ref.kind, printable(change.ref.path)) for change in found]
-    return tabulate.tabulate(rows, headers=("change", "kind", "object"), tablefmt="plain")
+def as_table(preview: Preview) -> str:
+    """Changes in the order in which they would be written, Routes, problems, warnings; last the summary."""
+    parts = [_changes(preview.plan)] if preview.plan else []
+    if preview.plan is not None and not preview.plan:
+        parts.append("No changes." if preview.problems else
+                     "Nothing to do: the BIG-IP is in step with the cluster.")
+    if preview.lost:
+        parts.append(as_lost(preview.lost))
+    if preview.rejected:
+        parts.append(_table(_rejected(preview), ("rejected Route", "reason", "why")))
+    parts += [_table(rows, (title, "")) for title, rows in (
+        ("problem", enumerate(preview.problems, 1)), ("warning", enumerate(preview.warnings, 1))) if rows]
+    return "\n\n".join([part for part in parts if part] + [summary(preview)])
+
+
+def summary(preview: Preview) -> str:
+    """One line such as "Plan: 46 to create, 2 to change, 0 to delete; 3 Routes rejected; 1 problem."."""
+    found = _counts(preview)
+    if preview.plan is None:
+        begin = "No plan"
+    else:
+        begin = "Plan: " + ", ".join(f"{found[what]} to {what}" for what in ("create", "change", "delete"))
+    return (f"{begin}; {_number(found['rejected'], 'Route')} rejected; "
+            f"{_number(found['problems'], 'problem')}.")
 
 
 def as_lost(lost: Mapping[Key, str]) -> str:
@@ -27,12 +47,51 @@ def as_lost(lost: Mapping[Key, str]) -> str:
     return tabulate.tabulate(rows, tablefmt="plain")
 
 
-def as_json(found: Plan) -> str:
-    """A list of {change, kind, path, old, new}; secrets are left out."""
-    return json.dumps([{
-        "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
-        "old": _shown(change.old), "new": _shown(change.new),
-    } for change in found], indent=2)
+def as_json(preview: Preview) -> str:
+    """The same; `changes` is a list of {change, kind, path, old, new}, null without a plan; no secrets."""
+    return json.dumps({
+        "changes": None if preview.plan is None else [{
+            "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
+            "old": _shown(change.old), "new": _shown(change.new),
+        } for change in preview.plan],
+        "lost": [{"route": str(key), "reason": why} for key, why in sorted(preview.lost.items())],
+        "rejected": [{"route": str(route.key), "reason": route.reason, "message": route.message}
+                     for route in preview.rejected],
+        "problems": [{"text": problem.text, "objects": [str(ref) for ref in problem.objects],
+                      "routes": [str(key) for key in problem.routes]} for problem in preview.problems],
+        "warnings": list(preview.warnings),
+        "summary": _counts(preview),
+    }, indent=2)
+
+
+def _counts(preview: Preview) -> dict[str, int]:
+    """Numbers of the summary."""
+    verbs = Counter(change.verb for change in preview.plan or ())
+    return {"create": verbs[CREATE], "change": verbs[UPDATE], "delete": verbs[DELETE],
+            "rejected": len(preview.rejected), "problems": len(preview.problems)}
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _changes(plan: Plan) -> str:
+    return _table(((change.verb, change.ref.kind, change.ref.path) for change in plan),
+                  ("change", "kind", "object"))
+
+
+def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
+    """Rows of Routes; those that one problem costs refer to it by its number."""
+    numbers = {key: number for number, problem in enumerate(preview.problems, 1) for key in problem.routes}
+    for route in preview.rejected:
+        number = numbers.get(route.key)
+        yield str(route.key), route.reason, f"problem {number}" if number else route.message
+
+
+def _table(rows: Iterable[tuple], headers: tuple[str, ...]) -> str:
+    """Columns of texts that are made safe to show."""
+    shown = [[printable(cell) for cell in row] for row in rows]
+    return tabulate.tabulate(shown, headers=headers, tablefmt="plain", disable_numparse=True)
 
 
 def _shown(obj: Object | None) -> dict | None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from f5router import adopt, controller, original
+from f5router import adopt, original, preflight
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import Lab
@@ -155,7 +155,7 @@ def test_what_would_not_be_served_any_more_is_listed_first(lab, taken, capsys, c
     blue["spec"]["alternateBackends"] = [{"kind": "Service", "name": "green", "weight": 10}]
     lab.apply(blue, manifests.route("bad", host="bad.example.com", path="x"))  # never served
     if command == "plan":
-        controller.plan(lab.config(), output="table")
+        preflight.plan(lab.config(), output="table")
     else:
         run(lab, dry_run=True)
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not served any more")]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from f5router import controller
+from f5router import preflight
 from f5router.bigip import Record, Rule
 from f5router.kube import secret_state
 from f5router.kube.secret_schedule import Pace
@@ -350,7 +350,7 @@ def test_no_key_is_told(lab, caplog, capsys):
     caplog.set_level("DEBUG")
     wrong = {**secret(TWO, "bad"), "data": secret(TWO)["data"] | {"tls.crt": secret(ONE)["data"]["tls.crt"]}}
     lab.apply(edge(), secret(ONE), edge("c", "bad", host="c.com"), wrong)
-    assert controller.plan(lab.config(), output="json") == controller.plan(lab.config(), output="table") == 0
+    assert preflight.plan(lab.config(), output="json") == preflight.plan(lab.config(), output="table") == 0
     lab.bigip.inject("refuse", times=None, method="POST", path="ssl-key", status=400, message="no such key")
     router = lab.router()
     assert lab.converge(router)

@@ -6,7 +6,6 @@ import threading
 
 import pytest
 
-from f5router import controller
 from f5router.cluster import Key
 from f5router.icontrol import failover
 from mocks.bigip import FakeBigIP, unit
@@ -237,16 +236,6 @@ def test_a_refused_login_is_not_tried_again_by_asking_for_the_state(lab, running
     count = sum(entry.path.endswith("/authn/login") for entry in list(lab.bigip.log))
     threading.Event().wait(0.5)  # ten times FAILOVER_S
     assert sum(entry.path.endswith("/authn/login") for entry in list(lab.bigip.log)) <= count + 1
-
-
-def test_the_plan_of_a_standby_can_be_shown(lab, capsys, caplog):
-    """With a word that it is not written as things are."""
-    lab.apply(manifests.route("a"))
-    lab.bigip.set_failover("STANDBY")
-    assert controller.plan(lab.config(), output="table") == 0
-    assert "openshift_shop_web" in capsys.readouterr().out
-    assert lab.bigip.writes() == []
-    assert "the unit is STANDBY" in told(caplog)[0]
 
 
 def test_a_stop_on_a_standby_is_prompt(lab, running):

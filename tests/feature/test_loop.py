@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from f5router import controller
+from f5router import controller, preflight
 from tests import bombs, manifests
 from tests.builders import identity
 
@@ -183,9 +183,9 @@ def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
         manifests.route("a"),
         manifests.route("b", host="b.com", kind="edge", certificate=ONE.certificate, key=ONE.key),
     )
-    assert controller.plan(lab.config(), output="json") == 0
+    assert preflight.plan(lab.config(), output="json") == 0
     text = capsys.readouterr().out
-    changes = json.loads(text)
+    changes = json.loads(text)["changes"]
     assert {change["change"] for change in changes} == {"create"}
     assert "PRIVATE KEY" not in text
     assert set(changes[0]["new"]) == {"path", "monitor", "members", "load_balancing"}
@@ -193,28 +193,20 @@ def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
     lab.converge()
     made = {path for kind in ("ltm/pool", "sys/file/ssl-key", "ltm/rule") for path in lab.paths(kind)}
     assert {c["path"] for c in changes if c["kind"] in ("ltm/pool", "sys/file/ssl-key")} <= made
-    assert controller.plan(lab.config(), output="table") == 0
+    assert preflight.plan(lab.config(), output="table") == 0
     assert "Nothing to do" in capsys.readouterr().out
 
 
-def test_plan_of_a_folder_that_does_not_exist(make_lab, capsys):
-    """A folder below a partition that exists counts as empty."""
-    lab = make_lab(partition="/Shop/zone", partitions=("Shop",))
-    lab.apply(manifests.route("a"))
-    assert controller.plan(lab.config(), output="table") == 0
-    assert "/Shop/zone/openshift_shop_web" in capsys.readouterr().out
-    assert lab.writes() == []
-
-
 @pytest.mark.parametrize("command", ["plan", "run"])
-def test_a_partition_that_does_not_exist(make_lab, caplog, command):
+def test_a_partition_that_does_not_exist(make_lab, caplog, capsys, command):
     """A misspelt path is refused with the names that exist; no empty partition is made and filled."""
     lab = make_lab(partition="/Shpo/zone", partitions=("Shop",))
     lab.apply(manifests.route("a"))
     config, stop = lab.config(), threading.Event()
-    status = (controller.plan(config, output="table") if command == "plan"
+    status = (preflight.plan(config, output="table") if command == "plan"
               else controller.run(config, once=True, stop=stop))
     assert status == 1
     assert lab.writes() == []
     told = "partition Shpo does not exist; see --f5-partition-path. Partitions of this BIG-IP: Common, Shop"
-    assert any(told in str(vars(record)) for record in caplog.records)
+    shown = [capsys.readouterr().out, *(str(vars(record)) for record in caplog.records)]
+    assert any(told in text for text in shown)

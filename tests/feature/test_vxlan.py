@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from f5router import controller
+from f5router import preflight
 from f5router.cluster import Key
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS
@@ -58,19 +58,20 @@ def test_device_and_records(lab):
     assert lab.writes() == []
 
 
-def test_a_plan_tells_what_a_pass_would_tell(lab, caplog, capsys):
-    """Problems and warnings, in the log, so that standard output is the plan; nothing is written."""
+def test_a_plan_tells_what_a_pass_would_tell(lab, capsys):
+    """Problems and warnings; nothing is written."""
     lab.apply(*NODES, GHOST, NETWORK, manifests.route("plain"))
     config = lab.config(**{**FLAGS, "f5_vxlan_gateway_cidr": "10.131.0.5/23"})
     lab.clear()
-    assert controller.plan(config, output="json") == 0
+    assert preflight.plan(config, output="json") == 1
     assert lab.writes() == []
-    planned = {change["path"] for change in json.loads(capsys.readouterr().out)}
+    found = json.loads(capsys.readouterr().out)
+    planned = {change["path"] for change in found["changes"]}
     assert {TUNNEL, "/Common/10.131.0.5/23"} <= planned
-    told = {record.problem: record.levelname for record in caplog.records if hasattr(record, "problem")}
-    (problem,) = (text for text, level in told.items() if level == "ERROR")
+    (problem,) = (problem["text"] for problem in found["problems"])
+    assert problem.startswith("way to the pods: ")
     assert "set 10.131.0.5/14" in problem
-    warned = {text.partition(":")[0] for text, level in told.items() if level == "WARNING"}
+    warned = {text.split(":")[1].strip() for text in found["warnings"]}
     assert warned == {f"virtual server /Common/{name}, source address translation" for name in (HTTP, HTTPS)}
 
 

@@ -30,15 +30,15 @@ class Controller:
 
     def __init__(self, status=0, act=lambda stop: None):
         self.status, self.act = status, act
-        self.config = self.once = self.stop = self.output = self.dry_run = None
+        self.config = self.once = self.stop = self.output = self.detailed = self.dry_run = None
 
     def run(self, config, *, once, stop):
         self.config, self.once, self.stop = config, once, stop
         self.act(stop)
         return self.status
 
-    def plan(self, config, *, output):
-        self.config, self.output = config, output
+    def plan(self, config, *, output, detailed):
+        self.config, self.output, self.detailed = config, output, detailed
         self.act(None)
         print("the plan")
         return self.status
@@ -94,21 +94,23 @@ def test_run(f5router, args, once):
     assert not controller.stop.is_set()
 
 
-@pytest.mark.parametrize(("args", "output"), [
-    ([], "table"), (["--output", "json"], "json"), (["--output=table"], "table"),
+@pytest.mark.parametrize(("args", "output", "detailed"), [
+    ([], "table", False), (["--output", "json"], "json", False), (["--output=table"], "table", False),
+    (["--detailed-exitcode"], "table", True),
 ])
-def test_plan(f5router, args, output):
+def test_plan(f5router, args, output, detailed):
     """The controller gets the settings and the form; the log does not get between the plan's lines."""
     controller = Controller()
     result = f5router("plan", *args, controller=controller, env={"ROUTER_LOG_LEVEL": "debug"})
     assert result.exit_code == 0, result.output
-    assert controller.output == output
+    assert (controller.output, controller.detailed) == (output, detailed)
     assert result.stdout == "the plan\n"
 
 
 def test_plan_bad_output(f5router):
     """Another form is wrong usage."""
     assert f5router("plan", "--output=yaml").exit_code == 2
+    assert f5router("plan", "--output=yaml", "--detailed-exitcode").exit_code == 1
 
 
 @COMMANDS
@@ -279,13 +281,14 @@ def test_help(f5router, command):
         notes = "; ".join(filter(None, [option.env, option.default and f"default: {option.default}"]))
         assert not notes or f"[{notes}]" in flat, option.name
     first_lines = [line for line in result.output.splitlines() if line.lstrip().startswith("-")]
-    assert len(first_lines) == len(OPTIONS) + 2  # and --once or --output, --help
+    own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--help"}
+    assert len(first_lines) == len(OPTIONS) + sum(name in result.output for name in own)
     starts = [result.output.index(f"\n{group}:\n") for group in GROUPS]
     assert starts == sorted(starts)
     assert "-n, --namespace NAME" in result.output
     assert "--f5-insecure[=true|false]" in result.output
     assert ("--once" in result.output) is (command == "run")
-    assert ("--output" in result.output) is (command == "plan")
+    assert ("--output" in result.output) is ("--detailed-exitcode" in result.output) is (command == "plan")
 
 
 def test_help_needs_no_settings(f5router):

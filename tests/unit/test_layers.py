@@ -30,6 +30,7 @@ PURE = (
     "overtaking",
     "pem",
     "plan",
+    "preview",
     "problems",
     "selection",
     "selectors",

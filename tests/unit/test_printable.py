@@ -5,10 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router import health, listing, status
-from f5router.bigip import Pool
+from f5router.bigip import Pool, Ref
 from f5router.cluster import Key, Route
 from f5router.plan import Change, Plan
+from f5router.preview import Preview, RejectedRoute
 from f5router.printable import printable
+from f5router.problems import Problem
 from f5router.status import Verdict
 from ghost_hostsubnet import manifest, output
 
@@ -35,10 +37,16 @@ def test_texts(text, shown):
 
 
 def test_plan():
-    path = f"/Common/{HOSTILE}"
-    table = listing.as_table(Plan((Change("create", None, Pool(path)),)))
-    assert table.splitlines()[1].endswith(f"/Common/{SHOWN}")
-    assert len(table.splitlines()) == 2
+    """Changes, Routes, problems and warnings; in JSON with escapes."""
+    path, key = f"/Common/{HOSTILE}", Key("shop", HOSTILE)
+    preview = Preview(
+        Plan((Change("create", None, Pool(path)),)), (Problem(HOSTILE, (Ref("ltm/pool", path),), (key,)),),
+        (RejectedRoute(key, HOSTILE, HOSTILE), RejectedRoute(Key("a", "b"), "Why", HOSTILE)), {key: HOSTILE},
+        (HOSTILE,))
+    table = listing.as_table(preview)
+    assert table.count(SHOWN) == 10
+    assert all(line.isprintable() for line in table.splitlines())
+    assert listing.as_json(preview).replace("\n", "").isprintable()
 
 
 def test_health():
