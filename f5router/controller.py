@@ -515,6 +515,8 @@ class Controller:
             return True
         while self._tidy(TIDY_MOST) and timeout_s is None:
             pass
+        if self._reconciler.device.orphans:
+            self._tidy(TIDY_MOST)  # one lost reply is no reason to leave them
         self._first_write = None
         if self._config.save_config:
             self._saver.begin()

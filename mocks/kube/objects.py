@@ -151,7 +151,8 @@ class Objects:
     def _empty(self, namespace: Record) -> Record:
         """Terminate a namespace: mark it, delete what it holds."""
         marked = dict(namespace.data["metadata"], deletionTimestamp=self._now())
-        status = dict(namespace.data.get("status") or {}, phase="Terminating")
+        before = namespace.data.get("status")  # tests may have put anything there
+        status = dict(before if isinstance(before, dict) else {}, phase="Terminating")
         namespace = self.store.put(namespace.kind, dict(namespace.data, metadata=marked, status=status))
         for record in self.store.within(namespace.key[1]):
             self.store.remove(record)

@@ -114,3 +114,17 @@ def test_members_are_programmed_while_nodes_are_removed(lab, loop, monkeypatch):
     router.wait(lambda: lab.paths("ltm/node") == {"/Common/10.1.1.9"})
     assert len(writes) == 103
     assert 10 <= writes.index("pool") < 60
+
+
+def test_the_end_removes_nodes_although_a_reply_is_lost(lab, loop, monkeypatch):
+    """One spoiled reply then is no reason to leave them to nobody."""
+    monkeypatch.setattr(controller, "SETTLE_S", 60.0)
+    lab.apply(manifests.route("a"))
+    router = loop()
+    router.wait(lambda: admitted(lab, "a") == "True")
+    lab.apply(manifests.endpoints("shop", "web", ("10.1.1.7",)))
+    router.wait(lambda: pool(lab) == {"10.1.1.7:8080"})
+    lab.bigip.inject("html-200", method="GET", path="/mgmt/tm/ltm/node")
+    router.stop()
+    assert lab.bigip.faults.waiting == 0
+    assert lab.paths("ltm/node") == {"/Common/10.1.1.7"}

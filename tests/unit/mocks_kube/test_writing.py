@@ -401,6 +401,11 @@ class TestDelete:
         assert (marked["type"], marked["object"]["status"]["phase"]) == ("MODIFIED", "Terminating")
         assert gone["type"] == "DELETED"
 
+    def test_namespace_with_a_hostile_status(self, kube):
+        kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}, "status": "x"})
+        kube.delete("Namespace", "", "shop")
+        assert kube.get("Namespace", "", "shop") is None
+
     def test_dry_run(self, kube, http):
         kube.apply(route())
         assert http("DELETE", f"{SHOP}/web", params={"dryRun": "All"}).status_code == 200
