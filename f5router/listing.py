@@ -24,20 +24,19 @@ def as_table(preview: Preview) -> str:
         parts.append(as_lost(preview.lost))
     if preview.rejected:
         parts.append(_table(_rejected(preview), ("rejected Route", "reason", "why")))
-    parts += [_table(rows, (title, "")) for title, rows in (
-        ("problem", enumerate(preview.problems, 1)), ("warning", enumerate(preview.warnings, 1))) if rows]
-    return "\n\n".join([part for part in parts if part] + [summary(preview)])
+    parts += ["\n".join(f"{title} {number}: {printable(text)}" for number, text in enumerate(texts, 1))
+              for title, texts in (("problem", preview.problems), ("warning", preview.warnings)) if texts]
+    return "\n\n".join([*parts, summary(preview)])
 
 
 def summary(preview: Preview) -> str:
     """One line such as "Plan: 46 to create, 2 to change, 0 to delete; 3 Routes rejected; 1 problem."."""
-    found = _counts(preview)
-    if preview.plan is None:
-        begin = "No plan"
-    else:
-        begin = "Plan: " + ", ".join(f"{found[what]} to {what}" for what in ("create", "change", "delete"))
-    return (f"{begin}; {_number(found['rejected'], 'Route')} rejected; "
-            f"{_number(found['problems'], 'problem')}.")
+    found, parts = _counts(preview), ["No plan"]
+    if preview.plan is not None:
+        parts = ["Plan: " + ", ".join(f"{found[what]} to {what}" for what in ("create", "change", "delete"))]
+    if preview.plan is not None or preview.rejected:
+        parts.append(f"{_number(found['rejected'], 'Route')} rejected")
+    return "; ".join([*parts, _number(found["problems"], "problem")]) + "."
 
 
 def as_lost(lost: Mapping[Key, str]) -> str:

@@ -14,7 +14,11 @@ from f5router.findings import Findings
 from f5router.icontrol import rights
 from f5router.icontrol.device import Device
 from f5router.incremental import Engine
+from f5router.kube import review
+from f5router.kube.connection import Connection
+from f5router.kube.replies import SHIPPED
 from f5router.kube.watch import Cluster
+from f5router.plan import Plan
 from f5router.preview import Preview, RejectedRoute
 from f5router.problems import Problem
 from f5router.reconcile import Reconciler
@@ -34,48 +38,59 @@ def plan(config: Config, *, output: str, detailed: bool = False, refused_s: floa
 
 def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> tuple[Preview, Device]:
     """Read cluster and BIG-IP, and plan; what cannot be read is a problem of the Preview."""
-    cluster = build_cluster(config, build_connection(config), lambda: None)
+    connection = build_connection(config)
+    cluster = build_cluster(config, connection, lambda: None)
     cluster.start()
     stack.callback(cluster.stop)
     device = build_device(config, stack)
+    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
     problems: list[str] = []
-    if not cluster.wait_synced(SYNC_S, refused_s=refused_s):
+    readable = cluster.wait_synced(SYNC_S, refused_s=refused_s)
+    if readable:
+        reconciler.apply(cluster.drain())
+        problems += _status_problem(config, connection, cluster)
+    else:
         problems += cluster.missing()
     try:
         device.observe(create_folder=False)
         device.failover.check()
     except BigIPError as exc:
         problems.append(f"BIG-IP {config.bigip.host}: {exc}")
-    if problems:
-        return Preview(None, tuple(Problem(text) for text in problems)), device
-    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
-    reconciler.apply(cluster.drain())
-    return _preview(config, cluster, reconciler, device), device
-
-
-def _preview(config: Config, cluster: Cluster, reconciler: Reconciler, device: Device) -> Preview:
-    found = reconciler.plan(full=True)
-    findings = _findings(config, cluster, reconciler, device)
-    reconciler.foresee(found)
+        readable = False
+    found = reconciler.plan(full=True) if readable else None
+    findings = _findings(config, cluster, reconciler, device) if readable else Findings()
+    reconciler.foresee(found or Plan())
     refused = reconciler.problems(written=False)
     return Preview(
-        found, (*(Problem(text) for text in findings.problems), *refused),
+        found, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
         tuple(_rejected(reconciler, refused)), oldforms.lost(reconciler.engine, device.observed),
-        findings.warnings)
+        findings.warnings), device
+
+
+def _status_problem(config: Config, connection: Connection, cluster: Cluster) -> Iterable[str]:
+    """Yield why no status can be written, where the API server says so. Either of the verbs is enough."""
+    group = cluster.route_source().api_version.rpartition("/")[0]
+    if config.update_status and all(
+            review.may(connection, verb, "routes", subresource="status", group=group,
+                       namespace=config.selection.namespace) is False for verb in ("patch", "update")):
+        yield ("no status of a Route can be written: the right to patch or update routes/status is missing; "
+               f"grant it with: oc apply -f {SHIPPED}")
 
 
 def _findings(config: Config, cluster: Cluster, reconciler: Reconciler, device: Device) -> Findings:
-    """What is wrong whatever the Routes are."""
+    """Look for what is wrong whatever the Routes are."""
     network, remarks = reconciler.network_findings(), device.failover.remarks()
-    nodes = cluster.nodes_problem()
-    standby = device.failover.obstacle()
+    nodes, standby = cluster.nodes_problem(), device.failover.obstacle()
+    problems = [*([nodes] if nodes else []), *network.problems]
     return (
-        Findings(remarks if standby else (), () if standby else remarks)
+        (Findings(remarks) if standby else Findings(warnings=remarks))
         + rights.check(device.client, config.bigip.username, config.folder)
-        + Findings(tuple(f"way to the pods: {text}" for text in (*((nodes,) if nodes else ()),
-                                                                 *network.problems)),
-                   tuple(f"way to the pods: {text}" for text in network.warnings))
+        + Findings(_of_the_network(problems), _of_the_network(network.warnings))
         + Findings(warnings=cluster.warnings()))
+
+
+def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"way to the pods: {text}" for text in texts)
 
 
 def _rejected(reconciler: Reconciler, refused: Iterable[Problem]) -> Iterable[RejectedRoute]:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from f5router.cluster import Key
-from f5router.errors import KubeError
-from f5router.kube import decode
+from f5router.kube import decode, review
 from f5router.kube.connection import Connection
 from f5router.kube.reflector import Reflector, Source, Timing
 
@@ -29,8 +28,6 @@ ASK_S = 300.0
 
 ASK_PAUSE_S = 0.1
 """Shortest time between two questions."""
-
-REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,8 @@ class NamespaceWatches:
             if namespace in self._watches or self._clock() < self._ask_at.get(namespace, 0.0):
                 continue
             self._ask_at[namespace] = self._clock() + ASK_S * random.uniform(0.8, 1.0)
-            if all(self._may(verb, namespace) for verb in ("list", "watch")):
+            if all(review.may(self._connection, verb, "secrets", namespace=namespace)
+                   for verb in ("list", "watch")):
                 self._start(namespace)
             self._stopped.wait(ASK_PAUSE_S)
 
@@ -143,19 +141,6 @@ class NamespaceWatches:
         due = [self._ask_at.get(namespace, 0.0) for namespace in wanted if namespace not in self._watches]
         full = len(self._watches) >= MOST
         return ASK_S if full or not due else max(ASK_PAUSE_S, min(due) - self._clock())
-
-    def _may(self, verb: str, namespace: str) -> bool:
-        """True if the right is granted. Source: Kubernetes, checking API access."""
-        attributes = {"namespace": namespace, "verb": verb, "resource": "secrets"}
-        try:
-            found = self._connection.request("POST", REVIEWS, body={
-                "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-                "spec": {"resourceAttributes": attributes}})
-        except KubeError as exc:  # the right to ask may be missing, too
-            log.debug("right not known", extra={"namespace": namespace, "error": str(exc)})
-            return False
-        status = found.get("status") if isinstance(found, Mapping) else None
-        return isinstance(status, Mapping) and status.get("allowed") is True
 
     def _start(self, namespace: str) -> None:
         reflector = Reflector(

@@ -107,7 +107,7 @@ def test_a_partition_that_does_not_exist(make_lab):
     result = plan(lab)
     assert result.exit_code == 1
     assert "partition Shpo does not exist; see --f5-partition-path" in result.stdout
-    assert summary(result) == "No plan; 0 Routes rejected; 1 problem."
+    assert summary(result) == "No plan; 1 problem."
     assert document(lab)["changes"] is None
 
 
@@ -127,7 +127,7 @@ def test_a_wrong_password(lab):
     result = plan(lab, f5_password="wrong")
     assert result.exit_code == 1
     assert "401" in result.stdout
-    assert summary(result) == "No plan; 0 Routes rejected; 1 problem."
+    assert summary(result) == "No plan; 1 problem."
     assert "wrong" not in result.output
 
 
@@ -156,7 +156,27 @@ def test_missing_rights_in_the_cluster(lab):
     assert result.exit_code == 1
     assert "oc adm policy" in result.stdout
     assert "401" in result.stdout
-    assert summary(result) == "No plan; 0 Routes rejected; 2 problems."
+    assert summary(result) == "No plan; 2 problems."
+
+
+@pytest.mark.parametrize(("verbs", "status"), [(("patch", "update"), 1), (("patch",), 0), (("update",), 0)])
+def test_the_right_to_write_a_status(lab, verbs, status):
+    """Either verb is enough."""
+    lab.apply(manifests.route("a"))
+    lab.kube.forbid("routes/status", verbs)
+    result = plan(lab)
+    assert result.exit_code == status
+    assert ("routes/status" in result.stdout) is bool(status)
+    assert plan(lab, update_status="false").exit_code == 0
+    assert bool(lab.converge()) is bool(status)
+
+
+def test_a_wrong_password_and_a_rejected_route(lab):
+    """What is known of the Routes is told all the same."""
+    lab.apply(manifests.route("a"), manifests.route("bad", host="bad.com", kind="edge", certificate="no PEM"))
+    result = plan(lab, f5_password="wrong")
+    assert "ExtendedValidationFailed" in result.stdout
+    assert summary(result) == "No plan; 1 Route rejected; 1 problem."
 
 
 def test_a_standby(lab):

@@ -38,6 +38,7 @@ def test_exit_status(preview, plain, detailed):
     pytest.param(Preview(SOME, (PROBLEM,), (ROUTE, ROUTE)),
                  "Plan: 2 to create, 1 to change, 1 to delete; 2 Routes rejected; 1 problem.",
                  id="everything"),
+    pytest.param(Preview(None, (PROBLEM, PROBLEM)), "No plan; 2 problems.", id="nothing known"),
     pytest.param(Preview(None, (PROBLEM, PROBLEM), (ROUTE,)), "No plan; 1 Route rejected; 2 problems.",
                  id="no plan"),
 ])
@@ -54,6 +55,12 @@ def test_summary(preview, expected):
 def test_an_empty_plan(preview, says):
     """Only what is in step says so."""
     assert listing.as_table(preview).startswith(says)
+
+
+def test_no_empty_parts():
+    """A part without anything has no heading."""
+    assert listing.as_table(Preview(NOTHING)).splitlines()[1:-1] == [""]
+    assert "warning" not in listing.as_table(Preview(SOME, (PROBLEM,), (ROUTE,)))
 
 
 def test_a_route_refers_to_its_problem():
