@@ -127,6 +127,7 @@ class Controller:
         """When the pass of the loop began; others are not preempted."""
         calls = reconciler.device.calls
         calls.attend, calls.preempted = self._attend, self._is_preempted
+        calls.urgent_ended = events.wake
         self._saver = Saver(reconciler.device.save, ended=events.wake, clock=clock)
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called for each confirmed write."""
@@ -425,6 +426,7 @@ class Controller:
         """Converge, tell the statuses, and return why anything is not in step."""
         if not self._cluster.wait_synced(sync_timeout_s, refused_s=refused_s, stop=stop):
             return [*self._cluster.missing()]
+        self._reconciler.patience_s = math.inf  # there are no others that a request could hold up
         for attempt in range(ONCE_TRIES):
             try:
                 report = self.reconcile_once()

@@ -6,6 +6,7 @@ and after anything that leaves doubt. Between them a pass looks only at what an 
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -36,8 +37,11 @@ JUDGED_MOST = 1000
 INTAKE = 500
 """Routes that the engine takes at once; then endpoints are looked at again."""
 
-MEMBERS_MOST = 4
-"""Pools that are written at once between the requests of a Plan; then events are looked at again."""
+MEMBERS_OF_ONE = 2
+"""Pools of a namespace whose members are written at once: others have room also when these writes hang."""
+
+PATIENCE_S = 1.0
+"""A pass waits for members that are being written, each for so long; then it goes on without that pool."""
 
 _OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
 """Kinds of what each Node has on the device."""
@@ -91,6 +95,13 @@ class Reconciler:
         """What the first reading found to be written, and no pass has tried yet; None before it."""
         self._members: set[Ref] = set()
         """Pools that are there, and whose members may differ."""
+        self._writing: dict[Ref, float] = {}
+        """Pools whose members are being written, each with the time when that began."""
+        self._overtaken: set[Ref] = set()
+        """Those of them that have changed since."""
+        self._recovered = False
+        """Whether members were written that had been refused, since what waits for others was looked at."""
+        self.patience_s = PATIENCE_S
         self._members_done: list[Change] = []
         """What was written of them since the last report."""
         self._leaving: dict[Key, set[Ref]] = {}
@@ -153,6 +164,7 @@ class Reconciler:
                 self._note_leaving(ref)
         self._queue(ref for ref in dirty if not (self._is_there(ref) and ref in self.engine.objects))
         self._touched |= dict.fromkeys(touched)
+        self._overtaken |= dirty & self._writing.keys()
         self._forgive(dirty, touched)
 
     def _is_there(self, ref: Ref) -> bool:
@@ -183,46 +195,101 @@ class Reconciler:
         self._collect(services)
 
     def program_members(self, on_change: Callable[[Change], None] = lambda change: None) -> bool:
-        """Write members of a few pools that are there, whatever else is under way; False if there are none.
+        """Begin to write members of pools that are there, whatever else is under way, and take results.
 
-        Pools refer to nothing, so that is right between any two writes of a Plan, or reads.
-        Raises: BigIPError.
+        Pools refer to nothing, so that is right between any two writes of a Plan, or reads. A write that
+        hangs holds up its own pool, and what needs it. Raises: BigIPError.
+
+        Returns: whether a write is under way that does not hang.
         """
-        changes = self._member_changes()
-        if not changes:
-            return False
-        outcome, refs = Outcome(), {change.ref for change in changes}
+        self._take_members(on_change)
+        changes = self._member_changes(self.device.calls.urgent_room())
+        self._members.difference_update(change.ref for change in changes)
+        for change in changes:
+            self._writing[change.ref] = self._clock()
+            if change.ref in self.failures:
+                self.failures[change.ref].due = math.inf  # until it ends
+        self.device.begin_updates(changes)
+        return self._awaits_members()
+
+    def _take_members(self, on_change: Callable[[Change], None]) -> None:
+        """Note what became of writes of members. Raises: BigIPError."""
+        outcome, results = Outcome(), self.device.updated()
+        refs = {change.ref for change, _ in results}
         try:
-            self.device.update(changes, on_change, outcome)
+            self.device.settle_updates(results, lambda change: self._written(change, on_change), outcome)
         finally:
             # What is neither done nor refused stays to be done.
-            self._members -= {change.ref for change in outcome.done} | outcome.failed.keys()
+            done = {change.ref for change in outcome.done}
+            unsettled = refs - done - outcome.failed.keys()
+            self._members |= unsettled
             self._members_done += outcome.done
             self._again_for |= refs & (self.failures.keys() | outcome.failed.keys())
             self._record(outcome)
-        self._members -= refs
-        return True
+            for ref in refs:
+                del self._writing[ref]
+            for ref in done & self.failures.keys():
+                del self.failures[ref]
+                self._recovered = True
+                self._queue({ref})  # its delete may have waited
+            for ref in self.failures.keys() & (unsettled | refs & self._overtaken):
+                self._try_at_once(ref)
+            self._overtaken -= refs
+
+
+    def _awaits_members(self) -> bool:
+        """True while members are being written, and not for too long."""
+        return any(self._clock() < began + self.patience_s for began in self._writing.values())
+
+    def _leave_hanging(self, on_change: Callable[[Change], None]) -> None:
+        """Wait until members are written, but not for a write that hangs: what needs its pool waits."""
+        self._take_members(on_change)
+        while self._awaits_members():
+            self.device.calls.wait_for_urgent()
+            self._take_members(on_change)
+        for ref in self._writing:
+            attempts = self.failures[ref].attempts if ref in self.failures else 0
+            self.failures[ref] = Failure(Unconfirmed(text="no reply so far"), attempts, math.inf)
 
     def has_members(self) -> bool:
-        """True if `program_members` may have something to write."""
-        return bool(self._members)
+        """True if `program_members` may have something to begin."""
+        return any(map(self._may_begin, self._members))
 
-    def _member_changes(self) -> list[Change]:
+    def _may_begin(self, ref: Ref) -> bool:
+        """True unless a pool is being written, or too many of its namespace are."""
+        namespace = names.pool_namespace(ref.path)
+        same = sum(names.pool_namespace(other.path) == namespace for other in self._writing)
+        return ref not in self._writing and same < MEMBERS_OF_ONE
+
+    def _is_held_up(self, ref: Ref) -> bool:
+        """True for members that may not be written yet; the end of another write wakes the loop."""
+        return ref in self._members and not self._may_begin(ref)
+
+    def _goes_beside(self, change: Change) -> bool:
+        """True for members that are written beside a Plan, as their request hangs, or may do so again."""
+        ref = change.ref
+        if change.verb != UPDATE or ref.kind != Pool.KIND:
+            return False
+        failure = self.failures.get(ref)
+        return not self._may_begin(ref) or (failure is not None and isinstance(failure.error, Unconfirmed))
+
+    def _member_changes(self, most: int) -> list[Change]:
         """A few Changes of pools that are there; not of those about which a request is under way."""
-        changes, settled = [], []
+        changes, settled, spaces = [], [], Counter(names.pool_namespace(ref.path) for ref in self._writing)
         for ref in self._members:
-            there = self.device.observed.get(ref)
-            if there is not None and (
-                    self.device.is_in_flight(ref) or (ref in self.failures and ref in self._planned)):
+            if len(changes) >= most:
+                break
+            there, namespace = self.device.observed.get(ref), names.pool_namespace(ref.path)
+            under_way = self.device.is_in_flight(ref) or (ref in self.failures and ref in self._planned)
+            if there is not None and (under_way or spaces[namespace] >= MEMBERS_OF_ONE):
                 continue
             wanted = self._wanted_members(ref, there) if there is not None else None
             done = wanted == there and ref not in self.device.unknown
             if wanted is None or done or self._waits(ref):
                 settled.append(ref)
                 continue
+            spaces[namespace] += 1
             changes.append(Change(UPDATE, there, wanted))
-            if len(changes) >= MEMBERS_MOST:
-                break
         self._members.difference_update(settled)
         return changes
 
@@ -270,15 +337,17 @@ class Reconciler:
         """Whether the next pass must read the device first."""
         now = self._clock()
         return self.device.stale or any(
-            failure.due <= now and ref not in self._backlog for ref, failure in self.failures.items())
+            failure.due <= now and ref not in self._backlog and not self._is_held_up(ref)
+            for ref, failure in self.failures.items())
 
     def next_retry(self) -> float | None:
         """Monotonic time of the next attempt at what was refused or withheld, or left over by a pass."""
-        times = [failure.due for failure in self.failures.values() if failure.due != math.inf]
+        times = [failure.due for ref, failure in self.failures.items()
+                 if failure.due != math.inf and not self._is_held_up(ref)]
         if self._withheld:
             times.append(self._withheld_due)
-        if self._again or self._unfinished or self.engine.checks.news or self._backlog or self._members or (
-                self._again_for or self._touched):
+        if self._again or self._unfinished or self.engine.checks.news or self._backlog or (
+                self.has_members() or self._again_for or self._touched):
             times.append(-math.inf)
         return min(times, default=None)
 
@@ -303,7 +372,8 @@ class Reconciler:
         foreign = oldforms.foreign(self.engine, self.device.observed, unknown)
         self._unknown = Unknown.of(unknown, self.engine.objects, self.device.observed, foreign)
         found, self._waiting = self._unknown.split(found, self.device.observed)
-        return Plan(tuple(change for change in found if not self._waits(change.ref)))
+        return Plan(tuple(change for change in found
+                          if not self._waits(change.ref) and not self._goes_beside(change)))
 
     def run(self, *, full: bool, most: int | None = None,
             on_change: Callable[[Change], None] = lambda change: None) -> Report:
@@ -317,6 +387,7 @@ class Reconciler:
         """
         now, self._unfinished = self._clock(), True
         self._lingering = {key: end for key, end in self._lingering.items() if end > now}
+        self._leave_hanging(on_change)
         plan = self.plan(full=full, most=most)
         self._backlog.remove(self._portion)
         try:
@@ -326,8 +397,8 @@ class Reconciler:
             raise
         self._put_back(change.ref for change in outcome.rest)
         changed = self._note(outcome)
-        while self.program_members(on_change):
-            pass  # pools that go, and what came in since
+        while self.program_members(on_change):  # pools that go, and what came in since
+            self.device.calls.wait_for_urgent()
         outcome.done += self._amend(on_change)
         # What needed them may be gone, or have changed, since the Plan was made. One pass more tells.
         self._again = not self._again and bool(outcome.done and self._waiting - self.engine.objects.keys())
@@ -562,12 +633,17 @@ class Reconciler:
         """What a team changed is tried at once, not when its back-off ends."""
         if not self.failures:
             return
-        for key in touched:
-            dirty = dirty | self.engine.closure(self.engine.uses(key))
-        forgiven = dirty & self.failures.keys()
+        dirty = dirty | self.engine.closure(ref for key in touched for ref in self.engine.uses(key))
+        forgiven = dirty & self.failures.keys() - self._writing.keys()
         for ref in forgiven:
-            self.failures[ref].due = 0.0
-        self._queue(forgiven)
+            self._try_at_once(ref)
+
+    def _try_at_once(self, ref: Ref) -> None:
+        """End the back-off of an object."""
+        self.failures[ref].due = 0.0
+        self._queue({ref})
+        if self._is_there(ref):
+            self._members.add(ref)
 
     def _withheld_now(self) -> set[Ref]:
         return self._withheld if self._withheld_due <= self._clock() else set()
@@ -577,10 +653,13 @@ class Reconciler:
         now = self._clock()
         before = {ref: (failure.blocked, str(failure.error)) for ref, failure in self.failures.items()}
         self._record(outcome)
+        # A delete that is withheld has a back-off as such.
+        waiting = self._waiting | {change.ref for change in outcome.withheld}
         for ref in self.failures.keys() - outcome.failed.keys():
-            if ref in self._waiting or self.engine.objects.get(ref) == self.device.observed.get(ref):
+            if ref in waiting or self.engine.objects.get(ref) == self.device.observed.get(ref):
                 del self.failures[ref]
-        recovered = any(not before[ref][0] for ref in before.keys() - self.failures.keys())
+        recovered = self._recovered or any(not before[ref][0] for ref in before.keys() - self.failures.keys())
+        self._recovered = False
         self._release(now, recovered=recovered)
         self._note_withheld(outcome, now, recovered=recovered)
         after = {ref: (failure.blocked, str(failure.error)) for ref, failure in self.failures.items()}

@@ -1,13 +1,13 @@
 """Requests under way, made by threads; whoever waits for them attends to what cannot wait.
 
 One thread, the owner, starts requests and takes their results. While it waits it calls `attend`, which may
-send requests of its own by `at_once`: so a request that takes long, or a long series, holds up nothing
-that is urgent.
+begin urgent requests by `begin_urgent` and take their results by `urgent_results`: so a request that takes
+long, or a long series, holds up nothing that is urgent, and an urgent request that hangs nothing else.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 A, B = TypeVar("A"), TypeVar("B")
@@ -22,11 +22,16 @@ class Calls:
     def __init__(self, max_in_flight: int):
         # One more for what is urgent; the transport bounds how many are sent at once.
         self._executor = ThreadPoolExecutor(max_in_flight + 1, thread_name_prefix="bigip")
-        self._window = max(1, max_in_flight - 1)
+        self._most = max_in_flight
+        self._in_series = 0
+        """Requests under way that are not urgent."""
+        self._urgent: list[Future] = []
         self._attending = False
         self._trouble: Exception | None = None
         self.attend: Callable[[], None] = lambda: None
         """What it raises is kept for `settle`, so that nobody goes on while requests are under way."""
+        self.urgent_ended: Callable[[], None] = lambda: None
+        """Called from the thread of an urgent request when its result is there."""
         self.preempted: Callable[[], bool] = lambda: False
         """True when no new request should begin, apart from urgent ones."""
         self.interrupted = False
@@ -39,9 +44,13 @@ class Calls:
     def run(self, call: Callable[[], B]) -> B:
         """One request, or a series, in a thread; its result."""
         future = self._executor.submit(call)
-        while not future.done():
-            self.look()
-            wait([future], timeout=POLL_S)
+        self._in_series = 1
+        try:
+            while not future.done():
+                self.look()
+                wait([future], timeout=POLL_S)
+        finally:
+            self._in_series = 0
         return future.result()
 
     def each(self, call: Callable[[A], B], items: Iterable[A],
@@ -54,22 +63,49 @@ class Calls:
         try:
             while True:
                 self.look()
-                while todo and len(under_way) < self._window and not self.interrupted:
+                while todo and len(under_way) < self._window() and not self.interrupted:
                     if (item := ready(todo.popleft())) is not None:
                         under_way.add(self._executor.submit(call, item))
+                        self._in_series = len(under_way)
                 if not under_way:
                     return
                 ended = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED).done
                 under_way -= ended
+                self._in_series = len(under_way)
                 yield from (future.result() for future in ended)
         finally:
             wait(under_way)
+            self._in_series = 0
 
-    def at_once(self, call: Callable[[A], B], items: Iterable[A]) -> list[B]:
-        """Urgent requests, beside those under way."""
-        futures = [self._executor.submit(call, item) for item in items]
-        wait(futures)
-        return [future.result() for future in futures]
+    def _window(self) -> int:
+        """Requests of a series at most: there is room for one more, unless urgent ones take all of it."""
+        return max(1, self._most - 1 - len(self._urgent))
+
+    # --- urgent requests -----------------------------------------------------------------
+
+    def urgent_room(self) -> int:
+        """How many urgent requests may begin now: each is sent as soon as it begins.
+
+        Where one request at most is in flight, it waits for the one under way.
+        """
+        return max(self._most - self._in_series, 1) - len(self._urgent)
+
+    def begin_urgent(self, call: Callable[[A], B], item: A) -> None:
+        """Begin a request beside those under way; nobody waits for it."""
+        future = self._executor.submit(call, item)
+        self._urgent.append(future)
+        future.add_done_callback(lambda _: self.urgent_ended())
+
+    def urgent_results(self) -> list:
+        """Results of the urgent requests that ended since the last call."""
+        ended = [future for future in self._urgent if future.done()]
+        self._urgent = [future for future in self._urgent if future not in ended]
+        return [future.result() for future in ended]
+
+    def wait_for_urgent(self) -> None:
+        """Wait for the first urgent request to end, for a moment at most, and attend meanwhile."""
+        self.look()
+        wait(self._urgent, timeout=POLL_S, return_when=FIRST_COMPLETED)
 
     def pause(self, seconds: float, sleep: Callable[[float], object]) -> None:
         """Wait, and attend meanwhile."""

@@ -255,11 +255,22 @@ class Device:
             raise
         return outcome
 
-    def update(self, changes: Iterable[Change], on_change: Callable[[Change], None],
-               outcome: Outcome) -> None:
-        """Write Changes that cannot wait, beside requests that are under way. Raises: BigIPError."""
+    def begin_updates(self, changes: Iterable[Change]) -> None:
+        """Begin to write Changes that cannot wait, beside requests that are under way."""
+        for change in changes:
+            self._in_flight.add(change.ref)
+            self.calls.begin_urgent(self._one, change)
+
+    def updated(self) -> list[tuple[Change, Exception | None]]:
+        """Changes of `begin_updates` that ended, for `settle_updates`."""
+        results = self.calls.urgent_results()
+        self._in_flight.difference_update(change.ref for change, _ in results)
+        return results
+
+    def settle_updates(self, results: Results, on_change: Callable[[Change], None], outcome: Outcome) -> None:
+        """Note what became of Changes. Raises: BigIPError."""
         try:
-            self._settle(self.calls.at_once(self._one, changes), outcome, on_change)
+            self._settle(results, outcome, on_change)
         except Busy:
             raise
         except BaseException:
@@ -332,11 +343,17 @@ class Device:
                   tried: set[Ref]) -> Results:
         def ready(change: Change) -> Change | None:
             tried.add(change.ref)
+            if change.ref in self._in_flight:
+                hanging.append(change)
+                return None
             change = newest(change) if change.ref.kind == Pool.KIND else change
             if change is not None:
+                begun.add(change.ref)
                 self._in_flight.add(change.ref)
             return change
 
+        begun: set[Ref] = set()
+        hanging: list[Change] = []
         try:
             for change, error in self.calls.each(self._one, changes, ready):
                 self._in_flight.discard(change.ref)
@@ -344,7 +361,10 @@ class Device:
                     self.calls.interrupted = True
                 yield change, error
         finally:
-            self._in_flight.clear()
+            self._in_flight -= begun
+        for change in hanging:
+            if change.verb == DELETE:
+                yield change, InUse(text="its members are being written")
 
     def _one(self, change: Change) -> tuple[Change, Exception | None]:
         return change, self._blame.attempt(change.ref, lambda: self._send(change))

@@ -79,3 +79,92 @@ def test_a_pool_that_nobody_wants_any_more_follows_its_pods(lab, loop):
         router.wait(lambda: pool(lab) in ({"10.1.1.9:8080"}, set()))
     lab.bigip.release()
     router.wait(lambda: lab.admitted("bank", "b").get("status") == "True" and not pool(lab))
+
+
+BANK = "ltm/pool/~Common~openshift_bank_other"
+
+
+def bank(*pods: str, **route) -> list[dict]:
+    return [*manifests.service("bank", "other", pods=pods),
+            manifests.route("b", namespace="bank", host="b.com", service="other", **route)]
+
+
+def members(lab, path: str) -> set[str]:
+    found = lab.bigip.get(path)
+    return {item["name"] for item in found["membersReference"].get("items", [])} if found else set()
+
+
+@pytest.fixture
+def hanging(lab, loop):
+    """A running router, with one write of a pool of another tenant under way that is not answered."""
+    lab.apply(*bank("10.9.1.1"))
+    router = loop()
+    router.wait(lambda: lab.admitted("bank", "b").get("status") == "True")
+    lab.bigip.inject("hold", method="PATCH", path=BANK)
+    lab.apply(manifests.endpoints("bank", "other", ("10.9.1.2",)))
+    router.wait(lambda: lab.bigip.faults.waiting == 0)
+    return router
+
+
+def test_members_are_programmed_while_those_of_another_pool_hang(lab, hanging):
+    """Also Routes that come; the pool gets its newest members when its write has ended."""
+    for number in (7, 8, 9):
+        lab.apply(manifests.endpoints("shop", "web", (f"10.1.1.{number}",)))
+        hanging.wait(lambda number=number: pool(lab) == {f"10.1.1.{number}:8080"})
+    lab.apply(*manifests.service("bank", "third", pods=("10.9.2.1",)),
+              manifests.route("third", namespace="bank", host="third.com", service="third"))
+    hanging.wait(lambda: lab.admitted("bank", "third").get("status") == "True")
+    lab.apply(manifests.endpoints("bank", "other", ("10.9.1.3",)), manifests.endpoints(
+        "bank", "third", ("10.9.2.2",)))
+    hanging.wait(lambda: members(lab, "ltm/pool/~Common~openshift_bank_third") == {"10.9.2.2:8080"})
+    assert members(lab, BANK) == {"10.9.1.1:8080"}
+    lab.bigip.release()
+    hanging.wait(lambda: members(lab, BANK) == {"10.9.1.3:8080"})
+    hanging.wait(lambda: not hanging.router._reconciler.failures)
+
+
+def test_what_needs_a_pool_whose_write_hangs_waits_for_it(lab, hanging):
+    """Its old members may be another tenant's pods by now: nothing new leads to them."""
+    lab.apply(manifests.route("new", namespace="bank", host="new.com", service="other"),
+              manifests.route("c", host="c.com"))
+    hanging.wait(lambda: admitted(lab, "c") == "True")
+    rule = "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_bank_new"
+    assert not lab.bigip.get(rule)
+    lab.bigip.release()
+    hanging.wait(lambda: lab.admitted("bank", "new").get("status") == "True")
+    assert lab.bigip.get(rule)
+    assert members(lab, BANK) == {"10.9.1.2:8080"}
+
+
+def test_a_pool_whose_write_hangs_is_deleted_after_it(lab, hanging):
+    """Else the late write would be taken for the state of a pool that is gone."""
+    lab.kube.delete("Route", "bank", "b")
+    lab.apply(manifests.route("c", host="c.com"))
+    hanging.wait(lambda: admitted(lab, "c") == "True")
+    assert members(lab, BANK) == {"10.9.1.1:8080"}
+    lab.bigip.release()
+    hanging.wait(lambda: not lab.bigip.get(BANK), timeout_s=30)
+    reconciler = hanging.router._reconciler
+    hanging.wait(lambda: reconciler.device.observed == reconciler.engine.objects)
+
+
+def test_several_pools_of_one_tenant_hang(lab, loop):
+    """They do not take all requests that may be under way."""
+    router = loop()
+    names = [f"s{number}" for number in range(6)]
+    for name in names:
+        lab.apply(*manifests.service("bank", name, pods=("10.9.1.1",)),
+                  manifests.route(name, namespace="bank", host=f"{name}.com", service=name))
+    router.wait(lambda: all(lab.admitted("bank", name).get("status") == "True" for name in names))
+    lab.bigip.inject("hold", times=None, method="PATCH", path="ltm/pool/~Common~openshift_bank")
+    lab.apply(*[manifests.endpoints("bank", name, ("10.9.1.2",)) for name in names])
+    router.wait(lambda: len(router.router._reconciler._writing) == 2)
+    for number in (7, 8, 9):
+        lab.apply(manifests.endpoints("shop", "web", (f"10.1.1.{number}",)))
+        router.wait(lambda number=number: pool(lab) == {f"10.1.1.{number}:8080"})
+    lab.apply(manifests.route("c", host="c.com"))
+    router.wait(lambda: admitted(lab, "c") == "True")
+    lab.bigip.clear_faults()
+    lab.bigip.release()
+    router.wait(lambda: all(members(lab, f"ltm/pool/~Common~openshift_bank_{name}") == {"10.9.1.2:8080"}
+                            for name in names))
