@@ -80,3 +80,13 @@ def test_a_delete_that_fails_otherwise(lab, caplog):
     assert exit_status(lab) == 1
     (reason,) = reasons(caplog)
     assert reason == f"ltm/pool /Common/openshift_shop_web: not deleted: {NO}"
+
+
+def test_a_right_that_is_missing_on_many_objects(lab, caplog):
+    """The user's role is one cause, whatever objects the BIG-IP names in its refusals."""
+    lab.bigip.add_user("robot", "robot-password", "guest")
+    lab.apply(manifests.route("a"), manifests.route("b", host="b.com"))
+    assert exit_status(lab, f5_username="robot", f5_password="robot-password") == 1
+    (reason,) = reasons(caplog)
+    assert reason.startswith("2 Routes (shop/a, shop/b): ltm/pool /Common/openshift_")
+    assert "01070822:3: Access Denied: user (robot)" in reason

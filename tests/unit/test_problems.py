@@ -1,6 +1,8 @@
 """Each cause once, with what it concerns."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from f5router.bigip import Ref
 from f5router.cluster import Key
@@ -45,3 +47,19 @@ def test_a_sentence_is_bounded():
 ])
 def test_grouped(refused, unserved, blocked, expected):
     assert grouped(refused, unserved, blocked) == expected
+
+
+TEXTS = st.sampled_from(["no", "never", "not deleted: no"])
+
+
+@given(st.dictionaries(st.sampled_from((A, B, C)), TEXTS),
+       st.dictionaries(st.sampled_from((*MANY, R)), TEXTS), st.sets(st.sampled_from((A, B, C))))
+def test_each_cause_once(refused, unserved, blocked):
+    """Nothing is left out: each Route is in the Problem of its cause, which names an object."""
+    found = {problem.text: problem for problem in grouped(refused, unserved, blocked)}
+    assert len(found) == len(grouped(refused, unserved, blocked))
+    assert found.keys() == {*refused.values(), *unserved.values()}
+    assert {key: text for text, problem in found.items() for key in problem.routes} == unserved
+    for text, problem in found.items():
+        objects = {ref for ref, cause in refused.items() if cause == text}
+        assert set(problem.objects) == (objects - blocked or objects)
