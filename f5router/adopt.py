@@ -5,6 +5,7 @@ original needed is removed after it: when all of it is in place, and the connect
 original's iRule have had their time. Every step may be done again: after a crash the next run goes on.
 """
 
+import dataclasses
 import logging
 import threading
 import time
@@ -56,7 +57,8 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, linger_s: flo
 
 def _carry_out(config: Config, stop: threading.Event, linger_s: float) -> int:
     with ExitStack() as stack:
-        router = controller.build_controller(config, stack)
+        # What goes has been shown by --dry-run; the original's objects would look like a mass of deletes.
+        router = controller.build_controller(dataclasses.replace(config, allow_mass_delete=True), stack)
         router.heed(stop)
         reasons = router.once(stop)
         try:

@@ -90,6 +90,8 @@ class Config(reach.Reach):
     """Certificates in PEM; "" for none."""
     unavailable_page: bool
     """Answer 503 where nothing can answer."""
+    allow_mass_delete: bool
+    """Hold no deletes back, however many."""
     save_config: bool
     config_sync: str
     """"off", "check" or "push"."""
@@ -197,6 +199,7 @@ def _config(reader: Reader) -> Config:
         **reach.load(reader),
         default_destination_ca=configfiles.certificates(reader, "default-destination-ca-path"),
         unavailable_page=reader.value("f5-503-page"),
+        allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,

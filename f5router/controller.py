@@ -22,6 +22,7 @@ from f5router.assembly import (
 from f5router.cluster import Key, Route
 from f5router.config import Config
 from f5router.config_sync import ConfigSyncer
+from f5router.deleteguard import DeleteGuard
 from f5router.errors import (
     IN_DOUBT,
     AuthFailed,
@@ -32,6 +33,7 @@ from f5router.errors import (
     Standby,
     Unsupported,
 )
+from f5router.heldback import HeldBack
 from f5router.holdoff import Events, wake_at
 from f5router.icontrol.device import Device, Stopped
 from f5router.incremental import Engine
@@ -83,6 +85,9 @@ ONCE_TRIES = 5
 LINGER_S = 30.0
 """How long a Route that becomes passthrough is served on connections whose TLS the BIG-IP has ended."""
 
+CONFIRM_S = 5.0
+"""From the moment when deletes are held back to the second list of the cluster, which confirms them."""
+
 EVENTS_S = 10.0
 """How long the one pass of `--once` waits for its Events, which go at a bounded rate."""
 
@@ -122,6 +127,7 @@ class Controller:
         """Whether LTM nodes are being removed, a few in each turn."""
         self._contended = False
         """Whether other changes came in while the last pass ran, or just before it."""
+        self._held_back = HeldBack(reconciler, cluster, confirm_s=CONFIRM_S)
         self._attend_at = float("-inf")
         self._pass_began = math.inf
         """When the pass of the loop began; others are not preempted."""
@@ -173,8 +179,11 @@ class Controller:
     def _take_events(self) -> bool:
         """Take what changed in the cluster; returns whether something did."""
         self._events.take()
+        confirmed = self._held_back.is_listed()  # before the drain, which has what these lists found
         delta = self._cluster.drain()
         self._reconciler.apply(delta)
+        if confirmed:
+            self._held_back.confirm()
         return bool(delta)
 
     def _attend(self) -> None:
@@ -216,6 +225,7 @@ class Controller:
         finally:
             self._tell_failover()
         self.monitor.note(report)
+        self._held_back.tell()
         self._teller.passed(report)
         if report.outcome.done or report.outcome.failed:
             log.info("reconciled", extra={
@@ -298,7 +308,8 @@ class Controller:
             return
         if now >= self._failover_at:
             self._check_failover()
-        if self._pass_due(now):
+        self._held_back.ask(now)
+        if self._pass_due(now) or self._held_back.is_listed():
             self._try_pass()
         else:
             self._try_members()
@@ -333,6 +344,8 @@ class Controller:
             None if self._saver.under_way else self._syncer.due_at(),
             self._clock() if self._tidying else None,
             self._failover_at,
+            self._held_back.ask_at(),
+            self._clock() if self._held_back.is_listed() else None,
             self._clock() if self._reconciler.device.stale else None,
         ]
         return max(min(t for t in times if t is not None), self._resumes_at())
@@ -427,6 +440,27 @@ class Controller:
         if not self._cluster.wait_synced(sync_timeout_s, refused_s=refused_s, stop=stop):
             return [*self._cluster.missing()]
         self._reconciler.patience_s = math.inf  # there are no others that a request could hold up
+        reason = self._converge(stop)
+        if not reason and self._held_back.wait(stop, sync_timeout_s):
+            reason = self._converge(stop)
+        if reason:
+            self._statuses.flush(EXIT_S / 2)
+            return [reason]
+        self._settle()
+        if self._syncer.due_at() is not None:
+            self._syncer.step()
+        reasons = [str(problem) for problem in self._reconciler.problems()]
+        reasons += [f"way to the pods: {text}" for text in self._network_problems()]
+        if held := self._held_back.reason():
+            reasons.append(held)
+        if not self._statuses.flush(flush_s, unless_forbidden=True):
+            why = self._statuses.refusal()
+            reasons.append("not every Route status could be written" + (f": {why}" if why else ""))
+        self._warnings.flush(EVENTS_S)
+        return reasons
+
+    def _converge(self, stop: threading.Event) -> str:
+        """Make passes until nothing is left to do, or to be tried at once; returns why that fails."""
         for attempt in range(ONCE_TRIES):
             try:
                 report = self.reconcile_once()
@@ -436,8 +470,7 @@ class Controller:
                     self._to_be_saved()  # it may have been written
                 last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported | Standby)
                 if last or stop.wait(BACK_OFF_FIRST_S * 2**attempt):
-                    self._statuses.flush(EXIT_S / 2)
-                    return [reason]
+                    return reason
                 log.error("BIG-IP not programmed", extra={"error": reason})
                 continue
             doubtful = any(isinstance(error, IN_DOUBT) for error in report.outcome.failed.values())
@@ -445,16 +478,7 @@ class Controller:
                 self._reconciler.try_again()
             elif not report.outcome.done or report.outcome.failed:
                 break
-        self._settle()
-        if self._syncer.due_at() is not None:
-            self._syncer.step()
-        reasons = [str(problem) for problem in self._reconciler.problems()]
-        reasons += [f"way to the pods: {text}" for text in self._network_problems()]
-        if not self._statuses.flush(flush_s, unless_forbidden=True):
-            why = self._statuses.refusal()
-            reasons.append("not every Route status could be written" + (f": {why}" if why else ""))
-        self._warnings.flush(EVENTS_S)
-        return reasons
+        return ""
 
     def _network_problems(self) -> list[str]:
         """Why pods may not be reached although their Routes are programmed."""
@@ -552,7 +576,8 @@ def build_controller(
     cluster = build_cluster(config, connection, events.notify)
     device = build_device(config, stack)
     reconciler = Reconciler(
-        Engine(config), device, folder=config.folder, clock=clock, linger_s=LINGER_S)
+        Engine(config), device, folder=config.folder, clock=clock, linger_s=LINGER_S,
+        guard=DeleteGuard(allow=config.allow_mass_delete))
     statuses = build_statuses(config, connection, cluster)
     warnings = EventWriter(connection, router_name=config.router_name, route_source=cluster.route_source)
     teller = Teller(cluster, reconciler, statuses, warnings, clean=config.cleans)

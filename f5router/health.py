@@ -23,6 +23,8 @@ class Check:
     name: str
     problem: str = ""
     """Why it fails; "" when it does not."""
+    note: str = ""
+    """What an operator should know although it passes."""
 
 
 class Heartbeat:
@@ -65,15 +67,17 @@ class Health:
     """What /healthz and /readyz say. Thread-safe: each field is set by one thread."""
 
     def __init__(self, heartbeat: Heartbeat, *, missing: Callable[[], Sequence[str]],
-                 standby: Callable[[], str] = lambda: "", stopping: Callable[[], bool] = lambda: False):
+                 standby: Callable[[], str] = lambda: "", held: Callable[[], str] = lambda: "",
+                 stopping: Callable[[], bool] = lambda: False):
         """Arguments:
         missing: what is not known of the cluster, () if nothing is.
         standby: why nothing is written to the BIG-IP although it answers, "" if it may be.
+        held: what is held back although the router is ready, "" if nothing is.
         stopping: whether the router has been told to end.
         """
         self.heartbeat = heartbeat
         self._missing = missing
-        self._standby = standby
+        self._standby, self._held = standby, held
         self.stopping = stopping
         self._unreached = "not reached yet"
         self._loaded = False
@@ -100,12 +104,14 @@ class Health:
 
     def ready(self) -> list[Check]:
         """Checks of /readyz."""
+        held = self._held()
         return [
             Check("process-running", "the router is stopping" if self.stopping() else ""),
             Check("cluster-listed", excerpt("; ".join(self._missing()))),
             Check("bigip-reached", excerpt(self._unreached)),
             Check("bigip-active", excerpt(self._standby())),
             Check("has-synced", "" if self._loaded else "the first load is not complete"),
+            *((Check("deletes", note=excerpt(held)),) if held else ()),
         ]
 
 
@@ -123,6 +129,6 @@ def report(name: str, checks: Sequence[Check], *, verbose: bool) -> tuple[bool, 
     good = not any(check.problem for check in checks)
     if good and not verbose:
         return True, "ok"
-    lines = [f"[-]{check.name} failed: {check.problem}" if check.problem else f"[+]{check.name} ok"
-             for check in checks]
+    lines = [f"[-]{check.name} failed: {check.problem}" if check.problem else
+             f"[+]{check.name} ok{f': {check.note}' if check.note else ''}" for check in checks]
     return good, "\n".join([*lines, f"{name} check {'passed' if good else 'failed'}", ""])

@@ -51,6 +51,8 @@ class Sources:
     """True if the BIG-IP is the active unit; None while its failover state is not known."""
     in_sync: Callable[[], bool | None] = lambda: None
     """True if the other units of its device group have its configuration; None without a group."""
+    held: Callable[[], tuple[int, int]] = lambda: (0, 0)
+    """Deletes that are held back, and how many ever were."""
     reached: Callable[[], bool] = lambda: False
     """True if the BIG-IP answered, and no pass has ended early since."""
 
@@ -81,6 +83,12 @@ class _Read(Collector):
         yield GaugeMetricFamily(
             "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
             value=self._sources.contended())
+        held, ever = self._sources.held()
+        yield GaugeMetricFamily(
+            "f5router_deletes_held_back", "Deletes that wait for a second list of the cluster, because they "
+            "would take away more than half of what serves requests.", value=held)
+        yield CounterMetricFamily(
+            "f5router_mass_deletes_held_back", "Deletes that were held back since the start.", value=ever)
         yield _state(
             "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",
             self._sources.reached())

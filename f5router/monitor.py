@@ -62,14 +62,15 @@ class Monitor:
 def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
                   warnings: EventWriter, syncer: ConfigSyncer) -> Monitor:
     """The Monitor of these parts."""
-    client, failover = reconciler.device.client, reconciler.device.failover
+    client, failover, guard = reconciler.device.client, reconciler.device.failover, reconciler.guard
     heartbeat = Heartbeat(
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
-    health = Health(heartbeat, missing=cluster.missing, standby=failover.obstacle)
+    health = Health(heartbeat, missing=cluster.missing, standby=failover.obstacle,
+                    held=lambda: f"{count} are held back" if (count := len(guard.held)) else "")
     sources = Sources(lambda: dict(client.counts), {
         "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
     }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync,
-        health.is_reached)
+        held=lambda: (len(guard.held), guard.held_ever), reached=health.is_reached)
     return Monitor(health, Metrics(sources), reconciler)
 
 

@@ -9,6 +9,7 @@ from f5router.assembly import build_cluster, build_connection, build_device
 from f5router.cluster import Key
 from f5router.config import Config
 from f5router.controller import REFUSED_S, SYNC_S
+from f5router.deleteguard import DeleteGuard
 from f5router.errors import BigIPError
 from f5router.findings import Findings
 from f5router.icontrol import rights
@@ -43,7 +44,8 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     cluster.start()
     stack.callback(cluster.stop)
     device = build_device(config, stack)
-    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
+    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic,
+                            guard=DeleteGuard(allow=True))
     problems: list[str] = []
     readable = cluster.wait_synced(SYNC_S, refused_s=refused_s)
     if readable:
@@ -59,12 +61,20 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
         readable = False
     found = reconciler.plan(full=True) if readable else None
     findings = _findings(config, cluster, reconciler, device) if readable else Findings()
+    if not config.allow_mass_delete:
+        findings += Findings(warnings=_mass(reconciler.guard))
     reconciler.foresee(found or Plan())
     refused = reconciler.problems(written=False)
     return Preview(
         found, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
         tuple(_rejected(reconciler, refused)), oldforms.lost(reconciler.engine, device.observed),
         findings.warnings), device
+
+
+def _mass(guard: DeleteGuard) -> tuple[str, ...]:
+    deletes, total = guard.figures
+    return (f"{deletes} of {total} objects that serve requests would vanish: `run` holds such deletes back "
+            "until a second list of the cluster confirms them",) if deletes else ()
 
 
 def _status_problem(config: Config, connection: Connection, cluster: Cluster) -> Iterable[str]:

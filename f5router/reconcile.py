@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from f5router import names, oldforms, podroutes, vxlan, vxlan_checks
+from f5router import deleteguard, names, oldforms, podroutes, vxlan, vxlan_checks
 from f5router.backlog import Backlog, hosts_of
 from f5router.bigip import FDBRecord, Object, Pool, Ref, Rule, StaticRoute
 from f5router.cluster import Delta, Key, Route
+from f5router.deleteguard import DeleteGuard
 from f5router.errors import IN_DOUBT, NO_RIGHT, BigIPError, Unconfirmed
 from f5router.findings import Findings
 from f5router.icontrol.device import Device, Outcome
@@ -77,9 +78,13 @@ class Reconciler:
     """Joins the pure parts with the device; one thread uses it."""
 
     def __init__(self, engine: Engine, device: Device, *, folder: str, clock: Callable[[], float],
-                 linger_s: float = 0.0):
-        """Args: linger_s: how long the old form of a Route stays that becomes passthrough."""
+                 linger_s: float = 0.0, guard: DeleteGuard | None = None):
+        """Args:
+            linger_s: how long the old form of a Route stays that becomes passthrough.
+            guard: a new one if None is given.
+        """
         self.engine = engine
+        self.guard = guard or DeleteGuard()
         self.device = device
         self._folder = folder
         self._clock = clock
@@ -364,9 +369,11 @@ class Reconciler:
         if full:
             found = diff(self.engine.objects, self.device.observed, self._owns)
             self._start_over(found)
-        self._portion = self._members | self._backlog.portion(
-            self.engine.objects, self.device.observed, most, self._withheld_now() | self._waiting)
-        if not full or most is not None:
+        also = self._withheld_now() | self._waiting
+        self._hold_back(also)
+        self._portion = (self._members | self._backlog.portion(
+            self.engine.objects, self.device.observed, most, also - self.guard.held)) - self.guard.held
+        if not full or most is not None or self.guard.held:
             found = diff(self.engine.objects, self.device.observed, self._owns, self._portion)
         unknown = self.engine.unknown()
         foreign = oldforms.foreign(self.engine, self.device.observed, unknown)
@@ -396,6 +403,9 @@ class Reconciler:
             self._put_back(self._portion)
             raise
         self._put_back(change.ref for change in outcome.rest)
+        self.guard.note_done(sum(
+            (change.verb == DELETE) - (change.verb == CREATE) for change in outcome.done
+            if deleteguard.counts(change.obj) and not self.guard.is_confirmed(change.ref)), now)
         changed = self._note(outcome)
         while self.program_members(on_change):  # pools that go, and what came in since
             self.device.calls.wait_for_urgent()
@@ -420,9 +430,70 @@ class Reconciler:
         self._queue(change.ref for change in found if change.new is None or change.ref not in self._members)
         if self._first_load is None:
             self._first_load = {*self._backlog, *self._members}
+            self._hold_members()
         self._leaving.clear()
         for ref in self._members:
             self._note_leaving(ref)
+
+    def _hold_back(self, also: set[Ref]) -> None:
+        """Take deletes out of the backlog that must be confirmed; put back those that need not be any more.
+
+        Args: also: refs that are compared besides the backlog.
+        """
+        before, observed, desired = self.guard.held, self.device.observed, self.engine.objects
+        waiting = self._holdable(also)
+        self.guard.judge(waiting, deleteguard.counted(waiting, observed), now=self._clock(),
+                         is_going=lambda ref: ref in observed and ref not in desired,
+                         total=lambda: deleteguard.total(observed, self._owns))
+        self._backlog.remove(self.guard.held)
+        self._queue(before - self.guard.held)
+
+    def _holdable(self, also: set[Ref]) -> set[Ref]:
+        """Deletes that are due and can be held back. Args: see `_hold_back`."""
+        desired, observed = self.engine.objects, self.device.observed
+        refs = [ref for part in (self._backlog, also, self.guard.held) for ref in part if ref not in desired]
+        if not refs:
+            return set()
+        unknown = self.engine.unknown()
+        mine = {ref for ref in refs
+                if ref in observed and ref not in unknown and self._owns(observed[ref])}
+        return deleteguard.holdable(mine, desired, observed,
+                                    lambda host: bool(self.engine.host_routes(host)))
+
+    def confirm_deletes(self) -> None:
+        """Let go ahead what is held back, and what else is to be deleted by now.
+
+        The caller has applied a complete list of the cluster that began after something was held back.
+        """
+        held, emptied = self.guard.held, self.guard.emptied
+        self.guard.confirm(self._holdable(self._withheld_now() | self._waiting))
+        self._queue(held)
+        self._members |= emptied
+
+    def _hold_members(self) -> None:
+        """Keep members of pools that the first list of the cluster leaves without any, if they are many."""
+        there = [pool for pool in self.device.observed.values()
+                 if isinstance(pool, Pool) and pool.members and self._owns(pool)]
+        emptied = []
+        for pool in there:
+            wanted = self.engine.objects.get(pool.ref) or self.engine.pool(pool.path)
+            if wanted is not None and not wanted.members:
+                emptied.append(pool.ref)
+        self.guard.judge_emptied(emptied, len(there), self._clock())
+
+    def _keeps_members(self, ref: Ref) -> bool:
+        """True for a pool that would lose all members before a second list confirms that they are gone."""
+        if ref not in self.guard.emptied:
+            return False
+        wanted = self.engine.objects.get(ref) or self.engine.pool(ref.path)
+        return wanted is not None and not wanted.members
+
+    def held_hosts(self, most: int) -> list[str]:
+        """Some Hosts whose deletes are held back."""
+        observed = self.device.observed
+        hosts = (host for ref in sorted(self.guard.held) if ref in observed
+                 for host in sorted(hosts_of(observed[ref], observed)))
+        return list(islice(dict.fromkeys(hosts), most))
 
     def _carry_out(self, plan: Plan, on_change: Callable[[Change], None]) -> Outcome:
         self._planned = planned = {change.ref for change in plan}
@@ -452,13 +523,15 @@ class Reconciler:
         That is tried in every pass, but not where that would go on without end: an object waits for its turn
         if the last error of its write makes the next pass follow at once, with a reading.
         """
-        staying = {*self.failures, *self._withheld, *self._waiting}
+        staying = {*self.failures, *self._withheld, *self._waiting, *self.guard.held}
         waiting = {ref for ref, failure in self.failures.items()
                    if isinstance(failure.error, IN_DOUBT) and self._waits(ref)}
         changes = oldforms.amends(self.engine, self.device.observed, staying)
+        changes = [change for change in changes
+                   if change.ref not in waiting and not self._keeps_members(change.ref)]
         outcome = Outcome()
         try:
-            self.device.apply(Plan(tuple(change for change in changes if change.ref not in waiting)),
+            self.device.apply(Plan(tuple(changes)),
                               on_change=on_change, outcome=outcome)
         finally:
             self._record(Outcome(failed={
@@ -622,7 +695,9 @@ class Reconciler:
         return names.owns(self._folder, obj)
 
     def _waits(self, ref: Ref) -> bool:
-        """Whether it is too early to try an object again, or what it waits for."""
+        """Whether it is too early to try an object again, or what it waits for, or to empty a pool."""
+        if self._keeps_members(ref):
+            return True
         failure, now = self.failures.get(ref), self._clock()
         if failure is None or not failure.blocked:
             return failure is not None and failure.due > now

@@ -145,6 +145,9 @@ _OBJECTS = (
           "at a reset of the connection."),
     _bool("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
           "Save the BIG-IP's running configuration after changes."),
+    _bool("allow-mass-delete", "ROUTER_ALLOW_MASS_DELETE", "false", OBJECTS,
+          "Delete more than half of what serves requests at once too; without it, a second list of the "
+          "cluster must confirm that first."),
     Option("f5-config-sync", "ROUTER_F5_CONFIG_SYNC", "check", OBJECTS,
            "What follows changes on a unit of a device group: check: tell when they are not on the other "
            "units; push: sync them to the group; off: nothing.",

@@ -48,10 +48,12 @@ class Poller:
         self._on_list, self._on_change, self._on_problem = on_list, on_change, on_problem
         self._stopped = threading.Event()
         self._failures = 0
+        self._asked, self._answered = 0, 0
 
     def run(self) -> None:
         """Follow the kind; returns after stop()."""
         while not self._stopped.is_set():
+            asked = self._asked
             try:
                 objects = self._read()
             except KubeError as exc:
@@ -62,17 +64,27 @@ class Poller:
             else:
                 self._failures = 0
                 self._outages.answered(self._source.resource)
-                self._take(objects)
+                self._take(objects, asked)
                 self._sleep(self._period_s)
 
     def stop(self) -> None:
         """End run() soon, from any thread."""
         self._stopped.set()
 
-    def _take(self, objects: Objects) -> None:
+    def relist(self) -> None:
+        """Count the next reading as one that was asked for; called from one thread."""
+        self._asked += 1
+
+    @property
+    def relisted(self) -> bool:
+        """True if a reading that began after the last `relist` is complete."""
+        return self._answered >= self._asked
+
+    def _take(self, objects: Objects, asked: int) -> None:
         if self._stopped.is_set():
             return
         changed = self._store.replace(self._source.field, objects)
+        self._answered = asked
         self._on_problem("")
         self._on_list()
         if changed:

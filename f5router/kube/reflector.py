@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from f5router.cluster import Key
+from f5router.deleteguard import is_mass
 from f5router.errors import (
     KindNotServed,
     KubeError,
@@ -51,6 +52,8 @@ class Timing:
     """How long after its end a silent watch counts as dead."""
     backoff_s: tuple[float, float] = (0.5, 60.0)
     """First and longest wait after failures."""
+    confirm_s: float = 5.0
+    """From a list in which most pool members are missing to the second one, which confirms it."""
 
 
 class Reflector:
@@ -83,6 +86,8 @@ class Reflector:
         """In a row; each makes the next wait longer."""
         self._not_accepted = 0
         """Since a watch was accepted."""
+        self._asked, self._answered = 0, 0
+        """Lists that were asked for, and how many of these had been when the last complete list began."""
         self._preferred, self._source_is_chosen = source, source.fallback is None
 
     def run(self) -> None:
@@ -107,10 +112,21 @@ class Reflector:
         if (stream := self._stream) is not None:
             stream.close()
 
+    def relist(self) -> None:
+        """Have everything listed again, soon; called from one thread."""
+        self._asked += 1
+        if (stream := self._stream) is not None:
+            stream.close()
+
+    @property
+    def relisted(self) -> bool:
+        """True if a list that began after the last `relist` is complete."""
+        return self._answered >= self._asked
+
     def _follow(self) -> None:
         if not self._source_is_chosen:
             self._choose_source()
-        if not self._version or self._clock() >= self._list_at:
+        if not self._version or self._clock() >= self._list_at or not self.relisted:
             self._list()
         if not self._stopped.is_set():
             self._watch()
@@ -164,20 +180,35 @@ class Reflector:
                 f"custom resource definition installed? ({exc})")
 
     def _list(self) -> None:
-        path = self._source.path(self._namespace)
-        objects, version = listed(self._connection, self._source, path, self._selectors,
-                                  page_size=self._timing.page_size, stopped=self._stopped)
+        asked = self._asked
+        objects, version = self._read()
+        lost, known = self._store.missing(self._source.field, objects) if self._source.members else (0, 0)
+        if is_mass(lost, known) and not self._stopped.is_set():
+            log.warning("most objects are missing in a list: they are kept until a second list confirms it",
+                        extra={"kind": self._source.resource, "missing": lost, "known": known,
+                               "again_in_s": self._timing.confirm_s})
+            self._sleep(self._timing.confirm_s)
+            asked = self._asked
+            objects, version = self._read()
         if self._stopped.is_set():
             return
-        if not version:
-            raise KubeUnreachable(f"GET {path}: a list without a resourceVersion")
         changed = self._store.replace(self._source.field, objects)
+        self._answered = asked
         self._version = version
         self._list_at = self._clock() + (self._timing.resync_s or float("inf"))
         log.info("listed", extra={"kind": self._source.resource, "objects": len(objects)})
         self._on_list()
         if changed:
             self._on_change()
+
+    def _read(self) -> tuple[dict[Key, tuple[Value, ...]], str]:
+        """A list, and its version; of no use once stopped. Raises: KubeError."""
+        path = self._source.path(self._namespace)
+        objects, version = listed(self._connection, self._source, path, self._selectors,
+                                  page_size=self._timing.page_size, stopped=self._stopped)
+        if not version and not self._stopped.is_set():
+            raise KubeUnreachable(f"GET {path}: a list without a resourceVersion")
+        return objects, version
 
     def _watch(self) -> None:
         lasts_s = min(random.uniform(*self._timing.watch_s), self._list_at - self._clock())
@@ -188,7 +219,7 @@ class Reflector:
             query={**self._selectors, "watch": "true", "resourceVersion": self._version,
                    "allowWatchBookmarks": "true", "timeoutSeconds": str(whole_s)})
         self._stream, self._not_accepted = stream, 0
-        if self._stopped.is_set():  # stop() may have missed it
+        if self._stopped.is_set() or not self.relisted:  # stop() or relist() may have missed it
             stream.close()
         self._on_problem("")
         self._accepted_at = started = self._clock()
@@ -197,7 +228,7 @@ class Reflector:
         for document in stream.documents():
             self._take(document)
             self._well()
-        if self._clock() - started >= min(HEALTHY_S, whole_s / 2):
+        if not self.relisted or self._clock() - started >= min(HEALTHY_S, whole_s / 2):
             self._well()
         elif not self._stopped.is_set() and self._failures:
             raise KubeUnreachable("the watch ended at once")

@@ -24,6 +24,8 @@ class Source:
     namespaced: bool = True
     metadata_only: bool = False
     """Ask for no more than the metadata of objects; servers before Kubernetes 1.15 send them whole."""
+    members: bool = False
+    """Pool members, or the way to them, are made of these: a list that lacks most of them is read again."""
     fallback: "Source | None" = None
     """Read instead where this kind is not served, but the other one is."""
 
@@ -47,9 +49,10 @@ def _slice(obj: Mapping, *, placed: bool = False) -> tuple[Value, ...]:
 LEGACY_ROUTES = Source("routes", "/oapi/v1", "routes", lambda obj: (decode.route(obj),))
 """Where OpenShift 3.0 to 3.5 serves them; it has no API groups of its own."""
 ROUTES = replace(LEGACY_ROUTES, group_path="/apis/route.openshift.io/v1", fallback=LEGACY_ROUTES)
-SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),))
-ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints)
-SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, fallback=ENDPOINTS)
+SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),), members=True)
+ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints, members=True)
+SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice, members=True,
+                fallback=ENDPOINTS)
 NAMESPACES = Source("namespaces", "/api/v1", "namespaces", lambda obj: (decode.namespace(obj),),
                     namespaced=False)
 PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
@@ -57,9 +60,10 @@ PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
 PLACED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, placed=True))
 PLACED_SLICES = replace(SLICES, decode=partial(_slice, placed=True), fallback=PLACED_ENDPOINTS)
 """The same, of which only the Nodes of the ready pods are kept: pods that come and go there are no change."""
-NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False)
+NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False,
+               members=True)
 HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
-                      lambda obj: (decode.host_subnet(obj),), namespaced=False)
+                      lambda obj: (decode.host_subnet(obj),), namespaced=False, members=True)
 CLUSTER_NETWORKS = Source("clusternetworks", "/apis/network.openshift.io/v1", "cluster_networks",
                           lambda obj: (decode.cluster_network(obj),), namespaced=False)
 

@@ -52,6 +52,12 @@ class Kind:
         changed += [self.put(obj, values) for obj, values in objects.items()]
         return any(changed)
 
+    def missing(self, objects: Mapping[Key, tuple[Value, ...]]) -> tuple[int, int]:
+        """How many objects `replace` would find gone, of how many that have a value."""
+        owned = {part for parts in self._parts.values() for part in parts}
+        known = (self.values.keys() - owned) | {obj for obj, parts in self._parts.items() if parts}
+        return len(known - objects.keys()), len(known)
+
     def drain(self) -> dict[Key, Value | None]:
         """Values that differ from those at the last drain; None for what is gone."""
         before, self._before = self._before, {}
@@ -116,6 +122,11 @@ class Store:
             for value in values:
                 self._tell(before.get(obj), value)
         return changed
+
+    def missing(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> tuple[int, int]:
+        """See Kind.missing."""
+        with self._lock:
+            return self._kinds[field].missing(objects)
 
     def drain(self) -> Delta:
         """See Kind.drain."""

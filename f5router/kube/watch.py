@@ -130,11 +130,13 @@ class Cluster:
             secret_watch.reader(connection, secret_pace.timeout_s), self._store, self._changed, clock,
             pace=secret_pace, limits=secret_limits, on_namespaces=self._namespaces.want,
         ) if watch_secrets else None
-        self._reflectors = [self._reader(source, namespace) for source in sources]
-        self._routes = self._reflectors[sources.index(ROUTES)]
+        self._readers = {source: self._reader(source, namespace) for source in sources}
+        self._routes = self._readers[ROUTES]
+        self._relist_due = False
+        """Whether `on_change` is to be called when `relisted`."""
         self._threads = [
-            threading.Thread(target=reflector.run, name=f"watch-{source.resource}", daemon=True)
-            for reflector, source in zip(self._reflectors, sources, strict=True)]
+            threading.Thread(target=reader.run, name=f"watch-{source.resource}", daemon=True)
+            for source, reader in self._readers.items()]
 
     def _reader(self, source: Source, namespace: str | None) -> Reflector | Poller:
         connection, timing = self._connection, self._timing
@@ -186,7 +188,7 @@ class Cluster:
         """End the threads, within a second; one that is still connecting ends later, unheard."""
         self._stopped.set()
         self._enough.cancel()
-        for reflector in self._reflectors:
+        for reflector in self._readers.values():
             reflector.stop()
         if self._secrets is not None:
             self._secrets.stop()
@@ -244,6 +246,28 @@ class Cluster:
             waiting = self._waiting - self._problems.keys()
         unread = () if self._secrets is None or self.synced() else self._secrets.unread()
         return (*(f"{source.resource} are not listed yet" for source in waiting), *unread, *refused)
+
+    def relist(self) -> None:
+        """Have everything that Routes and their pools are made of listed again."""
+        self._relist_due = True
+        for reflector in self._relisting():
+            reflector.relist()
+
+    def relisted(self) -> bool:
+        """True if lists of all these are complete that began after the last `relist`.
+
+        The next drain has what they found.
+        """
+        done = all(reflector.relisted for reflector in self._relisting())
+        self._relist_due = self._relist_due and not done
+        return done
+
+    def _relisting(self) -> list[Reflector | Poller]:
+        """Not what is dispensable and cannot be read."""
+        with self._lock:
+            left_out = self._dispensable & self._problems.keys()
+        return [reflector for source, reflector in self._readers.items()
+                if source not in OPTIONAL and source not in left_out]
 
     def pending(self) -> int:
         """How many changes wait for the next drain."""
@@ -310,7 +334,7 @@ class Cluster:
         with self._lock:
             first = source not in self._listed_once
             self._listed_once.add(source)
-        if first and source in self._dispensable:
+        if (first and source in self._dispensable) or (self._relist_due and self.relisted()):
             self._changed()
         self._done(source)
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from f5router import adopt, controller
+from f5router import adopt, controller, preflight
 from tests import manifests
 from tests.feature.test_loop import Running
 
@@ -42,7 +42,7 @@ def test_without_the_right_to_list_there_is_no_hint(served):
 
 def test_plan_and_adopt_refuse_it(served, caplog):
     config = served.config(namespace="shpo")
-    assert controller.plan(config, output="table", refused_s=0.1) == 1
+    assert preflight.plan(config, output="table", refused_s=0.1) == 1
     assert adopt.adopt(config, dry_run=False, stop=threading.Event()) == 1
     assert "does not exist" in " ".join(getattr(record, "problem", "") for record in caplog.records)
     assert served.writes() == []

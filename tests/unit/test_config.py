@@ -115,6 +115,7 @@ PRECEDENCE = [
     ("pool-member-type", "nodeport", None, "nodeport", nodeport.Setup(), "cluster", None),
     ("max-pool-members", "max_pool_members", 1000, "1", 1, "10000", 10_000),
     ("f5-config-sync", "config_sync", "check", "off", "off", "push", "push"),
+    ("allow-mass-delete", "allow_mass_delete", False, "true", True, "false", False),
     ("f5-save-config", "save_config", True, "false", False, "true", True),
     ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
     ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),

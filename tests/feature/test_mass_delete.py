@@ -1,0 +1,244 @@
+"""Deletes of most of what serves requests wait for a second list of the cluster."""
+
+import logging
+import threading
+
+import pytest
+
+from f5router import heldback, preflight
+from mocks.bigip.traffic import Request, decide
+from tests import manifests
+from tests.feature.test_loop import Running
+
+ROUTES = 30
+
+
+def routes(namespace: str = "shop", count: int = ROUTES) -> list[dict]:
+    return [manifests.route(f"r{n}", namespace=namespace, host=f"{namespace}{n}.com") for n in range(count)]
+
+
+def served(lab, namespace: str = "shop", count: int = ROUTES) -> int:
+    """Routes whose requests come to a pool."""
+    return sum(bool(decide(lab.bigip.store, "/Common/ose-vserver", Request(f"{namespace}{n}.com", "/")).pool)
+               for n in range(count))
+
+
+def members(lab, name: str = "shop_web") -> int:
+    found = lab.bigip.get(f"ltm/pool/~Common~openshift_{name}")
+    return len(found["membersReference"].get("items", [])) if found else 0
+
+
+def deletes(lab) -> list[str]:
+    return [path for method, path in lab.writes() if method == "DELETE"]
+
+
+def told(caplog, text: str = "deletes are held back") -> list[str]:
+    return [getattr(record, "problem", "") for record in caplog.records if record.getMessage() == text]
+
+
+@pytest.fixture
+def full(lab):
+    """Thirty Routes of one Service, on the BIG-IP."""
+    lab.apply(*routes())
+    assert lab.converge() == []
+    lab.clear()
+    return lab
+
+
+@pytest.fixture
+def running(full):
+    made: list[Running] = []
+
+    def start(**flags):
+        made.append(Running(full, **flags))
+        made[0].wait(lambda: full.kube.wait_for(lambda: len(full.kube.watches) >= 3))
+        made[0].wait(lambda: made[0].router._reconciler.loaded)
+        return made[0]
+
+    yield start
+    for one in made:
+        one.stop()
+
+
+def empty_lists(kube, *kinds: str) -> list[dict]:
+    """Have the API server list nothing of these kinds: objects are away, and what watches tell is lost."""
+    gone = [obj for kind in kinds for obj in kube.list(kind)]
+    kube.stop()
+    for obj in gone:
+        kube.delete(obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"])
+    kube.compact()
+    kube.start()
+    return gone
+
+
+def test_a_wrong_empty_list_costs_nothing(full, running, caplog):
+    """Everything is gone in one list and there again in the second one: no request was lost."""
+    router = running()
+    gone = empty_lists(full.kube, "Route", "Service", "EndpointSlice")
+    router.wait(lambda: router.router._reconciler.guard.held, 60)
+    router.wait(lambda: told(caplog))
+    (problem,) = told(caplog)
+    assert "deletes are held back: 31 of 32 objects" in problem
+    assert "--allow-mass-delete" in problem
+    full.apply(*gone)
+    router.wait(lambda: not router.router._reconciler.guard.held, 60)
+    assert (served(full), members(full)) == (ROUTES, 2)
+    assert deletes(full) == []
+    assert [path for _, path in full.writes() if "members" in path] == []
+
+
+def test_a_second_list_confirms(full, running, caplog):
+    """All Routes deleted by hand: held back, visible, and gone some seconds later."""
+    router = running()
+    with full.kube._store.lock:
+        for n in range(ROUTES):
+            full.kube.delete("Route", "shop", f"r{n}")
+    router.wait(lambda: router.router._reconciler.guard.held)
+    assert served(full) == ROUTES
+    page = router.router.monitor.metrics.page("")[0].decode()
+    assert "f5router_deletes_held_back 31.0" in page
+    assert "f5router_mass_deletes_held_back_total 31.0" in page
+    assert [check.note for check in router.router.monitor.health.ready() if check.note] == [
+        "31 are held back"]
+    assert not any(check.problem for check in router.router.monitor.health.ready())
+    full.apply(manifests.route("new", host="new.com"))
+    full.apply(manifests.endpoints("shop", "web", ("10.1.1.1",)))
+    router.wait(lambda: full.admitted("shop", "new").get("status") == "True")
+    router.wait(lambda: members(full) == 1)
+    router.wait(lambda: not served(full), 30)
+    assert served(full) == 0
+    router.wait(lambda: told(caplog, "nothing is held back any more"))
+    page = router.router.monitor.metrics.page("")[0].decode()
+    assert "f5router_deletes_held_back 0.0" in page
+    full.kube.delete("Route", "shop", "new")
+    router.wait(lambda: not full.pools())
+    assert router.router._reconciler.guard.held_ever == 31
+
+
+def test_small_passes_are_one_burst(full, running):
+    """Deletes that come one after the other, each seen by a pass of its own."""
+    router = running()
+    for n in range(ROUTES):
+        full.kube.delete("Route", "shop", f"r{n}")
+        router.wait(lambda gone=n + 1: len(deletes(full)) >= gone or router.router._reconciler.guard.held)
+    assert served(full) > 0
+    router.wait(lambda: router.router._reconciler.guard.held)
+    router.wait(lambda: not served(full), 30)
+
+
+@pytest.mark.parametrize("count", [15, 31])
+def test_what_is_not_most_goes_at_once(full, running, count):
+    """Fewer than twenty objects, or not more than half."""
+    full.apply(*routes("bank", 60), *manifests.service("bank", "web", pods=("10.1.2.1",)))
+    router = running()
+    router.wait(lambda: served(full, "bank", 60) == 60)
+    for n in range(count):
+        full.kube.delete("Route", "bank", f"r{n}")
+    router.wait(lambda: served(full, "bank", 60) == 60 - count)
+    assert router.router._reconciler.guard.held_ever == 0
+
+
+def test_a_restart_with_leftovers(full):
+    """Once: held back, and confirmed by a list of its own."""
+    for n in range(ROUTES):
+        full.kube.delete("Route", "shop", f"r{n}")
+    router = full.router()
+    assert full.converge(router) == []
+    assert router._reconciler.guard.held_ever == 31
+    assert served(full) == 0
+    full.clear()
+    assert full.converge() == []
+    assert full.writes() == []
+
+
+def test_once_without_a_second_list(full):
+    """Exit status 1, the reason, and nothing is deleted; what is new is served."""
+    for n in range(ROUTES):
+        full.kube.delete("Route", "shop", f"r{n}")
+    full.apply(manifests.route("new", host="new.com"))
+    router = full.router()
+    assert router._cluster.wait_synced(10)
+    full.kube.inject("503", times=None, method="list")
+    (reason,) = router.once(threading.Event(), sync_timeout_s=0.5)
+    assert "30 deletes are held back: 30 of 32 objects" in reason
+    assert served(full) == ROUTES
+    assert full.admitted("shop", "new")["status"] == "True"
+
+
+def test_the_flag(full):
+    for n in range(ROUTES):
+        full.kube.delete("Route", "shop", f"r{n}")
+    router = full.router(allow_mass_delete="true")
+    assert full.converge(router) == []
+    assert router._reconciler.guard.held_ever == 0
+    assert served(full) == 0
+
+
+def test_plan_shows_what_would_go(full, capsys):
+    for n in range(ROUTES):
+        full.kube.delete("Route", "shop", f"r{n}")
+    preflight.plan(full.config(), output="table")
+    shown = capsys.readouterr().out
+    assert sum(line.startswith("delete") for line in shown.splitlines()) == 31
+    assert "31 of 32 objects that serve requests would vanish" in shown
+
+
+def test_a_host_that_another_namespace_gets_is_no_mass(full, running):
+    """Old forms of Hosts that are served go at once, however many: they lead to the other's pods."""
+    full.apply(*manifests.service("bank", "web", pods=("10.1.2.1",)))
+    router = running()
+    taken = [manifests.route(f"r{n}", namespace="bank", host=f"shop{n}.com") for n in range(ROUTES)]
+    with full.kube._store.lock:
+        for n in range(ROUTES):
+            full.kube.delete("Route", "shop", f"r{n}")
+        full.apply(*taken)
+    router.wait(lambda: all(
+        decide(full.bigip.store, "/Common/ose-vserver", Request(f"shop{n}.com", "/")).pool
+        == "/Common/openshift_bank_web" for n in range(ROUTES)))
+    assert router.router._reconciler.guard.held_ever == 0
+
+
+def services(count: int = ROUTES) -> list[dict]:
+    return [obj for n in range(count) for obj in (
+        *manifests.service("shop", f"s{n}", pods=(f"10.1.3.{n + 1}",)),
+        manifests.route(f"r{n}", host=f"shop{n}.com", service=f"s{n}"))]
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_list_without_endpoints(full, running, restarted, caplog):
+    """Pools keep their members until the list that confirms; it has them again."""
+    full.apply(*services())
+    assert full.converge() == []
+    full.clear()
+    if not restarted:
+        router = running()
+    gone = empty_lists(full.kube, "EndpointSlice", "Service")
+    if restarted:
+        router = running()
+        router.wait(lambda: "pools keep their members" in " ".join(told(caplog)))
+    else:
+        message = "most objects are missing in a list: they are kept until a second list confirms it"
+        router.wait(lambda: told(caplog, message), 60)
+    full.apply(*gone)
+    router.wait(lambda: not router.router._reconciler.guard.emptied, 30)
+    assert [members(full, f"shop_s{n}") for n in range(ROUTES)] == [1] * ROUTES
+    assert not [path for _, path in full.writes() if "members" in path]
+
+
+def test_endpoints_that_are_gone_leave_after_a_restart(full, running):
+    """The second list confirms it."""
+    full.apply(*services())
+    assert full.converge() == []
+    empty_lists(full.kube, "EndpointSlice")
+    router = running()
+    router.wait(lambda: not any(members(full, f"shop_s{n}") for n in range(ROUTES)), 30)
+
+
+def test_examples_name_hosts(full, caplog):
+    for n in range(ROUTES):
+        full.kube.delete("Route", "shop", f"r{n}")
+    full.converge()
+    (record,) = [one for one in caplog.records if one.getMessage() == "deletes are held back"]
+    assert len(record.hosts.split(", ")) == heldback.EXAMPLES
+    assert "shop0.com" in record.hosts
+    assert record.levelno == logging.ERROR
