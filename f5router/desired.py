@@ -48,6 +48,7 @@ from f5router.bigip import (
 from f5router.claims import Contest
 from f5router.cluster import ClusterSnapshot, Key, Route
 from f5router.members import Candidate, LeftOut, ServiceView
+from f5router.steps import Steps, finish
 
 
 def redirect(host: str) -> Redirect | CheckedRedirect:
@@ -78,6 +79,10 @@ class Settings(base.Settings, Protocol):
     nodeport: nodeport.Setup | None
     """None: pods are the pool members, not Nodes."""
     max_pool_members: int
+
+
+ROUTES_OF_A_STEP = 20
+"""Routes of a Host whose objects are made in one step."""
 
 
 class PoolKey(NamedTuple):
@@ -152,13 +157,23 @@ def fragment(
     host: str, checked: Iterable[Checked], contest: Contest, config: Settings, facts: DeviceFacts
 ) -> Fragment:
     """All that the Routes of one Host need; rejected Routes add only their reason."""
+    return finish(fragment_in_steps(host, checked, contest, config, facts))
+
+
+def fragment_in_steps(
+    host: str, checked: Iterable[Checked], contest: Contest, config: Settings, facts: DeviceFacts
+) -> Steps[Fragment]:
+    """The same, a step for some Routes."""
+    checked = list(checked)
     verdicts = {c.route.key: contest.verdicts[c.route.key] for c in checked}
     admitted = [c for c in checked if verdicts[c.route.key] is None]
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
     part = _Parts(host, admitted, contest, config, facts)
     part.certificate()
-    for one in admitted:
+    for number, one in enumerate(admitted, start=1):
         part.pending(one) if one.pending else part.route(one)
+        if number % ROUTES_OF_A_STEP == 0:
+            yield
     return Fragment(
         part.objects, frozenset(part.pools), part.uses,
         {key: rejection for key, rejection in verdicts.items() if rejection is not None},

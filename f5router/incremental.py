@@ -39,6 +39,7 @@ from f5router.contests import Contests
 from f5router.desired import Fragment, PoolKey
 from f5router.findings import Findings
 from f5router.members import Candidate, LeftOut, ServiceView
+from f5router.steps import Steps, finish
 
 _EMPTY = Fragment()
 
@@ -216,7 +217,7 @@ class Engine:
         self._facts = facts
         self._rebase()
         for host, (checked, contest) in list(self._contest_of.items()):
-            self._remake(host, checked, contest)
+            finish(self._remake(host, checked, contest))
         for key in self._pool_users if other_addresses else ():
             self._remake_pool(key)
         for key in list(self._nodes):
@@ -225,25 +226,46 @@ class Engine:
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster."""
+        finish(self.apply_in_steps(delta))
+
+    def apply_endpoints(self, delta: Delta) -> None:
+        """Take changes of endpoints alone, also between two steps of `apply_in_steps`."""
+        services = self._put_slices(delta)
+        self._remake_pools_of(services)
+        self._tell_of(services if self._config.nodeport else ())
+
+    def apply_in_steps(self, delta: Delta) -> Steps[None]:
+        """Take changes of the cluster. Between two steps each Host is as it was, or as it is to be."""
         everywhere = self._apply_nodes(delta)
         _update(self._services, delta.services)
         _update(self._secrets, delta.secrets)
-        touched = set(delta.services).union(
-            *(self._put_slice(key, part) for key, part in delta.slices.items()))
+        touched = {*delta.services, *self._put_slices(delta)}
         again = {key: route for secret in delta.secrets
                  for key, route in self._secret_users.get(secret, {}).items()}
-        for key, route in {**again, **delta.routes}.items():
+        for number, (key, route) in enumerate({**again, **delta.routes}.items(), start=1):
             self._put_route(key, route)
+            if number % desired.ROUTES_OF_A_STEP == 0:
+                yield
         for key in self.checks.work() & self._undecided.keys():
             self._judge(key, self._undecided[key])
         for host, routes, contest in self._contests.take():
-            self._remake(host, routes, contest)
-        for service in self._pools_of if everywhere else touched & self._pools_of.keys():
+            yield from self._remake(host, routes, contest)
+        self._remake_pools_of({*self._pools_of} if everywhere else touched)
+        self._tell_of(touched if self._config.nodeport else delta.services)
+
+    def _put_slices(self, delta: Delta) -> set[Key]:
+        """Take endpoints; returns the Services that they are of, or were."""
+        return set().union(*(self._put_slice(key, part) for key, part in delta.slices.items()))
+
+    def _remake_pools_of(self, services: Collection[Key]) -> None:
+        for service in services & self._pools_of.keys():
             for pool_key in self._pools_of[service]:
                 self._remake_pool(pool_key)
-        # With node ports, endpoints are told of in warnings without being members.
-        for key in touched if self._config.nodeport else delta.services:
-            for pool_key in self._pools_of.get(key, ()):
+
+    def _tell_of(self, services: Iterable[Key]) -> None:
+        """Have warnings looked at again; with node ports they tell of endpoints that are no members."""
+        for service in services:
+            for pool_key in self._pools_of.get(service, ()):
                 self._touch_users(pool_key)
 
     def _apply_nodes(self, delta: Delta) -> bool:
@@ -325,11 +347,15 @@ class Engine:
         self._swap(self._base, made)
         self._base = made
 
-    def _remake(self, host: str, checked: Mapping[Key, Checked], contest: Contest) -> None:
-        old, new = self._fragments.pop(host, _EMPTY), _EMPTY
+    def _remake(self, host: str, checked: Mapping[Key, Checked], contest: Contest) -> Steps[None]:
+        """Make the objects of a Host anew, then put them in place of the old ones, all in one step."""
+        new = _EMPTY
+        if checked:
+            new = yield from desired.fragment_in_steps(
+                host, checked.values(), contest, self._config, self._facts)
+        old = self._fragments.pop(host, _EMPTY)
         self._contest_of.pop(host, None)
         if checked:
-            new = desired.fragment(host, checked.values(), contest, self._config, self._facts)
             self._fragments[host] = new
             self._contest_of[host] = (checked, contest)
         self.touched |= {*checked, *old.uses, *old.rejections}

@@ -7,7 +7,7 @@ and after anything that leaves doubt. Between them a pass looks only at what an 
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -35,8 +35,8 @@ OVERTAKEN_AFTER = 3
 JUDGED_MOST = 1000
 """Routes at most that a pass judges besides those that it wrote something of."""
 
-INTAKE = 500
-"""Routes that the engine takes at once; then endpoints are looked at again."""
+JUDGED_AT_ONCE = 100
+"""Routes that are judged between two looks at endpoints."""
 
 MEMBERS_OF_ONE = 2
 """Pools of a namespace whose members are written at once: others have room also when these writes hang."""
@@ -139,8 +139,9 @@ class Reconciler:
         before, unknown = self.engine.nodes_listed, self.engine.unknown()
         known = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
         services = self.engine.services_of(delta)
-        for part in _parts(delta):
-            self.engine.apply(part)
+        for part in (replace(delta, routes={}), Delta(routes=delta.routes)):
+            for _ in self.engine.apply_in_steps(part):
+                self.device.calls.look()
             self._collect()
             self.device.calls.look()
         for key, old in known.items():
@@ -196,7 +197,7 @@ class Reconciler:
     def take_endpoints(self, delta: Delta) -> None:
         """Take changes of endpoints only; `program_members` writes them."""
         services = self.engine.services_of(delta)
-        self.engine.apply(delta)
+        self.engine.apply_endpoints(delta)
         self._collect(services)
 
     def program_members(self, on_change: Callable[[Change], None] = lambda change: None) -> bool:
@@ -373,8 +374,10 @@ class Reconciler:
         self._hold_back(also)
         self._portion = (self._members | self._backlog.portion(
             self.engine.objects, self.device.observed, most, also - self.guard.held)) - self.guard.held
+        self.device.calls.look()
         if not full or most is not None or self.guard.held:
             found = diff(self.engine.objects, self.device.observed, self._owns, self._portion)
+            self.device.calls.look()
         unknown = self.engine.unknown()
         foreign = oldforms.foreign(self.engine, self.device.observed, unknown)
         self._unknown = Unknown.of(unknown, self.engine.objects, self.device.observed, foreign)
@@ -555,8 +558,19 @@ class Reconciler:
         self._touched |= dict.fromkeys(self._routes_needing(changed))
         keys = self._settled_routes()
         left, self._left = self._left, {}
-        verdicts = {key: verdict for key in keys if (verdict := self.verdict(key)) is not None}
-        return Report(outcome, full, verdicts, {key: self.engine.warnings(key) for key in keys}, left)
+        verdicts, warnings = {}, {}
+        for key in self._while_looking(keys):
+            if (verdict := self.verdict(key)) is not None:
+                verdicts[key] = verdict
+            warnings[key] = self.engine.warnings(key)
+        return Report(outcome, full, verdicts, warnings, left)
+
+    def _while_looking(self, keys: Iterable[Key]) -> Iterator[Key]:
+        """The same, with looks at endpoints in between."""
+        for number, key in enumerate(keys, start=1):
+            yield key
+            if number % JUDGED_AT_ONCE == 0:
+                self.device.calls.look()
 
     def _settled_routes(self) -> list[Key]:
         """Routes of the portion, and as many others as take no time; the rest is for the next pass."""
@@ -565,7 +579,7 @@ class Reconciler:
             key for host in hosts for key in self.engine.keys_of(host) if key in self._touched)
         looked_at |= dict.fromkeys(islice(self._touched, JUDGED_MOST))
         settled = []
-        for key in looked_at:
+        for key in self._while_looking(looked_at):
             del self._touched[key]
             if key in self.engine.routes():
                 if self._is_settled(key):
@@ -779,11 +793,3 @@ class Reconciler:
         elif waited or self._withheld_due <= now:
             delay = min(RETRY_MOST_S, RETRY_FIRST_S * 2**self._withheld_times)
             self._withheld_times, self._withheld_due = self._withheld_times + 1, now + delay
-
-
-def _parts(delta: Delta) -> Iterable[Delta]:
-    """The same in parts, none of which takes long: everything but Routes first."""
-    keys = list(delta.routes)
-    yield replace(delta, routes={key: delta.routes[key] for key in keys[:INTAKE]})
-    for start in range(INTAKE, len(keys), INTAKE):
-        yield Delta(routes={key: delta.routes[key] for key in keys[start:start + INTAKE]})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from f5router import desired, nodeport, podroutes, refused_addresses, vxlan_checks
 from f5router.admission import CLAIMED
 from f5router.admission import Settings as Admission
-from f5router.bigip import DeviceFacts, Ref, VirtualFacts
+from f5router.bigip import DeviceFacts, Pool, Ref, Rule, VirtualFacts
 from f5router.checkqueue import CheckQueue
 from f5router.cluster import (
     ClusterNetwork,
@@ -121,6 +121,31 @@ def test_equals_the_full_pass(steps, facts_at, config, other, listed_at):
         assert unknown ^ engine.unknown() <= dirty
         assert {key for key, texts in warned.items() if told.get(key, texts) != texts} <= touched
         wanted, told, unknown = dict(engine.objects), warned, engine.unknown()
+
+
+def test_endpoints_that_change_while_a_host_is_made():
+    """Between two steps the Host is as it was or as it will be, and pools have the newest members."""
+    engine = Engine(Settings())
+    engine.set_facts(FACTS)
+    count = 5 * desired.ROUTES_OF_A_STEP
+    parts = [route(f"r{number}", host="big.com", path=f"/{number}") for number in range(count)]
+    engine.apply(delta((service(), True), (endpoints("10.1.1.1"), True),
+                       *((part, True) for part in parts[:count // 2])))
+    before = rules(engine)
+    assert len(before) == count // 2
+    changed = [(replace(part, path=f"{part.path}/new"), True) for part in parts]
+    for number, _ in enumerate(engine.apply_in_steps(delta(*changed)), start=1):
+        assert rules(engine) == before
+        engine.apply_endpoints(delta((endpoints(f"10.1.2.{number}"), True)))
+        pools = [obj for obj in engine.objects.values() if isinstance(obj, Pool) and "shop" in obj.path]
+        assert {m.address for pool in pools for m in pool.members} == {f"10.1.2.{number}"}
+    assert number >= 2 * count / desired.ROUTES_OF_A_STEP - 1
+    assert len(rules(engine)) == count
+    assert engine.objects == desired.build(engine.snapshot(), Settings(), FACTS).objects
+
+
+def rules(engine: Engine) -> dict:
+    return {ref: obj for ref, obj in engine.objects.items() if isinstance(obj, Rule)}
 
 
 @settings(max_examples=50, deadline=None)
