@@ -7,6 +7,7 @@ import time
 
 from f5router.kube.watch import Cluster
 from f5router.reconcile import Reconciler
+from f5router.ref import Ref
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ class HeldBack:
         self._confirm_s = confirm_s
         self._asked_for: float | None = None
         """The `since` for which a list was asked for."""
+        self._asked_about: frozenset[Ref] = frozenset()
+        """Deletes that were held back when it was asked for; it confirms no others, which may be its own."""
         self._told_of: float | None = None
         """The same that the log knows of."""
         self._confirmed = False
@@ -41,7 +44,7 @@ class HeldBack:
     def ask(self, now: float) -> None:
         """Ask for the second list, if it is time."""
         if (at := self.ask_at()) is not None and at <= now:
-            self._asked_for = self._guard.since
+            self._asked_for, self._asked_about = self._guard.since, self._guard.held
             self._cluster.relist()
 
     def is_listed(self) -> bool:
@@ -65,7 +68,7 @@ class HeldBack:
 
     def confirm(self) -> None:
         """Let the next pass go ahead: what the second list found has been applied."""
-        self._reconciler.confirm_deletes()
+        self._reconciler.confirm_deletes(self._asked_about)
         self._confirmed = True
 
     def tell(self) -> None:

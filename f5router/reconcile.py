@@ -7,7 +7,7 @@ and after anything that leaves doubt. Between them a pass looks only at what an 
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -463,13 +463,13 @@ class Reconciler:
         return deleteguard.holdable(mine, desired, observed,
                                     lambda host: bool(self.engine.host_routes(host)))
 
-    def confirm_deletes(self) -> None:
-        """Let go ahead what is held back, and what else is to be deleted by now.
+    def confirm_deletes(self, confirmed: Set[Ref]) -> None:
+        """Let deletes go ahead; what else is held back is judged anew.
 
-        The caller has applied a complete list of the cluster that began after something was held back.
+        The caller has applied a complete list of the cluster that began when these were held back.
         """
         held, emptied = self.guard.held, self.guard.emptied
-        self.guard.confirm(self._holdable(self._withheld_now() | self._waiting))
+        self.guard.confirm(confirmed)
         self._queue(held)
         self._members |= emptied
 

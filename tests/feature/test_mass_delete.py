@@ -1,6 +1,7 @@
 """Deletes of most of what serves requests wait for a second list of the cluster."""
 
 import logging
+import math
 import threading
 
 import pytest
@@ -113,6 +114,27 @@ def test_a_second_list_confirms(full, running, caplog):
     full.kube.delete("Route", "shop", "new")
     router.wait(lambda: not full.pools())
     assert router.router._reconciler.guard.held_ever == 31
+
+
+def test_the_second_list_confirms_nothing_of_its_own(full):
+    """It is wrong where the first one was right: what only it lacks waits for a third one."""
+    bank = routes("bank", 20)
+    full.apply(*bank, *manifests.service("bank", "web", pods=("10.1.2.1",)))
+    assert full.converge() == []
+    for n in range(ROUTES):
+        full.kube.delete("Route", "shop", f"r{n}")
+    router = full.router()
+    assert router._cluster.wait_synced(10)
+    router.reconcile_once()
+    held = router._reconciler.guard.held
+    assert len(held) == 31
+    router._held_back.ask(math.inf)
+    empty_lists(full.kube, "Route")
+    full.until(router._held_back.is_listed)
+    router.reconcile_once()
+    assert (served(full), served(full, "bank", 20)) == (0, 20)
+    assert router._reconciler.guard.held.isdisjoint(held)
+    assert router._reconciler.guard.since is not None
 
 
 def test_small_passes_are_one_burst(full, running):
