@@ -21,10 +21,11 @@ import tabulate
 
 from benchmarks.cluster import events, routes, slices
 from benchmarks.device import bigip_process
-from f5router import assembly, config
-from f5router.cluster import Delta
-from f5router.incremental import Engine
-from f5router.reconcile import Reconciler, Report
+from f5router.app import wiring
+from f5router.config import config
+from f5router.desired.engine import Engine
+from f5router.model.cluster import Delta
+from f5router.reconcile.reconciler import Reconciler, Report
 
 HEADERS = ("step", "writes", "reads", "router CPU s", "wall s", "fake CPU s")
 
@@ -65,7 +66,7 @@ class Bench:
             "f5-host": fake.address, "f5-username": fake.username, "f5-password": fake.password,
             "f5-ca-bundle": fake.ca_file, "f5-max-in-flight": str(self._in_flight),
         }, {})
-        device = assembly.build_device(settings, self._stack)
+        device = wiring.build_device(settings, self._stack)
         self.client = device.client
         return Reconciler(Engine(settings), device, folder=settings.folder, clock=time.monotonic)
 

@@ -19,7 +19,7 @@ import tabulate
 
 from benchmarks.__main__ import Bench
 from benchmarks.cluster import routes, slices
-from f5router.cluster import Delta, Key, Route, RouteTLS
+from f5router.model.cluster import Delta, Key, Route, RouteTLS
 from tests import bombs
 from tests.builders import identity
 

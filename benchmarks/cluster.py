@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from f5router.cluster import Delta, EndpointPort, EndpointSlice, Key, Route, RouteTLS
+from f5router.model.cluster import Delta, EndpointPort, EndpointSlice, Key, Route, RouteTLS
 from tests.builders import identity
 
 KINDS = ("", "edge", "edge", "reencrypt", "passthrough")

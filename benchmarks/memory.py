@@ -15,8 +15,8 @@ from pathlib import Path
 
 import click
 
-from f5router.kube.connection import KubeSettings, connect
-from f5router.kube.watch import Cluster
+from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.cluster_watch import Cluster
 from mocks.kube import FakeKube
 
 SERVED_S = 600.0

@@ -19,9 +19,9 @@ from pathlib import Path
 import click
 import tabulate
 
-from f5router.cluster import Key
-from f5router.kube.connection import KubeSettings, connect
-from f5router.kube.watch import Cluster
+from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.cluster_watch import Cluster
+from f5router.model.cluster import Key
 
 HEADERS = ("Secrets", "threads", "descriptors", "RSS MiB", "CPU s", "API server CPU s", "start s",
            "all known s", "other Route s", "other Secret s")

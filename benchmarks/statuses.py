@@ -19,12 +19,12 @@ import tabulate
 
 from benchmarks.__main__ import Bench
 from benchmarks.cluster import routes, slices
-from f5router import status
-from f5router.cluster import Delta, Key
-from f5router.kube.connection import KubeSettings, connect
-from f5router.kube.watch import Cluster
-from f5router.kube.write import StatusWriter
-from f5router.status import Verdict
+from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.cluster_watch import Cluster
+from f5router.kube.status.status_writer import StatusWriter
+from f5router.model.cluster import Delta, Key
+from f5router.status import condition
+from f5router.status.condition import Verdict
 
 HEADERS = ("step", "seconds", "statuses written", "router CPU s")
 USUAL, FAST = 20, 2000
@@ -131,7 +131,7 @@ def nothing_to_write(rows: list[Row], stack: ExitStack, kubeconfig: str) -> None
         found.ask(Verdict(True))
         found.writer.flush(600)
     with found.measured(rows, "a pass that fails: which Routes are new?"):
-        found.ask(status.PENDING, only_new=True)
+        found.ask(condition.PENDING, only_new=True)
         found.writer.flush(600)
 
 

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 import click
 
-from f5router import __version__, values
-from f5router.errors import (
+from f5router import __version__
+from f5router.config import parsers
+from f5router.kube.api.connection import KubeSettings, connect
+from f5router.model.errors import (
     ConfigError,
     KubeConflict,
     KubeForbidden,
@@ -22,8 +24,7 @@ from f5router.errors import (
     KubeUnreachable,
     RouterError,
 )
-from f5router.kube.connection import KubeSettings, connect
-from f5router.printable import printable
+from f5router.model.printable import printable
 from ghost_hostsubnet import gateway as gateways
 from ghost_hostsubnet import manifest, output
 from ghost_hostsubnet.cluster import Cluster
@@ -60,7 +61,7 @@ class _Duration(click.ParamType):
 
     def convert(self, value, param, ctx) -> float:
         try:
-            return value if isinstance(value, float) else values.duration(1)(value)
+            return value if isinstance(value, float) else parsers.duration(1)(value)
         except ValueError as exc:
             self.fail(str(exc), param, ctx)
 

@@ -5,7 +5,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from f5router.errors import (
+from f5router.kube.api import api_errors
+from f5router.kube.api.collection import Collection
+from f5router.kube.api.connection import Connection
+from f5router.model.errors import (
     KindNotServed,
     KubeError,
     KubeForbidden,
@@ -13,9 +16,6 @@ from f5router.errors import (
     KubeUnreachable,
     RouterError,
 )
-from f5router.kube import replies
-from f5router.kube.collection import Collection
-from f5router.kube.connection import Connection
 from ghost_hostsubnet import manifest
 
 SILENCE_S = 3.0
@@ -102,7 +102,7 @@ class Cluster:
                 kind = event.get("type") if isinstance(event, Mapping) else None
                 obj = event.get("object") if isinstance(event, Mapping) else None
                 if kind == "ERROR":
-                    raise replies.error_in_stream(path, obj)
+                    raise api_errors.error_in_stream(path, obj)
                 if not isinstance(obj, Mapping):
                     raise KubeUnreachable(f"GET {path}: the watch sent something that is no event")
                 if kind in ("ADDED", "MODIFIED", "DELETED"):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import yaml
 from tabulate import tabulate
 
-from f5router.printable import printable
+from f5router.model.printable import printable
 from ghost_hostsubnet import gateway
 from ghost_hostsubnet.manifest import Check, Facts, HostSubnet, decode
 

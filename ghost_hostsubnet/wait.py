@@ -8,8 +8,8 @@ pkg/network/master/subnets.go, handleAssignHostSubnetAnnotation.
 import math
 from collections.abc import Callable
 
-from f5router.errors import KubeError, KubeGone, KubeUnreachable, RouterError
-from f5router.kube import backoff
+from f5router.kube.api import backoff
+from f5router.model.errors import KubeError, KubeGone, KubeUnreachable, RouterError
 from ghost_hostsubnet import manifest
 from ghost_hostsubnet.cluster import Cluster
 

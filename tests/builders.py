@@ -10,9 +10,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
-from f5router.admission import Settings as Admission
-from f5router.bigip import DeviceFacts, VirtualFacts
-from f5router.cluster import (
+from f5router.admission.admission import Settings as Admission
+from f5router.model.cluster import (
     TLS_SECRET,
     ClusterNetwork,
     ClusterSnapshot,
@@ -27,8 +26,9 @@ from f5router.cluster import (
     Service,
     ServicePort,
 )
-from f5router.nodeport import Setup as NodePorts
-from f5router.vxlan import Setup
+from f5router.model.ltm import DeviceFacts, VirtualFacts
+from f5router.network.node_ports import Setup as NodePorts
+from f5router.network.vxlan import Setup
 
 EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from f5router import logs
+from f5router.logs import log_output
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")  # one that is busy with something else fails no test
@@ -16,7 +16,7 @@ def logging_as_before():
     """The root logger and the levels of libraries as they were, whatever logs.setup() does."""
     root = logging.getLogger()
     level = root.level
-    levels = {name: logging.getLogger(name).level for name in (*logs.NOISY, *logs.NEVER_DEBUG)}
+    levels = {name: logging.getLogger(name).level for name in (*log_output.NOISY, *log_output.NEVER_DEBUG)}
     yield
     for handler in [each for each in root.handlers if hasattr(each, "redaction")]:
         root.removeHandler(handler)

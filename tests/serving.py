@@ -6,8 +6,8 @@ of its own.
 
 from dataclasses import dataclass
 
-from f5router import names
-from f5router.bigip import Attachment, BigIPState, Condition, Forward, Record, Ref, Rule
+from f5router.model import names
+from f5router.model.ltm import Attachment, BigIPState, Condition, Forward, Record, Ref, Rule
 
 HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from f5router.icontrol.client import Client
-from f5router.icontrol.readiness import texts
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.readiness import texts
 
 GROUPS, STATUS, DEVICES, COMMAND = "cm/device-group", "cm/sync-status", "cm/device", "/mgmt/tm/cm"
 

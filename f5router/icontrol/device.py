@@ -13,7 +13,33 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 
-from f5router.bigip import (
+from f5router.icontrol import folders
+from f5router.icontrol.calls import Calls
+from f5router.icontrol.failover import Failover
+from f5router.icontrol.observe import Observation, observe
+from f5router.icontrol.rest import readiness
+from f5router.icontrol.rest.blame import Blame, blames_object
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.uploads.files import FileWriter
+from f5router.icontrol.writers.attachments import AttachmentWriter
+from f5router.icontrol.writers.fdb import FDBWriter
+from f5router.icontrol.writers.ltm_nodes import NodeWriter
+from f5router.icontrol.writers.objects import ObjectWriter
+from f5router.icontrol.writers.policies import PolicyWriter
+from f5router.icontrol.writers.records import RecordWriter
+from f5router.icontrol.writers.static_routes import RouteWriter
+from f5router.icontrol.writers.tunnels import TunnelWriter
+from f5router.model.errors import (
+    BigIPError,
+    Busy,
+    Forbidden,
+    Incomplete,
+    InUse,
+    NotFound,
+    Refused,
+    Unconfirmed,
+)
+from f5router.model.ltm import (
     Attachment,
     BigIPState,
     DeviceFacts,
@@ -25,25 +51,9 @@ from f5router.bigip import (
     Rule,
     VirtualFacts,
 )
-from f5router.errors import BigIPError, Busy, Forbidden, Incomplete, InUse, NotFound, Refused, Unconfirmed
-from f5router.icontrol import folders, readiness
-from f5router.icontrol.attachments import AttachmentWriter
-from f5router.icontrol.blame import Blame, blames_object
-from f5router.icontrol.calls import Calls
-from f5router.icontrol.client import Client
-from f5router.icontrol.failover import Failover
-from f5router.icontrol.fdb import FDBWriter
-from f5router.icontrol.files import FileWriter
-from f5router.icontrol.nodes import NodeWriter
-from f5router.icontrol.objects import ObjectWriter
-from f5router.icontrol.observe import Observation, observe
-from f5router.icontrol.policies import PolicyWriter
-from f5router.icontrol.records import RecordWriter
-from f5router.icontrol.routes import RouteWriter
-from f5router.icontrol.tunnels import TunnelWriter
-from f5router.overtaking import InDoubt
-from f5router.plan import DELETE, LATE, LEADS, Change, Plan
-from f5router.tunnels import FDBRecord, StaticRoute
+from f5router.model.net import FDBRecord, StaticRoute
+from f5router.plan.overtaking import InDoubt
+from f5router.plan.plan import DELETE, LATE, LEADS, Change, Plan
 
 log = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from f5router.errors import NO_RIGHT, AuthFailed, BigIPError, NotReady, Refused, Standby
-from f5router.icontrol import session
-from f5router.icontrol.client import Client
-from f5router.icontrol.readiness import texts
+from f5router.icontrol.rest import session
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.readiness import texts
+from f5router.model.errors import NO_RIGHT, AuthFailed, BigIPError, NotReady, Refused, Standby
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Mapping
 
-from f5router.errors import BigIPError, Conflict, NotFound, NotReady, PartitionMissing
-from f5router.icontrol.client import Client, item_path
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, PartitionMissing
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,14 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from f5router import irules, names, original
-from f5router.bigip import (
+from f5router.desired import irules
+from f5router.icontrol import own_addresses
+from f5router.icontrol.codec import ltm_codec, net_codec, policy_codec
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.writers import ltm_nodes, tunnels
+from f5router.model import names, original_names
+from f5router.model.errors import DeviceTimeout, NotFound, NotReady
+from f5router.model.ltm import (
     Attachment,
     CertFile,
     ClientSSL,
@@ -30,11 +36,8 @@ from f5router.bigip import (
     VirtualFacts,
     record_ref,
 )
-from f5router.errors import DeviceTimeout, NotFound, NotReady
-from f5router.icontrol import codec, netcodec, nodes, own_addresses, policycodec, tunnels
-from f5router.icontrol.client import Client, item_path
-from f5router.tunnels import StaticRoute, VxlanProfile
-from f5router.vxlan import SINCE
+from f5router.model.net import StaticRoute, VxlanProfile
+from f5router.network.vxlan import SINCE
 
 log = logging.getLogger(__name__)
 
@@ -107,22 +110,22 @@ def observe(
     left = original_facts(client, objects, facts, folder)
     known = DeviceFacts(version, *facts, max(port, 0), others, *addresses, left)
     return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
-                       nodes.places(_members(read[Pool.KIND], folder)))
+                       ltm_nodes.places(_members(read[Pool.KIND], folder)))
 
 
 def _members(pools: Iterable[Mapping], folder: str) -> Iterable[Mapping]:
     """Of our pools, as far as they can be read; _decoded tells of the others."""
     for obj in pools:
-        with contextlib.suppress(*codec.ODD):
-            if names.owns_path(folder, Pool.KIND, codec.path_of(obj)):
-                yield from codec.items(obj, "members")
+        with contextlib.suppress(*ltm_codec.ODD):
+            if names.owns_path(folder, Pool.KIND, ltm_codec.path_of(obj)):
+                yield from ltm_codec.items(obj, "members")
 
 
 def _policy_state(raw: Iterable[Mapping], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Those of our policies that are legacy, and drafts that were left of them."""
     ours = {f"{folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)}
     drafts = {draft for path in ours for draft in names.draft_paths(path)}
-    policies = [(codec.path_of(obj), obj) for obj in raw]
+    policies = [(ltm_codec.path_of(obj), obj) for obj in raw]
     return (
         frozenset(path for path, obj in policies if path in ours and obj.get("status") == "legacy"),
         tuple(sorted(path for path, _ in policies if path in drafts)),
@@ -151,7 +154,7 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
         elif isinstance(obj, Record) and obj.data == names.TERMINATE:
             depends = set()
         elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
-            pool = Ref(Pool.KIND, original.pool(folder, obj.data))
+            pool = Ref(Pool.KIND, original_names.pool(folder, obj.data))
             depends = {pool} | on.get(names.PASSTHROUGH_IRULE, set())
         elif isinstance(obj, Record):
             depends = {Ref(ServerSSL.KIND, obj.data)} & objects.keys()
@@ -167,8 +170,8 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
     found = []
     for item in collection(client, StaticRoute.KIND, folder, expand=False):
         try:
-            route = netcodec.decode_route(item)
-        except codec.ODD as exc:
+            route = net_codec.decode_route(item)
+        except ltm_codec.ODD as exc:
             log.warning("object not understood", extra={"kind": StaticRoute.KIND, "error": repr(exc)})
             continue
         if names.owns(folder, route):
@@ -179,12 +182,12 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
 def decoded(kind: str, item: Mapping) -> list[Object]:
     """Objects of ours-or-not of one item of a collection, its parts included. Raises: codec.ODD."""
     if kind == Policy.KIND:
-        policy, rules = policycodec.decode_policy(item)
+        policy, rules = policy_codec.decode_policy(item)
         return [policy, *rules]
     if kind == DataGroup.KIND:
-        group, records = codec.decode_data_group(item)
+        group, records = ltm_codec.decode_data_group(item)
         return [group, *records]
-    return [codec.DECODERS[kind](item)]
+    return [ltm_codec.DECODERS[kind](item)]
 
 
 def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[Mapping]:
@@ -211,11 +214,11 @@ def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[Mapping
     singly, and a device that ignores them gives everything at once.
     """
     plain = {key: value for key, value in params.items() if key != "expandSubcollections"}
-    wanted = [codec.path_of(item) for item in client.get(kind, plain).get("items") or []]
+    wanted = [ltm_codec.path_of(item) for item in client.get(kind, plain).get("items") or []]
     got: dict[str, Mapping] = {}
     for skip in range(0, len(wanted), PAGE):
         page = client.get(kind, {**params, "$top": str(PAGE), "$skip": str(skip)}).get("items") or []
-        got.update((codec.path_of(item), item) for item in page)
+        got.update((ltm_codec.path_of(item), item) for item in page)
         if len(got) >= len(wanted):
             break
     for path in wanted:
@@ -240,22 +243,22 @@ def virtual_facts(
     """What of a virtual server is the administrator's."""
     if raw is None:
         return VirtualFacts(path, exists=False, http=False)
-    attached = [codec.path_of(item) for item in codec.items(raw, "profiles")]
+    attached = [ltm_codec.path_of(item) for item in ltm_codec.items(raw, "profiles")]
     foreign = {name for name in attached if not _ours(folder, "profiles", name)}
-    profiles = {codec.path_of(item): item for item in read[ClientSSL.KIND]}
-    originals = {name for name in foreign & profiles.keys() if original.is_client_ssl(name)}
+    profiles = {ltm_codec.path_of(item): item for item in read[ClientSSL.KIND]}
+    originals = {name for name in foreign & profiles.keys() if original_names.is_client_ssl(name)}
     client_ssl = sorted((foreign & profiles.keys()) - originals)
-    server_ssl = sorted(foreign & {codec.path_of(item) for item in read[ServerSSL.KIND]})
+    server_ssl = sorted(foreign & {ltm_codec.path_of(item) for item in read[ServerSSL.KIND]})
     return VirtualFacts(
         path,
-        port=codec.destination_port(raw),
-        http=bool({codec.path_of(item) for item in read[_HTTP]} & set(attached)),
+        port=ltm_codec.destination_port(raw),
+        http=bool({ltm_codec.path_of(item) for item in read[_HTTP]} & set(attached)),
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
-        server_ssl=tuple(name for name in server_ssl if not original.is_server_ssl(name)),
+        server_ssl=tuple(name for name in server_ssl if not original_names.is_server_ssl(name)),
         original_client_ssl=tuple(sorted(
             (str(profiles[name].get("serverName", "")).lower(), name) for name in originals)),
-        original_server_ssl=tuple(name for name in server_ssl if original.is_server_ssl(name)),
+        original_server_ssl=tuple(name for name in server_ssl if original_names.is_server_ssl(name)),
     )
 
 
@@ -266,9 +269,10 @@ def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterabl
     old = irule is not None and not irules.is_ours(irule.text)
     if not old and not any(virtual and virtual.original_client_ssl for virtual in facts):
         return OriginalFacts()
-    pools = {(record.name, original.pool(folder, record.data))
-             for record in _records(client, original.REENCRYPT_GROUP)}
-    hidden = _records(client, original.PASSTHROUGH_GROUP) if old and folder != original.COMMON else []
+    pools = {(record.name, original_names.pool(folder, record.data))
+             for record in _records(client, original_names.REENCRYPT_GROUP)}
+    beside = old and folder != original_names.COMMON
+    hidden = _records(client, original_names.PASSTHROUGH_GROUP) if beside else []
     _require_ready(client)
     led = {(host, obj.action.pool) for obj in objects.values()
            if isinstance(obj, Rule) and isinstance(obj.action, Forward)
@@ -280,10 +284,10 @@ def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterabl
 def _records(client: Client, group: str) -> list[Record]:
     """Records of a data-group; [] where there is none, or none that can be read."""
     try:
-        return codec.decode_data_group(client.get(item_path(DataGroup.KIND, group)))[1]
+        return ltm_codec.decode_data_group(client.get(item_path(DataGroup.KIND, group)))[1]
     except NotFound:
         return []
-    except codec.ODD as exc:
+    except ltm_codec.ODD as exc:
         log.warning("object not understood", extra={
             "kind": DataGroup.KIND, "path": group, "error": repr(exc)})
         return []
@@ -304,7 +308,7 @@ def listed(raw: Mapping, kind: str) -> list[tuple[str, str]]:
     if kind == "rules":
         return [(str(name), "") for name in raw.get("rules") or ()]
     context = "context" if kind == "profiles" else ""
-    return [(codec.path_of(item), str(item.get(context, ""))) for item in codec.items(raw, kind)]
+    return [(ltm_codec.path_of(item), str(item.get(context, ""))) for item in ltm_codec.items(raw, kind)]
 
 
 _TARGETS = {
@@ -323,10 +327,10 @@ def _decoded(kind: str, raw: Iterable[Mapping], folder: str) -> Iterable[Object]
     """Objects of ours; one that cannot be read counts as absent, so what is wanted is written over it."""
     for item in raw:
         try:
-            if not names.owns_path(folder, kind, codec.path_of(item)):
+            if not names.owns_path(folder, kind, ltm_codec.path_of(item)):
                 continue
             found = decoded(kind, item)
-        except codec.ODD as exc:
+        except ltm_codec.ODD as exc:
             path = item.get("fullPath") if isinstance(item, Mapping) else ""
             log.warning("object not understood", extra={"kind": kind, "path": path, "error": repr(exc)})
             continue

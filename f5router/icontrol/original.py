@@ -3,33 +3,33 @@
 import logging
 from collections.abc import Collection, Mapping
 
-from f5router import names, original
-from f5router.adoption import FILES, Inventory
-from f5router.bigip import ClientSSL, DataGroup, IRule, Ref, ServerSSL
-from f5router.errors import NotFound
-from f5router.icontrol import codec
-from f5router.icontrol.client import Client, item_path
+from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observe import listed, virtual
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.model import names, original_names
+from f5router.model.errors import NotFound
+from f5router.model.ltm import ClientSSL, DataGroup, IRule, Ref, ServerSSL
+from f5router.plan.adoption import FILES, Inventory
 
 log = logging.getLogger(__name__)
 
 
 def inventory(client: Client, folder: str) -> Inventory:
     """Read everything that `adoption.judge` looks at. Raises: BigIPError."""
-    profiles = {Ref(kind, codec.path_of(item)): item for kind in (ClientSSL.KIND, ServerSSL.KIND)
+    profiles = {Ref(kind, ltm_codec.path_of(item)): item for kind in (ClientSSL.KIND, ServerSSL.KIND)
                 for item in _items(client, kind)}
     files = {Ref(kind, path) for kind in FILES for item in _items(client, kind)
-             if original.is_file(path := codec.path_of(item))}
+             if original_names.is_file(path := ltm_codec.path_of(item))}
     groups = {}
     for item in _items(client, DataGroup.KIND):
-        path = codec.path_of(item)
-        if path in original.groups(folder):
-            group, records = codec.decode_data_group(item)
+        path = ltm_codec.path_of(item)
+        if path in original_names.groups(folder):
+            group, records = ltm_codec.decode_data_group(item)
             groups[path] = (group.type, tuple(records))
     texts = {path: str(item.get("apiAnonymous", "")) for item in _items(client, IRule.KIND)
-             if not names.owns_path(folder, IRule.KIND, path := codec.path_of(item))}
+             if not names.owns_path(folder, IRule.KIND, path := ltm_codec.path_of(item))}
     carried = {
-        codec.path_of(item): frozenset(name for name, _ in listed(item, "profiles"))
+        ltm_codec.path_of(item): frozenset(name for name, _ in listed(item, "profiles"))
         for item in _items(client, "ltm/virtual", expandSubcollections="true")
     }
     return Inventory(profiles, frozenset(files), groups, texts, carried)

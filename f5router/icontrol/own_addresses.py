@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from f5router.errors import AuthFailed, Refused
-from f5router.icontrol import codec, netcodec
-from f5router.icontrol.client import Client
-from f5router.icontrol.tunnels import default_route_domain
-from f5router.tunnels import SelfIP
+from f5router.icontrol.codec import ltm_codec, net_codec
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.writers.tunnels import default_route_domain
+from f5router.model.errors import AuthFailed, Refused
+from f5router.model.net import SelfIP
 
 DEVICES = "cm/device"
 """This device and those that it trusts. Source: iControl REST, cm/device; recorded from 11.6 to 16.0."""
@@ -26,7 +26,7 @@ def read(client: Client, folder: str, virtuals: Iterable[Mapping]) -> Addresses:
     Raises:
         BigIPError: the device cannot be read at the moment.
     """
-    found, unread = {codec.destination_address(raw) for raw in virtuals}, []
+    found, unread = {ltm_codec.destination_address(raw) for raw in virtuals}, []
     for what, reader in (("self IPs", _self_ips), ("management addresses", _management)):
         try:
             found.update(reader(client, folder))
@@ -37,13 +37,14 @@ def read(client: Client, folder: str, virtuals: Iterable[Mapping]) -> Addresses:
 
 def _self_ips(client: Client, folder: str) -> Iterator[str]:
     items = client.get(SelfIP.KIND).get("items") or []
-    domains = {netcodec.route_domain(item) for item in items}
+    domains = {net_codec.route_domain(item) for item in items}
     domain = default_route_domain(client, folder) if domains - {0} else 0
     for item in items:
-        if netcodec.route_domain(item) in (0, domain):
-            yield codec.address_of(str(item.get("address", "")).partition("/")[0])
+        if net_codec.route_domain(item) in (0, domain):
+            yield ltm_codec.address_of(str(item.get("address", "")).partition("/")[0])
 
 
 def _management(client: Client, folder: str) -> Iterator[str]:
     for item in client.get(DEVICES).get("items") or []:
-        yield from (codec.address_of(str(item.get(name, ""))) for name in ("managementIp", "configsyncIp"))
+        for name in ("managementIp", "configsyncIp"):
+            yield ltm_codec.address_of(str(item.get(name, "")))

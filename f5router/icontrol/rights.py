@@ -10,9 +10,9 @@ with the role Operator cannot create, modify or delete, one with Guest cannot ma
 import logging
 from collections.abc import Mapping
 
-from f5router.errors import BigIPError
-from f5router.findings import Findings
-from f5router.icontrol.client import Client, item_path
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.model.errors import BigIPError
+from f5router.network.diagnostics import Findings
 
 log = logging.getLogger(__name__)
 

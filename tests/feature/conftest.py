@@ -12,8 +12,9 @@ import requests
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from f5router import assembly, config, controller
-from f5router.cluster import Key
+from f5router.app import controller, wiring
+from f5router.config import config
+from f5router.model.cluster import Key
 from mocks.bigip import FakeBigIP
 from mocks.bigip.store import DiskFile
 from mocks.kube import FakeKube
@@ -221,7 +222,7 @@ class Lab:
 @pytest.fixture(autouse=True)
 def no_requests(monkeypatch) -> None:
     """None is under way, so old forms end at once; tests/traffic has requests."""
-    monkeypatch.setattr(assembly, "DRAIN_S", 0.0)
+    monkeypatch.setattr(wiring, "DRAIN_S", 0.0)
     monkeypatch.setattr(controller, "LINGER_S", 0.0)
 
 

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from f5router import adopt, original, preflight
+from f5router.cli import adopt, preflight
+from f5router.model import original_names
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import Lab
@@ -68,7 +69,7 @@ def originals(lab) -> set[str]:
     kinds = ("ltm/profile/client-ssl", "ltm/profile/server-ssl", "sys/file/ssl-cert", "sys/file/ssl-key",
              "ltm/data-group/internal")
     return {path for kind in kinds for path in lab.paths(kind)
-            if original.stem(path) or path in original.groups("/Common")}
+            if original_names.stem(path) or path in original_names.groups("/Common")}
 
 
 @pytest.mark.usefixtures("taken")

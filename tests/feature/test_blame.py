@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from f5router.errors import AuthFailed, Unreachable
+from f5router.model.errors import AuthFailed, Unreachable
 from mocks.bigip import refusals, replies
 from mocks.bigip.listener import Outcome
 from mocks.bigip.refusals import Refusal

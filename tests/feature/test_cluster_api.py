@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from f5router import preflight
+from f5router.cli import preflight
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.feature.test_loop import Running, admitted, pool

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 import pytest
 
 from benchmarks.cluster import routes, slices
-from f5router import assembly
-from f5router.cluster import Delta
-from f5router.incremental import Engine
-from f5router.kube import decode
-from f5router.reconcile import Reconciler
+from f5router.app import wiring
+from f5router.desired.engine import Engine
+from f5router.kube.api import decode
+from f5router.model.cluster import Delta
+from f5router.reconcile.reconciler import Reconciler
 from tests import manifests
 from tests.builders import identity
 
@@ -106,7 +106,7 @@ def test_cpu_of_an_endpoint_event(lab):
     engine = Engine(config)
     engine.apply(Delta(routes=routes(5000), slices=slices(5000)))
     with ExitStack() as stack:
-        device = assembly.build_device(config, stack)
+        device = wiring.build_device(config, stack)
         reconciler = Reconciler(engine, device, folder=config.folder, clock=time.monotonic)
         reconciler.plan(full=True)
         device.observed, device.stale = dict(engine.objects), False

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from f5router import preflight
-from f5router.bigip import Record, Rule
-from f5router.kube import secret_state
-from f5router.kube.secret_schedule import Pace
-from f5router.kube.watch import Cluster
+from f5router.cli import preflight
+from f5router.kube.cluster_watch import Cluster
+from f5router.kube.secrets import secret_state
+from f5router.kube.secrets.secret_schedule import Pace
+from f5router.model.ltm import Record, Rule
 from tests import manifests
 from tests.builders import identity
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from f5router.cluster import Key
 from f5router.icontrol import failover
+from f5router.model.cluster import Key
 from mocks.bigip import FakeBigIP, unit
 from tests import manifests
 from tests.feature.test_loop import Running
@@ -48,7 +48,7 @@ def asked(lab) -> int:
 @pytest.mark.parametrize("status", [status for status in unit.STATUSES if status != unit.ACTIVE])
 def test_a_standby_is_not_written_to_before_it_is_active(lab, running, caplog, monkeypatch, status):
     """No write, no Admitted True; once it is active everything is written, without a restart."""
-    monkeypatch.setattr("f5router.controller.FAILOVER_S", 0.05)
+    monkeypatch.setattr("f5router.app.controller.FAILOVER_S", 0.05)
     caplog.set_level(logging.INFO)
     lab.bigip.join_group("pair")
     lab.bigip.set_failover(status)
@@ -144,7 +144,7 @@ def test_statuses_of_the_active_units_router_hold(lab, each_write_asks):
 
 
 def test_it_is_noticed_while_nothing_happens(lab, running, monkeypatch):
-    monkeypatch.setattr("f5router.controller.FAILOVER_S", 0.05)
+    monkeypatch.setattr("f5router.app.controller.FAILOVER_S", 0.05)
     lab.apply(manifests.route("a"))
     router = running()
     router.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
@@ -225,8 +225,8 @@ def test_a_device_that_does_not_answer_is_no_standby(lab):
 
 def test_a_refused_login_is_not_tried_again_by_asking_for_the_state(lab, running, monkeypatch, caplog):
     """The account would be locked: the pass that follows backs off, as after any refusal."""
-    monkeypatch.setattr("f5router.controller.FAILOVER_S", 0.05)
-    monkeypatch.setattr("f5router.icontrol.session.REFUSED_S", 0.0)
+    monkeypatch.setattr("f5router.app.controller.FAILOVER_S", 0.05)
+    monkeypatch.setattr("f5router.icontrol.rest.session.REFUSED_S", 0.0)
     lab.apply(manifests.route("a"))
     router = running()
     router.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
@@ -357,8 +357,8 @@ def test_nothing_is_to_be_synced(lab, caplog, case):
 
 def test_the_running_router_syncs(lab, running, monkeypatch):
     """Its metric follows."""
-    monkeypatch.setattr("f5router.config_sync.SETTLE_S", 0.05)
-    monkeypatch.setattr("f5router.config_sync.WAIT_S", 0.05)
+    monkeypatch.setattr("f5router.app.config_sync.SETTLE_S", 0.05)
+    monkeypatch.setattr("f5router.app.config_sync.WAIT_S", 0.05)
     lab.bigip.join_group("pair")
     lab.apply(manifests.route("a"))
     router = running(f5_config_sync="push")

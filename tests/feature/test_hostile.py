@@ -6,8 +6,10 @@ import re
 
 import pytest
 
-from f5router import logs, names, status
-from f5router.bigip import Pool
+from f5router.logs import log_output
+from f5router.model import names
+from f5router.model.ltm import Pool
+from f5router.status import condition
 from mocks.bigip.traffic import Request, decide
 from tests import hostile, manifests
 from tests.builders import identity
@@ -41,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("logging_as_before")
 def test_good_ones_are_served(lab, seed, form, flags):
     """In the first list and through the watches; no pass fails, and nothing is shown or sent as it is."""
     stream = io.StringIO()
-    logs.setup("info", form, stream=stream)
+    log_output.setup("info", form, stream=stream)
     prepare(lab, seed, flags)
     router = lab.router(**flags)
     assert lab.converge(router) == [], stream.getvalue()[-3000:]
@@ -120,6 +122,6 @@ def check_texts(lab, log: str, form: str) -> None:
         *_, namespace, _, name, part = ["", "", "", *entry.path.split("/")]
         written = entry.method == "PATCH" and part == "status" and entry.status == 200
         if written and lab.kube.get("Route", namespace, name):
-            ours = status.own(lab.kube.get("Route", namespace, name)["status"]["ingress"], "public")
+            ours = condition.own(lab.kube.get("Route", namespace, name)["status"]["ingress"], "public")
             texts += [condition.get("message", "") for condition in ours["conditions"]]
     assert [text for text in texts if not text.isprintable()] == []

@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from f5router.__main__ import main
+from f5router.cli.main import main
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.feature.test_loop import Running, pool

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from f5router import controller, preflight
+from f5router.app import controller
+from f5router.cli import preflight
 from tests import bombs, manifests
 from tests.builders import identity
 

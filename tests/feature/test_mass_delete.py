@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from f5router import heldback, preflight
+from f5router.app import held_deletes
+from f5router.cli import preflight
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.feature.test_loop import Running
@@ -261,6 +262,6 @@ def test_examples_name_hosts(full, caplog):
         full.kube.delete("Route", "shop", f"r{n}")
     full.converge()
     (record,) = [one for one in caplog.records if one.getMessage() == "deletes are held back"]
-    assert len(record.hosts.split(", ")) == heldback.EXAMPLES
+    assert len(record.hosts.split(", ")) == held_deletes.EXAMPLES
     assert "shop0.com" in record.hosts
     assert record.levelno == logging.ERROR

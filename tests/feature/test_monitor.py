@@ -8,9 +8,9 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
-from f5router import controller, monitor
-from f5router.errors import ConfigError
-from f5router.serving import Server
+from f5router.app import controller, monitor
+from f5router.model.errors import ConfigError
+from f5router.monitoring.http_server import Server
 from tests import manifests
 
 LIMIT_S = 10

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from f5router import adopt, controller, preflight
+from f5router.app import controller
+from f5router.cli import adopt, preflight
 from tests import manifests
 from tests.feature.test_loop import Running
 

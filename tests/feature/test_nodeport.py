@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from f5router.cluster import Key
+from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity

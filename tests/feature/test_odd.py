@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from f5router import controller
+from f5router.app import controller
 from f5router.icontrol.observe import observe
 from tests import manifests
 from tests.builders import identity

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from f5router import controller
+from f5router.app import controller
 from tests import manifests
 from tests.feature.conftest import HTTPS
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from f5router.__main__ import main
+from f5router.cli.main import main
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS

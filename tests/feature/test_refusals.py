@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.errors import BigIPError
+from f5router.model.errors import BigIPError
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router import controller
+from f5router.app import controller
 from tests import manifests
 from tests.feature.test_loop import Running, admitted, pool
 

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from f5router import preflight
-from f5router.cluster import Key
+from f5router.cli import preflight
+from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from f5router import names
-from f5router.cluster import Key
-from f5router.kube import decode
+from f5router.kube.api import decode
+from f5router.model import names
+from f5router.model.cluster import Key
 from mocks.bigip.store import Store
 from mocks.bigip.traffic import Request, decide
 from tests import manifests

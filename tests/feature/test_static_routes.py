@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from f5router.cluster import OVN_SUBNETS, Key
+from f5router.model.cluster import OVN_SUBNETS, Key
 from tests import manifests
 from tests.feature.sdn import many, network_writes, until, url
 

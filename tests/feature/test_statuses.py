@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from f5router.errors import BigIPError
+from f5router.model.errors import BigIPError
 from tests import manifests
 from tests.builders import identity
 

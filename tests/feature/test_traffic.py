@@ -8,11 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from f5router import assembly, desired
-from f5router.cluster import Delta, EndpointSlice, Key, Route
-from f5router.incremental import Engine
-from f5router.members import ServiceView
-from f5router.reconcile import Reconciler
+from f5router.app import wiring
+from f5router.desired import route_objects
+from f5router.desired.engine import Engine
+from f5router.model.cluster import Delta, EndpointSlice, Key, Route
+from f5router.network.pool_members import ServiceView
+from f5router.reconcile.reconciler import Reconciler
 from mocks.bigip.traffic import Request, decide
 from tests import strategies
 from tests.builders import endpoints, identity, route
@@ -64,7 +65,7 @@ class Direct:
 def direct(lab):
     with ExitStack() as stack:
         config = lab.config()
-        device = assembly.build_device(config, stack)
+        device = wiring.build_device(config, stack)
         reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
         made = Direct(lab, reconciler)
         made.change(*PODS)
@@ -94,7 +95,7 @@ def test_host_where_the_device_keeps_the_port(make_lab, host):
     lab.virtuals()
     with ExitStack() as stack:
         config = lab.config()
-        device = assembly.build_device(config, stack)
+        device = wiring.build_device(config, stack)
         one = Direct(lab, Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic))
         one.change(route("a"), *PODS)
         assert one.ask(host).pool == "/Common/openshift_shop_web"
@@ -332,8 +333,8 @@ def _allowed(engine) -> dict[str, set[str]]:
 
 def test_pool_names_tell_their_namespace():
     """What the test above relies on."""
-    built, _ = desired.pool(
-        desired.PoolKey(Key("bank", "web"), "", ""),
+    built, _ = route_objects.pool(
+        route_objects.PoolKey(Key("bank", "web"), "", ""),
         ServiceView(),
         type("C", (), {"folder": "/Common", "pool_monitor": "", "nodeport": None, "max_pool_members": 1}),
     )

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from f5router.assembly import STATUS_WORKERS
-from f5router.cluster import Key
-from f5router.kube.connection import KubeSettings, connect
-from f5router.kube.sources import ROUTES
-from f5router.kube.sweep import PROBES, Sweep
-from f5router.kube.watch import Cluster
-from f5router.kube.write import CONTENTION_S, StatusWriter
-from f5router.status import Verdict
+from f5router.app.wiring import STATUS_WORKERS
+from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.cluster_watch import Cluster
+from f5router.kube.status.entry_sweep import PROBES, Sweep
+from f5router.kube.status.status_writer import CONTENTION_S, StatusWriter
+from f5router.kube.watch.sources import ROUTES
+from f5router.model.cluster import Key
+from f5router.status.condition import Verdict
 from mocks.kube import FakeKube
 from tests import manifests
 

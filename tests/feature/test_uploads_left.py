@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from f5router.icontrol.leftovers import FOLDERS, Origin
+from f5router.icontrol.uploads.leftovers import FOLDERS, Origin
 from mocks.bigip.store import DiskFile
 from tests import manifests
 from tests.builders import identity

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from f5router.cluster import Key
+from f5router.model.cluster import Key
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.sdn import (

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import pytest
 
-from f5router import assembly
-from f5router.checkqueue import CheckQueue
-from f5router.cluster import Delta
-from f5router.incremental import Engine
-from f5router.reconcile import Reconciler
+from f5router.admission.certificate_queue import CheckQueue
+from f5router.app import wiring
+from f5router.desired.engine import Engine
+from f5router.model.cluster import Delta
+from f5router.reconcile.reconciler import Reconciler
 from tests.builders import endpoints, identity, route, secret
 from tests.feature.test_traffic import Direct
 
@@ -35,7 +35,7 @@ class Hand:
     def restart(self) -> None:
         """A new router, which is told of everything at once; makes no pass."""
         config = self.lab.config(f5_timeout="1", **self.flags)
-        device = assembly.build_device(config, self._stack)
+        device = wiring.build_device(config, self._stack)
         reconciler = Reconciler(Engine(config, CheckQueue(**self.checks)), device, folder=config.folder,
                                 clock=lambda: self.now, linger_s=self._linger_s)
         self.one = Direct(self.lab, reconciler)

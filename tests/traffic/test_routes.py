@@ -8,7 +8,7 @@ from tests import manifests
 from tests.builders import identity
 from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
-from tests.unit.irules import hello
+from tests.unit.desired.irules import hello
 
 KINDS = {
     "plain": ("", ""),

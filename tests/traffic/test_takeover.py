@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from f5router import adopt, original
+from f5router.cli import adopt
+from f5router.model import original_names
 from tests import manifests
 from tests.builders import identity
 from tests.conftest import UNDER_LOAD
@@ -125,7 +126,7 @@ def left(site) -> set[str]:
     kinds = ("ltm/profile/client-ssl", "ltm/profile/server-ssl", "sys/file/ssl-cert", "sys/file/ssl-key",
              "ltm/data-group/internal")
     return {path for kind in kinds for path in site.paths(kind)
-            if original.stem(path) or path in original.groups(site.partition)}
+            if original_names.stem(path) or path in original_names.groups(site.partition)}
 
 
 @pytest.mark.parametrize("version", ["11.6.0", "12.1.2", "14.1.2.1", "17.1.2.1"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.errors import KindNotServed, KubeForbidden, KubeGone, KubeUnreachable
+from f5router.model.errors import KindNotServed, KubeForbidden, KubeGone, KubeUnreachable
 from ghost_hostsubnet.cluster import GROUP, OAPI, Cluster, NoHostSubnets
 
 CONFIG = "/apis/config.openshift.io/v1/networks/cluster"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ghost_hostsubnet
-from tests.unit.test_layers import imported
+from tests.project.test_layers import imported
 
 ROOT = Path(ghost_hostsubnet.__file__).parent
 STANDARD = {"collections", "dataclasses", "ipaddress", "json", "re", "typing"}
@@ -21,7 +21,7 @@ def test_pure_modules_do_no_io(name, allowed):
     assert found <= STANDARD | allowed
     inside = {module for module in imported(ROOT / f"{name}.py") if "." in module}
     assert {module for module in inside if module.startswith(("ghost_hostsubnet.", "f5router."))} <= {
-        "ghost_hostsubnet.manifest", "ghost_hostsubnet.gateway", "f5router.printable"}
+        "ghost_hostsubnet.manifest", "ghost_hostsubnet.gateway", "f5router.model.printable"}
 
 
 def test_one_home_of_requests():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.errors import KubeForbidden, KubeGone, KubeUnreachable
+from f5router.model.errors import KubeForbidden, KubeGone, KubeUnreachable
 from ghost_hostsubnet import manifest
 from ghost_hostsubnet.wait import NotAssigned, Waiter
 

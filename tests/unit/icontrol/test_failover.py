@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from f5router.errors import AuthFailed, Busy, NotReady, Refused, Standby, Unreachable
 from f5router.icontrol import failover
 from f5router.icontrol.failover import Failover, FailoverState, parse
+from f5router.model.errors import AuthFailed, Busy, NotReady, Refused, Standby, Unreachable
 
 RECORDINGS = Path(__file__).parents[2] / "recordings" / "cm" / "failover-status"
 GROUP = "/Common/traffic-group-1"

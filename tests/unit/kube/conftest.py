@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from f5router.kube.connection import Connection, KubeSettings, connect
-from f5router.kube.secret_schedule import Pace
-from f5router.kube.watch import Cluster
+from f5router.kube.api.connection import Connection, KubeSettings, connect
+from f5router.kube.cluster_watch import Cluster
+from f5router.kube.secrets.secret_schedule import Pace
 from mocks.kube import FakeKube
 
 LIMIT_S = 10.0

@@ -1,0 +1,194 @@
+"""Whether a Route may be served, one by itself; claims.py has the contest for its Host.
+
+Sources: haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from f5router.admission import annotations, certificates, pem, validation
+from f5router.model import hostnames
+from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
+from f5router.model.hostnames import quote
+
+NO_HOST = "NoHostValue"
+INVALID_HOST = "InvalidHost"
+CLAIMED = "HostAlreadyClaimed"
+NOT_ADMITTED = "RouteNotAdmitted"
+INVALID = "ExtendedValidationFailed"
+EXTERNAL = "ExternalCertificateValidationFailed"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the administrator says of admission; docs/configuration.md."""
+
+    ownership: bool = True
+    """A host belongs to the namespace of its oldest Route, with all paths."""
+    naming: hostnames.Naming = field(default_factory=hostnames.Naming)
+    allowed: frozenset[str] = frozenset()
+    """Domains; empty for all."""
+    denied: frozenset[str] = frozenset()
+    """They go before `allowed`."""
+    wildcards: bool = False
+    """Admit Routes with wildcardPolicy Subdomain."""
+    extended: bool = True
+    """With the rules of upstream's validator."""
+    external: bool = True
+    """Take certificates from the Secrets that Routes name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a Route is not admitted; reason is one of upstream's, or of docs/routes.md."""
+
+    reason: str
+    message: str
+    """What its tenant may read."""
+    holder: Key | None = field(default=None, compare=False)
+    """The Route that holds the Host, for the log: the tenant is told of those in his namespace only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A Route by itself: its claim and, when it is valid, what its TLS needs."""
+
+    route: Route
+    """With its Host: given, or made by the router."""
+    rejection: Rejection | None = None
+    """Its own fault; it may hold its host all the same."""
+    claims: bool = True
+    """Takes part in the contest for its host."""
+    material: pem.Material | None = field(default=None, repr=False)
+    destination_ca: str = ""
+    """PEM, re-encoded; "" without one."""
+    source: str = "spec.host"
+    """What its Host is from: a field, or the setting."""
+    awaited: Secret | None = None
+    """That with its certificate, while it is not known what it holds."""
+    pending: bool = False
+    """Its certificates are not checked yet: nobody knows whether it is valid."""
+
+    @property
+    def wildcard(self) -> bool:
+        """Claims all hosts of one label in the domain of its own."""
+        return self.route.wildcard_policy == "Subdomain"
+
+    @property
+    def host(self) -> str:
+        """The Host that it claims; "*.example.com" of a wildcard Route."""
+        return hostnames.wildcard(self.route.host) if self.wildcard else self.route.host
+
+    @property
+    def subdomain(self) -> str:
+        """Routes of one subdomain contend with each other."""
+        return hostnames.parent(self.route.host)
+
+    @property
+    def termination(self) -> str:
+        """"", edge, reencrypt or passthrough."""
+        return validation.terminates(self.route)
+
+    @property
+    def awaits_certificate(self) -> bool:
+        """True if nobody knows yet which certificate it brings, if any."""
+        own = self.route.secret or (self.route.tls and self.route.tls.certificate)
+        return self.awaited is not None or (self.pending and bool(own))
+
+    @property
+    def insecure(self) -> str:
+        """What port 80 does: None, Allow or Redirect; Allow for a Route without TLS."""
+        if not self.termination:
+            return "Allow"
+        policy = self.route.tls.insecure_policy
+        return policy if policy in validation.INSECURE.get(self.termination, ()) else "None"
+
+
+def check(route: Route, settings: Settings, secret: Secret | None = None,
+          judge: certificates.Judge = certificates.judge) -> Checked:
+    """Judge one Route by itself; costs a check of its certificates.
+
+    Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
+    stop judging the others, nor to give its host away.
+
+    Args:
+        secret: that of spec.tls.externalCertificate; None if nothing is known of it.
+        judge: checks its certificates, or returns None while it is not known how they are.
+    """
+    try:
+        claim = _claim(route, settings)
+    except Exception as exc:
+        return Checked(route, _fault(exc), claims=False)
+    if not claim.claims:
+        return claim
+    try:
+        return _valid(claim, settings, secret, judge)
+    except Exception as exc:
+        return replace(claim, rejection=_fault(exc))
+
+
+def _claim(route: Route, settings: Settings) -> Checked:
+    """A Route with its Host, refused if it may not claim it."""
+    host, source = settings.naming.host(route)
+    claim = Checked(replace(route, host=host) if host != route.host else route, source=source)
+    refusal = _refusal(claim, settings)
+    return replace(claim, rejection=refusal, claims=False) if refusal else claim
+
+
+def _refusal(claim: Checked, settings: Settings) -> Rejection | None:
+    """Why a Route may not claim its Host."""
+    host, wildcard, policy = claim.route.host, claim.wildcard, claim.route.wildcard_policy
+    if refusal := _domain_refusal(host, settings):
+        return Rejection(NOT_ADMITTED, f"{claim.source}: {quote(host)}: {refusal}")
+    if wildcard and not settings.wildcards:
+        return Rejection(NOT_ADMITTED, "spec.wildcardPolicy: wildcard routes are not allowed")
+    if not wildcard and policy != "None":
+        return Rejection(NOT_ADMITTED, f"spec.wildcardPolicy: unknown wildcard policy {quote(policy)}")
+    if not host:
+        return Rejection(NO_HOST, "spec.host: no host value was defined for the route")
+    if problem := hostnames.problem(host) or (hostnames.wildcard_problem(host) if wildcard else ""):
+        return Rejection(INVALID_HOST, f"{claim.source}: {quote(host)}: {problem}")
+    return None
+
+
+def _valid(claim: Checked, settings: Settings, secret: Secret | None,
+           judge: certificates.Judge = certificates.judge) -> Checked:
+    """The rest of a Route that claims its Host, valid or not."""
+    route, used = claim.route, None
+    if refusal := annotations.refusal(route.unsupported):
+        return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal))
+    if settings.external and route.secret is not None:
+        used = secret or Secret(route.secret, unread=True)
+        if refusal := _secret_refusal(used):
+            return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
+    found = validation.check(route, extended=settings.extended, secret=used, judge=judge)
+    rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
+    return replace(claim, rejection=rejection, material=found.certificates.material,
+                   destination_ca=found.certificates.destination_ca,
+                   awaited=used if used and used.unread else None, pending=found.pending)
+
+
+def _fault(exc: Exception) -> Rejection:
+    return Rejection(INVALID, f"spec: it cannot be judged ({type(exc).__name__})")
+
+
+def _domain_refusal(host: str, settings: Settings) -> str:
+    """What the domain lists say against a Host. Source: haproxy-parity.md 3.2."""
+    if hostnames.within(host, settings.denied):
+        return "host in list of denied domains"
+    if host and settings.allowed and not hostnames.within(host, settings.allowed):
+        return "host not in the allowed list of domains"
+    return ""
+
+
+def _secret_refusal(secret: Secret) -> str:
+    """Why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate."""
+    name = secret.key.name
+    if not is_object_name(name):
+        return f"Secret {quote(name)} not found"
+    if secret.unread:
+        return ""
+    if secret.problem:
+        return secret.problem
+    if secret.type != TLS_SECRET:
+        return f"Secret {quote(name)} is of type {quote(secret.type)}; {TLS_SECRET} is required"
+    return ""

@@ -1,0 +1,120 @@
+"""Certificates and keys of spec.tls: what is wrong with them, and what goes to the BIG-IP.
+
+A certificate that expired, or is not valid yet, passes; so does one of another host. Source of the rules:
+openshift/router, ExtendedValidateRoute (haproxy-parity.md 3.4). Upstream bounds signature checks only
+(issuers.MAX_CHECKS); the other bounds are in pem.py.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from f5router.admission import issuers, pem
+from f5router.model.cluster import RouteTLS
+from f5router.model.steps import Result, Steps, finish
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Everything that the verdict on certificates depends on; empty where a field does not count."""
+
+    certificate: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
+    ca_certificate: str = field(default="", repr=False)
+    destination_ca_certificate: str = field(default="", repr=False)
+    extended: bool = True
+    """With the rules of upstream's validator."""
+
+    @classmethod
+    def of(cls, tls: RouteTLS, *, extended: bool) -> "Texts":
+        """Those fields of spec.tls that its termination uses."""
+        if tls.termination not in ("edge", "reencrypt"):
+            return cls(extended=extended)
+        return cls(tls.certificate, tls.key, tls.ca_certificate,
+                   tls.destination_ca_certificate if tls.termination == "reencrypt" else "", extended)
+
+    def __bool__(self) -> bool:
+        return bool(self.certificate or self.key or self.ca_certificate or self.destination_ca_certificate)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """The verdict on them."""
+
+    problems: tuple[str, ...] = ()
+    """Each begins with the field."""
+    material: pem.Material | None = field(default=None, repr=False)
+    destination_ca: str = field(default="", repr=False)
+    """PEM, re-encoded; "" without one."""
+
+
+Judge = Callable[[Texts], Certificates | None]
+"""Returns None while the verdict is not known."""
+
+
+def judge(texts: Texts) -> Certificates:
+    """Check certificates at once."""
+    return finish(check(texts))
+
+
+def check(texts: Texts) -> Steps[Certificates]:
+    """Check certificates in steps; every part that is wrong is told, also what is no text at all."""
+    try:
+        return (yield from _Check(texts).run())
+    except Exception as exc:
+        return Certificates((f"spec.tls: it cannot be judged ({type(exc).__name__})",))
+
+
+class _Check:
+    def __init__(self, texts: Texts):
+        self._texts = texts
+        self._problems: list[str] = []
+
+    def run(self) -> Steps[Certificates]:
+        material, text, destination_ca = (yield from self._own()), self._texts.destination_ca_certificate, ""
+        if text:
+            found = yield from self._certificates(text, "spec.tls.destinationCACertificate")
+            destination_ca = yield from pem.encode(found)
+        return Certificates(tuple(self._problems), material, destination_ca)
+
+    def _own(self) -> Steps[pem.Material | None]:
+        """Check certificate, key and caCertificate."""
+        texts, authorities = self._texts, []
+        if texts.ca_certificate:
+            authorities = yield from self._certificates(texts.ca_certificate, "spec.tls.caCertificate")
+        if not texts.certificate:
+            # Not used, but what is no key at all is told.
+            if "-----BEGIN" in texts.key:
+                yield from self._told(pem.keys(texts.key, "spec.tls.key", only=True))
+            return None
+        certs = yield from self._certificates(texts.certificate, "spec.tls.certificate")
+        if certs and authorities and texts.extended:
+            yield from self._told(issuers.check(certs, authorities))
+        keys = (yield from self._keys()) if certs else []
+        if not keys:
+            return None
+        return (yield from self._told(pem.material(certs, keys[0], authorities)))
+
+    def _keys(self) -> Steps[list[pem.PrivateKey]]:
+        """Read those of certificate, then those of key."""
+        texts = self._texts
+        found = (yield from self._told(pem.keys(texts.certificate, "spec.tls.certificate", only=False))) or []
+        if texts.key.strip():
+            found += (yield from self._told(pem.keys(texts.key, "spec.tls.key", only=True))) or []
+        elif not found:
+            self._problems.append("spec.tls.key: no key specified")
+        return found
+
+    def _certificates(self, text: str, where: str) -> Steps[list]:
+        """Read those of a field; none after a problem."""
+        found = (yield from self._told(pem.certificates(text, where))) or []
+        if self._texts.extended:
+            yield from self._told(pem.check_signatures(found, where))
+        return found
+
+    def _told(self, part: Steps[Result]) -> Steps[Result | None]:
+        """Result of a part; None after it raised a PEMError, which is told."""
+        try:
+            return (yield from part)
+        except pem.PEMError as exc:
+            self._problems.append(str(exc))
+            return None

@@ -1,0 +1,39 @@
+"""Log lines for the administrator: which Route holds the Host that another one claims.
+
+The status and the Event of the other Route do not name a holder in another namespace, as those of
+openshift/router do not (pkg/router/controller/unique_host.go, host_admitter.go): tenants read them.
+"""
+
+import logging
+from collections.abc import Callable
+
+from f5router.admission.admission import Rejection
+from f5router.model.cluster import Route
+
+log = logging.getLogger(__name__)
+
+MOST, PERIOD_S = 30, 60.0
+"""Lines in a period of seconds: a tenant can make any number of Routes for Hosts of others."""
+
+
+class ClaimLog:
+    """One thread uses it."""
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock = clock
+        self._since, self._lines, self._left_out = float("-inf"), 0, 0
+
+    def lost(self, route: Route, rejection: Rejection) -> None:
+        """A Route has just lost its Host; nothing is logged of a rejection for another reason."""
+        if rejection.holder is None:
+            return
+        if self._clock() - self._since >= PERIOD_S:
+            self._since, self._lines = self._clock(), 0
+        if self._lines >= MOST:
+            self._left_out += 1
+            return
+        self._lines += 1
+        left_out, self._left_out = self._left_out, 0
+        log.warning("host already claimed", extra={
+            "host": route.host, "route": str(route.key), "holder": str(rejection.holder),
+            **({"lines_left_out": left_out} if left_out else {})})

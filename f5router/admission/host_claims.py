@@ -1,0 +1,132 @@
+"""The contest for Hosts: which Route holds what, judged from scratch.
+
+Oldest first, so that no order of events matters. A wildcard Route (wildcardPolicy Subdomain) contends with
+every host of its subdomain, so Routes of one subdomain are judged together. Sources: haproxy-parity.md
+3.2 and 3.3; openshift/router, host_admitter.go and hostindex/activation.go.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from f5router.admission.admission import CLAIMED, Checked, Rejection
+from f5router.admission.validation import terminates
+from f5router.model import hostnames
+from f5router.model.cluster import Key, Route
+
+WON = ("", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Outcome for the Routes of a subdomain."""
+
+    verdicts: Mapping[Key, Rejection | None] = field(default_factory=dict)
+    """None means admitted."""
+    passthrough: bool = False
+    """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be told apart."""
+    on_port_80: tuple[Checked, ...] = ()
+    """Admitted wildcard Routes that answer there, with a pod or a redirect, by their Key."""
+    owner: str = ""
+    """Namespace that holds the wildcard, so that no other gets a host; "" without, and without ownership."""
+
+
+def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
+    """Judge the Routes of one subdomain, or those of them that `contests` found to be enough.
+
+    A Route that is invalid by itself keeps its claim, so that a mistake never gives a host to another
+    tenant; one that lost claims nothing.
+
+    Args: ownership: the namespace of the oldest Route holds a host with all its paths, and a subdomain
+        with all its hosts; without, each Route holds its host and path.
+    """
+    verdicts: dict[Key, Rejection | None] = {}
+    subdomain, wildcards = _Subdomain(ownership), []
+    for one in sorted(checked, key=lambda c: (c.route.age, c.route.key)):
+        key = one.route.key
+        why, holder = subdomain.lost(one) if one.claims else WON
+        verdicts[key] = Rejection(CLAIMED, f"{one.source}: {why}", holder) if holder else one.rejection
+        if one.claims and not holder:
+            subdomain.hold(one)
+        if verdicts[key] is None and one.wildcard:
+            wildcards.append(one)
+    on_port_80 = sorted((one for one in wildcards if one.insecure != "None"), key=lambda c: c.route.key)
+    return Contest(verdicts, any(one.termination == "passthrough" for one in wildcards), tuple(on_port_80),
+                   subdomain.owner())
+
+
+class _Place:
+    """Who holds a host."""
+
+    def __init__(self) -> None:
+        self.owner: Route | None = None
+        self._paths: dict[str, Route] = {}
+        self._passthrough: Route | None = None
+        self._secure: Route | None = None
+
+    def foreign(self, route: Route) -> bool:
+        """Whether the owner is of another namespace."""
+        return self.owner is not None and self.owner.key.namespace != route.key.namespace
+
+    def rival(self, route: Route) -> Route | None:
+        """The holder that excludes a Route: of the same path, or passthrough beside other TLS."""
+        if route.path in self._paths:
+            return self._paths[route.path]
+        kind = terminates(route)
+        return (self._secure if kind == "passthrough" else self._passthrough) if kind else None
+
+    def hold(self, route: Route) -> None:
+        kind = terminates(route)
+        self.owner = self.owner or route
+        self._paths[route.path] = route
+        if kind:
+            self._secure = self._secure or route
+        if kind == "passthrough":
+            self._passthrough = self._passthrough or route
+
+
+class _Subdomain:
+    """Who holds the hosts of a subdomain, and its wildcard."""
+
+    def __init__(self, ownership: bool):
+        self._ownership = ownership
+        self._places: dict[str, _Place] = {}
+        """By spec.host, of wildcard Routes too: upstream keeps one list of both."""
+        self._wildcard = _Place()
+        self._holders: dict[str, Key] = {}
+        """The oldest Route of each namespace that holds a host that is no wildcard."""
+
+    def lost(self, one: Checked) -> tuple[str, Key | None]:
+        """Why a Route does not get what it claims and which one holds it; WON when it does."""
+        route = one.route
+        place = self._places.get(route.host, _Place())
+        if self._ownership:
+            if place.foreign(route):
+                return _elsewhere(route.host, route), place.owner.key
+            if self._wildcard.foreign(route):
+                return _elsewhere(hostnames.wildcard(route.host), route), self._wildcard.owner.key
+            others = (key for space, key in self._holders.items() if space != route.key.namespace)
+            if one.wildcard and (holder := next(others, None)) is not None:
+                return _elsewhere(f"a host of {one.host}", route), holder
+        rival = place.rival(route) or (self._wildcard.rival(route) if one.wildcard else None)
+        if rival is None:
+            return WON
+        if rival.key.namespace != route.key.namespace:
+            return _elsewhere(one.host, route), rival.key
+        return f"route {rival.key.name} already exposes {one.host} and is older", rival.key
+
+    def owner(self) -> str:
+        held = self._wildcard.owner if self._ownership else None
+        return held.key.namespace if held else ""
+
+    def hold(self, one: Checked) -> None:
+        route = one.route
+        self._places.setdefault(route.host, _Place()).hold(route)
+        if one.wildcard:
+            self._wildcard.hold(route)
+        else:
+            self._holders.setdefault(route.key.namespace, route.key)
+
+
+def _elsewhere(host: str, route: Route) -> str:
+    """The message about a holder that its tenant may not know. Source: openshift/router, unique_host.go."""
+    return f"a route in another namespace holds {host} and is older than {route.key.name}"

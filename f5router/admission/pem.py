@@ -1,0 +1,257 @@
+"""Certificates and keys: parsed, checked and written anew.
+
+What goes to the BIG-IP is only what was parsed here, re-encoded; text around PEM blocks is dropped.
+What a team can write is bounded: the longest step, a certificate of MAX_BLOCK, takes some 25 ms.
+Source of the rules: haproxy-parity.md 3.4; openshift/router, routeapihelpers/validation.go.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+
+from f5router.model.steps import Steps
+
+PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
+
+MAX_TEXT = 1 << 20
+"""Characters of a field. A Secret holds no more (Kubernetes, core/types.go: MaxSecretSize)."""
+
+MAX_BLOCKS = 1000
+"""PEM blocks of a field: Mozilla's bundle has about 150, those of all root programmes about 400."""
+
+MAX_BLOCK = 1 << 16
+"""Characters of a block: a certificate with a thousand names takes half of it."""
+
+MAX_KEYS = 10
+"""Private keys of a field, of which the first counts. Reading one of brainpoolP512r1 takes 1 ms."""
+
+_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9 ]{1,64})-----")
+_KEYS = {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "ECDSA PRIVATE KEY"}
+_CERTS = {"CERTIFICATE"}
+_DROPPED = {"EC PARAMETERS", "PUBLIC KEY", "RSA PUBLIC KEY", "DSA PUBLIC KEY", "ECDSA PUBLIC KEY"}
+_LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..|\x83...)"
+_RSA_OR_EC = rb"(\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01[\x01\x0a]|\x07\x2a\x86\x48\xce\x3d\x02\x01|)"
+_FORMS = {
+    # PrivateKeyInfo (RFC 5958 2); its group is empty for a key that is neither RSA nor ECDSA.
+    "PRIVATE KEY": re.compile(
+        rb"\x30" + _LENGTH + rb"\x02\x01[\x00\x01]\x30" + _LENGTH + rb"\x06" + _RSA_OR_EC, re.DOTALL),
+    # RSAPrivateKey (RFC 8017 A.1.2). The old form of a DSA key begins likewise; as RSA it does not parse.
+    "RSA PRIVATE KEY": re.compile(rb"\x30" + _LENGTH + rb"\x02\x01\x00\x02", re.DOTALL),
+    # ECPrivateKey (RFC 5915 3).
+    "EC PRIVATE KEY": re.compile(rb"\x30" + _LENGTH + rb"\x02\x01\x01\x04", re.DOTALL),
+}
+"""By label, how a key of that form begins. Labels and forms go together in any way: OpenSSL, and upstream's
+tls.X509KeyPair, look at the content."""
+_CURVES = ("secp224r1", "secp256r1", "secp384r1", "secp521r1")
+"""Those of clients, and of upstream's crypto/x509 (elliptic curves of FIPS 186)."""
+_OUTDATED = {
+    "1.2.840.113549.1.1.2": ("MD2", RSAPublicKey),
+    "1.2.840.113549.1.1.4": ("MD5", RSAPublicKey),
+    "1.2.840.113549.1.1.5": ("SHA1", RSAPublicKey),
+    "1.3.14.3.2.29": ("SHA1", RSAPublicKey),
+    "1.2.840.10045.4.1": ("SHA1", EllipticCurvePublicKey),
+    "1.2.840.10040.4.3": ("SHA1", ()),
+}
+"""Object identifiers of signatures to their names and the keys that make them; of DSA none is used."""
+
+
+class PEMError(ValueError):
+    """Text that is not what it should be; the message holds nothing of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a client SSL profile needs, in PEM."""
+
+    certificate: str = field(repr=False)
+    """The leaf alone."""
+    chain: str = field(repr=False)
+    """Intermediates and caCertificate; "" for none."""
+    key: str = field(repr=False)
+    public: str = field(repr=False)
+    """Public key of the leaf, PEM: identifies the private key without telling it."""
+
+
+def material(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate],
+             ) -> Steps[Material]:
+    """Make what is to be installed.
+
+    Raises: PEMError: no client can use the first certificate, or the key is not its own.
+    """
+    leaf = certs[0]
+    public = _spki(leaf, "spec.tls.certificate")
+    if isinstance(own := leaf.public_key(), EllipticCurvePublicKey) and own.curve.name not in _CURVES:
+        raise PEMError(f"spec.tls.certificate: no client takes a key on the curve {own.curve.name}")
+    if _spki(key, "spec.tls.key") != public:
+        raise PEMError("spec.tls.key: the key does not match the certificate")
+    chain = [cert for cert in dict.fromkeys([*certs[1:], *authorities]) if cert != leaf]
+    first, others = (yield from encode([leaf])), (yield from encode(chain))
+    return Material(first, others, _encode_key(key), public)
+
+
+def certificates(text: str, where: str) -> Steps[list[x509.Certificate]]:
+    """Read every certificate of a text; keys beside them are left out.
+
+    Raises: PEMError: naming `where`; also without any certificate.
+    """
+    found = []
+    for label, block in (yield from _blocks(text, where)):
+        if label in _CERTS:
+            found.append(_parsed(f"{where}: certificate {len(found) + 1} does not parse",
+                                 x509.load_pem_x509_certificate, block.encode()))
+            yield
+    if not found:
+        raise PEMError(f"{where}: there is no certificate in it")
+    return found
+
+
+def keys(text: str, where: str, *, only: bool) -> Steps[list[PrivateKey]]:
+    """Read every private key of a text.
+
+    Args: only: nothing else may be in it.
+    Raises: PEMError: naming `where`.
+    """
+    blocks = yield from _blocks(text, where)
+    texts = [block for label, block in blocks if label in _KEYS]
+    if only and len(texts) != len(blocks):
+        raise PEMError(f"{where}: it may hold a private key only")
+    if len(texts) > MAX_KEYS:
+        raise PEMError(f"{where}: {len(texts)} private keys, at most {MAX_KEYS} are supported")
+    found = []
+    for block in texts:
+        found.append(_private_key(block, where))
+        yield
+    return found
+
+
+def encode(certs: Iterable[x509.Certificate]) -> Steps[str]:
+    """Write certificates as PEM, one after the other."""
+    texts = []
+    for cert in certs:
+        texts.append(cert.public_bytes(serialization.Encoding.PEM).decode())
+        yield
+    return "".join(texts)
+
+
+def check_signatures(certs: Iterable[x509.Certificate], where: str) -> Steps[None]:
+    """Refuse outdated signatures, but not those that nobody looks at: of self-signed certificates.
+
+    Raises: PEMError: naming `where`.
+    """
+    for cert in certs:
+        name, _ = _OUTDATED.get(cert.signature_algorithm_oid.dotted_string, ("", ()))
+        if name and not _self_signed(cert):
+            raise PEMError(f"{where}: CA-signed certificates with {name} signatures are not supported")
+        yield
+
+
+def extension(cert: x509.Certificate, kind: type):
+    """Value of an extension, None without it. Raises: PEMError: one of the certificate's does not parse."""
+    try:
+        return cert.extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+    except Exception:
+        raise PEMError("spec.tls: an extension of a certificate does not parse") from None
+
+
+def _blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
+    """Find label and text of each block: from a BEGIN to the first END of its label."""
+    if len(text) > MAX_TEXT:
+        raise PEMError(f"{where}: {len(text)} characters, at most {MAX_TEXT} are supported")
+    found, at = [], 0
+    while (at := text.find("-----BEGIN ", at)) >= 0:
+        yield
+        if (begin := _BEGIN.match(text, at)) is None:
+            at += 1
+            continue
+        closing = f"-----END {begin[1]}-----"
+        end = text.find(closing, begin.end())
+        if end < 0:
+            raise PEMError(f"{where}: a block has no end")
+        start, at = at, end + len(closing)
+        if at - start > MAX_BLOCK:
+            raise PEMError(f"{where}: a PEM block of {at - start} characters, at most {MAX_BLOCK} are "
+                           "supported")
+        if len(found) == MAX_BLOCKS:
+            raise PEMError(f"{where}: more than {MAX_BLOCKS} PEM blocks, which is the most that is supported")
+        found.append((begin[1], text[start:at]))
+    if not found:
+        raise PEMError(f"{where}: it is not PEM")
+    for label, _ in found:
+        if label not in _KEYS | _CERTS | _DROPPED:
+            raise PEMError(f"{where}: a block of type {label} is not allowed")
+    return [(label, block) for label, block in found if label not in _DROPPED]
+
+
+def _private_key(block: str, where: str) -> PrivateKey:
+    # The check of an RSA key's numbers takes 100 times as long as reading it, and is left to the
+    # device; that the key belongs to the certificate is checked here.
+    message = f"{where}: the private key does not parse or is encrypted"
+    kind = f"{where}: the private key is neither RSA nor ECDSA"
+    der = _parsed(message, _der, block)
+    label = next((label for label, form in _FORMS.items() if form.match(der)), None)
+    if label is None:
+        raise PEMError(message)
+    # To read a DSA key the library computes with it: with one of 20 kB for half a minute.
+    if label == "PRIVATE KEY" and not _FORMS[label].match(der)[1]:
+        raise PEMError(kind)
+    text = f"-----BEGIN {label}-----\n{base64.b64encode(der).decode()}\n-----END {label}-----\n"
+    found = _parsed(message, serialization.load_pem_private_key, text.encode(), password=None,
+                    unsafe_skip_rsa_key_validation=True)
+    if not isinstance(found, PrivateKey):
+        raise PEMError(kind)
+    return found
+
+
+def _der(block: str) -> bytes:
+    """Decode a block; headers (RFC 1421 4.4) end with an empty line."""
+    body = block.split("-----")[2]
+    if ":" in body:
+        body = re.split(r"\n\s*\n", body, maxsplit=1)[1]
+    return base64.b64decode("".join(body.split()), validate=True)
+
+
+def _encode_key(key: PrivateKey) -> str:
+    return _parsed(
+        "spec.tls.key: the private key cannot be written", key.private_bytes,
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    ).decode()
+
+
+def _spki(holder: x509.Certificate | PrivateKey, where: str) -> str:
+    """Public key of a certificate or of a private key."""
+    public = _parsed(f"{where}: its public key is of an unknown kind", holder.public_key)
+    return public.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    ).decode()
+
+
+def _self_signed(cert: x509.Certificate) -> bool:
+    """As OpenSSL judges it: by names, key identifiers and kind of key; the signature is not verified."""
+    _, kind = _OUTDATED[cert.signature_algorithm_oid.dotted_string]
+    issuer = extension(cert, x509.AuthorityKeyIdentifier)
+    own = extension(cert, x509.SubjectKeyIdentifier)
+    same_key = issuer is None or issuer.key_identifier is None or (
+        own is not None and issuer.key_identifier == own.digest)
+    public = _parsed("spec.tls: a public key is of an unknown kind", cert.public_key)
+    return cert.issuer == cert.subject and same_key and isinstance(public, kind)
+
+
+def _parsed(message: str, call: Callable, *args, **options):
+    """What the library makes of a text that anybody can write.
+
+    Whatever it raises costs its Route only: beside ValueError these are UnsupportedAlgorithm,
+    InvalidVersion and others that are no ValueError. Its words, which may quote a key, are dropped.
+    """
+    try:
+        return call(*args, **options)
+    except Exception:
+        raise PEMError(message) from None

@@ -1,0 +1,137 @@
+"""What a Route's fields may say, one Route by itself.
+
+Rules of spec.tls: openshift/router, ExtendedValidateRoute (haproxy-parity.md 3.4), with its words where
+they help; those of its certificates are in certificates.py.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from f5router.admission import certificates
+from f5router.admission.certificates import Certificates, Judge, Texts
+from f5router.model import names
+from f5router.model.cluster import Route, RouteTLS, Secret
+from f5router.model.hostnames import quote
+
+TERMINATIONS = ("edge", "reencrypt", "passthrough")
+INSECURE = {
+    "edge": ("None", "Allow", "Redirect"),
+    "reencrypt": ("None", "Allow", "Redirect"),
+    "passthrough": ("None", "Redirect"),
+}
+"""insecureEdgeTerminationPolicy by termination; empty is None."""
+
+_IN_SECRET = {
+    "spec.tls.certificate": "spec.tls.externalCertificate: tls.crt",
+    "spec.tls.key": "spec.tls.externalCertificate: tls.key",
+}
+"""What messages name instead, where a Secret has the certificate."""
+
+_PORT_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
+_PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_SERVICE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is wrong with a Route, and what its TLS needs."""
+
+    problems: tuple[str, ...] = ()
+    """Each begins with the field."""
+    certificates: Certificates = field(default_factory=Certificates, repr=False)
+    pending: bool = False
+    """Its certificates are not checked yet; then nothing is said of the rest either."""
+
+
+def check(route: Route, *, extended: bool, secret: Secret | None = None, judge: Judge = certificates.judge,
+          ) -> Found:
+    """Judge the fields of a Route but its host; costs a check of its certificates.
+
+    Args:
+        extended: with the rules of upstream's validator; without them only what cannot be put on the
+            BIG-IP is a problem.
+        secret: it has the certificate and key, not the Route; not looked for in one that is not read yet.
+        judge: checks the certificates, or returns None while it is not known how they are.
+    """
+    problems, tls = [*_service_problems(route), *_path_problems(route)], route.tls
+    if tls is None:
+        return Found(tuple(problems))
+    problems += _termination_problems(tls, extended)
+    if secret is not None:
+        tls = replace(tls, certificate=secret.certificate, key=secret.private_key)
+        if not secret.certificate and not secret.unread:
+            problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
+    judged = judge(Texts.of(tls, extended=extended))
+    if judged is None:
+        return Found(pending=True)
+    found = map(_of_secret, judged.problems) if secret is not None else judged.problems
+    return Found((*problems, *found), judged)
+
+
+def _of_secret(problem: str) -> str:
+    name, colon, rest = problem.partition(": ")
+    return f"{_IN_SECRET.get(name, name)}{colon}{rest}"
+
+
+def terminates(route: Route) -> str:
+    """"", edge, reencrypt or passthrough; what else a Route may say serves nothing."""
+    return route.tls.termination if route.tls else ""
+
+
+def _termination_problems(tls: RouteTLS, extended: bool) -> Iterator[str]:
+    if tls.termination not in TERMINATIONS and (extended or tls.termination):
+        yield (f"spec.tls.termination: {quote(tls.termination)} is unknown; "
+               "edge, passthrough and reencrypt are supported")
+    if extended:
+        yield from _combinations(tls)
+
+
+def _combinations(tls: RouteTLS) -> Iterator[str]:
+    """Fields that the termination does not allow."""
+    allowed = INSECURE.get(tls.termination, ())
+    if allowed and tls.insecure_policy not in ("", *allowed):
+        yield (f"spec.tls.insecureEdgeTerminationPolicy: {quote(tls.insecure_policy)} is not allowed with "
+               f"{tls.termination} termination; acceptable are {', '.join(allowed)}, or empty")
+    if tls.termination == "passthrough":
+        for name, text in (("certificate", tls.certificate), ("key", tls.key),
+                           ("caCertificate", tls.ca_certificate),
+                           ("destinationCACertificate", tls.destination_ca_certificate),
+                           ("externalCertificate", tls.external_certificate)):
+            if text:
+                yield f"spec.tls.{name}: passthrough termination does not support certificates"
+    if tls.termination == "edge" and tls.destination_ca_certificate:
+        yield "spec.tls.destinationCACertificate: edge termination does not support destination certificates"
+
+
+def _service_problems(route: Route) -> Iterator[str]:
+    if route.service_kind not in ("", "Service"):
+        yield f"spec.to.kind: {quote(route.service_kind)} is not supported, only Service"
+    if not _SERVICE.fullmatch(route.service):
+        yield f"spec.to.name: {quote(route.service)} is not the name of a Service"
+    if route.weight == 0:
+        yield "spec.to.weight: 0 is not yet supported"
+    if route.alternate_services:
+        yield "spec.alternateBackends: not yet supported"
+    port = route.target_port
+    if port.isascii() and port.isdigit():
+        if not _PORT_NUMBER.fullmatch(port) or int(port) > 65535:
+            yield f"spec.port.targetPort: {quote(port)} is not a port number"
+    elif port and not _PORT_NAME.fullmatch(port):
+        yield f"spec.port.targetPort: {quote(port)} is neither a number nor the name of a port"
+
+
+def _path_problems(route: Route) -> Iterator[str]:
+    path = route.path
+    if not path:
+        return
+    if not path.startswith("/"):
+        yield f"spec.path: {quote(path)} must begin with '/'"
+    if not (path.isascii() and path.isprintable()):
+        yield f"spec.path: {quote(path)} may hold printable ASCII characters only; percent-encode others"
+    if "?" in path or "#" in path:
+        yield f"spec.path: {quote(path)} holds '?' or '#', which no path of a request does"
+    if len(path) > names.MAX_PATH:
+        yield f"spec.path: {len(path)} characters, at most {names.MAX_PATH} are supported"
+    if terminates(route) == "passthrough":
+        yield "spec.path: passthrough termination does not support paths"

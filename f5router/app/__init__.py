@@ -1,0 +1,1 @@
+"""The running router: threads, the loop, and the parts wired together."""

@@ -1,0 +1,159 @@
+"""After changes: are they on the other units of the device group, and who brings them there.
+
+Config sync replaces the whole configuration of the other units, with what an administrator is about to
+try out on this one, and without what was changed there. So the router starts it only where that is asked
+for (--f5-config-sync=push), and only while the device itself recommends this unit as the source.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from f5router.app.debounce import wake_at
+from f5router.icontrol.config_sync import ConfigSync, DeviceGroup, SyncStatus
+from f5router.logs.persistent import Notices
+from f5router.model.errors import AuthFailed, BigIPError, Refused, Standby
+
+log = logging.getLogger(__name__)
+
+OFF, CHECK, PUSH = MODES = ("off", "check", "push")
+
+SETTLE_S, SETTLE_LIMIT_S = 6.0, 60.0
+"""The status is read so long after the last write, at the latest so long after the first; behind saving."""
+WAIT_S, PATIENCE_S = 10.0, 180.0
+"""A sync that is under way is looked at again so often, and for so long before it is told."""
+PROBLEM_S = 60.0
+"""What was told is looked at again after so long."""
+
+_UNDER_WAY = ("Syncing", "Not All Devices Synced")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do about a sync status."""
+
+    push: bool = False
+    wait: bool = False
+    """It may change by itself."""
+    problem: str = ""
+    """What an administrator has to do."""
+
+
+IN_SYNC = Decision()
+
+
+def decide(group: DeviceGroup, status: SyncStatus, own_names: frozenset[str], *, push: bool) -> Decision:
+    """Decide what follows from the status of a group.
+
+    Args: push: the router is asked to sync its changes.
+    """
+    where = f"device group {group.name}"
+    if status.status in ("In Sync", "Standalone"):
+        return IN_SYNC
+    if status.status in _UNDER_WAY:
+        return Decision(wait=True, problem=f"{where}: {status.status}")
+    if status.status == "Awaiting Initial Sync":
+        return IN_SYNC if group.auto_sync else Decision(
+            problem=f"{where} awaits its initial sync: an administrator decides from which unit")
+    if status.status != "Changes Pending":
+        return Decision(problem=f"{where}: {status.status or 'no sync status'}"
+                                f"{': ' if status.summary else ''}{status.summary}")
+    if status.conflict:
+        return Decision(problem=f"{where} has changes on several units: an administrator decides which of "
+                                "them counts, config sync overwrites the others")
+    if status.source not in own_names:
+        source = f"recommends {status.source} as the source" if status.source else "recommends no source"
+        return Decision(problem=f"{where} has changes pending, and the device {source}: this unit's "
+                                "configuration is not synced over them")
+    if group.auto_sync:
+        return Decision(wait=True, problem=f"{where} does not sync automatically although it is set to")
+    if push:
+        return Decision(push=True)
+    return Decision(problem=f"the router's changes are not on the other units of {where} yet: "
+                            f"tmsh run cm config-sync to-group {group.name}, or --f5-config-sync=push")
+
+
+class ConfigSyncer:
+    """Follows the sync status after changes; the thread of the loop uses it."""
+
+    def __init__(self, sync: ConfigSync, *, mode: str, require_active: Callable[[], None],
+                 folder: Callable[[], Mapping], clock: Callable[[], float]):
+        """Args: folder: properties of the router's folder; {} while they are not known."""
+        self._sync, self._mode, self._clock = sync, mode, clock
+        self._require_active, self._folder = require_active, folder
+        self._notices = Notices("config sync of the BIG-IP")
+        self._first: float | None = None
+        """Time of the oldest write whose sync was not looked at."""
+        self._last = 0.0
+        self._again_at: float | None = None
+        self._waits_since: float | None = None
+        self.in_sync: bool | None = None
+        """By the last answer; None without a device group."""
+
+    def changed(self) -> None:
+        """Note a write."""
+        if self._mode == OFF:
+            return
+        self._last = self._clock()
+        if self._first is None:
+            self._first = self._last
+
+    def due_at(self) -> float | None:
+        """Return when to look next; None if there is no reason to."""
+        if self._first is not None:
+            return wake_at(self._first, self._last, hold_off_s=SETTLE_S, limit_s=SETTLE_LIMIT_S)
+        return self._again_at
+
+    def due(self, now: float) -> bool:
+        """Return True if it is time for a step."""
+        at = self.due_at()
+        return at is not None and at <= now
+
+    def step(self) -> None:
+        """Look at the status, and start a sync or tell a problem."""
+        now = self._clock()
+        if self._first is not None:
+            self._first, self._waits_since = None, None
+        self._again_at = None
+        try:
+            group, decision = self._look()
+            if group and decision.push and self._waits_since is None:
+                self._push(group)
+        except Standby:
+            decision = IN_SYNC  # the router of the active unit sees to it
+        except BigIPError as exc:
+            refused = isinstance(exc, Refused | AuthFailed)
+            decision = Decision(wait=not refused, problem=f"not possible: {exc}")
+        self._follow(decision, now)
+
+    def _look(self) -> tuple[DeviceGroup | None, Decision]:
+        self.in_sync = None
+        group = self._sync.group(self._folder())
+        if group is None:
+            return None, IN_SYNC
+        status = self._sync.status(group)
+        names = self._sync.own_names() if status.source else frozenset()
+        decision = decide(group, status, names, push=self._mode == PUSH)
+        self.in_sync = decision == IN_SYNC
+        return group, decision
+
+    def _push(self, group: DeviceGroup) -> None:
+        """Start a sync. Raises: Standby: the unit is not active any more; BigIPError."""
+        self._require_active()
+        self._sync.push(group)
+        log.info("config sync started", extra={"group": group.path})
+
+    def _follow(self, decision: Decision, now: float) -> None:
+        """Say what lasts, and look again where something is to come."""
+        if decision.push or decision.wait:
+            self._waits_since = now if self._waits_since is None else self._waits_since
+            if now < self._waits_since + PATIENCE_S:
+                self._again_at = now + WAIT_S
+                return
+            self._waits_since = None
+            decision = Decision(problem=decision.problem or "started, but changes are pending still")
+        else:
+            self._waits_since = None
+        self._notices.tell((), (decision.problem,) if decision.problem else ())
+        if decision.problem:
+            self._again_at = now + PROBLEM_S

@@ -1,0 +1,98 @@
+"""Deletes that are held back: told, and confirmed by a second list of the cluster that is asked for here."""
+
+import logging
+import math
+import threading
+import time
+
+from f5router.kube.cluster_watch import Cluster
+from f5router.model.objects import Ref
+from f5router.reconcile.reconciler import Reconciler
+
+log = logging.getLogger(__name__)
+
+EXAMPLES = 5
+"""Hosts that the log names."""
+
+POLL_S = 0.05
+"""Between two looks at a list that is waited for."""
+
+ADVICE = ("check --namespace, --labels and the other settings that select Routes, and the API server; "
+          "--allow-mass-delete lets them go at once")
+
+
+class HeldBack:
+    """Follows a DeleteGuard; one thread uses it."""
+
+    def __init__(self, reconciler: Reconciler, cluster: Cluster, *, confirm_s: float):
+        """Args: confirm_s: from the moment when something is held back to the request for the second list."""
+        self._reconciler, self._guard, self._cluster = reconciler, reconciler.guard, cluster
+        self._confirm_s = confirm_s
+        self._asked_for: float | None = None
+        """The `since` for which a list was asked for."""
+        self._asked_about: frozenset[Ref] = frozenset()
+        """Deletes that were held back when it was asked for; it confirms no others, which may be its own."""
+        self._told_of: float | None = None
+        """The same that the log knows of."""
+        self._confirmed = False
+
+    def ask_at(self) -> float | None:
+        """When the second list is to be asked for; None if none is needed, or it has been."""
+        since = self._guard.since
+        return None if since is None or since == self._asked_for else since + self._confirm_s
+
+    def ask(self, now: float) -> None:
+        """Ask for the second list, if it is time."""
+        if (at := self.ask_at()) is not None and at <= now:
+            self._asked_for, self._asked_about = self._guard.since, self._guard.held
+            self._cluster.relist()
+
+    def is_listed(self) -> bool:
+        """True if the second list is complete, and not yet used."""
+        return (self._guard.since is not None and self._asked_for == self._guard.since
+                and self._cluster.relisted())
+
+    def wait(self, stop: threading.Event, timeout_s: float) -> bool:
+        """Ask for the second list when it is time, and wait for it; False if there is none, or no need.
+
+        Args: timeout_s: longest wait for the list; stop: ends every wait.
+        """
+        if self._guard.since is None or stop.wait(self._confirm_s):
+            return False
+        self.ask(math.inf)
+        end = time.monotonic() + timeout_s
+        while not self.is_listed():
+            if time.monotonic() >= end or stop.wait(POLL_S):
+                return False
+        return True
+
+    def confirm(self) -> None:
+        """Let the next pass go ahead: what the second list found has been applied."""
+        self._reconciler.confirm_deletes(self._asked_about)
+        self._confirmed = True
+
+    def tell(self) -> None:
+        """Log the beginning and the end, once each."""
+        since = self._guard.since
+        if since is not None and since != self._told_of:
+            log.error("deletes are held back", extra={"problem": self.reason(), "hosts": ", ".join(
+                self._reconciler.held_hosts(EXAMPLES))})
+        elif since is None and self._told_of is not None:
+            log.warning("nothing is held back any more", extra={
+                "because": "a second list confirms it" if self._confirmed else "it is wanted again"})
+        if since != self._told_of:
+            self._told_of, self._confirmed = since, False
+
+    def reason(self) -> str:
+        """What is held back, and what to do; "" if nothing is."""
+        if self._guard.since is None:
+            return ""
+        deletes, total = self._guard.figures
+        parts = []
+        if self._guard.held:
+            parts.append(f"{len(self._guard.held)} deletes are held back: {deletes} of {total} objects that "
+                         "serve requests would vanish")
+        if self._guard.emptied:
+            parts.append(
+                f"{len(self._guard.emptied)} pools keep their members although no endpoint is listed")
+        return f"{'; '.join(parts)}: until a second list of the cluster confirms it; {ADVICE}"

@@ -1,0 +1,99 @@
+"""What the controller tells of itself while it runs, for probes and metrics."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from f5router.app.config_sync import ConfigSyncer
+from f5router.app.debounce import WAKE_S
+from f5router.config.config import Config
+from f5router.icontrol.rest.client import SAVE_TIMEOUT_S
+from f5router.kube.cluster_watch import Cluster
+from f5router.kube.status.events import EventWriter
+from f5router.kube.status.status_writer import StatusWriter
+from f5router.model.errors import Standby
+from f5router.monitoring.health import Health, Heartbeat
+from f5router.monitoring.http_server import Pages, Server
+from f5router.monitoring.metrics import Metrics, Sources
+from f5router.monitoring.serving_tls import Contexts
+from f5router.reconcile.reconciler import Reconciler, Report
+
+
+class Monitor:
+    """Health and Metrics of one controller, whose thread alone calls beat, measured and note."""
+
+    def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, *,
+                 clock: Callable[[], float] = time.monotonic):
+        self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
+
+    def beat(self) -> None:
+        """The loop begins a round."""
+        self.health.heartbeat.beat()
+
+    @contextmanager
+    def measured(self, passing: Callable[[Exception], bool] = lambda exc: False) -> Iterator[None]:
+        """Around a pass. Args: passing: tells of an error that says nothing of the device's health."""
+        success: bool | None = False
+        begin = self._clock()
+        try:
+            yield
+            success = True
+            self.health.reached()
+        except Standby:
+            success = None
+            self.health.reached()
+            self.metrics.cut_short(self._reconciler.engine.routes())
+            raise
+        except Exception as exc:
+            if not passing(exc):
+                self.health.failed(exc)
+                self.metrics.cut_short(self._reconciler.engine.routes())
+            raise
+        finally:
+            if success is not None:  # None: nothing was to be done
+                self.metrics.timed(self._clock() - begin, success=success)
+
+    def note(self, report: Report) -> None:
+        """What a pass did."""
+        self.metrics.note(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
+
+
+def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
+                  warnings: EventWriter, syncer: ConfigSyncer) -> Monitor:
+    """The Monitor of these parts."""
+    client, failover, guard = reconciler.device.client, reconciler.device.failover, reconciler.guard
+    heartbeat = Heartbeat(
+        limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
+    health = Health(heartbeat, missing=cluster.missing, standby=failover.obstacle,
+                    held=lambda: f"{count} are held back" if (count := len(guard.held)) else "")
+    sources = Sources(lambda: dict(client.counts), {
+        "cluster": cluster.pending, "status": statuses.pending, "events": warnings.pending,
+    }, lambda: dict(statuses.counts), statuses.contended, failover.active, lambda: syncer.in_sync,
+        held=lambda: (len(guard.held), guard.held_ever), reached=health.is_reached)
+    return Monitor(health, Metrics(sources), reconciler)
+
+
+def silence_s(config: Config) -> float:
+    """Longest time in which the loop may neither come round nor send the next request.
+
+    The device gives up after timeout_s, a save takes longer; a file over SSH is connected for, logged
+    in for, and copied, each with a limit of about that of a request.
+    """
+    one_s = config.bigip.connect_timeout_s + config.bigip.timeout_s
+    return SAVE_TIMEOUT_S + 2 * one_s
+
+
+def serve(config: Config, monitor: Monitor, stop: threading.Event) -> AbstractContextManager:
+    """Serve health and metrics inside a `with`, if the settings ask for it.
+
+    Raises: ConfigError: the address, or a file of the certificate, cannot be used.
+    """
+    if config.listen is None:
+        return nullcontext()
+    health = monitor.health
+    health.stopping = stop.is_set
+    contexts = Contexts(config.metrics_tls) if config.metrics_tls else None
+    return Server(config.listen, Pages(
+        live=health.live, ready=health.ready, metrics=monitor.metrics.page, login=config.metrics_login),
+        contexts)

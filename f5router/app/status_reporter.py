@@ -1,0 +1,85 @@
+"""What the router tells the cluster of its Routes: statuses and Events, after each pass."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from f5router.admission.claim_log import ClaimLog
+from f5router.kube.cluster_watch import Cluster
+from f5router.kube.status.events import EventWriter
+from f5router.kube.status.status_writer import StatusWriter
+from f5router.logs.persistent import Notices
+from f5router.model.cluster import Key
+from f5router.reconcile.reconciler import Reconciler, Report
+from f5router.status import condition
+from f5router.status.condition import Verdict
+
+log = logging.getLogger(__name__)
+
+Told = tuple[tuple[str, str], ...]
+"""Reasons and texts."""
+
+ADMITTED, WARNING = SUBJECTS = "Admitted", "Warning"
+"""What is told of a Route apart from each other."""
+
+
+class Teller:
+    """One thread uses it, the one that makes the passes; what it tells is written by others."""
+
+    def __init__(self, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
+                 warnings: EventWriter, *, clean: bool, clock: Callable[[], float] = time.monotonic):
+        """Args: clean: remove the entry of a Route that leaves: it may still exist."""
+        self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
+        self._statuses, self._warnings = statuses, warnings
+        self._clean, self._claims = clean, ClaimLog(clock)
+        self._warned: dict[tuple[Key, str], Told] = {}
+        self._network, self._selection = Notices("way to the pods"), Notices("selection of Routes")
+
+    def passed(self, report: Report) -> None:
+        """A pass is through."""
+        network = self._reconciler.network_findings()
+        self._network.tell(network.problems, network.warnings)
+        self._selection.tell((), self._cluster.warnings())
+        for key, route in report.left.items():
+            self._statuses.left(route, remove=self._clean)
+            for subject in SUBJECTS:
+                self._warned.pop((key, subject), None)
+        for key, verdict in report.verdicts.items():
+            route = self._engine.route(key)
+            if verdict == condition.PENDING:  # what was known stays
+                self._statuses.submit_new(key, route.uid, verdict, route.host)
+                continue
+            self._statuses.submit(key, route.uid, verdict, route.host)
+            self._warn(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
+        for key, texts in report.warnings.items():
+            self._warn(key, WARNING, tuple((WARNING, text) for text in texts))
+
+    def stood_down(self) -> None:
+        """The BIG-IP is not the active unit: what the router of the active one says of a Route holds."""
+        self._statuses.let_go()
+        self.failed()
+
+    def failed(self) -> None:
+        """The BIG-IP could not be programmed: old statuses stay, Routes without one get the reason."""
+        for key, checked in self._engine.routes().items():
+            rejection, route = self._engine.rejection(key), checked.route
+            verdict = Verdict(False, rejection.reason, rejection.message) if rejection else condition.PENDING
+            if self._statuses.submit_new(key, route.uid, verdict, route.host):
+                told = ((verdict.reason, verdict.message),)
+                self._warn(key, ADMITTED, told, log_it=rejection is not None)
+
+    def _warn(self, key: Key, subject: str, found: Told, *, log_it: bool = True) -> None:
+        """Tell reasons and texts, in the log and as Events: once, until they are others or none.
+
+        Args: log_it: not what is in the log already, once for all Routes.
+        """
+        if self._warned.get((key, subject), ()) == found:
+            return
+        self._warned[(key, subject)] = found
+        route = self._engine.route(key)
+        if subject == ADMITTED and log_it and (rejection := self._engine.rejection(key)) is not None:
+            self._claims.lost(route, rejection)
+        for reason, text in found:
+            if log_it:
+                log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
+            self._warnings.warn(route, reason, text)

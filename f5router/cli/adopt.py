@@ -1,0 +1,153 @@
+"""The command `f5router adopt`: takes the place of the original router, then removes what it left.
+
+The takeover is a pass of the running router, so the Routes are served at every step. What only the
+original needed is removed after it: when all of it is in place, and the connections that began with the
+original's iRule have had their time. Every step may be done again: after a crash the next run goes on.
+"""
+
+import dataclasses
+import logging
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+
+import tabulate
+
+from f5router.app import controller
+from f5router.cli import preflight
+from f5router.config.config import Config
+from f5router.icontrol import original as io
+from f5router.icontrol.rest.client import Client
+from f5router.logs.persistent import Notices
+from f5router.model import original_names
+from f5router.model.errors import BigIPError, Refused
+from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Ref, Rule
+from f5router.model.printable import printable
+from f5router.plan import adoption, rendering
+from f5router.plan.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
+from f5router.plan.plan import DELETE, UPDATE, Plan
+
+log = logging.getLogger(__name__)
+
+LINGER_S = 30.0
+"""How long connections may go on that began with the original's iRule, and need its server SSL profiles."""
+
+FOLLOW_S = 0.5
+"""Time between two looks at what changes in the cluster meanwhile."""
+
+_TAKEN = (Policy.KIND, Rule.KIND, Pool.KIND, IRule.KIND, Record.KIND)
+
+
+def adopt(config: Config, *, dry_run: bool, stop: threading.Event, linger_s: float = LINGER_S) -> int:
+    """Show what becomes of everything that the original left, and do it; returns the exit status."""
+    with ExitStack() as stack:
+        preview, device = preflight.look(config, stack)
+        Notices("found beforehand").tell(map(str, preview.problems), preview.warnings)
+        if preview.plan is None:
+            return 1
+        try:
+            found = _judged(config, device.client, {})
+        except BigIPError as exc:
+            log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
+            return 1
+        taken = _taken_over(preview.plan) if found or device.facts.original.irule else []
+        print(_table([*taken, *_replaced(found, preview.plan)]))
+        if preview.lost:
+            print(rendering.as_lost(preview.lost))
+    return 0 if dry_run else _carry_out(config, stop, linger_s)
+
+
+def _carry_out(config: Config, stop: threading.Event, linger_s: float) -> int:
+    with ExitStack() as stack:
+        # What goes has been shown by --dry-run; the original's objects would look like a mass of deletes.
+        router = controller.build_controller(dataclasses.replace(config, allow_mass_delete=True), stack)
+        router.heed(stop)
+        reasons = router.once(stop)
+        try:
+            reasons += _clean(config, router, stop, linger_s)
+        except BigIPError as exc:
+            reasons.append(f"BIG-IP {config.bigip.host}: {exc}")
+        for reason in dict.fromkeys(reasons):
+            log.error("not in step", extra={"reason": reason})
+        return 1 if reasons else 0
+
+
+def _clean(config: Config, router: controller.Controller, stop: threading.Event,
+           linger_s: float) -> list[str]:
+    """Remove what nothing needs any more; returns why anything was not. Raises: BigIPError."""
+    if why := router.out_of_step():
+        return [f"nothing of the original router is removed: {why}"]
+    if any(one.fate == REMOVED for one in _judged(config, router.device.client, {})) and _linger(
+            router, stop, linger_s):
+        return ["told to stop before everything was removed"]
+    waiting = {name: f"Route {route.key} is not served yet: {why}" for route, why in router.unserved()
+               for name in (original_names.stem_of(route.key), route.host)}
+    found = _judged(config, router.device.client, waiting)
+    going = [one.ref for one in found if one.fate == REMOVED]
+    reasons = [f"{one.ref}: {one.why}" for one in found if one.fate == LEFT and one.why in waiting.values()]
+    if not going:
+        return reasons
+    router.device.failover.require_active()
+    if config.https_virtual:
+        io.detach(router.device.client, config.https_virtual, {ref.path for ref in going})
+        router.note_write()
+    return [*reasons, *_remove(router, going), *_once_more(router, stop)]
+
+
+def _linger(router: controller.Controller, stop: threading.Event, linger_s: float) -> bool:
+    """Follow the cluster for a while: pools must not wait. True if told to stop. Raises: BigIPError."""
+    end = time.monotonic() + linger_s
+    while (left_s := end - time.monotonic()) > 0:
+        if stop.wait(min(left_s, FOLLOW_S)):
+            return True
+        router.reconcile_once()
+    return False
+
+
+def _remove(router: controller.Controller, going: Iterable[Ref]) -> list[str]:
+    """Delete objects in their order; what the device refuses stays, and is told. Raises: BigIPError."""
+    refused = []
+    for ref in going:
+        router.device.failover.require_active()
+        try:
+            io.remove(router.device.client, ref)
+        except Refused as exc:
+            refused.append(f"{ref} stays: {exc.text}")
+            continue
+        log.info("removed", extra={"object": str(ref)})
+        router.note_write()
+    return refused
+
+
+def _once_more(router: controller.Controller, stop: threading.Event) -> list[str]:
+    """Bring the BIG-IP in step without the original's objects, and save."""
+    router.device.stale = True
+    return router.once(stop)
+
+
+def _judged(config: Config, client: Client, unserved: Mapping[str, str]) -> list[Leftover]:
+    return adoption.judge(io.inventory(client, config.folder), https_virtual=config.https_virtual,
+                          unserved=unserved)
+
+
+def _taken_over(plan: Plan) -> list[Leftover]:
+    """Objects that keep their name and place."""
+    fates = {UPDATE: TAKEN_OVER, DELETE: REMOVED}
+    return [Leftover(change.ref, fates[change.verb]) for change in plan
+            if change.verb in fates and change.ref.kind in _TAKEN]
+
+
+def _replaced(found: Iterable[Leftover], plan: Plan) -> list[Leftover]:
+    """The same, with what takes the place of a profile."""
+    by = {change.new.replaces: change.new.target for change in plan
+          if isinstance(change.new, Attachment) and change.new.replaces}
+    return [Leftover(one.ref, REPLACED, f"by {by[one.ref.path]}")
+            if one.fate == REMOVED and one.ref.path in by else one for one in found]
+
+
+def _table(found: Iterable[Leftover]) -> str:
+    rows = [(one.fate, one.ref.kind, printable(one.ref.path), printable(one.why)) for one in found]
+    if not rows:
+        return "Nothing of the original router is left."
+    return tabulate.tabulate(rows, headers=("what happens", "kind", "object", "why"), tablefmt="plain")

@@ -1,0 +1,165 @@
+"""The command `f5router status clear`: every entry of a router name out of the status of Routes.
+
+For a router that is gone for good, or has got another name. One that runs puts its entries back.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from f5router.config import parsers
+from f5router.config.config import read_text
+from f5router.config.options import Reader
+from f5router.kube.api import backoff
+from f5router.kube.api.connection import Connection, KubeSettings, connect
+from f5router.kube.status import owned_entries
+from f5router.kube.status.owned_entries import Found
+from f5router.kube.status.status_request import RouteStatus
+from f5router.kube.status.work_queue import Job, Pending
+from f5router.kube.watch.sources import ROUTES, Source, served
+from f5router.model.errors import (
+    ConfigError,
+    KindNotServed,
+    KubeConflict,
+    KubeError,
+    KubeForbidden,
+    KubeNotFound,
+    KubeRefused,
+    KubeUnreachable,
+)
+from f5router.model.printable import printable
+from f5router.status import condition
+
+log = logging.getLogger(__name__)
+
+BACKOFF_S = (0.1, 5.0)
+TRIES = 8
+"""Of one Route that others write too, or while the API server does not answer: some 20 s together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which Routes are looked at. From flags alone: what a router selects is no limit for what it left."""
+
+    namespace: str = ""
+    """"" for all."""
+    labels: str = ""
+    """A selector, as it goes to the API server; so fields."""
+    fields: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Checked."""
+
+    router_name: str
+    scope: Scope
+    kube: KubeSettings
+    rate_per_s: float
+    log_level: str
+    log_format: str
+    backoff_s: tuple[float, float] = BACKOFF_S
+    """First and longest wait before a Route is tried again."""
+
+
+def load(router_name: str, scope: Scope, flags: Mapping[str, str | None],
+         environ: Mapping[str, str]) -> Settings:
+    """Settings of the flags given and the environment. Raises: ConfigError: with all problems."""
+    reader = Reader(flags, environ, read_text)
+    if reader.text("config"):
+        reader.read("config")
+    if not router_name:
+        reader.problems.append("--router-name / ROUTER_SERVICE_NAME: a name must be specified")
+    if scope.namespace:
+        try:
+            parsers.namespace(scope.namespace)
+        except ValueError as exc:
+            reader.problems.append(f"--namespace: {exc}")
+    settings = Settings(
+        router_name=router_name, scope=scope,
+        kube=KubeSettings(kubeconfig=reader.text("config") or None, context=reader.text("context") or None,
+                          master=reader.value("master") or None),
+        rate_per_s=reader.value("status-rate"),
+        log_level=reader.value("log-level"), log_format=reader.value("log-format"),
+    )
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return settings
+
+
+def run(settings: Settings, *, dry_run: bool) -> int:
+    """Find, remove and print a summary; returns the exit status: 1 when something is left."""
+    connection, scope = connect(settings.kube), settings.scope
+    selectors = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
+    try:
+        source = served(connection, ROUTES) or ROUTES
+        given = {name: text for name, text in selectors.items() if text}
+        found = owned_entries.find(
+            connection, source, settings.router_name, namespace=scope.namespace or None, selectors=given)
+    except KubeError as exc:
+        log.error("Routes cannot be listed", extra={"error": str(exc)})
+        return 1
+    if dry_run:
+        for one in found:
+            print(*_shown(one), sep="\t")
+        print(f"router {settings.router_name}: {len(found)} Routes have its entry; nothing is changed")
+        return 0
+    results = Clearing(connection, source, settings).run(found)
+    left = len(found) - results["cleared"] - results["gone"]
+    print(f"router {settings.router_name}: {len(found)} Routes had its entry, {results['cleared']} are "
+          f"cleared, {results['gone']} had none any more, {left} are left; {results['conflict']} conflicts")
+    return 1 if left else 0
+
+
+def _shown(found: Found) -> tuple[str, ...]:
+    """Route, Host and Admitted of an entry."""
+    admitted = condition.admitted(found.entry)
+    fields = (found.key, found.entry.get("host"), admitted.get("status"), admitted.get("reason"))
+    return tuple(printable(field or "-") for field in fields)
+
+
+class Clearing:
+    """Removes entries one by one, at a bounded rate."""
+
+    def __init__(self, connection: Connection, source: Source, settings: Settings):
+        self._routes, self._router_name = RouteStatus(connection, lambda: source), settings.router_name
+        self._pending, self._backoff_s = Pending(rate_per_s=settings.rate_per_s), settings.backoff_s
+        self._results: Counter[str] = Counter()
+
+    def run(self, found: Sequence[Found]) -> Counter[str]:
+        """Results: cleared, gone, and conflict, which is counted besides."""
+        for one in found:
+            self._pending.put(one.key, one)
+        while len(self._pending):
+            job = self._pending.take()
+            try:
+                retry_s = self._attempt(job)
+            except KubeForbidden as exc:
+                log.error("status cannot be written", extra={"error": str(exc)})
+                break
+            self._pending.done(job, retry_s)
+        return self._results
+
+    def _attempt(self, job: Job) -> float | None:
+        """Remove one. Returns seconds until the next try. Raises: KubeForbidden."""
+        self._pending.spend()
+        try:
+            written = owned_entries.remove(self._routes, job.item, self._router_name, unchanged=False)
+        except KubeNotFound:
+            written = None
+        except (KubeConflict, KubeUnreachable) as exc:
+            self._results["conflict"] += isinstance(exc, KubeConflict)
+            return self._later(job, exc)
+        except (KubeRefused, KindNotServed) as exc:
+            log.error("status refused", extra={"route": str(job.key), "error": str(exc)})
+            return None
+        self._results["gone" if written is None else "cleared"] += 1
+        return None
+
+    def _later(self, job: Job, exc: KubeConflict | KubeUnreachable) -> float | None:
+        if job.failures + 1 < TRIES:
+            return backoff.delay_s(job.failures + 1, first_s=self._backoff_s[0], limit_s=self._backoff_s[1],
+                                   retry_after_s=getattr(exc, "retry_after_s", None))
+        log.error("status not cleared", extra={"route": str(job.key), "error": str(exc)})
+        return None

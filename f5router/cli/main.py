@@ -1,0 +1,248 @@
+"""Command line: f5router run, plan, adopt, status clear and version.
+
+The flags of run, plan and adopt are those of settings.OPTIONS, status clear has some of them. Exit status:
+that of the command; 2 for wrong usage and for settings that cannot work, 1 with plan --detailed-exitcode.
+"""
+
+import contextlib
+import importlib
+import logging
+import os
+import platform
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+
+import click
+
+from f5router import __version__
+from f5router.config.config import Config, load
+from f5router.config.options import GROUPS, OPTIONS, Option
+from f5router.logs import log_output
+from f5router.model.errors import ConfigError
+from f5router.model.printable import printable
+from f5router.plan.preview import FAILED
+
+log = logging.getLogger("f5router")
+
+LIBRARIES = ("requests", "urllib3", "paramiko", "kubernetes", "cryptography", "click")
+BAD_SETTINGS = 2
+"""Exit status, click's own for wrong usage."""
+
+_DETAILED = "--detailed-exitcode"
+
+_CLEAR_SETTINGS = ("config", "context", "master", "status-rate", "log-level", "log-format")
+"""Those that `status clear` has too."""
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_EPILOG = (
+    "A flag goes before its variable, a variable before the default; an empty variable counts as not "
+    "set. Durations are written like 5m, 1m30s or 100ms."
+)
+
+
+class _SettingsCommand(click.Command):
+    """A command that takes settings, with help by group."""
+
+    def __init__(self, *args, settings: Iterable[str] = tuple(OPTIONS), **kwargs):
+        """settings: by name; all of them, if it is not given."""
+        super().__init__(*args, **kwargs)
+        self._options = [OPTIONS[name] for name in settings]
+        self.params += [_flag(option) for option in self._options]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, and "-n=x" as Go's flags take it."""
+        shorts = tuple(f"-{option.short}=" for option in OPTIONS.values() if option.short)
+        return super().parse_args(ctx, [a[:2] + a[3:] if a.startswith(shorts) else a for a in args])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [param.get_help_record(ctx) for param in self.get_params(ctx) if not _setting(param)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in own if record])
+        for group in GROUPS:
+            if found := [_help(option) for option in self._options if option.group == group]:
+                with formatter.section(group):
+                    formatter.write_dl(found)
+
+
+class _Flag(click.Option):
+    """A flag that is a setting."""
+
+
+def _flag(option: Option) -> _Flag:
+    """The click option of a setting: a text, and for a boolean also the flag alone."""
+    names = [f"--{option.name}", option.name.replace("-", "_")]
+    if option.short:
+        names.append(f"-{option.short}")
+    bare = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
+    return _Flag(names, type=str, default=None, **bare)
+
+
+def _setting(param: click.Parameter) -> bool:
+    return isinstance(param, _Flag)
+
+
+def _help(option: Option) -> tuple[str, str]:
+    """Both columns of help."""
+    short = f"-{option.short}, " if option.short else ""
+    value = f"[={option.metavar}]" if option.boolean else f" {option.metavar}"
+    notes = [option.env] if option.env else []
+    if option.default:
+        notes.append(f"default: {option.default}")
+    return f"{short}--{option.name}{value}", option.help + (f"  [{'; '.join(notes)}]" if notes else "")
+
+
+@click.group(context_settings=_CONTEXT)
+@click.version_option(__version__, prog_name="f5router")
+def main() -> None:
+    """Programs an F5 BIG-IP from OpenShift Routes."""
+
+
+@main.command(cls=_SettingsCommand, epilog=_EPILOG)
+@click.option("--once", is_flag=True, help="Make one pass and end.")
+@click.pass_context
+def run(ctx: click.Context, once: bool, **flags: str | None) -> None:
+    """Keep the BIG-IP as the Routes say, until SIGTERM or SIGINT."""
+    with _reported():
+        config = _configured(flags)
+        log.info("settings", extra={"version": __version__, "config": config.redacted()})
+        _allow_connections()
+        with _stopping() as stop:
+            module = ctx.obj or importlib.import_module("f5router.app.controller")
+            status = module.run(config, once=once, stop=stop)
+    sys.exit(status)
+
+
+class _PlanCommand(_SettingsCommand):
+    """Keeps exit status 2 for changes where that is asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        detailed = _DETAILED in args
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as exc:
+            exc.exit_code = FAILED if detailed else BAD_SETTINGS
+            raise
+
+
+@main.command(cls=_PlanCommand, epilog=_EPILOG)
+@click.option("--output", type=click.Choice(["table", "json"]), default="table", show_default=True,
+              help="Form of the plan.")
+@click.option(_DETAILED, "detailed", is_flag=True,
+              help="Exit with 2 where there are changes and no problem; 0 is then: nothing to do.")
+@click.pass_context
+def plan(ctx: click.Context, output: str, detailed: bool, **flags: str | None) -> None:
+    """Show what one pass would change, and which problems it would meet.
+
+    Nothing is changed. Exit status: 0 without a problem; 1 where there is one, or an error; 2 for settings
+    that cannot work, 1 with --detailed-exitcode. Routes that are rejected for what is in them are listed, and
+    are no problem.
+    """
+    with _reported(FAILED if detailed else BAD_SETTINGS):
+        config = _configured(flags)
+        module = ctx.obj or importlib.import_module("f5router.cli.preflight")
+        status = module.plan(config, output=output, detailed=detailed)
+    sys.exit(status)
+
+
+@main.command(cls=_SettingsCommand, epilog=_EPILOG)
+@click.option("--dry-run", is_flag=True, help="Print what would happen to each object; change nothing.")
+@click.pass_context
+def adopt(ctx: click.Context, dry_run: bool, **flags: str | None) -> None:
+    """Take the place of the original F5 router, and remove what it left."""
+    with _reported():
+        config = _configured(flags)
+        log.info("settings", extra={"version": __version__, "config": config.redacted()})
+        module = ctx.obj or importlib.import_module("f5router.cli.adopt")
+        with _stopping() as stop:
+            exit_status = module.adopt(config, dry_run=dry_run, stop=stop)
+    sys.exit(exit_status)
+
+
+@main.group()
+def status() -> None:
+    """Work on the status of Routes."""
+
+
+@status.command(cls=_SettingsCommand, settings=_CLEAR_SETTINGS)
+@click.option("--router-name", envvar="ROUTER_SERVICE_NAME", default="", metavar="NAME",
+              help="Name of the router whose entries are removed, its --name.  [ROUTER_SERVICE_NAME]")
+@click.option("-n", "--namespace", default="", metavar="NAME", help="Only Routes of this namespace.")
+@click.option("--labels", default="", metavar="SELECTOR", help="Only Routes that this label selector takes.")
+@click.option("--fields", default="", metavar="SELECTOR", help="Only Routes that this field selector takes.")
+@click.option("--dry-run", is_flag=True, help="Print the Routes; change nothing.")
+def clear(router_name: str, namespace: str, labels: str, fields: str, dry_run: bool,
+          **flags: str | None) -> None:
+    """Remove the entries of a router name from all Routes; a router that runs puts them back."""
+    with _reported():
+        statusclear = importlib.import_module("f5router.cli.clear_status")
+        scope = statusclear.Scope(namespace, labels, fields)
+        settings = statusclear.load(router_name, scope, _named(flags), os.environ)
+        log_output.setup(settings.log_level, settings.log_format)
+        exit_status = statusclear.run(settings, dry_run=dry_run)
+    sys.exit(exit_status)
+
+
+@main.command()
+def version() -> None:
+    """Show the versions of the router, Python and the libraries."""
+    click.echo(f"f5router {__version__}")
+    click.echo(f"Python {platform.python_version()}")
+    for name in LIBRARIES:
+        try:
+            click.echo(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            click.echo(f"{name} not installed")
+
+
+def _configured(flags: dict[str, str | None]) -> Config:
+    """Config, with logging set up as it says and its warnings logged. Raises: ConfigError."""
+    config = load(_named(flags), os.environ)
+    log_output.setup(config.log_level, config.log_format, config.secrets)
+    for warning in config.warnings:
+        log.warning("check this setting", extra={"setting": warning})
+    return config
+
+
+def _named(flags: dict[str, str | None]) -> dict[str, str | None]:
+    """Flags by the names of settings.OPTIONS."""
+    return {name.replace("_", "-"): text for name, text in flags.items()}
+
+
+@contextlib.contextmanager
+def _reported(exit_status: int = BAD_SETTINGS) -> Iterator[None]:
+    """Print the problems of a ConfigError, a line each, and exit."""
+    try:
+        yield
+    except ConfigError as exc:
+        for problem in exc.problems:
+            click.echo(printable(problem), err=True)
+        sys.exit(exit_status)
+
+
+def _allow_connections() -> None:
+    """Raise the limit of open files as far as allowed, as programs in Go do by default."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+@contextlib.contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set."""
+    stop = threading.Event()
+
+    def handle(*_) -> None:
+        # Not here: the thread that is interrupted may hold the event's lock.
+        threading.Thread(target=stop.set, daemon=True).start()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+

@@ -1,0 +1,115 @@
+"""The command `f5router plan`: the checks of a pass, and what it would write; nothing is written."""
+
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+from f5router.app.controller import REFUSED_S, SYNC_S
+from f5router.app.wiring import build_cluster, build_connection, build_device
+from f5router.config.config import Config
+from f5router.desired.engine import Engine
+from f5router.icontrol import rights
+from f5router.icontrol.device import Device
+from f5router.kube.api import review
+from f5router.kube.api.api_errors import SHIPPED
+from f5router.kube.api.connection import Connection
+from f5router.kube.cluster_watch import Cluster
+from f5router.model.cluster import Key
+from f5router.model.errors import BigIPError
+from f5router.network.diagnostics import Findings
+from f5router.plan import rendering
+from f5router.plan.plan import Plan
+from f5router.plan.preview import Preview, RejectedRoute
+from f5router.plan.problems import Problem
+from f5router.reconcile import retention
+from f5router.reconcile.delete_guard import DeleteGuard
+from f5router.reconcile.reconciler import Reconciler
+from f5router.status.condition import DEVICE_PENDING
+
+
+def plan(config: Config, *, output: str, detailed: bool = False, refused_s: float = REFUSED_S) -> int:
+    """Print what `run` would write and what would keep it from serving; returns the exit status.
+
+    Args: detailed: see Preview.exit_status.
+    """
+    with ExitStack() as stack:
+        preview, _ = look(config, stack, refused_s=refused_s)
+    print(rendering.as_json(preview) if output == "json" else rendering.as_table(preview))
+    return preview.exit_status(detailed=detailed)
+
+
+def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> tuple[Preview, Device]:
+    """Read cluster and BIG-IP, and plan; what cannot be read is a problem of the Preview."""
+    connection = build_connection(config)
+    cluster = build_cluster(config, connection, lambda: None)
+    cluster.start()
+    stack.callback(cluster.stop)
+    device = build_device(config, stack)
+    reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic,
+                            guard=DeleteGuard(allow=True))
+    problems: list[str] = []
+    readable = cluster.wait_synced(SYNC_S, refused_s=refused_s)
+    if readable:
+        reconciler.apply(cluster.drain())
+        problems += _status_problem(config, connection, cluster)
+    else:
+        problems += cluster.missing()
+    try:
+        device.observe(create_folder=False)
+        device.failover.check()
+    except BigIPError as exc:
+        problems.append(f"BIG-IP {config.bigip.host}: {exc}")
+        readable = False
+    found = reconciler.plan(full=True) if readable else None
+    findings = _findings(config, cluster, reconciler, device) if readable else Findings()
+    if not config.allow_mass_delete:
+        findings += Findings(warnings=_mass(reconciler.guard))
+    reconciler.foresee(found or Plan())
+    refused = reconciler.problems(written=False)
+    return Preview(
+        found, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
+        tuple(_rejected(reconciler, refused)), retention.lost(reconciler.engine, device.observed),
+        findings.warnings), device
+
+
+def _mass(guard: DeleteGuard) -> tuple[str, ...]:
+    deletes, total = guard.figures
+    return (f"{deletes} of {total} objects that serve requests would vanish: `run` holds such deletes back "
+            "until a second list of the cluster confirms them",) if deletes else ()
+
+
+def _status_problem(config: Config, connection: Connection, cluster: Cluster) -> Iterable[str]:
+    """Yield why no status can be written, where the API server says so. Either of the verbs is enough."""
+    group = cluster.route_source().api_version.rpartition("/")[0]
+    if config.update_status and all(
+            review.may(connection, verb, "routes", subresource="status", group=group,
+                       namespace=config.selection.namespace) is False for verb in ("patch", "update")):
+        yield ("no status of a Route can be written: the right to patch or update routes/status is missing; "
+               f"grant it with: oc apply -f {SHIPPED}")
+
+
+def _findings(config: Config, cluster: Cluster, reconciler: Reconciler, device: Device) -> Findings:
+    """Look for what is wrong whatever the Routes are."""
+    network, remarks = reconciler.network_findings(), device.failover.remarks()
+    nodes, standby = cluster.nodes_problem(), device.failover.obstacle()
+    problems = [*([nodes] if nodes else []), *network.problems]
+    return (
+        (Findings(remarks) if standby else Findings(warnings=remarks))
+        + rights.check(device.client, config.bigip.username, config.folder)
+        + Findings(_of_the_network(problems), _of_the_network(network.warnings))
+        + Findings(warnings=cluster.warnings()))
+
+
+def _of_the_network(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"way to the pods: {text}" for text in texts)
+
+
+def _rejected(reconciler: Reconciler, refused: Iterable[Problem]) -> Iterable[RejectedRoute]:
+    """Routes that would not be served: for what is in them, or because of a problem."""
+    texts: dict[Key, str] = {key: problem.text for problem in refused for key in problem.routes}
+    for key in sorted(reconciler.engine.routes()):
+        verdict = reconciler.verdict(key)
+        if verdict is not None and verdict.admitted is False:
+            yield RejectedRoute(key, verdict.reason, texts.get(key, verdict.message))
+        elif key in texts:
+            yield RejectedRoute(key, DEVICE_PENDING, texts[key])

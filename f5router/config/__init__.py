@@ -1,0 +1,1 @@
+"""Settings: flags, variables and files, read and checked once."""

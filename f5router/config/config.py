@@ -1,0 +1,381 @@
+"""Config from flags and environment, checked once; every problem is reported at the same time.
+
+A flag goes before its variable, a variable before the default. An empty variable counts as not set;
+an empty flag is a value (f5-router.md 1.1). Nothing but files is read here.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from f5router.admission import admission
+from f5router.config import files, ignored_variables, parsers, pod_network
+from f5router.config.options import LATER, OPTIONS, Reader
+from f5router.model import hostnames
+from f5router.model.errors import ConfigError
+from f5router.model.selection import Selection
+from f5router.monitoring import serving_tls
+
+HIDDEN = "***"
+
+_NAMESPACES = ("namespace", "namespace-labels", "project-labels")
+
+
+@dataclass(frozen=True, slots=True)
+class BigIP:
+    """How to reach the BIG-IP's management interface."""
+
+    host: str
+    """For URLs: a name or address, IPv6 in brackets, with the port where one is configured."""
+    ssh_host: str
+    """The same without port and brackets."""
+    username: str
+    password: str = field(repr=False)
+    verify: bool | str
+    """True: public authorities; a path: those of a PEM file; False: nothing is verified."""
+    auth: str
+    """"token" or "basic"."""
+    connect_timeout_s: float
+    timeout_s: float
+    max_in_flight: int
+
+    @property
+    def base_url(self) -> str:
+        """"https://host[:port]", without a slash at its end."""
+        return f"https://{self.host}"
+
+
+@dataclass(frozen=True, slots=True)
+class SSH:
+    """How certificate files are copied when cert_upload is "ssh"."""
+
+    port: int
+    private_key: str | None
+    """Path of a key file that is there and parses."""
+    known_hosts: str | None
+    host_key: str | None
+    """Fingerprints, separated by commas, as icontrol.ssh.SSHSettings takes them."""
+    insecure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kube:
+    """How to reach the API server; None leaves the choice to kube.connection."""
+
+    kubeconfig: str | None
+    context: str | None
+    master: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config(pod_network.Reach):
+    """All settings, checked. docs/configuration.md says what they mean."""
+
+    bigip: BigIP
+    ssh: SSH
+    kube: Kube
+    cert_upload: str
+    """"ssh" or "rest"; never "auto"."""
+    folder: str
+    """Full path, "/Common" or "/OpenShift/zone1"."""
+    node_partition: str | None
+    """"/Common"; None: LTM nodes come with the members, in the partition of the pools."""
+    http_virtual: str | None
+    """Full path, or None when there is none; so for HTTPS."""
+    https_virtual: str | None
+    policy_model: str
+    """"auto", "plain", "legacy" or "draft"."""
+    pool_monitor: str
+    """As the device reads it back: "/Common/tcp", "/Common/a and /Common/b",
+    "min 1 of { /Common/http /Common/https }"; "" for none."""
+    default_destination_ca: str = field(repr=False)
+    """Certificates in PEM; "" for none."""
+    unavailable_page: bool
+    """Answer 503 where nothing can answer."""
+    allow_mass_delete: bool
+    """Hold no deletes back, however many."""
+    save_config: bool
+    config_sync: str
+    """"off", "check" or "push"."""
+    observe_interval_s: float
+    """Seconds between full reads of the BIG-IP's objects."""
+    hold_off_s: float
+    hold_off_limit_s: float
+    resync_s: float
+    """Seconds between full lists of the cluster's objects."""
+    router_name: str
+    canonical_hostname: str
+    """"" for none."""
+    update_status: bool
+    clean_status: bool
+    """Remove entries from Routes that have left the selection."""
+    status_rate: float
+    """Writes per second."""
+    selection: Selection
+    admission: admission.Settings
+    max_secrets: int
+    """Secrets that are read for spec.tls.externalCertificate."""
+    max_secrets_per_namespace: int
+    """The same, of one namespace."""
+    watch_endpoints: bool
+    log_level: str
+    """"debug", "info", "warning", "error" or "critical"."""
+    log_format: str
+    """"text" or "json"."""
+    listen: parsers.Address | None
+    """Where metrics and health are served; None: nowhere."""
+    metrics_login: tuple[str, str] | None = field(repr=False)
+    """User name and password for the metrics; None: everybody may read them."""
+    metrics_tls: serving_tls.TLS | None
+    """None: metrics and health are served over HTTP only."""
+    warnings: tuple[str, ...] = ()
+    """One sentence each, to be logged at start."""
+
+    @property
+    def partition(self) -> str:
+        """First component of the folder: "Common"."""
+        return self.folder.split("/")[1]
+
+    @property
+    def cleans(self) -> bool:
+        """Whether Routes can leave the selection while they exist, and their status is then to be cleaned."""
+        return self.update_status and self.clean_status and self.selection.selective
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Texts that no log may show: the passwords, and the same in an Authorization header."""
+        logins = [(self.bigip.username, self.bigip.password)]
+        logins += [self.metrics_login] if self.metrics_login else []
+        pairs = [base64.b64encode(":".join(login).encode()).decode() for login in logins]
+        return (*(password for _, password in logins), *pairs)
+
+    def redacted(self) -> dict:
+        """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
+        shown = asdict(self)
+        del shown["warnings"]
+        shown["bigip"]["password"] = HIDDEN
+        shown["metrics_login"] = HIDDEN if self.metrics_login else None
+        count = self.default_destination_ca.count("BEGIN CERTIFICATE")
+        shown["default_destination_ca"] = f"{count} certificates" if count else ""
+        return shown
+
+
+def read_text(path: str) -> str:
+    """The text of a file. Raises: OSError; UnicodeDecodeError."""
+    return Path(path).read_text(encoding="utf-8")
+
+
+def load(
+    flags: Mapping[str, str | None],
+    environ: Mapping[str, str],
+    read_file: Callable[[str], str] = read_text,
+) -> Config:
+    """Config of the flags given and the environment.
+
+    Args:
+        flags: text by settings.Option.name; None, or no entry, where the flag was not given.
+        read_file: text of a path; raises OSError, UnicodeDecodeError.
+    Raises:
+        ConfigError: with all problems, each beginning with flag and variable.
+    """
+    reader = Reader(flags, environ, read_file)
+    config = _config(reader)
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return config
+
+
+def _config(reader: Reader) -> Config:
+    """Config of what is right; the reader has what is wrong."""
+    bigip = _bigip(reader)
+    ssh, cert_upload = _upload(reader)
+    folder, http_virtual, https_virtual = _places(reader)
+    hold_off_s, hold_off_limit_s = _hold_off(reader)
+    update_status = reader.value("update-status")
+    return Config(
+        bigip=bigip, ssh=ssh, kube=_kube(reader), cert_upload=cert_upload,
+        folder=folder, node_partition=_node_partition(reader, folder),
+        http_virtual=http_virtual, https_virtual=https_virtual,
+        policy_model=reader.value("f5-policy-model"),
+        pool_monitor=reader.value("f5-pool-monitor"),
+        **pod_network.load(reader),
+        default_destination_ca=files.certificates(reader, "default-destination-ca-path"),
+        unavailable_page=reader.value("f5-503-page"),
+        allow_mass_delete=reader.value("allow-mass-delete"),
+        save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
+        observe_interval_s=reader.value("f5-resync-interval"),
+        hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
+        resync_s=reader.value("resync-interval"),
+        router_name=_router_name(reader, update_status),
+        canonical_hostname=reader.value("router-canonical-hostname"),
+        update_status=update_status, clean_status=reader.value("clean-status"),
+        status_rate=reader.value("status-rate"),
+        max_secrets=reader.value("max-secrets"),
+        max_secrets_per_namespace=reader.value("max-secrets-per-namespace"),
+        selection=_selection(reader),
+        admission=_admission(reader),
+        watch_endpoints=reader.value("watch-endpoints"),
+        log_level=reader.value("log-level"), log_format=reader.value("log-format"),
+        listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=serving_tls.load(reader),
+        warnings=_remarks(reader),
+    )
+
+
+def _bigip(reader: Reader) -> BigIP:
+    files.check_directory(reader, "f5-credentials-dir")
+    host = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
+    host = host or parsers.Host("", "")
+    username = files.sourced(
+        reader, "F5 username", "f5-username", {"f5-username-file": "", "f5-credentials-dir": "username"})
+    password = files.sourced(
+        reader, "F5 password", "f5-password", {"f5-password-file": "", "f5-credentials-dir": "password"})
+    verify: bool | str = True
+    bundle = reader.text("f5-ca-bundle")
+    if bundle and files.certificates(reader, "f5-ca-bundle"):
+        verify = bundle
+    if reader.value("f5-insecure"):
+        verify = False
+        reader.warn("the BIG-IP's certificate is not verified", "f5-insecure")
+        if bundle:
+            reader.warn("not used, because nothing is verified", "f5-ca-bundle")
+    return BigIP(
+        host=host.netloc, ssh_host=host.bare, username=username, password=password,
+        verify=verify, auth=reader.value("f5-auth"),
+        connect_timeout_s=reader.value("f5-connect-timeout"), timeout_s=reader.value("f5-timeout"),
+        max_in_flight=reader.value("f5-max-in-flight"),
+    )
+
+
+def _upload(reader: Reader) -> tuple[SSH, str]:
+    """SSH settings, and "ssh" or "rest"."""
+    how = reader.value("cert-upload")
+    key = files.private_key(reader)
+    if how == "ssh" and key is None:
+        reader.problem("ssh needs a private key, and there is none", "cert-upload", "f5-private-key")
+    if how == "auto":
+        how = "ssh" if key else "rest"
+    known_hosts = reader.text("f5-ssh-known-hosts")
+    if known_hosts:
+        reader.read("f5-ssh-known-hosts")
+    ssh = SSH(
+        port=reader.value("f5-ssh-port"), private_key=key, known_hosts=known_hosts or None,
+        host_key=reader.value("f5-ssh-host-key") or None, insecure=reader.value("f5-ssh-insecure"),
+    )
+    if how == "ssh" and ssh.insecure:
+        reader.warn("the BIG-IP's SSH host key is not verified", "f5-ssh-insecure")
+    elif how == "ssh" and not (ssh.host_key or known_hosts):
+        reader.warn("neither is set: certificates cannot be copied, because no SSH host key is accepted",
+                    "f5-ssh-host-key", "f5-ssh-known-hosts")
+    return ssh, how
+
+
+def _places(reader: Reader) -> tuple[str, str | None, str | None]:
+    """Folder and full paths of both virtual servers."""
+    folder = reader.value("f5-partition-path")
+    if not folder:
+        folder = OPTIONS["f5-partition-path"].default
+        reader.warn(f"it is empty; {folder} is used", "f5-partition-path")
+    names = ("f5-http-vserver", "f5-https-vserver")
+    bare = [reader.value(name) for name in names]
+    if not any(bare):
+        reader.problem("F5 HTTP and HTTPS vservers cannot both be blank", *names)
+    for name, virtual, scheme in zip(names, bare, ("HTTP", "HTTPS"), strict=True):
+        if not virtual:
+            reader.warn(f"it is blank; nothing is served over {scheme}", name)
+    http_virtual, https_virtual = (f"{folder}/{virtual}" if virtual else None for virtual in bare)
+    return folder, http_virtual, https_virtual
+
+
+def _node_partition(reader: Reader, folder: str) -> str | None:
+    """Source: mcpd's 01070726; a pool refers to objects of its own partition and of /Common only."""
+    wanted, own = reader.value("f5-node-partition"), "/" + folder.split("/")[1]
+    if wanted and wanted not in ("/Common", own):
+        allowed = own if own == "/Common" else f"/Common or {own}"
+        reader.problem(f"a pool in {own} cannot have LTM nodes in {wanted}; set {allowed}",
+                       "f5-node-partition")
+    return wanted or None
+
+
+def _hold_off(reader: Reader) -> tuple[float, float]:
+    hold_off_s, limit_s = reader.value("hold-off"), reader.value("hold-off-limit")
+    if limit_s < hold_off_s:
+        reader.problem("the limit is below the hold-off itself", "hold-off", "hold-off-limit")
+    return hold_off_s, limit_s
+
+
+def _router_name(reader: Reader, update_status: bool) -> str:
+    name = reader.value("name")
+    if update_status and not name:
+        reader.problem("a name must be specified, because the status of Routes is written", "name")
+    return name
+
+
+def _admission(reader: Reader) -> admission.Settings:
+    """Source of both problems: haproxy-parity.md 1.1."""
+    template = reader.value("hostname-template")
+    override, domains = reader.value("override-hostname"), reader.value("override-domains")
+    for name, given in (("override-hostname", override), ("override-domains", domains)):
+        if given and not reader.text("hostname-template"):
+            reader.problem("it requires a template", name, "hostname-template")
+    return admission.Settings(
+        ownership=not reader.value("disable-namespace-ownership-check"),
+        naming=hostnames.Naming(
+            domain=reader.value("router-domain"), template=template, override=override,
+            override_domains=domains or frozenset(),
+        ),
+        allowed=reader.value("allowed-domains") or frozenset(),
+        denied=reader.value("denied-domains") or frozenset(),
+        wildcards=reader.value("allow-wildcard-routes"),
+        extended=reader.value("extended-validation"),
+        external=reader.value("allow-external-certificates"),
+    )
+
+
+def _listen(reader: Reader) -> parsers.Address | None:
+    """An empty address is the default one. Source: haproxy-parity.md 1.1."""
+    port = reader.value("stats-port")
+    return reader.value("listen-addr") if reader.text("listen-addr") else parsers.Address("", port)
+
+
+def _metrics_login(reader: Reader) -> tuple[str, str] | None:
+    """User name and password, None where neither is set; one alone is a problem."""
+    user, password = ("stats-user", "stats-user-file"), ("stats-password", "stats-password-file")
+    if not any(reader.text(name) for name in (*user, *password)):
+        return None
+    return (files.sourced(reader, "the user for the metrics", user[0], {user[1]: ""}),
+            files.sourced(reader, "the password for the metrics", password[0], {password[1]: ""}))
+
+
+def _kube(reader: Reader) -> Kube:
+    if reader.text("config"):
+        reader.read("config")
+    return Kube(reader.text("config") or None, reader.text("context") or None, reader.value("master") or None)
+
+
+def _selection(reader: Reader) -> Selection:
+    """Namespaces can be told in one way only. Source: openshift/router, RouterSelection.Complete."""
+    namespace, namespaces, projects = _NAMESPACES
+    for pair in ((projects, namespace), (namespaces, projects), (namespaces, namespace)):
+        if all(reader.text(name) for name in pair):
+            reader.problem("only one of them may be used", *pair)
+    return Selection(
+        reader.value(namespace) or None, reader.value("labels"), reader.value("fields"),
+        reader.value(namespaces), reader.value(projects),
+    )
+
+
+def _remarks(reader: Reader) -> tuple[str, ...]:
+    """Check what has no field in Config; all warnings."""
+    for option in OPTIONS.values():
+        if option.group == LATER:
+            value = reader.value(option.name)
+            given = value if option.boolean else reader.text(option.name)
+            if given != (option.parse(option.default) if option.boolean else option.default):
+                reader.problem("not yet supported", option.name)
+    if reader.value("enable-ingress"):
+        reader.warn("deprecated; it has no effect", "enable-ingress")
+    reader.problems += ignored_variables.problems(reader.variable)
+    known = [option.env for option in OPTIONS.values() if option.env]
+    return (*reader.warnings, *ignored_variables.warnings(reader.variable),
+            *ignored_variables.unknown(reader.variables(), known))

@@ -1,0 +1,132 @@
+"""Settings whose values stand in files: user name and password, certificates, the key for SSH.
+
+Each problem is told to the Reader and names the file.
+"""
+
+import contextlib
+import posixpath
+from collections.abc import Mapping
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    load_pem_private_key,
+    load_ssh_private_key,
+)
+
+from f5router.config.options import OPTIONS, Reader
+
+
+def check_directory(reader: Reader, name: str) -> None:
+    """Note as a problem that the directory that a setting names is not there, or is none."""
+    path = reader.text(name)
+    if not path:
+        return
+    try:
+        reader.read(name, missing_ok=True, directory=True)
+    except FileNotFoundError:
+        reader.problem(f"the directory {path!r} does not exist", name)
+
+
+def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]):
+    """Value of a setting that can stand in files too; "" after a problem.
+
+    The flag with the text itself goes before every file, the flag of a file before a variable. Sources of
+    one rank that differ are a problem: neither is more explicit than the other.
+
+    Args:
+        files: by name of the option that says where: file in the directory, "" where the option
+            names the file itself. Only a file in the directory may be missing.
+    """
+    given = [name for name in (*files, plain) if reader.text(name)]
+    by_rank: dict[int, list[str]] = {}
+    for name in given:
+        rank = 2 if not reader.from_flag(name) else int(name != plain)
+        by_rank.setdefault(rank, []).append(name)
+    for rank in sorted(by_rank):
+        values = _values(reader, by_rank[rank], plain, files)
+        if not values:
+            continue
+        if "" in values.values():
+            return ""  # the problem with it is noted
+        if len(set(values.values())) > 1:
+            reader.problem("their values differ; set only one of them", *values)
+            return ""
+        for unused in (name for later in by_rank if later > rank for name in by_rank[later]):
+            if not files.get(unused):
+                reader.warn(f"not used: {OPTIONS[next(iter(values))].label} goes before it", unused)
+        return next(iter(values.values()))
+    directory = [name for name in given if files.get(name)]
+    reader.problem(f"{what} must be specified", plain, *directory)
+    return ""
+
+
+def _values(reader: Reader, names: list[str], plain: str, files: Mapping[str, str]) -> dict[str, object]:
+    """By name of the option: its value; without directories that lack the file."""
+    values = {}
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            values[name] = (reader.value(plain) if name == plain
+                            else _filed(reader, name, files.get(name, ""), plain))
+    return values
+
+
+def _filed(reader: Reader, name: str, inside: str, plain: str):
+    """What OPTIONS[plain] would be, from a file. Raises: FileNotFoundError: none in the directory."""
+    path = posixpath.join(reader.text(name), inside) if inside else ""
+    text = reader.read(name, path, missing_ok=bool(inside))
+    if text is None:
+        return ""
+    text = text.strip("\r\n")
+    where = f"file {inside}: " if inside else ""
+    if not text:
+        reader.problem(f"{where}it is empty", name)
+        return ""
+    try:
+        return OPTIONS[plain].parse(text)
+    except ValueError as exc:
+        reader.problem(f"{where}{exc}", name)
+        return ""
+
+
+def private_key(reader: Reader) -> str | None:
+    """Path of the key for SSH, or None. Source: `oc adm router` names a file even where there is none."""
+    path = reader.text("f5-private-key")
+    if not path:
+        return None
+    try:
+        text = reader.read("f5-private-key", missing_ok=True)
+    except FileNotFoundError:
+        reader.warn(f"{path!r} does not exist; SSH is not used", "f5-private-key")
+        return None
+    if text is None:
+        return None
+    openssh = "BEGIN OPENSSH PRIVATE KEY" in text
+    try:
+        key = (load_ssh_private_key if openssh else load_pem_private_key)(text.encode(), password=None)
+    except TypeError:
+        reader.problem(f"the key in {path!r} has a passphrase; give one without", "f5-private-key")
+    except (ValueError, UnsupportedAlgorithm):
+        reader.problem(f"{path!r} is not a private key in PEM or OpenSSH form", "f5-private-key")
+    else:
+        if isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey):
+            return path
+        reader.problem(f"the key in {path!r} is neither RSA, ECDSA nor Ed25519", "f5-private-key")
+    return None
+
+
+def certificates(reader: Reader, name: str) -> str:
+    """The certificates of a PEM file, written anew; "" when none is configured or after a problem."""
+    text = reader.read(name) if reader.text(name) else None
+    if text is None:
+        return ""
+    try:
+        certs = x509.load_pem_x509_certificates(text.encode())
+    except ValueError:
+        reader.problem(f"there is no certificate in {reader.text(name)!r}, or one does not parse", name)
+        return ""
+    return "".join(cert.public_bytes(Encoding.PEM).decode() for cert in certs)

@@ -1,0 +1,411 @@
+"""Every setting, once: flag, variable, default, meaning; and how a value is found.
+
+The flags of the command line are made of OPTIONS, and a test holds docs/configuration.md against it.
+Sources: f5-router.md 1.1 (names and defaults of the BIG-IP's settings), 1.2 and haproxy-parity.md 1.1
+(the router's).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from f5router.config import parsers
+from f5router.model import hostnames, selectors
+from f5router.network import node_ports, pool_members
+
+BIGIP = "BIG-IP"
+UPLOAD = "Certificate upload"
+OBJECTS = "BIG-IP objects"
+VXLAN = "VxLAN"
+PODS = "Clusters without openshift-sdn"
+ADMISSION = "Admission"
+ROUTER = "Routes and their status"
+CLUSTER = "Cluster"
+SELECTION = "Which Routes are served"
+TIMING = "Timing"
+LOGGING = "Logging"
+SERVING = "Metrics and health"
+LATER = "Not yet supported"
+GROUPS = (
+    BIGIP, UPLOAD, OBJECTS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING,
+    LATER,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting."""
+
+    name: str
+    """The flag without its dashes: "f5-host"."""
+    env: str
+    """The variable; "" for none."""
+    default: str
+    """As it would be written; "" for not set."""
+    group: str
+    help: str
+    metavar: str = "TEXT"
+    parse: Callable[[str], object] = str
+    """Value of a text; raises ValueError. It takes the default, unless that is ""."""
+    short: str = ""
+    """One letter, or ""."""
+    secret: bool = False
+    """The text is never repeated in a message."""
+
+    @property
+    def boolean(self) -> bool:
+        return self.parse is parsers.boolean
+
+    @property
+    def label(self) -> str:
+        """What a message names: "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME"."""
+        return f"--{self.name} / {self.env}" if self.env else f"--{self.name}"
+
+
+def _bool(name: str, env: str, default: str, group: str, text: str) -> Option:
+    return Option(name, env, default, group, text, "true|false", parsers.boolean)
+
+
+_HOST = "ROUTER_EXTERNAL_HOST_"
+_NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
+
+_BIGIP = (
+    Option("f5-host", _HOST + "HOSTNAME", "", BIGIP,
+           "Name or address of the BIG-IP's management interface; https:// before and a port behind it "
+           "are allowed. Required.", "HOST[:PORT]", parsers.host),
+    Option("f5-username", _HOST + "USERNAME", "", BIGIP,
+           "User for iControl REST and SSH. Required here, in a file or in the credentials directory.",
+           _NAME, parsers.username),
+    Option("f5-password", _HOST + "PASSWORD", "", BIGIP,
+           "Password of that user. Required likewise; the flag shows it in the process list.",
+           "PASSWORD", parsers.password, secret=True),
+    Option("f5-username-file", _HOST + "USERNAME_FILE", "", BIGIP,
+           "File that holds the user name.", _PATH),
+    Option("f5-password-file", _HOST + "PASSWORD_FILE", "", BIGIP,
+           "File that holds the password.", _PATH, secret=True),
+    Option("f5-credentials-dir", _HOST + "CREDENTIALS_DIR", "", BIGIP,
+           "Directory with files username, password and, optionally, url: a mounted bigip-login Secret.",
+           "DIRECTORY"),
+    _bool("f5-insecure", _HOST + "INSECURE", "false", BIGIP,
+          "Do not verify the BIG-IP's certificate."),
+    Option("f5-ca-bundle", _HOST + "CA_BUNDLE", "", BIGIP,
+           "PEM file with the authorities that may have issued the BIG-IP's certificate; without it, "
+           "the public ones.", _PATH),
+    Option("f5-auth", _HOST + "AUTH", "token", BIGIP,
+           "How to log in: token, or basic for a user who may not have tokens and for TMOS 11.",
+           "token|basic", parsers.choice("token", "basic")),
+    Option("f5-connect-timeout", "ROUTER_F5_CONNECT_TIMEOUT", "10", BIGIP,
+           "Seconds to wait for a connection.", "SECONDS", parsers.number("seconds", 0.1, 3600)),
+    Option("f5-timeout", "ROUTER_F5_TIMEOUT", "60", BIGIP,
+           "Seconds to wait for a reply; the device itself gives up after 60.",
+           "SECONDS", parsers.number("seconds", 1, 3600)),
+    Option("f5-max-in-flight", "ROUTER_F5_MAX_IN_FLIGHT", "4", BIGIP,
+           "Requests that may be under way at once, 1 to 32.", "N", parsers.integer(1, 32)),
+)
+
+_UPLOAD = (
+    Option("cert-upload", "ROUTER_CERT_UPLOAD", "auto", UPLOAD,
+           "How certificate files get to the BIG-IP: ssh, rest, or auto: ssh where the private key is "
+           "configured and present, else rest.", "auto|ssh|rest", parsers.choice("auto", "ssh", "rest")),
+    Option("f5-private-key", _HOST + "PRIVKEY", "", UPLOAD,
+           "Private key file for SSH. When the file is missing, a warning is logged.", _PATH),
+    Option("f5-ssh-port", _HOST + "SSH_PORT", "22", UPLOAD,
+           "Port of the BIG-IP's SSH server.", "PORT", parsers.integer(1, 65535)),
+    Option("f5-ssh-known-hosts", _HOST + "SSH_KNOWN_HOSTS", "", UPLOAD,
+           "known_hosts file with the BIG-IP's SSH host key.", _PATH),
+    Option("f5-ssh-host-key", _HOST + "SSH_HOST_KEY", "", UPLOAD,
+           "Fingerprint of the BIG-IP's SSH host key, several separated by commas; goes before the "
+           "known_hosts file.", "SHA256:...", parsers.host_key),
+    _bool("f5-ssh-insecure", _HOST + "SSH_INSECURE", "false", UPLOAD,
+          "Accept any SSH host key."),
+)
+
+_OBJECTS = (
+    Option("f5-partition-path", _HOST + "PARTITION_PATH", "/Common", OBJECTS,
+           "Partition, or folder in it, that holds the virtual servers and all that the router creates. The "
+           "partition must exist.",
+           "PATH", parsers.partition_path),
+    Option("f5-node-partition", "ROUTER_F5_NODE_PARTITION", "", OBJECTS,
+           "Partition of the LTM nodes of pool members, for routers in several partitions that share pods: "
+           "/Common, or that of the path above; without it, nodes come with the members.",
+           "PATH", parsers.partition),
+    Option("f5-http-vserver", _HOST + "HTTP_VSERVER", "ose-vserver", OBJECTS,
+           "Virtual server for HTTP, without its folder. Only the flag can blank it.",
+           _NAME, parsers.virtual_server),
+    Option("f5-https-vserver", _HOST + "HTTPS_VSERVER", "https-ose-vserver", OBJECTS,
+           "Virtual server for HTTPS, likewise.", _NAME, parsers.virtual_server),
+    Option("f5-policy-model", "ROUTER_F5_POLICY_MODEL", "auto", OBJECTS,
+           "How LTM policies are changed: plain (before TMOS 12.1), legacy, draft, or auto by version.",
+           "auto|plain|legacy|draft", parsers.choice("auto", "plain", "legacy", "draft")),
+    Option("f5-pool-monitor", "ROUTER_F5_POOL_MONITOR", "/Common/tcp", OBJECTS,
+           "Monitor of every pool; several separated by commas must all be up; or "
+           "\"min 1 of /Common/http /Common/https\"; or none.", "MONITOR", parsers.pool_monitor),
+    Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
+           "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
+           "without it, their pods are not verified.", _PATH),
+    _bool("f5-503-page", "ROUTER_F5_503_PAGE", "true", OBJECTS,
+          "Answer 503 with a small page where no Route matches or no pod is available; false leaves it "
+          "at a reset of the connection."),
+    _bool("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
+          "Save the BIG-IP's running configuration after changes."),
+    _bool("allow-mass-delete", "ROUTER_ALLOW_MASS_DELETE", "false", OBJECTS,
+          "Delete more than half of what serves requests at once too; without it, a second list of the "
+          "cluster must confirm that first."),
+    Option("f5-config-sync", "ROUTER_F5_CONFIG_SYNC", "check", OBJECTS,
+           "What follows changes on a unit of a device group: check: tell when they are not on the other "
+           "units; push: sync them to the group; off: nothing.",
+           "off|check|push", parsers.choice("off", "check", "push")),
+)
+
+_VXLAN = (
+    Option("f5-internal-address", _HOST + "INTERNAL_ADDRESS", "", VXLAN,
+           "The BIG-IP's address in the Nodes' network, hostIP of its HostSubnet. Together with the next "
+           "it makes the BIG-IP a host of the cluster network.", "ADDRESS", parsers.internal_address),
+    Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", VXLAN,
+           "The BIG-IP's address in the cluster network: one of its HostSubnet's subnet, with the prefix "
+           "length of the cluster network.", "ADDRESS/BITS", parsers.gateway),
+    _bool("f5-manage-snat", "ROUTER_F5_MANAGE_SNAT", "false", VXLAN,
+          "Set source address translation of the virtual servers to automap where none is configured."),
+)
+
+_PODS = (
+    _bool("f5-static-routes", "ROUTER_F5_STATIC_ROUTES", "false", PODS,
+          "Keep a route on the BIG-IP for each network of a Node's pods, by way of the Node."),
+    Option("pool-member-type", "ROUTER_POOL_MEMBER_TYPE", "cluster", PODS,
+           "What the pool members are: cluster: pods; nodeport: Nodes at the node ports of Services.",
+           "cluster|nodeport", parsers.choice("cluster", "nodeport")),
+    Option("node-label-selector", "ROUTER_NODE_LABEL_SELECTOR", "", PODS,
+           "With nodeport: labels of the Nodes that are pool members; without it, all are.",
+           "SELECTOR", selectors.labels),
+    Option("nodeport-exclude", "ROUTER_NODEPORT_EXCLUDE", "", PODS,
+           "With nodeport: not-ready, unschedulable, or both separated by a comma: such Nodes are no pool "
+           "members while there are others.", "STATES", parsers.several(*node_ports.STATES)),
+    Option("max-pool-members", "ROUTER_MAX_POOL_MEMBERS", "1000", PODS,
+           f"Members that a pool has at most, pods or Nodes, 1 to {pool_members.MOST_READ}.", "N",
+           parsers.integer(1, pool_members.MOST_READ)),
+)
+
+_DOMAINS = "DOMAIN,..."
+
+_ADMISSION = (
+    Option("allowed-domains", "ROUTER_ALLOWED_DOMAINS", "", ADMISSION,
+           "Only Routes whose host is one of these domains, or below one, are admitted; without it, all.",
+           _DOMAINS, hostnames.domains),
+    Option("denied-domains", "ROUTER_DENIED_DOMAINS", "", ADMISSION,
+           "Routes whose host is one of these domains, or below one, are not admitted. Goes before the "
+           "allowed ones.", _DOMAINS, hostnames.domains),
+    Option("hostname-template", "ROUTER_SUBDOMAIN", "", ADMISSION,
+           "Host of Routes that have none, such as ${name}-${namespace}.apps.example.com.",
+           "TEMPLATE", hostnames.template),
+    _bool("override-hostname", "ROUTER_OVERRIDE_HOSTNAME", "false", ADMISSION,
+          "Use the template for every Route."),
+    Option("override-domains", "ROUTER_OVERRIDE_DOMAINS", "", ADMISSION,
+           "Use the template for Routes whose host is one of these domains, or below one.",
+           _DOMAINS, hostnames.domains),
+    Option("router-domain", "ROUTER_DOMAIN", "", ADMISSION,
+           "Domain of Routes that have spec.subdomain and no host.", "DOMAIN", hostnames.domain),
+    _bool("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false", ADMISSION,
+          "Let Routes of several namespaces share a host, by path."),
+    _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", ADMISSION,
+          "Admit Routes with wildcardPolicy Subdomain."),
+    _bool("extended-validation", "EXTENDED_VALIDATION", "true", ADMISSION,
+          "Refuse Routes whose TLS settings do not go together, whose certificates are not signed by their "
+          "caCertificate, or are signed with SHA-1 or MD5; expired ones are served."),
+    _bool("allow-external-certificates", "ROUTER_ENABLE_EXTERNAL_CERTIFICATE", "true", ADMISSION,
+          "Take certificates from the Secrets that Routes name in spec.tls.externalCertificate."),
+    Option("max-secrets", "ROUTER_MAX_SECRETS", "5000", ADMISSION,
+           "Largest number of Secrets that are read for spec.tls.externalCertificate.", "N",
+           parsers.integer(1, 100_000)),
+    Option("max-secrets-per-namespace", "ROUTER_MAX_SECRETS_PER_NAMESPACE", "2000", ADMISSION,
+           "Largest number of Secrets of one namespace that are read for spec.tls.externalCertificate.", "N",
+           parsers.integer(1, 100_000)),
+)
+
+_ROUTER = (
+    Option("name", "ROUTER_SERVICE_NAME", "public", ROUTER,
+           "Name under which the router writes the status of Routes.", _NAME),
+    Option("router-canonical-hostname", "ROUTER_CANONICAL_HOSTNAME", "", ROUTER,
+           "DNS name of the router, copied to the status of Routes.", _NAME, parsers.canonical_hostname),
+    _bool("update-status", "ROUTER_UPDATE_STATUS", "true", ROUTER,
+          "Write the status of Routes."),
+    _bool("clean-status", "ROUTER_CLEAN_STATUS", "true", ROUTER,
+          "Remove the router's entry from the status of Routes that have left its selection."),
+    Option("status-rate", "ROUTER_STATUS_RATE", "20", ROUTER,
+           "Status writes per second.", "N", parsers.number("writes per second", 0.1, 1000)),
+    _bool("enable-ingress", "", "false", ROUTER,
+          "Deprecated; has no effect."),
+)
+
+_CLUSTER = (
+    Option("config", "", "", CLUSTER, "kubeconfig file. Without it: KUBECONFIG, the pod's service "
+           "account, or the user's own file.", _PATH),
+    Option("context", "", "", CLUSTER, "Context of the kubeconfig; without it, the current one.", _NAME),
+    Option("master", "KUBERNETES_MASTER", "", CLUSTER, "URL of the API server; goes before the "
+           "kubeconfig's.", "URL", parsers.url, secret=True),
+    _bool("watch-endpoints", "ROUTER_WATCH_ENDPOINTS", "false", CLUSTER,
+          "Watch Endpoints, also where the cluster has EndpointSlices."),
+)
+
+_SELECTION = (
+    Option("namespace", "", "", SELECTION, "Serve the Routes of this namespace only; without it, of all.",
+           _NAME, parsers.namespace, short="n"),
+    Option("namespace-labels", "NAMESPACE_LABELS", "", SELECTION,
+           "Serve Routes of namespaces that this label selector takes; not together with --namespace.",
+           _SELECTOR, selectors.labels),
+    Option("project-labels", "PROJECT_LABELS", "", SELECTION,
+           "The same for projects that the account may see, * for all of these; with neither of the two "
+           "above.", _SELECTOR, selectors.project_labels),
+    Option("labels", "ROUTE_LABELS", "", SELECTION, "Serve Routes that this label selector takes.",
+           _SELECTOR, selectors.labels),
+    Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve Routes that this field selector takes.",
+           _SELECTOR, selectors.fields),
+)
+
+_TIMING = (
+    Option("hold-off", "ROUTER_HOLD_OFF", "100ms", TIMING,
+           "Wait after an event, so that those close behind it are handled with it.",
+           _GO, parsers.duration(0)),
+    Option("hold-off-limit", "ROUTER_HOLD_OFF_LIMIT", "2s", TIMING,
+           "Longest wait when events keep coming.", _GO, parsers.duration(0)),
+    Option("f5-resync-interval", "ROUTER_F5_RESYNC_INTERVAL", "5m", TIMING,
+           "How often the BIG-IP's objects are read again, to find changes made by others.",
+           _GO, parsers.duration(1)),
+    Option("resync-interval", "", "30m", TIMING,
+           "How often everything is listed again from the cluster.", _GO, parsers.duration(1)),
+)
+
+_LOGGING = (
+    Option("log-level", "ROUTER_LOG_LEVEL", "info", LOGGING,
+           "debug, info, warning, error or critical; syslog's words are understood.",
+           "LEVEL", parsers.log_level),
+    Option("log-format", "ROUTER_LOG_FORMAT", "text", LOGGING,
+           "text, or json: one object per line.", "text|json", parsers.choice("text", "json")),
+)
+
+_SERVING = (
+    Option("listen-addr", "ROUTER_LISTEN_ADDR", "", SERVING,
+           "Address for metrics and health; goes before the port. Without it, all addresses; none "
+           "switches both off.", "ADDRESS:PORT", parsers.listen),
+    Option("stats-port", "STATS_PORT", "1936", SERVING,
+           "Port for metrics and health; 0 takes any free one.", "PORT", parsers.integer(0, 65535)),
+    Option("stats-user", "STATS_USERNAME", "", SERVING,
+           "User who may read the metrics, by basic authentication; without user and password, everybody.",
+           _NAME, parsers.username),
+    Option("stats-password", "STATS_PASSWORD", "", SERVING,
+           "Password of that user; the flag shows it in the process list.",
+           "PASSWORD", parsers.password, secret=True),
+    Option("stats-user-file", "STATS_USERNAME_FILE", "", SERVING,
+           "File that holds that user name.", _PATH),
+    Option("stats-password-file", "STATS_PASSWORD_FILE", "", SERVING,
+           "File that holds that password.", _PATH, secret=True),
+    Option("metrics-tls-cert-file", "ROUTER_METRICS_TLS_CERT_FILE", "", SERVING,
+           "PEM file with certificate and chain: with it and the key, TLS is served beside HTTP.", _PATH),
+    Option("metrics-tls-key-file", "ROUTER_METRICS_TLS_KEY_FILE", "", SERVING,
+           "PEM file with the private key of that certificate.", _PATH),
+    Option("metrics-tls-min-version", "ROUTER_METRICS_TLS_MIN_VERSION", "TLSv1.2", SERVING,
+           "Oldest version of TLS that is served.", "VERSION", parsers.tls_version),
+    Option("metrics-tls-ciphers", "ROUTER_METRICS_TLS_CIPHERS", "", SERVING,
+           "Ciphers of TLS 1.2, by OpenSSL's or IANA's names; without it, OpenSSL's choice.",
+           "NAME:..."),
+)
+
+_LATER = (
+    _bool("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
+)
+
+OPTIONS: Mapping[str, Option] = {
+    option.name: option
+    for option in (
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *_VXLAN, *_PODS, *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION,
+        *_TIMING, *_LOGGING, *_SERVING, *_LATER,
+    )
+}
+"""By name, in the order of help and documentation."""
+
+
+class Reader:
+    """Looks up settings and collects what is wrong with them.
+
+    Attributes:
+        problems, warnings: one sentence each, beginning with Option.label.
+    """
+
+    def __init__(self, flags: Mapping[str, str | None], environ: Mapping[str, str],
+                 read_file: Callable[[str], str]):
+        if unknown := flags.keys() - OPTIONS.keys():
+            raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
+        self._flags, self._environ, self._read_file = flags, environ, read_file
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+
+    def from_flag(self, name: str) -> bool:
+        """Whether the flag was given, empty or not."""
+        return self._flags.get(name) is not None
+
+    def variable(self, name: str) -> str:
+        """The text of a variable, whether or not it belongs to an option; "" for none."""
+        return self._environ.get(name) or ""
+
+    def variables(self) -> list[str]:
+        """The names of all variables that are set, and not empty."""
+        return [name for name, text in self._environ.items() if text]
+
+    def text(self, name: str) -> str:
+        """The text that holds: of the flag, of the variable unless empty, or the default."""
+        if self.from_flag(name):
+            return self._flags[name]
+        option = OPTIONS[name]
+        return self.variable(option.env) or option.default
+
+    def value(self, name: str):
+        """The parsed value; "" for an option that is not set and has no default.
+
+        A text that does not parse is a problem, and the default stands in for it.
+        """
+        option, text = OPTIONS[name], self.text(name)
+        if not text and not option.default:
+            return ""
+        if option.boolean and not self.from_flag(name):
+            if text not in (*parsers.TRUE_WORDS, *parsers.FALSE_WORDS):
+                self.warn(f"{text!r} counts as false; only {' '.join(parsers.TRUE_WORDS)} are true", name)
+            return parsers.lenient_boolean(text)
+        try:
+            return option.parse(text)
+        except ValueError as exc:
+            self.problem(str(exc), name)
+            return option.parse(option.default) if option.default else ""
+
+    def read(self, name: str, path: str = "", *, missing_ok: bool = False,
+             directory: bool = False) -> str | None:
+        """The file that a setting names, or another for its sake; None after a problem, and for a directory.
+
+        Args: directory: it must be a directory.
+        Raises: FileNotFoundError: only where missing_ok.
+        """
+        path = path or self.text(name)
+        shown = "the file" if OPTIONS[name].secret else repr(path)
+        if "\n" in path or "-----BEGIN" in path:
+            self.problem("it must be the path of a file, not the content", name)
+            return None
+        try:
+            text = self._read_file(path)
+            if not directory:
+                return text
+            self.problem(f"{shown} is not a directory", name)
+        except FileNotFoundError as exc:
+            if missing_ok:
+                raise
+            self.problem(f"cannot read {shown}: {exc.strerror or 'it does not exist'}", name)
+        except OSError as exc:
+            if not (directory and isinstance(exc, IsADirectoryError)):
+                self.problem(f"cannot read {shown}: {exc.strerror or type(exc).__name__}", name)
+        except ValueError:
+            self.problem(f"cannot read {shown}: it is not text in UTF-8", name)
+        return None
+
+    def problem(self, message: str, *names: str) -> None:
+        """Note that these settings cannot work."""
+        self.problems.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
+
+    def warn(self, message: str, *names: str) -> None:
+        """Note what the operator should know of these settings."""
+        self.warnings.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")

@@ -1,0 +1,68 @@
+"""How the BIG-IP reaches pods, of the settings: VxLAN, static routes, node ports, or none of them.
+
+The second half of config.py, which has the rest.
+"""
+
+from dataclasses import dataclass
+
+from f5router.config.options import Reader
+from f5router.network import node_ports
+from f5router.network.vxlan import Setup
+
+_VXLAN = ("f5-internal-address", "f5-vxlan-gateway-cidr")
+_ROUTES = "f5-static-routes"
+_MEMBERS, _SELECTOR, _EXCLUDE = "pool-member-type", "node-label-selector", "nodeport-exclude"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """The fields of Config that tell it."""
+
+    vxlan: Setup | None
+    """None: pods are reached in another way."""
+    manage_snat: bool
+    static_routes: bool
+    nodeport: node_ports.Setup | None
+    max_pool_members: int
+    """None: pods are the pool members, not Nodes."""
+
+
+def load(reader: Reader) -> dict[str, object]:
+    """Fields of Reach, as far as the settings are right; the reader has what is wrong."""
+    vxlan, manage_snat = _vxlan(reader)
+    static_routes = reader.value(_ROUTES)
+    if static_routes and any(reader.text(name) for name in _VXLAN):
+        reader.problem("pods are reached by static routes or by VxLAN, not by both", _ROUTES, *_VXLAN)
+    return {"vxlan": vxlan, "manage_snat": manage_snat, "static_routes": static_routes,
+            "nodeport": _nodeport(reader, static_routes),
+            "max_pool_members": reader.value("max-pool-members")}
+
+
+def _nodeport(reader: Reader, static_routes: bool) -> node_ports.Setup | None:
+    """None where pods are the pool members."""
+    selector, exclude = reader.value(_SELECTOR), reader.value(_EXCLUDE)
+    if reader.value(_MEMBERS) != "nodeport":
+        for name in (_SELECTOR, _EXCLUDE):
+            if reader.text(name):
+                reader.warn(f"not used: it is part of --{_MEMBERS}=nodeport", name)
+        return None
+    others = [name for name in _VXLAN if reader.text(name)] + ([_ROUTES] if static_routes else [])
+    if others:
+        reader.problem("with node ports pods are not addressed, so no way to them is made", _MEMBERS, *others)
+    return node_ports.Setup(selector, exclude or ())
+
+
+def _vxlan(reader: Reader) -> tuple[Setup | None, bool]:
+    """Both addresses or none, and f5-manage-snat. Source: f5-router.md 1.1, the original's fifth check."""
+    manage_snat = reader.value("f5-manage-snat")
+    address, gateway = (reader.value(name) for name in _VXLAN)
+    given = [bool(reader.text(name)) for name in _VXLAN]
+    if given[0] != given[1]:
+        reader.problem("For VxLAN setup, both internal-address and gateway-cidr must be specified", *_VXLAN)
+    if not any(given) and manage_snat:
+        reader.warn("not used: it is part of VxLAN, which is not configured", "f5-manage-snat")
+    if not (address and gateway):
+        return None, manage_snat
+    if address == gateway.partition("/")[0]:
+        reader.problem("they are the same address: one is of the Nodes' network, one of the pods'", *_VXLAN)
+    return Setup(address, gateway), manage_snat

@@ -1,0 +1,1 @@
+"""The BIG-IP objects that serve the admitted Routes. No I/O."""

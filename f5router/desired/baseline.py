@@ -1,0 +1,145 @@
+"""What the router always needs on a BIG-IP, whatever the Routes are: policies, iRules, data-groups."""
+
+from typing import Protocol
+
+from f5router.desired import irules
+from f5router.model import names
+from f5router.model.ltm import (
+    Attachment,
+    DataGroup,
+    DeviceFacts,
+    IRule,
+    Object,
+    Policy,
+    Pool,
+    Record,
+    Ref,
+    ServerSSL,
+    VirtualFacts,
+    attachment_ref,
+)
+from f5router.network import vxlan
+
+TELLS_SINCE = (12, 1)
+"""TMOS from which on Rules tell an iRule their pool, by the action `tcl setVariable`. Below nothing shows
+that a device takes it, and one that does not would refuse every Rule. Sources: recorded on 16.0.0; F5's own
+tests of it run from 12.1 to 15 (github.com/F5Networks/f5-ansible pull 1706)."""
+
+PLAIN = "plain"
+"""Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
+
+
+class Settings(vxlan.Settings, Protocol):
+    """What is used of config.Config."""
+
+    http_virtual: str | None
+    https_virtual: str | None
+    unavailable_page: bool
+
+
+def build(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
+    """What the router needs whatever the Routes are."""
+    made: list[Object] = [
+        DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP),
+                  copied=facts.original.passthrough),
+        DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
+    ]
+    if config.http_virtual:
+        made += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
+    if config.https_virtual:
+        made += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
+        made += _passthrough(config, facts)
+    made += _request(config)
+    if config.unavailable_page:
+        made += _unavailable(config)
+    for virtual in (facts.http, facts.https):
+        if virtual and virtual.encrypts:
+            # A server SSL profile that is not ours would encrypt towards every pod.
+            made += pod_tls(config, virtual)
+    made += vxlan.base(config, facts, networks)
+    return {obj.ref: obj for obj in made}
+
+
+def _passthrough(config: Settings, facts: DeviceFacts) -> list[Object]:
+    """The iRule that passes TLS through.
+
+    That of the original router also decides whether there is TLS towards the pods: it stays as it is until
+    the iRules are attached that do so from then on.
+    """
+    path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
+    depends = {Ref(DataGroup.KIND, names.full_path(config.folder, names.PASSTHROUGH_GROUP))}
+    kept = _kept_tls(config, facts)
+    if facts.original.irule:
+        others = [names.REQUEST_IRULE]
+        others += [names.REENCRYPT_IRULE] if facts.https and facts.https.encrypts else []
+        depends |= {attachment_ref(config.https_virtual, "rules", names.full_path(config.folder, name))
+                    for name in others}
+        depends |= {obj.ref for obj in kept}
+    irule = IRule(path, irules.passthrough_irule(config.folder), depends=frozenset(depends))
+    return [irule, Attachment(config.https_virtual, "rules", path, IRule.KIND), *kept]
+
+
+def _kept_tls(config: Settings, facts: DeviceFacts) -> list[Object]:
+    """Records that give TLS to the pools to which the original router's Rules still lead.
+
+    Without them requests would come in clear text between our iRules and our Rules. The pods are not
+    verified until then: they never were.
+    """
+    pools = sorted({pool for _, pool in facts.original.reencrypt})
+    profile = ServerSSL(names.server_ssl(config.folder, names.UNVERIFIED))
+    group = names.full_path(config.folder, names.REENCRYPT_GROUP)
+    records = [Record(group, pool, profile.path, frozenset({profile.ref})) for pool in pools]
+    return [profile, *records] if records else []
+
+
+def _policy(config: Settings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
+    policy = Policy(names.full_path(config.folder, name), told=tells(facts))
+    return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
+
+
+def tells(facts: DeviceFacts) -> bool:
+    """Whether Rules tell an iRule what they are for."""
+    return facts.version >= TELLS_SINCE
+
+
+def _request(config: Settings) -> list[Object]:
+    """The iRule that keeps each request of a connection to the pool of its own Rule."""
+    path = names.full_path(config.folder, names.REQUEST_IRULE)
+    nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
+    text = irules.request_irule(config.folder, page=config.unavailable_page)
+    group = Ref(DataGroup.KIND, names.full_path(config.folder, names.REENCRYPT_GROUP))
+    return [nowhere, IRule(path, text, depends=frozenset({nowhere.ref, group})), *_everywhere(config, path)]
+
+
+def _unavailable(config: Settings) -> list[Object]:
+    """The iRule that answers 503 where nothing can answer."""
+    path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
+    return [IRule(path, irules.unavailable_irule(config.folder)), *_everywhere(config, path)]
+
+
+def _everywhere(config: Settings, irule: str) -> list[Attachment]:
+    virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
+    return [Attachment(virtual, "rules", irule, IRule.KIND) for virtual in virtuals]
+
+
+def pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
+    """What makes a virtual server choose TLS towards pods by pool.
+
+    The iRule, and where the administrator gave no server SSL profile one of ours, with the record
+    that tells the iRule so. Neither of the two is attached before both are there: the device refuses the
+    iRule alone, and the profile alone would encrypt towards every pod.
+    """
+    group = names.full_path(config.folder, names.REENCRYPT_GROUP)
+    path = names.full_path(config.folder, names.REENCRYPT_IRULE)
+    text = irules.reencrypt_irule(config.folder)
+    irule = IRule(path, text, depends=frozenset({Ref(DataGroup.KIND, group)}))
+    if virtual.server_ssl:
+        return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
+    ours = ServerSSL(names.full_path(config.folder, names.DEFAULT_SERVERSSL))
+    record = Record(group, virtual.path, PLAIN)
+    needs = frozenset({irule.ref, ours.ref, record.ref})
+    return [
+        irule, ours, record,
+        Attachment(virtual.path, "rules", path, IRule.KIND, depends=needs),
+        Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside", depends=needs),
+    ]

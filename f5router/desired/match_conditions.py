@@ -1,0 +1,52 @@
+"""Conditions of a Rule: which requests are for a Host, and which for a path."""
+
+import re
+from collections.abc import Iterable
+
+from f5router.model.ltm import Condition
+
+MOST_PATHS = 2
+"""Rules that a path may need."""
+
+_PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")
+
+
+def path(text: str) -> list[frozenset[Condition]]:
+    """Conditions for a Route path; each set is one Rule, a request matches any of them.
+
+    A prefix ends at a segment boundary (haproxy-parity.md 5.1). `startsWith` the path and the last
+    segment equal says that in one Rule; how the device counts empty or escaped segments is not
+    recorded, so such paths get two Rules that do not depend on it.
+    """
+    if text in ("", "/"):
+        return [frozenset()]
+    begins = Condition("httpUri", "path", "startsWith", frozenset({text}), case_sensitive=True)
+    if text.endswith("/"):
+        return [frozenset({begins})]
+    segments = text.split("/")[1:]
+    if all(_PLAIN_SEGMENT.fullmatch(segment) for segment in segments):
+        last = Condition("httpUri", "pathSegment", "equals", frozenset({segments[-1]}),
+                         index=len(segments), case_sensitive=True)
+        return [frozenset({begins, last})]
+    whole = Condition("httpUri", "path", "equals", frozenset({text}), case_sensitive=True)
+    below = Condition("httpUri", "path", "startsWith", frozenset({text + "/"}), case_sensitive=True)
+    return [frozenset({whole}), frozenset({below})]
+
+
+def covers(path_: str, other: str) -> bool:
+    """True if every request for a Route path is one for another path too, by what `path` makes of both."""
+    prefix = "" if path_ == "/" else path_
+    return other == prefix or other.startswith(prefix if prefix.endswith("/") else f"{prefix}/") or not prefix
+
+
+def host(text: str, ports: Iterable[int]) -> Condition:
+    """The Host in any case, with and without a trailing dot.
+
+    The selector compares without port; where a device should keep it (bigip-rest.md B12.5), the
+    ports of the virtual server match too. That of a wildcard matches at any depth: see names.band
+    and irules.request_irule.
+    """
+    wildcard, name = text.startswith("*."), text.removeprefix("*")
+    forms = {name, f"{name}."}
+    values = forms | {f"{form}:{port}" for form in forms for port in ports}
+    return Condition("httpHost", "host", "endsWith" if wildcard else "equals", frozenset(values))

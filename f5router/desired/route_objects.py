@@ -1,0 +1,431 @@
+"""From admitted Routes to the BIG-IP objects that serve them.
+
+The state is the union of independent parts: base.py (what the router always needs), one `Fragment`
+per Host, one Pool per Service port and, by settings, one FDB record per Node or one route per network
+of its pods. Equal refs in different parts are equal objects. `build` is the definition;
+`incremental.py` keeps the same union while only changed parts are made anew.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from f5router.admission import admission, annotations, host_claims
+from f5router.admission.admission import Checked, Rejection
+from f5router.admission.host_claims import Contest
+from f5router.desired import baseline, match_conditions
+from f5router.model import hostnames, names
+from f5router.model.cluster import ClusterSnapshot, Key, Route
+from f5router.model.ltm import (
+    Attachment,
+    CertFile,
+    CheckedRedirect,
+    ClientSSL,
+    DeviceFacts,
+    Forward,
+    KeyFile,
+    Object,
+    Pool,
+    Record,
+    Redirect,
+    Ref,
+    Rule,
+    ServerSSL,
+    VirtualFacts,
+    attachment_ref,
+    record_ref,
+    rule_ref,
+)
+from f5router.model.steps import Steps, finish
+from f5router.network import node_ports, pool_members, static_routes, vxlan
+from f5router.network.pool_members import Candidate, LeftOut, ServiceView
+
+
+def redirect(host: str) -> Redirect | CheckedRedirect:
+    """Action that sends a Host's requests to port 443, with their path and query.
+
+    An exact Host stands in the location itself, whatever the request calls it: what the policy compared
+    and HTTP::host may be different ones where a request has two of them, or an absolute target. Whatever
+    stands for the path goes behind a slash. Of a wildcard the name is in the request alone.
+    Source: openshift/router, haproxy-config.template (redirect scheme https).
+
+    Raises:
+        ValueError: the Host is no name, and would be Tcl to the device.
+    """
+    if host.startswith("*."):
+        return CheckedRedirect()
+    if fault := hostnames.problem(host):
+        raise ValueError(f"{host=}: {fault}")
+    return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
+
+
+class Settings(baseline.Settings, Protocol):
+    """What is used of config.Config."""
+
+    pool_monitor: str
+    default_destination_ca: str
+    admission: admission.Settings
+    static_routes: bool
+    nodeport: node_ports.Setup | None
+    """None: pods are the pool members, not Nodes."""
+    max_pool_members: int
+
+
+ROUTES_OF_A_STEP = 20
+"""Routes of a Host whose objects are made in one step."""
+
+
+class PoolKey(NamedTuple):
+    """A Service port and the TLS towards its pods."""
+
+    service: Key
+    port: str
+    tls: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Everything that the Routes of one Host ask for."""
+
+    objects: Mapping[Ref, Object] = field(default_factory=dict)
+    pools: frozenset[PoolKey] = frozenset()
+    uses: Mapping[Key, frozenset[Ref]] = field(default_factory=dict)
+    """By admitted Route: the objects through which requests come to it."""
+    rejections: Mapping[Key, Rejection] = field(default_factory=dict)
+    faults: Mapping[Key, str] = field(default_factory=dict)
+    """By admitted Route: why this router cannot serve it (all of) it."""
+    warnings: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    unknown: frozenset[Ref] = frozenset()
+    """How these objects are wanted, and whether, depends on what is not known yet: a Secret that is not read,
+    or certificates that are not checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Result of the full pass."""
+
+    objects: Mapping[Ref, Object]
+    rejections: Mapping[Key, Rejection]
+    faults: Mapping[Key, str]
+    warnings: Mapping[Key, tuple[str, ...]]
+    uses: Mapping[Key, frozenset[Ref]]
+    unknown: frozenset[Ref]
+
+
+def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Built:
+    """The whole Desired, from nothing but its arguments."""
+    subdomains: dict[str, dict[str, list[Checked]]] = {}
+    for route in snapshot.routes.values():
+        checked = admission.check(route, config.admission, snapshot.secrets.get(route.secret))
+        subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, []).append(checked)
+    common = baseline.build(config, facts, snapshot.cluster_networks)
+    fragments = []
+    for by_host in subdomains.values():
+        contest = host_claims.judge(itertools.chain(*by_host.values()), ownership=config.admission.ownership)
+        fragments += [fragment(host, found, contest, config, facts) for host, found in by_host.items()]
+    objects = dict(common)
+    for part in fragments:
+        objects.update(part.objects)
+    candidates = node_ports.candidates(snapshot.nodes, config.nodeport)
+    for key in {key for part in fragments for key in part.pools}:
+        made, _ = pool(key, service_view(key.service, snapshot, candidates, facts), config)
+        objects[made.ref] = made
+    for key, node in snapshot.nodes.items():
+        objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
+    objects.update(static_routes.build(snapshot.nodes.values(), config).routes)
+    return Built(
+        objects,
+        _merged(part.rejections for part in fragments),
+        _merged(part.faults for part in fragments),
+        _merged(part.warnings for part in fragments),
+        _merged(part.uses for part in fragments),
+        frozenset().union(*(part.unknown for part in fragments)),
+    )
+
+
+def fragment(
+    host: str, checked: Iterable[Checked], contest: Contest, config: Settings, facts: DeviceFacts
+) -> Fragment:
+    """All that the Routes of one Host need; rejected Routes add only their reason."""
+    return finish(fragment_in_steps(host, checked, contest, config, facts))
+
+
+def fragment_in_steps(
+    host: str, checked: Iterable[Checked], contest: Contest, config: Settings, facts: DeviceFacts
+) -> Steps[Fragment]:
+    """The same, a step for some Routes."""
+    checked = list(checked)
+    verdicts = {c.route.key: contest.verdicts[c.route.key] for c in checked}
+    admitted = [c for c in checked if verdicts[c.route.key] is None]
+    admitted.sort(key=lambda c: (c.route.age, c.route.key))
+    part = _Parts(host, admitted, contest, config, facts)
+    part.certificate()
+    for number, one in enumerate(admitted, start=1):
+        part.pending(one) if one.pending else part.route(one)
+        if number % ROUTES_OF_A_STEP == 0:
+            yield
+    return Fragment(
+        part.objects, frozenset(part.pools), part.uses,
+        {key: rejection for key, rejection in verdicts.items() if rejection is not None},
+        part.faults, part.warnings, part.unknown,
+    )
+
+
+def pool(key: PoolKey, view: ServiceView, config: Settings) -> tuple[Pool, LeftOut]:
+    """The pool of a Service port, and what it leaves out."""
+    chosen = (node_ports if config.nodeport else pool_members).choose(key.port, view, config.max_pool_members)
+    path = names.pool(config.folder, key.service, key.port, key.tls)
+    return Pool(path, config.pool_monitor, chosen.members), chosen.left_out
+
+
+def service_view(
+    service: Key, snapshot: ClusterSnapshot, candidates: Mapping[str, Candidate], facts: DeviceFacts,
+) -> ServiceView:
+    """What a snapshot tells of a Service."""
+    return ServiceView(
+        snapshot.services.get(service), tuple(snapshot.slices.get(service, {}).values()),
+        snapshot.slices_listed, candidates, facts.own_addresses,
+    )
+
+
+class _Parts:
+    """Collects the objects of one Host."""
+
+    def __init__(self, host: str, admitted: list[Checked], contest: Contest, config: Settings,
+                 facts: DeviceFacts):
+        """Args: admitted: Routes of the Host, oldest first."""
+        self.host, self.admitted, self.config, self.facts = host, admitted, config, facts
+        self.wildcards = () if host.startswith("*.") else contest.on_port_80
+        self.wildcard = host.startswith("*.")
+        self.told_apart = contest.passthrough and not self.wildcard
+        self.objects: dict[Ref, Object] = {}
+        self.pools: set[PoolKey] = set()
+        self.uses: dict[Key, frozenset[Ref]] = {}
+        self.faults: dict[Key, str] = {}
+        self.warnings: dict[Key, tuple[str, ...]] = {}
+        self.unknown: frozenset[Ref] = frozenset()
+        self._certificate: frozenset[Ref] = frozenset()
+
+    def add(self, obj: Object) -> Ref:
+        self.objects[obj.ref] = obj
+        return obj.ref
+
+    def certificate(self) -> None:
+        """Client SSL profile of the Host, from its oldest Route that brings a certificate."""
+        virtual, folder = self.config.https_virtual, self.config.folder
+        bring = [c for c in self.admitted if c.material or c.awaits_certificate]
+        if not bring or virtual is None:
+            return
+        path = names.client_ssl(folder, self.host)
+        originals = dict(self.facts.https.original_client_ssl) if self.facts.https else {}
+        attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside",
+                                replaces=originals.get(self.host, ""))
+        self._certificate = frozenset({attachment.ref})
+        if bring[0].awaits_certificate:
+            self.unknown = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
+        if one := next((c for c in bring if c.material), None):
+            self.add(attachment)
+            self._profile(path, one)
+
+    def _profile(self, path: str, one: Checked) -> None:
+        folder, key, material = self.config.folder, one.route.key, one.material
+        # The chain is part of the name: all three files are one generation.
+        cert = CertFile(names.cert_file(folder, key, material.certificate), material.certificate)
+        private = KeyFile(names.key_file(folder, key, material.public), material.key)
+        chain = CertFile(names.chain_file(folder, key, material.chain), material.chain)
+        profile = ClientSSL(path, self.host, cert.path, private.path, chain.path if material.chain else "")
+        for obj in (cert, private, *((chain,) if material.chain else ()), profile):
+            self.add(obj)
+
+    def route(self, one: Checked) -> None:
+        route, termination = one.route, one.termination
+        if termination and self.config.https_virtual is None:
+            self._fault(route, "--f5-https-vserver is blank: this router serves no Route with TLS")
+            return
+        if not termination and self.config.http_virtual is None:
+            self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
+            return
+        if route.tls and route.tls.key and not one.material and termination in ("edge", "reencrypt"):
+            self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
+        if route.secret and not self.config.admission.external:
+            self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
+                              "of the virtual server answers")
+        for text in annotations.warnings(route.unsupported):
+            self._warn(route, text)
+        if one.awaited and one.awaited.problem:
+            self._warn(route, f"spec.tls.externalCertificate: {one.awaited.problem}")
+        used: set[Ref] = set()
+        tls, forward = self._towards_pods(one)
+        if tls == names.UNVERIFIED:
+            self._warn(route, "spec.tls.destinationCACertificate: there is none and no default "
+                              "destination CA; the pods' certificates are not verified")
+        if termination == "passthrough":
+            used.add(self._passthrough(forward.pool))
+        elif termination:
+            used |= self._rules(one, self.facts.https, names.SECURE_POLICY, forward,
+                                needs=self._certificate if one.material else frozenset(), tls=tls)
+        used |= self._insecure(one, forward, tls, after=frozenset(used))
+        if self.told_apart and termination not in ("", "passthrough"):
+            used.add(self._terminate(one))
+        self.uses[route.key] = frozenset(used)
+
+    def pending(self, one: Checked) -> None:
+        """Leave alone what serves a Route, and make nothing, until its certificates are checked."""
+        if self.config.https_virtual is None:
+            self.route(one)
+            return
+        key, group = one.route.key, self._full(names.PASSTHROUGH_GROUP)
+        secure = self._any_rules(one, names.SECURE_POLICY)
+        self.uses[key] = secure | self._any_rules(one, names.INSECURE_POLICY)
+        self.unknown |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
+        if self.told_apart:
+            self.add(Record(group, self.host, names.TERMINATE, frozenset({min(secure)})))
+
+    def _any_rules(self, one: Checked, policy: str) -> frozenset[Ref]:
+        """Rules that a Route may have in a policy, whatever its path."""
+        return frozenset(rule_ref(self._full(policy), names.rule(one.route.key, number))
+                         for number in range(match_conditions.MOST_PATHS))
+
+    def _terminate(self, one: Checked) -> Ref:
+        """Except the Host from a wildcard that passes TLS through."""
+        group, needs = self._full(names.PASSTHROUGH_GROUP), self._certificate if one.awaited else frozenset()
+        record = Record(group, self.host, names.TERMINATE, needs | self._taken_over())
+        # It waits for a Secret only where all do.
+        return record.ref if one.awaited and record.ref in self.objects else self.add(record)
+
+    def _insecure(self, one: Checked, forward: Forward, tls: str, *, after: frozenset[Ref]) -> set[Ref]:
+        if one.insecure == "None":
+            return self._silence(one) if self.config.http_virtual else set()
+        if self.config.http_virtual is None:
+            self._warn(one.route, "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, "
+                                  "port 80 is not served")
+            return set()
+        if one.insecure == "Redirect":
+            return self._rules(one, self.facts.http, names.INSECURE_POLICY, redirect(self.host),
+                               needs=after, tls="")
+        return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
+
+    def _silence(self, one: Checked) -> set[Ref]:
+        """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80.
+
+        The most specific Route decides whether a request is redirected. One that is not goes to the most
+        specific Route that serves port 80, and gets 503 without one. Source: openshift/router,
+        haproxy-config.template since 4.9: os_route_http_redirect.map has every Route, os_http_be.map those
+        that serve port 80.
+        """
+        path = one.route.path
+        above = [c for c in self.admitted
+                 if c.insecure != "None" and match_conditions.covers(c.route.path, path)]
+        around = [c for c in self.wildcards if match_conditions.covers(c.route.path, path)
+                  or match_conditions.covers(path, c.route.path)]
+        if any(c.pending for c in (*above, *around)):
+            self.unknown |= self._any_rules(one, names.INSECURE_POLICY)
+            return set()
+        nearest = max(above, key=_length, default=None)
+        redirected = nearest.insecure == "Redirect" if nearest else any(
+            c.insecure == "Redirect" for c in around)
+        if not redirected:
+            return set()
+        serving = [c for c in above if c.insecure == "Allow"] or [
+            c for c in around if c.insecure == "Allow" and match_conditions.covers(c.route.path, path)]
+        tls, forward = self._towards_pods(max(serving, key=_length)) if serving else ("", self._nowhere())
+        return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
+
+    def _nowhere(self) -> Forward:
+        return Forward(self._full(names.NOWHERE_POOL), baseline.tells(self.facts))
+
+    def _rules(
+        self, one: Checked, virtual: VirtualFacts | None, policy: str,
+        action: Forward | Redirect | CheckedRedirect,
+        *, needs: frozenset[Ref], tls: str,
+    ) -> set[Ref]:
+        secure = policy == names.SECURE_POLICY
+        path = self.config.https_virtual if secure else self.config.http_virtual
+        virtual = virtual or VirtualFacts(path)
+        depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
+        if one.awaited:
+            depends |= self._certificate
+        suffix = self.host[1:] if self.wildcard else ""
+        if not isinstance(action, Redirect):
+            depends.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
+        if secure:
+            depends |= self._taken_over()
+        if tls:
+            depends |= self._tls_parts(virtual, tls, action)
+        elif virtual.encrypts:
+            depends |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
+        ports = {443 if secure else 80, virtual.port} - {0}
+        host = match_conditions.host(self.host, ports)
+        band = names.band(one.route.path, labels=self.host.count(".") if self.wildcard else 0)
+        refs = set()
+        for number, path_is in enumerate(match_conditions.path(one.route.path)):
+            refs.add(self.add(Rule(
+                self._full(policy), names.rule(one.route.key, number), band, path_is | {host}, action,
+                depends=frozenset(depends), hosts=frozenset({self.host}), suffix=suffix,
+            )))
+        return refs
+
+    def _taken_over(self) -> frozenset[Ref]:
+        """The iRule that passes TLS through, for what would not work with that of the original router."""
+        if not self.facts.original.irule or self.config.https_virtual is None:
+            return frozenset()
+        path = self._full(names.PASSTHROUGH_IRULE)
+        return frozenset({attachment_ref(self.config.https_virtual, "rules", path)})
+
+    def _passthrough(self, target: str) -> Ref:
+        group = self._full(names.PASSTHROUGH_GROUP)
+        irule = attachment_ref(self.config.https_virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
+        depends = frozenset({Ref(Pool.KIND, target), irule})
+        return self.add(Record(group, names.passthrough_record(self.host), target, depends))
+
+    def _towards_pods(self, one: Checked) -> tuple[str, Forward]:
+        """Digest of the TLS towards the pods of a Route, "" for none, and the action that leads to them.
+
+        Adds the pool and the server SSL profile.
+        """
+        tls = self._pod_tls(one) if one.termination == "reencrypt" else ""
+        key = PoolKey(Key(one.route.key.namespace, one.route.service), one.route.target_port, tls)
+        self.pools.add(key)
+        return tls, Forward(names.pool(self.config.folder, *key), baseline.tells(self.facts))
+
+    def _pod_tls(self, one: Checked) -> str:
+        """Digest of the TLS towards the pods; adds its server SSL profile."""
+        route, folder = one.route, self.config.folder
+        ca, name = one.destination_ca, ""
+        if not ca and self.config.default_destination_ca:
+            ca, name = self.config.default_destination_ca, f"{route.service}.{route.key.namespace}.svc"
+        tls = names.digest(f"{ca}\0{name}")
+        file = CertFile(names.destination_ca_file(folder, ca), ca) if ca else None
+        if file:
+            self.add(file)
+        self.add(ServerSSL(names.server_ssl(folder, tls), file.path if file else "", name))
+        return tls
+
+    def _tls_parts(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
+        """Record that gives a pool its TLS, and what the virtual server needs to act on it."""
+        profile = Ref(ServerSSL.KIND, names.server_ssl(self.config.folder, tls))
+        record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, profile.path, frozenset({profile}))
+        return {self.add(obj) for obj in (record, *baseline.pod_tls(self.config, virtual))}
+
+    def _full(self, name: str) -> str:
+        return names.full_path(self.config.folder, name)
+
+    def _fault(self, route: Route, text: str) -> None:
+        self.faults[route.key] = text
+        self.uses[route.key] = frozenset()
+
+    def _warn(self, route: Route, text: str) -> None:
+        self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
+
+
+def _length(one: Checked) -> tuple[int, Key]:
+    """Rank of a Route among those that cover the same requests; the longest path is the most specific."""
+    return len(one.route.path.rstrip("/")), one.route.key
+
+
+def _merged(parts: Iterable[Mapping]) -> dict:
+    merged: dict = {}
+    for part in parts:
+        merged.update(part)
+    return merged

@@ -1,0 +1,1 @@
+"""BIG-IP values to and from iControl REST JSON."""

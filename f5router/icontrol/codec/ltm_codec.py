@@ -1,0 +1,241 @@
+"""bigip.py values to and from iControl REST JSON, a pair per kind.
+
+What is read differs from what was written (bigip-rest.md B1, B3, B4, B8): blanks in monitors, route
+domains on addresses, "none" for unset, strings for booleans. Both sides become one vocabulary here,
+so that `==` is the diff.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from f5router.model.ltm import (
+    CertFile,
+    ClientSSL,
+    DataGroup,
+    IRule,
+    KeyFile,
+    Pool,
+    PoolMember,
+    Record,
+    ServerSSL,
+)
+
+JSON = Mapping[str, Any]
+
+ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a decoder raises for JSON of a form that no recording shows."""
+
+
+def located(path: str) -> dict[str, str]:
+    """The properties that put an object at a full path. Source: bigip-rest.md A1."""
+    partition, *folders, name = path.strip("/").split("/")
+    body = {"name": name, "partition": partition}
+    return {**body, "subPath": "/".join(folders)} if folders else body
+
+
+def path_of(obj: JSON) -> str:
+    """Full path of an object as read; sub-collection items may lack parts of it."""
+    full = str(obj.get("fullPath") or obj.get("name", ""))
+    if full.startswith("/") or not obj.get("partition"):
+        return full
+    parts = (obj["partition"], obj.get("subPath"), full)
+    return "/" + "/".join(str(part) for part in parts if part)
+
+
+def items(obj: JSON, name: str) -> list[JSON]:
+    """Items of an expanded sub-collection.
+
+    An empty one has no `items`; 11.5 nests the list under the reference once more
+    (bigip-rest.md A1; f5-router.md gotcha 2).
+    """
+    found = obj.get(f"{name}Reference", obj)
+    while isinstance(found, Mapping):
+        if "items" in found:
+            return list(found["items"] or ())
+        found = found.get(f"{name}Reference")
+    return []
+
+
+# --- pools -------------------------------------------------------------------------------
+
+
+def encode_pool(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict:
+    """Body of a POST; places: see pool_changes."""
+    body = {**located(pool.path), **pool_changes(pool, places)}
+    if not pool.monitor:
+        del body["monitor"]
+    return body
+
+
+def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict:
+    """Body of a PATCH: the member list replaces the old one whole.
+
+    Args:
+        places: partition of a member's node by its address, "/Common"; without, the pool's own.
+    """
+    own = "/" + pool.path.split("/")[1]
+    return {
+        "loadBalancingMode": pool.load_balancing,
+        # Braces were refused by some versions (bigip-rest.md B3).
+        "monitor": " ".join(pool.monitor.replace("{", " ").replace("}", " ").split()) or "none",
+        "members": [{"name": m.name, "partition": places.get(m.address, own).strip("/")}
+                    for m in sorted(pool.members)],
+    }
+
+
+def decode_pool(obj: JSON) -> Pool:
+    return Pool(
+        path_of(obj), _monitor(obj.get("monitor", "")),
+        frozenset(decode_member(item) for item in items(obj, "members")),
+        obj.get("loadBalancingMode", "round-robin"),
+    )
+
+
+def decode_member(item: JSON) -> PoolMember:
+    """A member; one that is no address keeps its name, which equals no wanted member."""
+    name = str(item.get("name", "")).rsplit("/", 1)[-1]
+    dotted = name.count(":") > 1
+    node, _, port = name.rpartition("." if dotted else ":")
+    address = address_of(str(item.get("address") or node)) or address_of(node)
+    return PoolMember(address or node, int(port) if port.isdigit() else 0)
+
+
+def address_of(text: str) -> str:
+    """Canonical address without route domain, "" for what is none."""
+    try:
+        return str(ipaddress.ip_address(text.split("%", 1)[0]))
+    except ValueError:
+        return ""
+
+
+def _monitor(text: str) -> str:
+    words = str(text).replace("{", " { ").replace("}", " } ").split()
+    plain = " ".join(words)
+    if plain in ("none", "/Common/none"):
+        return ""
+    if words[:1] == ["min"] and "{" not in words:
+        return f"{' '.join(words[:3])} {{ {' '.join(words[3:])} }}"
+    return plain
+
+
+# --- data-groups and iRules --------------------------------------------------------------
+
+
+def encode_data_group(group: DataGroup) -> dict:
+    """Body of a POST, without records but those that are copied."""
+    body = {**located(group.path), "type": group.type}
+    copied = [Record(group.path, name, data) for name, data in group.copied]
+    return {**body, "records": encode_records(copied)} if copied else body
+
+
+def encode_records(records: Iterable[Record]) -> list[dict]:
+    """Value of `records`, the whole list."""
+    return [{"name": record.name, "data": record.data} for record in sorted(records, key=lambda r: r.name)]
+
+
+def decode_data_group(obj: JSON) -> tuple[DataGroup, list[Record]]:
+    path = path_of(obj)
+    records = [Record(path, str(r["name"]), str(r.get("data", ""))) for r in obj.get("records") or ()]
+    return DataGroup(path, obj.get("type", "string")), records
+
+
+def encode_irule(irule: IRule) -> dict:
+    return {**located(irule.path), "apiAnonymous": irule.text}
+
+
+def decode_irule(obj: JSON) -> IRule:
+    return IRule(path_of(obj), str(obj.get("apiAnonymous", "")).strip())
+
+
+# --- profiles and files ------------------------------------------------------------------
+
+
+def encode_client_ssl(profile: ClientSSL) -> dict:
+    return {**located(profile.path), **client_ssl_changes(profile)}
+
+
+def client_ssl_changes(profile: ClientSSL) -> dict:
+    """Body of a PATCH. The pair is sent together: half a pair is refused (bigip-rest.md A7)."""
+    return {
+        "defaultsFrom": profile.parent, "serverName": profile.server_name,
+        "sniDefault": "true" if profile.sni_default else "false", **_pair(profile),
+    }
+
+
+def _pair(profile: ClientSSL) -> dict:
+    return {"cert": profile.cert, "key": profile.key, "chain": profile.chain or "none"}
+
+
+def decode_client_ssl(obj: JSON) -> ClientSSL:
+    pair = obj if "cert" in obj else next(iter(obj.get("certKeyChain") or ()), {})
+    return ClientSSL(
+        path_of(obj), _unset(obj.get("serverName")), _unset(pair.get("cert")), _unset(pair.get("key")),
+        _unset(pair.get("chain")), _unset(obj.get("defaultsFrom")), str(obj.get("sniDefault")) == "true",
+    )
+
+
+def encode_server_ssl(profile: ServerSSL) -> dict:
+    return {**located(profile.path), **server_ssl_changes(profile)}
+
+
+def server_ssl_changes(profile: ServerSSL) -> dict:
+    """Body of a PATCH. Without peerCertMode require nothing is verified (f5-router.md 3.3)."""
+    return {
+        "defaultsFrom": profile.parent,
+        "caFile": profile.ca_file or "none",
+        "peerCertMode": "require" if profile.ca_file else "ignore",
+        "authenticateName": profile.authenticate_name or "none",
+    }
+
+
+def decode_server_ssl(obj: JSON) -> ServerSSL:
+    verified = obj.get("peerCertMode", "ignore") == "require"
+    ca_file = _unset(obj.get("caFile"))
+    return ServerSSL(
+        path_of(obj), (ca_file or "none") if verified else "",
+        _unset(obj.get("authenticateName")), _unset(obj.get("defaultsFrom")),
+    )
+
+
+def decode_cert(obj: JSON) -> CertFile:
+    return CertFile(path_of(obj))
+
+
+def decode_key(obj: JSON) -> KeyFile:
+    return KeyFile(path_of(obj))
+
+
+def _unset(value: Any) -> str:
+    return "" if value in (None, "none") else str(value)
+
+
+# --- virtual servers ---------------------------------------------------------------------
+
+
+def destination_port(obj: JSON) -> int:
+    """Port of a virtual server's destination, 0 for any.
+
+    /Common/10.1.1.1:80, /P/10.1.1.1%6:443, /P/2001:db8::1.443 (bigip-rest.md B7).
+    """
+    found = re.search(r"[:.](\d+)$", str(obj.get("destination", "")))
+    return int(found.group(1)) if found else 0
+
+
+def destination_address(obj: JSON) -> str:
+    """Canonical address of a virtual server's destination without route domain; "" where it has none."""
+    name = str(obj.get("destination", "")).rsplit("/", 1)[-1]
+    return address_of(re.sub(r"[:.](\d+|any)$", "", name))
+
+
+DECODERS = {
+    Pool.KIND: decode_pool,
+    IRule.KIND: decode_irule,
+    ClientSSL.KIND: decode_client_ssl,
+    ServerSSL.KIND: decode_server_ssl,
+    CertFile.KIND: decode_cert,
+    KeyFile.KIND: decode_key,
+}
+"""By kind, where an object of JSON is one of ours."""

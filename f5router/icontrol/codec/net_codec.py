@@ -1,0 +1,164 @@
+"""tunnels.py values to and from iControl REST JSON; the second half of codec.py.
+
+What is read differs from what was written (bigip-rest.md B9): route domains on addresses, any or
+any6 for unset ones, numbers that were sent as texts.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from f5router.icontrol.codec.ltm_codec import JSON, address_of, items, located, path_of
+from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
+
+FIXED: Mapping[str, frozenset[str]] = {
+    Tunnel.KIND: frozenset({"profile"}),
+    SelfIP.KIND: frozenset({"address", "vlan"}),
+    VxlanProfile.KIND: frozenset(),
+}
+"""Properties that the device does not change once an object exists. Source: bigip-rest.md B9."""
+
+_NOISE = ("kind", "fullPath", "generation", "selfLink")
+
+
+def properties(obj: VxlanProfile | Tunnel | SelfIP) -> dict[str, Any]:
+    """Everything that we decide of an object, as it is written."""
+    if isinstance(obj, VxlanProfile):
+        return {"floodingType": obj.flooding, "port": obj.port}
+    if isinstance(obj, SelfIP):
+        service = obj.allow_service[0] if obj.allow_service == ("all",) else list(obj.allow_service)
+        return {
+            "address": obj.address, "vlan": obj.vlan, "allowService": service,
+            "trafficGroup": obj.traffic_group, "floating": obj.floating,
+        }
+    return {
+        "profile": obj.profile, "localAddress": obj.local_address,
+        # The family of the local address; any6 is what an unset one reads.
+        "remoteAddress": obj.remote_address or "any",
+        "key": obj.key, "mode": obj.mode, "mtu": obj.mtu, "tos": obj.tos,
+        "transparent": obj.transparent, "usePmtu": obj.use_pmtu,
+    }
+
+
+def encode(obj: VxlanProfile | Tunnel | SelfIP) -> dict[str, Any]:
+    """Body of a POST.
+
+    A self IP's name holds a "/", so its folder goes into `partition` whole, as the original router
+    sent it (f5-router.md 2, row 26).
+    """
+    if isinstance(obj, SelfIP):
+        folder, *name = obj.path.rsplit("/", 2)
+        return {"name": "/".join(name), "partition": folder, **properties(obj)}
+    return {**located(obj.path), **properties(obj)}
+
+
+def decode_vxlan(obj: JSON) -> VxlanProfile:
+    return VxlanProfile(path_of(obj), _number(obj.get("port")), str(obj.get("floodingType", "")))
+
+
+def decode_tunnel(obj: JSON) -> Tunnel:
+    return Tunnel(
+        path_of(obj), str(obj.get("profile", "")), _set(obj.get("localAddress")), _number(obj.get("key")),
+        _set(obj.get("remoteAddress")), str(obj.get("mode", "")), _number(obj.get("mtu")),
+        str(obj.get("tos", "")), str(obj.get("transparent", "")), str(obj.get("usePmtu", "")),
+    )
+
+
+def decode_self(obj: JSON) -> SelfIP:
+    service = obj.get("allowService") or ()
+    address, slash, bits = str(obj.get("address", "")).partition("/")
+    return SelfIP(
+        path_of(obj), f"{address_of(address)}{slash}{bits}", str(obj.get("vlan", "")),
+        (service,) if isinstance(service, str) else tuple(map(str, service)),
+        str(obj.get("trafficGroup", "")), str(obj.get("floating", "")),
+    )
+
+
+def interface(address: SelfIP) -> str:
+    """Canonical CIDR of anybody's self IP; "" for what is none."""
+    try:
+        return str(ipaddress.ip_interface(address.address))
+    except ValueError:
+        return ""
+
+
+def route_domain(obj: JSON) -> int:
+    """Of a self IP; 0 where its address has no suffix (bigip-rest.md B9), -1 for what is none."""
+    _, percent, domain = str(obj.get("address", "")).partition("/")[0].partition("%")
+    return _number(domain) if percent else 0
+
+
+def encode_record(record: FDBRecord) -> dict[str, str]:
+    """Body of a POST, or one item of a list."""
+    return {"name": record.mac, "endpoint": record.endpoint}
+
+
+def raw_records(obj: JSON) -> list[JSON]:
+    """Records of net/fdb/tunnel/<tunnel>: a sub-collection, or a list in the body (11.6)."""
+    return items(obj, "records") or list(obj.get("records") or ())
+
+
+def sendable(record: JSON) -> dict[str, Any]:
+    """A record as read, to be sent back as it is."""
+    return {name: value for name, value in record.items()
+            if name not in _NOISE and not name.endswith("Reference")}
+
+
+def decode_records(tunnel: str, raw: Iterable[JSON]) -> list[FDBRecord]:
+    """Everybody's records; an endpoint that is no address stays as it is written."""
+    return [FDBRecord(tunnel, mac_of(item), address_of(endpoint) or endpoint)
+            for item in raw for endpoint in (str(item.get("endpoint", "")),)]
+
+
+def mac_of(record: JSON) -> str:
+    """The record's name in lower case."""
+    return str(record.get("name", "")).lower()
+
+
+def decode_translation(virtual: str, obj: JSON) -> SourceTranslation:
+    """Of a virtual server; without the property there is none."""
+    found = obj.get("sourceAddressTranslation")
+    return SourceTranslation(virtual, str((found if isinstance(found, Mapping) else {}).get("type", "none")))
+
+
+def translation_pool(obj: JSON) -> str:
+    """Full path of the pool of a virtual server's source addresses, "" for none."""
+    found = obj.get("sourceAddressTranslation")
+    return str((found if isinstance(found, Mapping) else {}).get("pool") or "")
+
+
+def pool_addresses(obj: JSON) -> frozenset[str]:
+    """Addresses of a SNAT pool, whose members are paths of translations named by them."""
+    names = (str(name).rsplit("/", 1)[-1] for name in obj.get("members") or ())
+    return frozenset(address for name in names if (address := address_of(name)))
+
+
+def encode_route(route: StaticRoute) -> dict[str, str]:
+    """Body of a POST."""
+    return {**located(route.path), "network": route.network, "gw": route.gateway}
+
+
+def decode_route(obj: JSON) -> StaticRoute:
+    """Anybody's route; a network that is none, such as "default", stays as it is written.
+
+    Route domains may stand in both, as in 10.128.0.0%1/23.
+    """
+    text = str(obj.get("network", ""))
+    address, slash, bits = text.partition("/")
+    try:
+        network = str(ipaddress.ip_network(f"{address.partition('%')[0]}{slash}{bits}", strict=False))
+    except ValueError:
+        network = text
+    return StaticRoute(path_of(obj), network, address_of(str(obj.get("gw", ""))))
+
+
+def _set(value: Any) -> str:
+    """An address without route domain, "" for an unset one."""
+    text = str(value or "")
+    unset = text.split("%")[0] in ("", "any", "any6", "none", "::", "0.0.0.0")
+    return "" if unset else address_of(text) or text
+
+
+def _number(value: Any) -> int:
+    text = str(value if value is not None else 0)
+    return int(text) if text.isdigit() else -1

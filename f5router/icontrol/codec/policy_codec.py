@@ -1,0 +1,200 @@
+"""LTM policies and their Rules to and from iControl REST JSON.
+
+A Rule of a form that nobody wants becomes Foreign, which differs from all that is wanted.
+Source: bigip-rest.md B4.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from f5router.icontrol.codec.ltm_codec import JSON, ODD, items, located, path_of
+from f5router.model import names
+from f5router.model.ltm import CheckedRedirect, Condition, Foreign, Forward, Policy, Redirect, Rule
+
+_OPERANDS = {
+    "httpHost": ("host",),
+    "httpUri": ("path", "pathSegment"),
+}
+_OPERATORS = ("equals", "startsWith", "endsWith")
+_VARIABLES = (names.POOL_VARIABLE, names.WILDCARD_VARIABLE, names.REDIRECT_VARIABLE, names.UNMATCHED_VARIABLE)
+Action = Forward | Redirect | CheckedRedirect | Foreign
+_UNMATCHED = Foreign("")
+"""The action of default_noop."""
+# Returned with every condition or action whatever it is (bigip-rest.md B4), or naming it.
+_CONDITION_NOISE = frozenset({
+    "kind", "name", "fullPath", "generation", "selfLink", "external", "present", "remote", "index",
+    "request", "values", "caseInsensitive", "caseSensitive",
+})
+_ACTION_NOISE = frozenset({
+    "kind", "name", "fullPath", "generation", "selfLink", "code", "expirySecs", "length", "offset",
+    "port", "status", "timeout", "vlanId", "request", "poolReference",
+})
+
+
+def encode_policy(policy: Policy) -> dict:
+    """Body of a POST, with the rule that makes the policy fit to be attached."""
+    return {**located(policy.path), **policy_changes(policy), "rules": [encode_noop(policy)]}
+
+
+def policy_changes(policy: Policy) -> dict:
+    """Body of a PATCH."""
+    return {
+        "controls": sorted(policy.controls),
+        "requires": sorted(policy.requires),
+        "strategy": f"/Common/{policy.strategy}",
+    }
+
+
+def encode_noop(policy: Policy) -> dict:
+    """The last Rule: no conditions, and no action but to tell that no other Rule matched."""
+    told = {"actions": [_telling(0, names.UNMATCHED_VARIABLE, "1")]} if policy.told else {}
+    return {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL, **told}
+
+
+def noop_changes(policy: Policy) -> dict:
+    """Body of a PATCH of it; both lists replace the old ones whole."""
+    rule = {"conditions": [], "actions": [], **encode_noop(policy)}
+    return {key: value for key, value in rule.items() if key != "name"}
+
+
+def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
+    """A policy with its Rules; other people's Rules too, for their ordinals."""
+    path = path_of(obj)
+    rules = [decode_rule(path, item) for item in items(obj, "rules")]
+    last = max((rule.ordinal for rule in rules if rule.name != names.NOOP_RULE), default=-1)
+    noops = [rule for rule in rules if rule.name == names.NOOP_RULE]
+    policy = Policy(
+        path, str(obj.get("strategy", "")).rsplit("/", 1)[-1],
+        frozenset(obj.get("controls", ())), frozenset(obj.get("requires", ())),
+        noop=bool(noops) and not noops[0].conditions and noops[0].ordinal > last,
+        told=bool(noops) and noops[0].action == _UNMATCHED,
+    )
+    return policy, [rule for rule in rules if rule.name != names.NOOP_RULE]
+
+
+def encode_rule(rule: Rule) -> dict:
+    """Body of a POST: conditions and action in one write."""
+    return {"name": rule.name, **rule_changes(rule)}
+
+
+def rule_changes(rule: Rule) -> dict:
+    """Body of a PATCH: both lists replace the old ones whole."""
+    conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator))
+    actions = [{"name": str(n), **action} for n, action in enumerate(_action(rule.action))]
+    return {
+        "ordinal": rule.ordinal,
+        "conditions": [{"name": str(n), **_condition(c)} for n, c in enumerate(conditions)],
+        "actions": [
+            *actions, *(_telling(n, *told) for n, told in enumerate(_told(rule).items(), len(actions)))],
+    }
+
+
+def decode_rule(policy: str, obj: JSON) -> Rule:
+    """A Rule; one of a form that nobody knows differs from all that is wanted."""
+    try:
+        return _decode_rule(policy, obj)
+    except ODD:
+        name = str(obj.get("name", "")) if isinstance(obj, Mapping) else ""
+        odd = Foreign(_text(obj))
+        return Rule(policy, name, names.band_of(0), odd, odd, 0)
+
+
+def _decode_rule(policy: str, obj: JSON) -> Rule:
+    conditions = [_decode_condition(item) for item in items(obj, "conditions")]
+    foreign = next((c for c in conditions if isinstance(c, Foreign)), None)
+    ordinal = int(obj.get("ordinal", 0))
+    actions = items(obj, "actions")
+    told = dict(pair for item in actions if (pair := _decode_telling(item)))
+    action = _decode_action([item for item in actions if not _decode_telling(item)], told)
+    return Rule(
+        policy, str(obj["name"]), names.band_of(ordinal), foreign or frozenset(conditions),
+        action, ordinal, hosts=_hosts(conditions), suffix=told.get(names.WILDCARD_VARIABLE, ""),
+    )
+
+
+def _condition(condition: Condition) -> dict:
+    body = {
+        condition.operand: True, condition.selector: True, condition.operator: True, "request": True,
+        "caseSensitive" if condition.case_sensitive else "caseInsensitive": True,
+        "values": sorted(condition.values),
+    }
+    return {**body, "index": condition.index} if condition.index else body
+
+
+def _decode_condition(item: JSON) -> Condition | Foreign:
+    flags = {name for name, value in item.items() if value is True} - _CONDITION_NOISE
+    operand = next((name for name in _OPERANDS if name in flags), "")
+    selector = next((name for name in _OPERANDS.get(operand, ()) if name in flags), "")
+    operator = next((name for name in _OPERATORS if name in flags), "")
+    others = set(item) - _CONDITION_NOISE - {operand, selector, operator}
+    if not (operand and selector and operator) or others or item.get("request") is not True:
+        return Foreign(_text(item))
+    return Condition(
+        operand, selector, operator, frozenset(item.get("values", ())), int(item.get("index", 0)),
+        case_sensitive=item.get("caseSensitive") is True,
+    )
+
+
+def _action(action: Forward | Redirect | CheckedRedirect) -> list[dict]:
+    """What the device does by itself; a CheckedRedirect is for an iRule."""
+    if isinstance(action, Forward):
+        return [{"forward": True, "select": True, "request": True, "pool": action.pool}]
+    if isinstance(action, Redirect):
+        return [{"httpReply": True, "redirect": True, "request": True, "location": action.location}]
+    return []
+
+
+def _told(rule: Rule) -> dict[str, str]:
+    """What a Rule tells an iRule: variables with their values."""
+    told = {names.POOL_VARIABLE: rule.action.pool} if _tells_pool(rule.action) else {}
+    if isinstance(rule.action, CheckedRedirect):
+        told = {names.REDIRECT_VARIABLE: "1"}
+    return {**told, names.WILDCARD_VARIABLE: rule.suffix} if rule.suffix else told
+
+
+def _tells_pool(action: Action) -> bool:
+    return isinstance(action, Forward) and action.told
+
+
+def _telling(number: int, variable: str, value: str) -> dict:
+    """An action that sets a variable of iRules to a plain text. Source: recorded, ltm/policy/16.0.0."""
+    return {"name": str(number), "tcl": True, "setVariable": True, "request": True,
+            "tmName": variable, "expression": value}
+
+
+def _decode_telling(item: JSON) -> tuple[str, str] | None:
+    rest = {name for name in item if name not in _ACTION_NOISE}
+    if rest != {"tcl", "setVariable", "tmName", "expression"} or item["tmName"] not in _VARIABLES:
+        return None
+    return str(item["tmName"]), str(item["expression"])
+
+
+def _decode_action(actions: list[JSON], told: Mapping[str, str]) -> Action:
+    """Args: told: what is told besides."""
+    pool, redirect = told.get(names.POOL_VARIABLE), told.get(names.REDIRECT_VARIABLE)
+    if len(actions) == 1 and redirect is None:
+        item = actions[0]
+        rest = {name for name in item if name not in _ACTION_NOISE}
+        if rest == {"forward", "select", "pool"}:
+            return Forward(str(item["pool"]), told=pool == item["pool"])
+        if rest == {"httpReply", "redirect", "location"} and pool is None:
+            return Redirect(str(item["location"]))
+    if not actions and told == {names.UNMATCHED_VARIABLE: "1"}:
+        return _UNMATCHED
+    if not actions and redirect == "1" and told.keys() == {names.REDIRECT_VARIABLE, names.WILDCARD_VARIABLE}:
+        return CheckedRedirect()
+    return Foreign(_text([actions, dict(told)]))
+
+
+def _hosts(conditions: Iterable[Condition | Foreign]) -> frozenset[str]:
+    return frozenset(
+        ("*" if condition.operator == "endsWith" else "") + value.split(":", 1)[0].rstrip(".")
+        for condition in conditions
+        if isinstance(condition, Condition) and condition.operand == "httpHost"
+        for value in condition.values
+    )
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

@@ -1,0 +1,1 @@
+"""iControl REST: transport, sessions, and the JSON client."""

@@ -1,0 +1,72 @@
+"""Who is to blame for a write that failed: the object that was written, or the device.
+
+A refusal blames the object. A write without a usable reply (a time-out, a page instead of JSON, no reply,
+a reply of a form that nobody foresaw), or with a 403, may be the fault of either. It blames the object if the
+device answers a cheap read, and no other object fared likewise since a write succeeded or was refused.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from f5router.model.errors import AuthFailed, BigIPError, Forbidden, Refused, Unconfirmed, UploadError
+from f5router.model.ltm import Ref
+
+log = logging.getLogger(__name__)
+
+
+def blames_object(error: Exception) -> bool:
+    """True if only the object is to blame, so that the pass can go on."""
+    return (isinstance(error, Refused | UploadError)
+            or (isinstance(error, AuthFailed) and error.status == 400)
+            or (isinstance(error, Forbidden | Unconfirmed) and error.alone))
+
+
+class Blame:
+    """Thread-safe."""
+
+    def __init__(self, read: Callable[[], object]):
+        """Args: read: a cheap read, whose success shows that the device answers."""
+        self._read = read
+        self._lock = threading.Lock()
+        self._suspect: Ref | None = None
+        """An object without a usable reply, or with a 403, until the device answers another write."""
+
+    def attempt(self, ref: Ref, write: Callable[[], object]) -> Exception | None:
+        """Write an object; returns None if that succeeded, else the error, which names who is to blame."""
+        try:
+            write()
+        except Exception as exc:
+            error = self._judged(ref, exc)
+        else:
+            error = None
+        if error is None or isinstance(error, Refused):
+            self._suspect = None
+        return error
+
+    def _is_alone(self, ref: Ref) -> bool:
+        """Suspect an object; returns whether no other one is suspected."""
+        with self._lock:
+            alone = self._suspect in (None, ref)
+            self._suspect = self._suspect or ref
+        return alone
+
+    def _judged(self, ref: Ref, error: Exception) -> Exception:
+        """The error, or an Unconfirmed in its place. It is kept if the device is certainly to blame."""
+        if isinstance(error, Forbidden):  # the client has asked for a read
+            return Forbidden(error.method, error.path, error.text, alone=self._is_alone(ref))
+        foreseen = isinstance(error, BigIPError)
+        if isinstance(error, Unconfirmed) or (foreseen and not error.doubtful):
+            return error
+        alone = self._is_alone(ref)
+        try:
+            self._read()
+        except Exception as exc:
+            log.debug("the device does not answer a read either", extra={"error": str(exc)})
+            return error
+        if foreseen:
+            return Unconfirmed(error.method, error.path, error.text, status=error.status, alone=alone)
+        # The exception's own words may hold what was sent, a key for instance.
+        log.error("unforeseen while an object was written", exc_info=error, extra={"object": str(ref)})
+        words = f"unforeseen in the object or in its reply: {type(error).__name__}"
+        return Unconfirmed(text=words, alone=alone)

@@ -1,0 +1,373 @@
+"""iControl REST: JSON in, JSON out, exceptions of errors.py for everything else.
+
+Reads are repeated until retry_s is over. Writes are not: a write whose reply was lost may have been
+done, and only a read can tell (the exception's doubtful says so). What certainly did not reach the
+device, because no connection was made or because it answered 401, is repeated for writes too. What it forbade
+by 403 was not done either; it is repeated once if a harmless read is answered.
+"""
+
+import collections
+import contextlib
+import functools
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from urllib.parse import quote
+
+import tenacity
+
+from f5router.icontrol.rest import readiness
+from f5router.icontrol.rest.session import JSON, LOGIN, NO_RIGHT, Session
+from f5router.icontrol.rest.transport import ClientSettings, Reply, Transport
+from f5router.model.errors import (
+    AuthFailed,
+    BigIPError,
+    Busy,
+    DeviceTimeout,
+    Forbidden,
+    NotReady,
+    Refused,
+    Unreachable,
+    Unsupported,
+    Untrusted,
+)
+
+__all__ = ["Client", "ClientSettings", "item_path"]
+
+log = logging.getLogger(__name__)
+
+ROOT = "/mgmt/tm/"
+UPLOADS = "/mgmt/shared/file-transfer/uploads"
+DOWNLOADS = "/var/config/rest/downloads"
+SAVE = "/mgmt/tm/sys/config"
+
+CHUNK = 512 * 1024
+"""Bytes; the smallest limit that a source names is 1 MiB (bigip-rest.md A7)."""
+UPLOAD_TRIES = 3
+UPLOADS_SINCE = (12, 0)
+TOKENS_SINCE = (12, 0)
+"""11.6 gives tokens and then refuses writes with them (bigip-rest.md A4)."""
+SAVE_TIMEOUT_S = 90
+"""Longer than the device's own limit of 60 s, whose answer tells more than silence."""
+
+_NO_JSON = "the reply is no JSON"
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
+
+def item_path(collection: str, full_path: str, *sub: str) -> str:
+    """The path of an object: "ltm/pool", "/Common/x", "members", "/Common/10.1.1.1%1:80" gives
+    "ltm/pool/~Common~x/members/~Common~10.1.1.1%251:80".
+
+    Raises: ValueError: a part is empty; a DELETE would then address the whole collection.
+    Source: bigip-rest.md A1.
+    """
+    parts = []
+    for part in (full_path, *sub):
+        if not part.strip("/") or part in (".", ".."):
+            raise ValueError(f"{part!r} is no name of an object of {collection}")
+        parts.append(quote(part.replace("/", "~"), safe="~:"))
+    return "/".join((collection.rstrip("/"), *parts))
+
+
+class Client:
+    """One BIG-IP; a context manager; thread-safe, with max_in_flight requests at once.
+
+    Every method raises BigIPError: Unreachable, NotReady, Busy, DeviceTimeout, AuthFailed,
+    Unsupported about the device; NotFound, Conflict, InUse, Refused about the object.
+
+    Args:
+        clock, sleep: monotonic seconds, and waiting for some; None for a wait that give_up cuts short.
+    """
+
+    def __init__(
+        self, settings: ClientSettings, *,
+        clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
+    ):
+        self._given_up = threading.Event()
+        self._settings, self._clock, self._sleep = settings, clock, sleep or self._given_up.wait
+        self._transport = Transport(settings)
+        self._session = Session(settings, self._transport, clock=clock, sleep=self._sleep)
+        self._version: tuple[int, ...] | None = None
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *exc_info) -> None:
+        self.close()
+
+    @property
+    def counts(self) -> collections.Counter[str]:
+        """Requests sent: GET, POST, PATCH, DELETE, login, logout."""
+        return self._transport.counts
+
+    def get(self, path: str, params: Mapping[str, str] | None = None) -> dict:
+        """Read an object or a collection; repeated for up to retry_s.
+
+        Args:
+            path: encoded as item_path does; absolute, or relative to /mgmt/tm.
+            params: query, not yet encoded.
+        """
+        return self._repeat(_is_passing, lambda: self._call("GET", path, query=_query(params)))
+
+    def get_once(self, path: str) -> dict:
+        """Read an object, without repetition."""
+        return self._call("GET", path)
+
+    def post(self, path: str, body: Mapping) -> dict:
+        """Create an object, or run a command."""
+        return self._write("POST", path, body)
+
+    def patch(self, path: str, body: Mapping, params: Mapping[str, str] | None = None) -> dict:
+        """Change what body names; a list in it replaces the whole list."""
+        return self._write("PATCH", path, body, params)
+
+    def delete(self, path: str) -> None:
+        """Remove an object."""
+        self._write("DELETE", path)
+
+    def run(self, utility: str, arguments: str, *, timeout_s: float | None = None) -> str:
+        """Run a command of the module util, such as unix-ls; not repeated.
+
+        Returns: its output; the words of a command that failed come the same way (bigip-rest.md A7).
+        """
+        body = {"command": "run", "utilCmdArgs": arguments}
+        found = self._write("POST", f"util/{utility}", body, timeout_s=timeout_s)
+        return str(found.get("commandResult") or "")
+
+    def upload(
+        self, name: str, data: bytes, *,
+        on_failure: Callable[[BigIPError], None] = lambda error: None,
+    ) -> str:
+        """Put a file on the device. A broken upload starts again at 0, three times at most.
+
+        Args:
+            name: file name of letters, digits, "-", "_", "."; unique, since a broken upload can
+                spoil the next one of its name.
+            on_failure: called for each try that fails; the device may complete it later all the same.
+        Returns: its path on the device.
+        Raises: ValueError: the name has other characters, or there is no data.
+        Source: bigip-rest.md A7.
+        """
+        if not _FILE_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be the name of an uploaded file")
+        if not data:
+            raise ValueError(f"{name}: no data to upload")
+        for left in reversed(range(UPLOAD_TRIES)):
+            try:
+                return self._upload_once(name, data)
+            except BigIPError as exc:
+                on_failure(exc)
+                if isinstance(exc, AuthFailed | Unsupported | Untrusted):
+                    raise
+                if not left:
+                    self._check_uploads(exc)
+                    raise
+                log.info("BIG-IP upload starts again: name=%s error=%s", name, exc)
+                self._sleep(UPLOAD_TRIES - left)
+        raise AssertionError("unreachable")
+
+    def ready(self) -> bool:
+        """Whether the device says that its configuration may be read and written. Not repeated.
+
+        Returns: False while daemons start or the configuration loads, whatever form that takes.
+        Raises: Unreachable, AuthFailed, Unsupported: no answer to the question.
+        """
+        try:
+            path = readiness.readiness_path(self._version or self._read_version())
+            try:
+                return readiness.is_ready(self._call("GET", path))
+            except Refused:
+                # Not served by this version: sys/version has just been answered by the same daemons.
+                return True
+        except (NotReady, Busy, DeviceTimeout) as exc:
+            log.debug("BIG-IP is not ready: error=%s", exc)
+            return False
+
+    def version(self) -> tuple[int, ...]:
+        """TMOS version such as (14, 1, 2, 1); kept until the device is unreachable or restarts.
+
+        Raises: Unsupported: it is too old, or has no iControl REST.
+        """
+        return self._version or self._repeat(_is_passing, self._read_version)
+
+    def save(self) -> None:
+        """Write the running configuration to disk, so that it survives a reboot.
+
+        Beyond 60 s the device reports a time-out and goes on; that counts as done here. Nothing
+        that it serves tells whether the file was written, so it is not verified either way. It takes no
+        turn from other requests: what the device does with these meanwhile is not recorded.
+        Source: bigip-rest.md A6, A8.
+        """
+        timeout_s = max(SAVE_TIMEOUT_S, self._settings.timeout_s)
+        try:
+            self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s, beside=True)
+        except DeviceTimeout:
+            log.warning("BIG-IP takes over 60 s to save its configuration and goes on")
+
+    def give_up(self) -> None:
+        """From now on nothing is repeated: each call ends with what it gets at once. From any thread."""
+        self._given_up.set()
+
+    def close(self) -> None:
+        """Delete the token (5 s at most) and close the connections."""
+        self._session.close()
+        self._transport.close()
+
+    def _read_version(self) -> tuple[int, ...]:
+        version = readiness.version_of(self._call("GET", readiness.VERSION))
+        if version < TOKENS_SINCE and self._session.uses_tokens:
+            log.warning("BIG-IP refuses writes with a token, basic authentication is used: version=%s",
+                        ".".join(map(str, version)))
+            self._session.leave_tokens()
+        self._version = version
+        return version
+
+    def _write(
+        self, method: str, path: str, body: Mapping | None = None,
+        params: Mapping[str, str] | None = None, **how,
+    ) -> dict:
+        """Args: how: `timeout_s` and `beside` of Transport.send."""
+        data = None if body is None else encode(body)
+        query = _query(params)
+
+        def call() -> dict:
+            return self._call(method, path, query=query, body=data, headers=JSON if data else None, **how)
+
+        try:
+            return self._repeat(_was_not_sent, call)
+        except AuthFailed as exc:
+            if NO_RIGHT not in exc.text or self._version or not self._session.uses_tokens:
+                raise
+            with contextlib.suppress(BigIPError):
+                self._read_version()  # turns to basic authentication if that is why
+            if self._session.uses_tokens:
+                raise
+        return self._repeat(_was_not_sent, call)
+
+    def _check_uploads(self, error: BigIPError) -> None:
+        """Raises: Unsupported: an upload failed as it always will on a version without the end point."""
+        if error.status == 404 and (version := self.version()) < UPLOADS_SINCE:
+            has, needed = (".".join(map(str, each)) for each in (version, UPLOADS_SINCE))
+            raise Unsupported("POST", UPLOADS, f"TMOS {has} takes no uploads; {needed} or later is needed")
+
+    def _upload_once(self, name: str, data: bytes) -> str:
+        path = f"{UPLOADS}/{name}"
+        for start in range(0, len(data), CHUNK):
+            chunk = data[start : start + CHUNK]
+            end = start + len(chunk) - 1
+            headers = {
+                "Content-Type": "application/octet-stream",
+                "Content-Range": f"{start}-{end}/{len(data)}",
+            }
+            found = self._insist(functools.partial(
+                self._call, "POST", path, is_file=True, body=chunk, headers=headers))
+        if found.get("remainingByteCount"):
+            raise NotReady("POST", path, f"bytes missing on the device: {found['remainingByteCount']}",
+                           doubtful=True)
+        return f"{DOWNLOADS}/{name}"
+
+    def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], dict]):
+        """Call until it succeeds, fails in an unwanted way, or retry_s is over."""
+        end = self._clock() + self._settings.retry_s
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception(wanted),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
+            # Not tenacity's stop_after_delay: that has a clock of its own.
+            stop=lambda _: self._given_up.is_set() or self._clock() >= end,
+            before_sleep=_log_repeat,
+            sleep=self._sleep, reraise=True,
+        )(lambda: self._insist(call))
+
+    def _insist(self, call: Callable[[], dict]) -> dict:
+        """Call, and once more after a 403 if the device answers a harmless read.
+
+        Raises: Forbidden: 403 again.
+        """
+        try:
+            return call()
+        except AuthFailed as exc:
+            if exc.status != 403 or exc.path == LOGIN:
+                raise
+            error = exc
+        try:
+            self._call("GET", readiness.VERSION)
+        except BigIPError:
+            raise error from None
+        log.info("BIG-IP forbids a request, which is repeated: error=%s", error)
+        try:
+            return call()
+        except AuthFailed as exc:
+            if exc.status != 403 or exc.path == LOGIN:
+                raise
+            raise Forbidden(exc.method, exc.path, exc.text) from None
+
+    def _call(self, method: str, path: str, *, is_file: bool = False, **request) -> dict:
+        """One request; its JSON."""
+        path = path if path.startswith("/mgmt/") else ROOT + path
+        begin, status = self._clock(), 0
+        try:
+            reply = self._session.send(method, path, **request)
+            status = reply.status
+            return self._result(method, path, reply, is_file=is_file)
+        except BigIPError as exc:
+            status = exc.status if exc.path == path else 0  # else the login failed before it
+            if isinstance(exc, Unreachable | NotReady):
+                self._version = None  # it may come back as another version
+            raise
+        finally:
+            if method != "GET":
+                log.debug("BIG-IP write: method=%s path=%s status=%d ms=%.0f",
+                          method, path, status, (self._clock() - begin) * 1000)
+
+    def _result(self, method: str, path: str, reply: Reply, *, is_file: bool) -> dict:
+        found, is_write = reply.json(), method != "GET"
+        if reply.status >= 300:
+            # A broken upload can come back as the reply, and a piece of a key has no BEGIN line.
+            hide = is_file and found is None and b"<html" not in reply.body.lower()
+            error = self._session.error(method, path, reply, text=_NO_JSON if hide else None)
+            # Lost between daemons it may have been done; what was refused, Busy too, was not.
+            lost = isinstance(error, NotReady) and reply.status >= 500
+            error.doubtful = is_write and (lost or isinstance(error, DeviceTimeout))
+            raise error
+        if found is not None:
+            return found
+        if method == "DELETE" and not reply.body:
+            return {}
+        # Something answers for a daemon that is not there yet. The body is not shown, see above.
+        raise NotReady(method, path, _NO_JSON, status=reply.status, doubtful=is_write)
+
+
+def encode(body: Mapping) -> bytes:
+    r"""A body as the device reads it: UTF-8, no \uXXXX (old TMOS keeps that as text), < > & as they are.
+
+    Raises: ValueError: a text is no valid Unicode, or a number is not finite.
+    """
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as exc:
+        reason = exc.reason
+    raise ValueError(f"the body cannot be sent: {reason}")  # without exc, which holds the body
+
+
+def _query(params: Mapping[str, str] | None) -> str:
+    """Encoded as in the recordings: blanks as %20, "$" as it is."""
+    pairs = (params or {}).items()
+    return "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in pairs)
+
+
+def _log_repeat(state: tenacity.RetryCallState) -> None:
+    log.log(logging.INFO if state.attempt_number == 1 else logging.DEBUG,
+            "BIG-IP request repeated: wait_s=%.1f error=%s", state.upcoming_sleep, state.outcome.exception())
+
+
+def _is_passing(exc: BaseException) -> bool:
+    """Whether a read that failed so is worth repeating."""
+    return isinstance(exc, Unreachable | NotReady | Busy | DeviceTimeout) and not isinstance(exc, Untrusted)
+
+
+def _was_not_sent(exc: BaseException) -> bool:
+    """Whether a write that failed so certainly did not reach the device, and may yet."""
+    return isinstance(exc, Unreachable) and not exc.doubtful and not isinstance(exc, Untrusted)

@@ -1,0 +1,74 @@
+"""What a device says of itself: its version, and whether it is ready to be configured.
+
+Pure: takes replies, asks nothing.
+"""
+
+import re
+from collections.abc import Mapping
+
+from f5router.model.errors import NotReady, Unsupported
+
+VERSION = "/mgmt/tm/sys/version"
+READY = "/mgmt/tm/sys/ready"
+MCP_STATE = "/mgmt/tm/sys/mcp-state"
+
+OLDEST = (11, 4)
+READY_SINCE = (13, 1)
+
+
+def descriptions(reply: Mapping) -> dict[str, str]:
+    """The texts of a statistics reply, by name.
+
+    {"entries": {"<url>": {"nestedStats": {"entries": {"phase": {"description": "running"}}}}}}
+    gives {"phase": "running"}. The URLs vary by version and are ignored; parts of another form are
+    left out. Source: bigip-rest.md A3.
+    """
+    return dict(texts(reply))
+
+
+def texts(reply: Mapping) -> list[tuple[str, str]]:
+    """Return the same as pairs: a reply may have several texts of one name, such as "details"."""
+    found: list[tuple[str, str]] = []
+    for name, value in _entries(reply).items():
+        if not isinstance(value, Mapping):
+            continue
+        if "nestedStats" in value and isinstance(value["nestedStats"], Mapping):
+            found += texts(value["nestedStats"])
+        elif isinstance(value.get("description"), str):
+            found.append((name, value["description"]))
+    return found
+
+
+def _entries(reply: Mapping) -> Mapping:
+    entries = reply.get("entries")
+    return entries if isinstance(entries, Mapping) else {}
+
+
+def version_of(reply: Mapping) -> tuple[int, ...]:
+    """(14, 1, 2, 1) from a reply of sys/version.
+
+    Raises:
+        NotReady: the reply holds no version.
+        Unsupported: TMOS is too old.
+    """
+    text = descriptions(reply).get("Version", "")
+    if not re.fullmatch(r"\d+(\.\d+)+", text):
+        raise NotReady("GET", VERSION, "the reply holds no version")
+    version = tuple(int(part) for part in text.split("."))
+    if version < OLDEST:
+        needed = ".".join(map(str, OLDEST))
+        raise Unsupported("GET", VERSION, f"TMOS {text} is too old; {needed} or later is needed")
+    return version
+
+
+def readiness_path(version: tuple[int, ...]) -> str:
+    """Where a device of this version tells whether it is ready."""
+    return READY if version >= READY_SINCE else MCP_STATE
+
+
+def is_ready(reply: Mapping) -> bool:
+    """Whether a reply of sys/ready or sys/mcp-state says that configuration may be read and written."""
+    found = descriptions(reply)
+    if "phase" in found:
+        return found["phase"] == "running"
+    return all(found.get(part) == "yes" for part in ("configReady", "licenseReady", "provisionReady"))

@@ -1,0 +1,301 @@
+"""Requests with credentials: one token for all threads, renewed in time.
+
+The token lives as long as the device says, 1200 s by default, counted on our clock from before the
+login. It is not extended by PATCH: a minute before its end a new login replaces it, and the old
+one is deleted. A user has 100 tokens at most (bigip-rest.md A4); a router that is killed again and
+again leaves one each time, and those must die soon by themselves: extended to the possible ten
+hours they would fill the list.
+"""
+
+import base64
+import html
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from f5router.icontrol.rest.transport import ClientSettings, Reply, Transport, hide_token
+from f5router.model.errors import AuthFailed, BigIPError, NotReady, Refused, error_for
+
+log = logging.getLogger(__name__)
+
+LOGIN = "/mgmt/shared/authn/login"
+TOKENS = "/mgmt/shared/authz/tokens"
+JSON = {"Content-Type": "application/json"}
+"""Exactly this: with a charset, or octet-stream from an upload, some versions answer 415."""
+
+DEFAULT_LIFE_S = 1200
+LONGEST_LIFE_S = 36000
+RENEW_BEFORE_S = 60
+REFUSED_S = 30
+"""After a refused login nothing is sent for this long: repeated refusals lock the account."""
+LOGOUT_TIMEOUT_S = 5
+SPORADIC_REPEATS = 3
+SPORADIC_WAIT_S = 0.5
+
+NO_RIGHT = "Authorization failed: user="
+"""In a 401 that refuses the request, not the credentials."""
+
+_SPORADIC = "no user authentication header or token detected"
+_TOKEN_LIMIT = "maximum active login tokens"
+_TOKEN = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Token:
+    """A login token.
+
+    Attributes:
+        renew_at: second of the clock from which on it is replaced.
+    """
+
+    value: str = field(repr=False)
+    renew_at: float
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What authenticates a request."""
+        return {"X-F5-Auth-Token": self.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Basic:
+    """User name and password with every request."""
+
+    value: str = field(repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What authenticates a request."""
+        return {"Authorization": f"Basic {self.value}"}
+
+
+class Session:
+    """Sends requests as the user of the settings; thread-safe."""
+
+    def __init__(
+        self, settings: ClientSettings, transport: Transport, *,
+        clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+    ):
+        self._settings, self._transport, self._clock, self._sleep = settings, transport, clock, sleep
+        pair = base64.b64encode(f"{settings.username}:{settings.password}".encode()).decode()
+        self._basic = Basic(pair)
+        self._wants_token = settings.auth == "token"
+        self._secrets = _spellings(settings.password, pair)
+        self._lock = threading.Lock()  # of all that follows
+        self._by_token = self._wants_token
+        self._token: Token | None = None
+        self._dropped: Token | None = None
+        self._attempts = 0  # finished ones
+        self._failure: BigIPError | None = None  # of the last attempt to log in
+        self._refused_until = float("-inf")
+        self._fell_back = False
+        self._closed = False
+
+    def send(self, method: str, path: str, **request) -> Reply:
+        """One request as Transport.send sends it, and once more where a 401 says: not executed.
+
+        Returns: the reply, of any status but 401.
+        Raises:
+            AuthFailed: the password, the token or the role was refused; for 30 s after a refused
+                login without asking the device, in the same words.
+            Unreachable, NotReady, ...: from this request, or from the login before it (then the
+                error has the login's path and is not doubtful).
+        """
+        sporadic = renewed = 0
+        while True:
+            auth = self._auth()
+            reply = self._transport.send(method, path, credentials=auth.headers, **request)
+            if reply.status != 401:
+                return reply
+            text = reply.text()
+            if _SPORADIC in text and sporadic < SPORADIC_REPEATS:
+                sporadic += 1
+                self._sleep(SPORADIC_WAIT_S * sporadic)
+            elif isinstance(auth, Token) and not renewed and NO_RIGHT not in text:
+                renewed += 1
+                self._drop(auth)
+            else:
+                error = (self.error if NO_RIGHT in text else self._login_refused)(method, path, reply)
+                if NO_RIGHT not in text and _SPORADIC not in text:
+                    self._refuse(auth, error)
+                raise error
+
+    def error(self, method: str, path: str, reply: Reply, *, text: str | None = None) -> BigIPError:
+        """The exception for a reply, without password or token.
+
+        Args:
+            text: instead of the reply's own words.
+        """
+        if 300 <= reply.status < 400:
+            text = f"redirected to {reply.location or 'another path'}"
+        token = self._token
+        secrets = (*self._secrets, token.value) if token else self._secrets
+        words = reply.text() if text is None else text
+        return error_for(method, hide_token(path), reply.status, words, secrets)
+
+    def _login_refused(self, method: str, path: str, reply: Reply) -> BigIPError:
+        """The exception for a 401 that refuses the credentials; it names the user and the settings."""
+        error = self.error(method, path, reply)
+        if _SPORADIC in error.text:
+            return error
+        text = (f"user {self._settings.username!r} or its password is refused, see --f5-username and "
+                f"--f5-password: {error.text}")
+        return type(error)(error.method, error.path, text, status=error.status)
+
+    def leave_tokens(self) -> None:
+        """Use basic authentication from now on."""
+        with self._lock:
+            token, self._token = self._token, None
+            self._by_token = self._wants_token = False
+        if token:
+            self._delete(token, token)
+
+    @property
+    def uses_tokens(self) -> bool:
+        """False with basic authentication, from the start or since."""
+        return self._by_token
+
+    def close(self) -> None:
+        """Delete the token if the device lets us; later calls of send raise RuntimeError."""
+        with self._lock:
+            token, self._token, self._closed = self._token, None, True
+        if token:
+            self._delete(token, token)
+
+    def _auth(self) -> Token | Basic:
+        """The credentials for one request; logs in where there is no token or it ends soon."""
+        token, attempts = self._token, self._attempts
+        if token and self._clock() < token.renew_at:
+            return token
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the client is closed")
+            # Who waited while another thread's login failed takes that failure for its own.
+            waited = self._attempts != attempts
+            if self._failure and (waited or self._clock() < self._refused_until):
+                raise _again(self._failure)
+            if not self._by_token:
+                return self._basic
+            if not self._token or self._clock() >= self._token.renew_at:
+                self._login()
+            return self._token or self._basic
+
+    def _login(self) -> None:
+        """Replace the token, or turn to basic authentication. Needs the lock."""
+        old, self._dropped = self._token or self._dropped, None
+        self._token = self._failure = None
+        try:
+            self._token = self._new_token()
+        except BigIPError as exc:
+            exc.doubtful = False  # for the caller: its own request was not sent
+            self._failure, self._dropped = _again(exc), old
+            if isinstance(exc, AuthFailed):
+                self._refused_until = self._clock() + REFUSED_S
+            raise
+        finally:
+            self._attempts += 1
+        if old and self._token:
+            self._delete(old, self._token)
+
+    def _new_token(self) -> Token | None:
+        """Log in. Returns: None where the device has no login end point (11.5)."""
+        begin = self._clock()
+        body = {"username": self._settings.username, "password": self._settings.password,
+                "loginProviderName": "tmos"}
+        reply = self._transport.send(
+            "POST", LOGIN, credentials={}, headers=JSON, label="login",
+            body=json.dumps(body, ensure_ascii=False).encode())
+        found = reply.json() or {}
+        if reply.status == 404 and _no_such_worker(found):
+            level = logging.DEBUG if self._fell_back else logging.WARNING
+            log.log(level, "BIG-IP has no token login, basic authentication is used: url=%s",
+                    self._settings.base_url)
+            self._by_token, self._fell_back = False, True
+            return None
+        if _TOKEN_LIMIT in reply.text():
+            raise AuthFailed("POST", LOGIN, self._limit_words(), status=reply.status)
+        if reply.status >= 300:
+            refused = self._login_refused if reply.status == 401 else self.error
+            error = refused("POST", LOGIN, reply)
+            if isinstance(error, Refused):  # the login was refused, not the caller's object
+                error = AuthFailed("POST", LOGIN, error.text, status=reply.status)
+            raise error
+        item = found.get("token")
+        value = item.get("token") if isinstance(item, dict) else None
+        if not isinstance(value, str) or not _TOKEN.fullmatch(value):
+            raise NotReady("POST", LOGIN, "the reply to the login holds no token", status=reply.status)
+        life_s = token_life_s(item)
+        log.debug("BIG-IP login: life_s=%.0f", life_s)
+        return Token(value, begin + life_s - min(RENEW_BEFORE_S, life_s / 2))
+
+    def _limit_words(self) -> str:
+        return ("the user has 100 live tokens, the most that a BIG-IP allows; they end within 20 minutes, "
+                f"or free all: curl -u USER -X DELETE {self._settings.base_url.rstrip('/')}{TOKENS}")
+
+    def _drop(self, token: Token) -> None:
+        """Forget a token that the device refused, unless another thread has replaced it already."""
+        with self._lock:
+            if self._token is token:
+                # Deleted after the next login: it may be alive, and every login makes one more.
+                self._token, self._dropped = None, token
+
+    def _refuse(self, auth: Token | Basic, error: BigIPError) -> None:
+        """Basic credentials, or a fresh token, were refused: be silent for a while.
+
+        For a token it keeps the number of logins low. For basic authentication that we fell back
+        to, the login is tried again afterwards: perhaps the device was only starting.
+        """
+        with self._lock:
+            if isinstance(auth, Token) and self._token is not auth:
+                return
+            self._token = None
+            self._by_token = self._wants_token
+            self._failure, self._refused_until = _again(error), self._clock() + REFUSED_S
+
+    def _delete(self, token: Token, auth: Token) -> None:
+        try:
+            self._transport.send("DELETE", f"{TOKENS}/{token.value}", credentials=auth.headers,
+                                 timeout_s=LOGOUT_TIMEOUT_S, label="logout")
+        except BigIPError as exc:  # it ends by itself
+            log.debug("BIG-IP token not deleted: error=%s", exc)
+
+
+def token_life_s(item: Mapping) -> float:
+    """Seconds that a token lives, from the token object of a login's reply.
+
+    The device's clock may be wrong, so only the difference of its two times counts. Where that is
+    no possible life, "timeout" (seconds; string or number), then 1200.
+    """
+    for life in (lambda: (int(item["expirationMicros"]) - int(item["lastUpdateMicros"])) / 1e6,
+                 lambda: float(item["timeout"])):
+        try:
+            if 0 < (life_s := life()) <= LONGEST_LIFE_S:
+                return life_s
+        except (KeyError, TypeError, ValueError, OverflowError):
+            continue
+    return DEFAULT_LIFE_S
+
+
+def _no_such_worker(found: Mapping) -> bool:
+    """Whether restjavad lacks the worker, as on 11.5; not "not registered": that is a later
+    version that is starting."""
+    words = [str(found.get("message") or ""), *map(str, found.get("errorStack") or ())]
+    return any("RestWorkerUriNotFound" in each or each.startswith("http://localhost:8100/") for each in words)
+
+
+def _again(error: BigIPError) -> BigIPError:
+    """An equal exception: one instance must not be raised in several threads."""
+    return type(error)(error.method, error.path, error.text, status=error.status)
+
+
+def _spellings(password: str, pair: str) -> tuple[str, ...]:
+    """The password as a device may echo it: plain, in JSON, in HTML, in a URL, as basic
+    authentication; longest first."""
+    escaped = (json.dumps(password)[1:-1], json.dumps(password, ensure_ascii=False)[1:-1])
+    forms = {pair, password, *escaped, html.escape(password), quote(password, safe="")}
+    return tuple(sorted((form for form in forms if form), key=len, reverse=True))

@@ -1,0 +1,288 @@
+"""HTTPS to one BIG-IP: a request goes out, a Reply or an Unreachable comes back.
+
+The only module that imports the HTTP library. It knows nothing of tokens and never repeats a
+request. No exception leaves it with a request, header or body of the library inside: those hold
+the password, the token and private keys.
+
+Proxies of the environment (HTTPS_PROXY, NO_PROXY) are honoured, as the original router did; the
+credentials of a .netrc file are not, and cookies are neither kept nor sent.
+"""
+
+import collections
+import http.cookiejar
+import json
+import logging
+import os
+import re
+import ssl
+import threading
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import requests
+import requests.adapters
+import requests.auth
+import urllib3.exceptions as wire
+from urllib3.util.ssl_match_hostname import CertificateError
+
+import f5router
+from f5router.model.errors import ConfigError, Unreachable, Untrusted
+
+log = logging.getLogger(__name__)
+
+# Raised before the first byte of the request was sent.
+_NOT_SENT = (wire.NewConnectionError, wire.ConnectTimeoutError, wire.ProxyError)
+# OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH, _EMAIL_ and _IP_ADDRESS_MISMATCH.
+_MISMATCH = frozenset({62, 63, 64})
+_TOKEN_IN_PATH = re.compile(r"(/authz/tokens/)[^/?\s\"]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """How to reach one BIG-IP.
+
+    Raises: ValueError: base_url is not https://host[:port], or another field is impossible.
+    """
+
+    base_url: str
+    username: str
+    password: str = field(repr=False)
+    verify: bool | str = True
+    """True: the system's CAs (or REQUESTS_CA_BUNDLE); a path: this CA file or folder; False: none."""
+    auth: str = "token"
+    """"token" or "basic". Token falls back to basic where the device has no login end point."""
+    connect_timeout_s: float = 10
+    timeout_s: float = 60
+    """Longest silence while waiting for a reply; the device's own limit is 60 s as well."""
+    max_in_flight: int = 4
+    retry_s: float = 30
+    """Total time of one repeated read."""
+
+    def __post_init__(self):
+        url = urlsplit(self.base_url)
+        if url.scheme != "https" or not url.hostname or url.path.strip("/") or url.query or "@" in url.netloc:
+            # The text is not repeated: it may carry a password.
+            raise ValueError("base_url must be https://host or https://host:port")
+        if self.auth not in ("token", "basic"):
+            raise ValueError(f"{self.auth=} is neither token nor basic")
+        if self.verify == "":  # the HTTP library would take it for False
+            raise ValueError("verify is an empty path")
+        if any("\ud800" <= char <= "\udfff" for char in self.username + self.password):
+            raise ValueError("user name or password is no valid Unicode")
+        if self.max_in_flight < 1:
+            raise ValueError(f"{self.max_in_flight=} is below 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer of any status.
+
+    Attributes:
+        location: scheme and host of a redirect's target, else "".
+    """
+
+    status: int
+    body: bytes = field(repr=False, default=b"")
+    location: str = ""
+
+    def json(self) -> dict | None:
+        """The body, or None if it is not a JSON object."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) else None
+
+    def text(self) -> str:
+        """The message of a JSON body, any other body whole, "" for JSON without a message.
+
+        Other keys, such as originalRequestBody, may echo what was sent and are left out.
+        """
+        found = self.json()
+        if found is not None:
+            return str(found.get("message") or "")
+        try:
+            return self.body.decode()
+        except UnicodeDecodeError:  # Apache's pages are ISO-8859-1
+            return self.body.decode("latin-1")
+
+
+class _Headers(requests.auth.AuthBase):
+    """Credentials by headers, even by none: without such an object requests looks into .netrc."""
+
+    def __init__(self, headers: Mapping[str, str]):
+        self._headers = headers
+
+    def __call__(self, r: requests.PreparedRequest) -> requests.PreparedRequest:
+        r.headers.update(self._headers)
+        return r
+
+
+class _Session(requests.Session):
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """None: the library prepares the next request even of a redirect that it is not to follow."""
+        return None
+
+
+class Transport:
+    """Connections to one device, shared by threads; at most max_in_flight requests at once, and one save.
+
+    Attributes:
+        counts: requests sent, by method or by the label given to send().
+    """
+
+    def __init__(self, settings: ClientSettings):
+        self._settings = settings
+        self._base = settings.base_url.rstrip("/")
+        self._slots = threading.BoundedSemaphore(settings.max_in_flight)
+        self._beside = threading.BoundedSemaphore(1)
+        self._counting = threading.Lock()
+        self.counts: collections.Counter[str] = collections.Counter()
+        self._session = _Session()
+        self._session.headers = {
+            "Accept": "application/json",
+            "User-Agent": f"f5router/{f5router.__version__}",
+        }
+        # A replayed BIGIPAuthCookie outlives the token and hides a wrong password.
+        self._session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+        self._session.mount("https://", requests.adapters.HTTPAdapter(
+            pool_connections=1, pool_maxsize=settings.max_in_flight + 1, max_retries=0))
+        _check_trust(settings)
+        logging.getLogger("urllib3.connectionpool").addFilter(_hide_tokens)
+
+    def send(
+        self, method: str, path: str, *,
+        credentials: Mapping[str, str], query: str = "", body: bytes | None = None,
+        headers: Mapping[str, str] | None = None, timeout_s: float | None = None, label: str = "",
+        beside: bool = False,
+    ) -> Reply:
+        """One request, once.
+
+        Args:
+            path: absolute, encoded, without query.
+            query: encoded, without "?".
+            credentials: headers that authenticate the request, perhaps none.
+            timeout_s: read time-out instead of the settings'; connecting takes no longer either.
+            label: what the request counts as, instead of its method.
+            beside: it takes no turn from the others; one such request at a time.
+        Raises: Unreachable: no whole reply came; doubtful tells whether it was sent, for writes.
+        """
+        connect_s = min(self._settings.connect_timeout_s, timeout_s or self._settings.connect_timeout_s)
+        with self._beside if beside else self._slots:
+            with self._counting:
+                self.counts[label or method] += 1
+            try:
+                answer = self._session.request(
+                    method, f"{self._base}{path}{'?' if query else ''}{query}",
+                    data=body, headers=dict(headers or {}), auth=_Headers(credentials), allow_redirects=False,
+                    timeout=(connect_s, timeout_s or self._settings.timeout_s),
+                    verify=self._settings.verify)  # here: from the session, REQUESTS_CA_BUNDLE would win
+                return Reply(answer.status_code, answer.content, _target(answer))
+            except (OSError, wire.HTTPError) as exc:
+                failure = _failure(method, hide_token(path), exc)
+        raise failure  # outside of the handler, so that it does not carry exc as its context
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._session.close()
+
+
+def hide_token(text: str) -> str:
+    """A path without the token that may stand in it."""
+    return _TOKEN_IN_PATH.sub(r"\1*", text)
+
+
+def _hide_tokens(record: logging.LogRecord) -> bool:
+    """Logging filter: urllib3 logs each path, and a token's own path holds the token."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(hide_token(a) if isinstance(a, str) else a for a in record.args)
+    return True
+
+
+def _target(answer: requests.Response) -> str:
+    """Scheme and host of a redirect's target, "" if there is none or it cannot be read."""
+    try:
+        url = urlsplit(answer.headers.get("Location", ""))
+        return f"{url.scheme}://{url.hostname}" if url.hostname else ""
+    except ValueError:
+        return ""
+
+
+def _check_trust(settings: ClientSettings) -> None:
+    """Find a useless CA bundle before the first request; say once that there is no verification.
+
+    Raises: ConfigError: the CA bundle cannot be read or holds no certificate.
+    """
+    if settings.verify is False:
+        log.warning("TLS certificate of the BIG-IP is not verified: url=%s", settings.base_url)
+        # urllib3 would say so again for every connection.
+        warnings.filterwarnings("ignore", category=wire.InsecureRequestWarning)
+    if not isinstance(settings.verify, str):
+        return
+    try:
+        if os.path.isdir(settings.verify):
+            return
+        ssl.create_default_context(cafile=settings.verify)
+    except OSError as exc:  # ssl.SSLError too
+        reason = getattr(exc, "reason", None) or exc.strerror or type(exc).__name__
+        problem = f"--f5-ca-bundle: {settings.verify} is no file of PEM certificates: {reason}"
+        raise ConfigError([problem]) from None
+
+
+def _failure(method: str, path: str, exc: BaseException) -> Unreachable:
+    """The library's exception in words of ours; str(exc) may hold the URL, its query or a header."""
+    links = _links(exc)
+    for link in links:
+        if isinstance(link, (ssl.SSLCertVerificationError, CertificateError)):
+            return Untrusted(method, path, _certificate(link))
+    sent = not any(isinstance(link, _NOT_SENT) for link in links)
+    return Unreachable(method, path, _words(links), doubtful=sent and method != "GET")
+
+
+def _links(exc: BaseException) -> list[BaseException]:
+    """exc and what it wraps, outermost first.
+
+    Not __context__: that leads to whatever the caller is handling, perhaps an older failure.
+    """
+    links, todo = [], [exc]
+    while todo:
+        link = todo.pop(0)
+        if any(link is seen for seen in links):
+            continue
+        links.append(link)
+        inner = (*link.args, getattr(link, "reason", None), link.__cause__)
+        todo += [each for each in inner if isinstance(each, BaseException)]
+    return links
+
+
+def _certificate(link: BaseException) -> str:
+    code = getattr(link, "verify_code", None)
+    words = getattr(link, "verify_message", "") or "it does not carry the address"
+    if code is None or code in _MISMATCH:
+        return (f"the certificate is for another name ({words}): "
+                "give --f5-host a name or address that the certificate carries")
+    return f"the certificate is not trusted ({words}): give the file of its CA with --f5-ca-bundle"
+
+
+def _words(links: list[BaseException]) -> str:
+    """Why there is no reply."""
+    for kind, words in (
+        (wire.NameResolutionError, "the host name has no address"),
+        (wire.ProxyError, "the proxy of the environment gave no connection"),
+        (wire.ReadTimeoutError, "no reply within the time-out"),
+        (wire.IncompleteRead, "the reply was cut off"),
+    ):
+        if any(isinstance(link, kind) for link in links):
+            return words
+    for link in reversed(links):
+        if isinstance(link, ssl.SSLError):
+            return f"TLS: {link.reason or 'connection closed'}"
+        if isinstance(link, ConnectionError) and not link.errno:
+            return "the connection was closed without a reply"
+        if isinstance(link, OSError) and link.errno:
+            return os.strerror(link.errno)
+    if any(isinstance(link, wire.ConnectTimeoutError) for link in links):
+        return "no connection within the time-out"
+    return type(links[0]).__name__

@@ -1,0 +1,100 @@
+"""Certificate and key files: brought to the device, installed, and removed from its disk again.
+
+ssh   scp to /var/tmp, installed by sys/crypto, removed by rm, as the original router did.
+rest  the file-transfer endpoint, installed by sys/file with sourcePath (12.0 and newer), removed by unix-rm.
+
+Names of installed files carry a hash of the content, so a file is never changed, only created and deleted.
+"""
+
+import logging
+from collections.abc import Callable, Collection
+from typing import ClassVar
+
+from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.uploads.leftovers import Leftovers, Origin
+from f5router.icontrol.uploads.rest_upload import RESTUploader
+from f5router.icontrol.uploads.ssh_upload import SSHUploader
+from f5router.model.errors import Conflict, NotFound, UploadError
+from f5router.model.ltm import CertFile, KeyFile
+from f5router.plan.plan import DELETE, Change
+
+log = logging.getLogger(__name__)
+
+_CRYPTO = {CertFile.KIND: "sys/crypto/cert", KeyFile.KIND: "sys/crypto/key"}
+UPLOADS_SINCE = (12, 0)
+INSTALL_TRIES = 15
+"""Looks, 2 s apart, for an object that `install` makes late (bigip-rest.md A7)."""
+
+
+class FileWriter:
+    """Thread-safe, except for remove_left."""
+
+    KINDS: ClassVar = (CertFile.KIND, KeyFile.KIND)
+
+    def __init__(
+        self, client: Client, uploader: SSHUploader | None, *, origin: Origin,
+        sleep: Callable[[float], None],
+    ):
+        """Args: uploader: None to bring files by REST."""
+        self._client = client
+        self._uploader = uploader or RESTUploader(client)
+        self._install = self._install_crypto if uploader else self._install_file
+        self._origin = origin
+        self._left = Leftovers(client, origin, lambda: self._uploader.in_use)
+        self._sleep = sleep
+
+    def close(self) -> None:
+        """Remove uploads that could not be removed before, and end the SSH connection."""
+        self._uploader.close()
+
+    def remove_left(self, installed: Collection[str]) -> None:
+        """Remove uploads that this or an earlier run left on the device's disk.
+
+        Args: installed: full paths of the files that are installed in our folder.
+        """
+        self._uploader.retry()
+        self._left.sweep(installed)
+
+    def write(self, change: Change) -> None:
+        """Install or delete one file. Raises: BigIPError."""
+        file = change.obj
+        if change.verb == DELETE:
+            try:
+                self._client.delete(item_path(file.KIND, file.path))
+            except NotFound:
+                log.debug("was gone already", extra={"object": str(file.ref)})
+            return
+        suffix = "key" if file.KIND == KeyFile.KIND else "cert"
+        self._install(file, f"{self._uploader.FOLDER}/{self._origin.new_name(suffix)}")
+
+    def _install_crypto(self, file: CertFile | KeyFile, source: str) -> None:
+        # sys/crypto adds .crt or .key itself (f5-router.md 3.3).
+        body = {"command": "install", "name": file.path.rsplit(".", 1)[0], "from-local-file": source}
+        with self._uploader.staged(source, file.pem.encode()):
+            try:
+                self._client.post(_CRYPTO[file.KIND], body)
+            except Conflict:
+                log.info("file exists already", extra={"object": str(file.ref)})
+            self._await(file)
+
+    def _await(self, file: CertFile | KeyFile) -> None:
+        for attempt in range(INSTALL_TRIES):
+            try:
+                self._client.get(item_path(file.KIND, file.path))
+            except NotFound:
+                if attempt == INSTALL_TRIES - 1:
+                    raise
+                self._sleep(2.0)
+            else:
+                return
+
+    def _install_file(self, file: CertFile | KeyFile, source: str) -> None:
+        if self._client.version() < UPLOADS_SINCE:
+            raise UploadError("certificates go up over REST from TMOS 12.0 on only; give an SSH key with "
+                              "--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY")
+        with self._uploader.staged(source, file.pem.encode()):
+            try:
+                self._client.post(file.KIND, {**ltm_codec.located(file.path), "sourcePath": f"file:{source}"})
+            except Conflict:
+                log.info("file exists already", extra={"object": str(file.ref)})

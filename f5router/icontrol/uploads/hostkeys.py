@@ -1,0 +1,163 @@
+"""Which SSH host key of the BIG-IP is accepted.
+
+A fingerprint, when given, decides alone; otherwise a known_hosts file does; without either no key is
+accepted. The original router accepted any key (f5-router.md 3.3, "Security defects").
+"""
+
+import base64
+import fnmatch
+import hashlib
+import hmac
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from f5router.model.errors import HostKeyRefused
+
+log = logging.getLogger(__name__)
+
+OPTIONS = (
+    "--f5-ssh-known-hosts/ROUTER_EXTERNAL_HOST_SSH_KNOWN_HOSTS or "
+    "--f5-ssh-host-key/ROUTER_EXTERNAL_HOST_SSH_HOST_KEY"
+)
+_SHA256 = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
+_MD5 = re.compile(r"([0-9a-f]{2}:){15}[0-9a-f]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class HostKey:
+    """A public host key."""
+
+    kind: str
+    """Type within the key, "ssh-rsa" also where signatures are rsa-sha2-512."""
+    blob: bytes
+
+    @property
+    def sha256(self) -> str:
+        """As `ssh-keygen -l` prints it: "SHA256:" and base64 without padding."""
+        return "SHA256:" + base64.b64encode(hashlib.sha256(self.blob).digest()).decode().rstrip("=")
+
+    @property
+    def md5(self) -> str:
+        """As `ssh-keygen -l -E md5` prints it, without "MD5:"."""
+        return hashlib.md5(self.blob, usedforsecurity=False).digest().hex(":")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHosts:
+    """What a known_hosts file says of one host."""
+
+    accepted: frozenset[HostKey] = frozenset()
+    revoked: frozenset[HostKey] = frozenset()
+
+
+def parse_fingerprint(text: str) -> str:
+    """One fingerprint in its normal form.
+
+    Shape: "SHA256:" and 43 or 44 base64 characters, or 16 hexadecimal bytes with colons, with or
+    without "MD5:" before them.
+    Raises: ValueError: neither form.
+    """
+    sha256 = text.strip().rstrip("=")
+    if _SHA256.fullmatch(sha256):
+        return sha256
+    md5 = text.strip().removeprefix("MD5:").lower()
+    if _MD5.fullmatch(md5):
+        return md5
+    raise ValueError(f"not a host key fingerprint (SHA256:... or MD5 in hexadecimal): {text!r}")
+
+
+def host_name(host: str, port: int) -> str:
+    """The name of a server in a known_hosts file."""
+    return host.lower() if port == 22 else f"[{host.lower()}]:{port}"
+
+
+def read_known_hosts(path: str, host: str, port: int) -> KnownHosts:
+    """The lines of a known_hosts file that are about this server.
+
+    Shape: sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT": plain and hashed names, [host]:port, * and ?,
+    !name, @revoked. @cert-authority lines are passed over: host certificates are not asked for.
+    A line that cannot be read is logged and passed over, as ssh does.
+    Raises: OSError: the file cannot be read.
+    """
+    found: dict[str, set[HostKey]] = {"": set(), "@revoked": set()}
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split()
+        if not fields or fields[0].startswith("#"):
+            continue
+        marker = fields.pop(0) if fields[0].startswith("@") else ""
+        try:
+            names, kind, key = fields[:3]
+            blob = base64.b64decode(key, validate=True)
+            about_us = _names_match(names, host_name(host, port))
+        except ValueError:
+            log.warning("known_hosts line passed over path=%s line=%d", path, number)
+            continue
+        if about_us and marker in found:
+            found[marker].add(HostKey(kind, blob))
+    return KnownHosts(frozenset(found[""]), frozenset(found["@revoked"]))
+
+
+def _names_match(names: str, host: str) -> bool:
+    """Whether the first field of a line means this host. Raises: ValueError: a broken hash."""
+    if names.startswith("|1|"):
+        salt, digest = (base64.b64decode(part, validate=True) for part in names[3:].split("|"))
+        return hmac.compare_digest(hmac.new(salt, host.encode(), "sha1").digest(), digest)
+    matched = False
+    for name in names.lower().split(","):
+        if name.startswith("!") and _like(name[1:], host):
+            return False
+        matched = matched or _like(name, host)
+    return matched
+
+
+def _like(pattern: str, host: str) -> bool:
+    # In known_hosts brackets are part of "[host]:port", not a set of characters.
+    return fnmatch.fnmatchcase(host, pattern.replace("[", "[[]"))
+
+
+@dataclass(frozen=True, slots=True)
+class HostKeyPolicy:
+    """Accepts or refuses the keys of one server."""
+
+    name: str
+    """host, or [host]:port."""
+    fingerprints: frozenset[str] = frozenset()
+    known: KnownHosts = KnownHosts()
+    insecure: bool = False
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Types of the keys that are known; the server is asked for one of these first."""
+        return frozenset(key.kind for key in self.known.accepted)
+
+    def accepts(self, key: HostKey) -> bool:
+        """Whether to go on with a server that has this key."""
+        if self.insecure:
+            log.warning("SSH host key not checked host=%s key=%s %s", self.name, key.kind, key.sha256)
+            return True
+        if key in self.known.revoked:
+            return False
+        if self.fingerprints:
+            return key.sha256 in self.fingerprints or key.md5 in self.fingerprints
+        return key in self.known.accepted
+
+    def refusal(self, shown: list[HostKey]) -> HostKeyRefused:
+        """The exception for a server that showed these keys and none was accepted.
+
+        The message is cut at errors.EXCERPT, so what the operator needs comes first.
+        """
+        key = shown[0]
+        every = ", ".join(f"{each.kind} {each.sha256}" for each in shown)
+        if key in self.known.revoked:
+            what = "revoked"
+        else:
+            what = "changed" if self.fingerprints or self.known.accepted else "unknown"
+        log.error("SSH host key refused host=%s reason=%s keys=%s", self.name, what, every)
+        if what == "unknown":
+            advice = f"check it, then set {OPTIONS} (or --f5-ssh-insecure)"
+        else:
+            advice = f"an impostor? If not, correct {OPTIONS}"
+        return HostKeyRefused(f"{what} SSH host key {key.kind} {key.sha256}: {advice}")

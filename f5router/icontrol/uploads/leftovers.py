@@ -1,0 +1,153 @@
+"""Certificate and key files that an earlier run left on the BIG-IP's disk: found by name and removed.
+
+A router that is killed between an upload and its removal leaves a private key there. The names of uploads
+tell the owner and the time (names.UploadedFile), so a file is removed only if it is certainly ours:
+
+- this process, or an ended one on this host, uploaded it for this folder, and it is not in use;
+- a router on another host uploaded it for this folder, longer ago than any installation takes;
+- an earlier release of this router uploaded it, what it was uploaded for is installed in this folder, and
+  it lay there for as long under our eyes.
+"""
+
+import logging
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.uploads.rest_upload import FAILURES, PARTIAL, RESTUploader, list_folder, remove_file
+from f5router.icontrol.uploads.ssh_upload import SSHUploader
+from f5router.logs.persistent import Notices
+from f5router.model import names
+from f5router.model.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
+
+log = logging.getLogger(__name__)
+
+FOLDERS = (RESTUploader.FOLDER, PARTIAL, SSHUploader.FOLDER)
+"""All are looked at, whatever the way of upload: it may have been another before."""
+
+AGE_S = 900.0
+"""A file of another host that is older belongs to no installation: three uploads and an installation with
+all its waiting take under ten minutes."""
+
+LIST_TIMEOUT_S = 15.0
+REMOVE_S = 10.0
+"""A sweep begins no further removal after this time; the next one goes on."""
+
+
+def _is_running(process: int) -> bool:
+    """True if a process with this number runs here, whoever owns it."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who uploads.
+
+    Attributes:
+        wall: seconds since 1970.
+        is_running: True if a process of this host runs.
+    """
+
+    folder: str
+    """Full path of the router's folder."""
+    host: str = field(default_factory=socket.gethostname)
+    process: int = field(default_factory=os.getpid)
+    wall: Callable[[], float] = time.time
+    is_running: Callable[[int], bool] = _is_running
+
+    def new_name(self, suffix: str) -> str:
+        """Name for an upload, unlike any other."""
+        return str(names.UploadedFile(
+            names.digest(self.folder), names.digest(self.host), self.process, int(self.wall()),
+            secrets.token_hex(4), suffix))
+
+    def has_left(self, file: names.UploadedFile) -> bool:
+        """True if nobody can need this file that is not in use by this process."""
+        if file.folder != names.digest(self.folder):
+            return False
+        here = file.host == names.digest(self.host)
+        if here and (file.process == self.process or not self.is_running(file.process)):
+            return True
+        # In either direction: a clock that was wrong must not keep a key for years.
+        return abs(self.wall() - file.second) >= AGE_S
+
+
+class Leftovers:
+    """Removes uploads that were left behind. Not thread-safe.
+
+    Args:
+        in_use: paths that this process is uploading or installing.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self, client: Client, origin: Origin, in_use: Callable[[], Collection[str]], *,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._client, self._origin, self._in_use, self._clock = client, origin, in_use, clock
+        self._first_seen: dict[str, float] = {}
+        self._refused: set[str] = set()
+        """Paths whose removal failed; others come before them."""
+        self._notices = Notices("uploads left on the BIG-IP")
+
+    def sweep(self, installed: Collection[str]) -> None:
+        """Look at the device's disk and remove what is left; problems are logged once.
+
+        Args: installed: full paths of the certificate and key files that are installed in our folder.
+        """
+        problems: list[str] = []
+        found: dict[str, str] = {}  # path to name
+        for folder in FOLDERS:
+            try:
+                listed = list_folder(self._client, folder, timeout_s=LIST_TIMEOUT_S)
+            except (Unreachable, NotReady, Busy, DeviceTimeout) as exc:
+                log.info("uploads left are looked for at the next reading", extra={"error": str(exc)})
+                return
+            except BigIPError as exc:
+                problems.append(f"{folder} cannot be listed, so private keys that an earlier run left there "
+                                f"stay; this needs a user with the role Administrator: {exc}")
+                break
+            found |= {f"{folder}/{name}": name for name in listed}
+        left = self._left(found, installed)
+        problems += self._remove(left)
+        self._notices.tell((), problems)
+
+    def _left(self, found: dict[str, str], installed: Collection[str]) -> list[str]:
+        """Those of the paths found that are to be removed."""
+        in_use, now, left, former = self._in_use(), self._clock(), [], {}
+        for path, name in found.items():
+            file = names.UploadedFile.parse(name)
+            if file is not None:
+                if path not in in_use and self._origin.has_left(file):
+                    left.append(path)
+            elif names.formerly_uploaded(self._origin.folder, name) in installed:
+                former[path] = self._first_seen.get(path, now)
+        self._first_seen = former
+        return left + [path for path, since in former.items() if now - since >= AGE_S]
+
+    def _remove(self, paths: list[str]) -> list[str]:
+        """Remove files until the time is over, or FAILURES were refused; why they were."""
+        end, removed, problems = self._clock() + REMOVE_S, 0, []
+        for path in sorted(paths, key=lambda path: path in self._refused):
+            if len(problems) == FAILURES or self._clock() >= end:
+                break
+            try:
+                remove_file(self._client, path)
+                removed += 1
+            except BigIPError as exc:
+                problems.append(f"{path} cannot be removed: {exc}")
+                self._refused.add(path)
+        self._refused.intersection_update(paths)
+        if removed:
+            log.info("files removed that were left on the device", extra={"files": removed})
+        return problems

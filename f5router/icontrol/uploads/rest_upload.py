@@ -1,0 +1,164 @@
+"""Certificate and key files to the BIG-IP, over REST.
+
+The device installs a certificate from a file on its own disk, so a file is uploaded, used, and removed.
+RESTUploader.staged() is that whole life.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from f5router.icontrol.rest.client import DOWNLOADS, Client
+from f5router.model.errors import AuthFailed, BigIPError, Unsupported, UploadError
+
+log = logging.getLogger(__name__)
+
+PARTIAL = f"{DOWNLOADS}/tmp"
+"""Folder of uploads that are not complete, as `temporaryFilePath` of the device's replies tells."""
+
+LATE_S = 900.0
+"""For this long an upload whose reply was lost may still be completed by the device."""
+
+RETRIES = 3
+"""Leftovers that are tried again after a removal that worked."""
+
+FAILURES = 3
+"""A retry of all leftovers ends after so many removals that fail; those come last the next time."""
+
+RETRY_S = 10.0
+"""A retry of all leftovers begins no further removal after this time."""
+
+_GONE = "No such file or directory"
+
+
+class RESTUploader:
+    """Uploads files and removes them again. Thread-safe.
+
+    Args:
+        clock: monotonic seconds.
+    """
+
+    FOLDER = DOWNLOADS
+
+    def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic):
+        self._client = client
+        self._clock = clock
+        self._lock = threading.Lock()  # of all that follows
+        self._in_use: set[str] = set()
+        self._leftovers: dict[str, float] = {}
+        """Path to the time before which the file may appear again after a removal."""
+
+    @property
+    def in_use(self) -> frozenset[str]:
+        """Files that are being uploaded or installed."""
+        with self._lock:
+            return frozenset(self._in_use)
+
+    @property
+    def leftovers(self) -> tuple[str, ...]:
+        """Files that may be on the device: not removed, or not known to have come."""
+        with self._lock:
+            return tuple(sorted(self._leftovers))
+
+    @contextmanager
+    def staged(self, path: str, data: bytes) -> Iterator[None]:
+        """The file is there within the block, and is removed whatever happens.
+
+        A removal that fails is logged and remembered in leftovers, not raised.
+        Raises: BigIPError: the upload failed.
+        """
+        name, arrived = path.rsplit("/", 1)[1], False
+
+        def on_failure(error: BigIPError) -> None:
+            nonlocal arrived
+            if _may_arrive(error):
+                arrived = True
+                self._watch(path, f"{PARTIAL}/{name}")
+
+        with self._lock:
+            self._in_use.add(path)
+        try:
+            self._client.upload(name, data, on_failure=on_failure)
+            arrived = True
+            yield
+        finally:
+            if arrived and self._remove(path):
+                self._retry_some()
+            with self._lock:
+                self._in_use.discard(path)
+
+    def retry(self) -> None:
+        """Remove the leftovers, as far as the device lets us; not without end."""
+        with self._lock:
+            paths = tuple(self._leftovers)
+        end, failures = self._clock() + RETRY_S, 0
+        for path in paths:
+            if failures == FAILURES or self._clock() >= end:
+                return
+            failures += not self._remove(path)
+
+    def close(self) -> None:
+        """Remove the leftovers, if that is possible now."""
+        self.retry()
+
+    def _watch(self, *paths: str) -> None:
+        with self._lock:
+            self._leftovers.update(dict.fromkeys(paths, self._clock() + LATE_S))
+
+    def _retry_some(self) -> None:
+        """Try a few of those again that could not be removed."""
+        with self._lock:
+            refused = [path for path, until in self._leftovers.items() if not until]
+        for path in refused[:RETRIES]:
+            if not self._remove(path):
+                return
+
+    def _remove(self, path: str) -> bool:
+        """Remove a file, or remember it behind the others; True if the device removed it."""
+        try:
+            remove_file(self._client, path)
+        except BigIPError as exc:
+            with self._lock:
+                self._leftovers[path] = self._leftovers.pop(path, 0.0)
+            log.warning("uploaded file may be left on the device", extra={"file": path, "error": str(exc)})
+            return False
+        with self._lock:
+            if self._leftovers.get(path, 0.0) <= self._clock():
+                self._leftovers.pop(path, None)
+        return True
+
+
+def remove_file(client: Client, path: str) -> None:
+    """Remove a file from the device's disk; one that is not there is a success.
+
+    A command that fails is answered with 200 and its words in commandResult; without failure it has no
+    output. Source: f5-common-python, f5/bigip/tm/util/test/functional/test_unix_rm.py. No option is
+    sent: unix-ls refuses those from 12.0 on, and of unix-rm nothing is known.
+
+    Raises: BigIPError; UploadError: the command failed.
+    """
+    words = client.run("unix-rm", path)
+    if words and _GONE not in words:
+        raise UploadError(f"unix-rm {path}: {words}")
+
+
+def list_folder(client: Client, folder: str, *, timeout_s: float) -> list[str]:
+    """Names in a folder of the device's disk; of one that is not there none.
+
+    Source: f5-common-python, f5/bigip/tm/util/test/functional/test_unix_ls.py.
+
+    Raises: BigIPError; UploadError: the command failed.
+    """
+    words = client.run("unix-ls", folder, timeout_s=timeout_s)
+    if not words.startswith("/bin/ls:"):
+        return words.splitlines()
+    if _GONE in words:
+        return []
+    raise UploadError(f"unix-ls {folder}: {words}")
+
+
+def _may_arrive(error: BigIPError) -> bool:
+    """True unless it is certain that no byte of the failed upload is on the device or comes there."""
+    return error.doubtful or (error.status != 0 and not isinstance(error, AuthFailed | Unsupported))

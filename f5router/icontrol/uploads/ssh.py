@@ -1,0 +1,264 @@
+"""SSH connections to the BIG-IP: whom to believe, how to log in, how long to wait.
+
+No program is run and no local file is written: paramiko speaks SSH, so a pod with a random user id,
+without passwd entry and HOME, needs no privilege (f5-router.md 11, gotcha 11).
+"""
+
+import io
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import paramiko
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+    load_ssh_private_key,
+)
+from scp import SCPException
+
+from f5router.icontrol.uploads.hostkeys import (
+    HostKey,
+    HostKeyPolicy,
+    KnownHosts,
+    host_name,
+    parse_fingerprint,
+    read_known_hosts,
+)
+from f5router.model.errors import EXCERPT, HostKeyRefused, UploadAuthFailed, UploadError, redact_keys
+
+_KEY_CLASSES = (
+    (RSAPrivateKey, paramiko.RSAKey),
+    (EllipticCurvePrivateKey, paramiko.ECDSAKey),
+    (Ed25519PrivateKey, paramiko.Ed25519Key),
+)
+_BROKEN = (paramiko.SSHException, EOFError, OSError, SCPException)
+"""What paramiko and scp raise when a connection ends under them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SSHSettings:
+    """Where to, as whom, and whom to believe."""
+
+    host: str
+    port: int
+    username: str
+    private_key: str | None = None
+    """Path of a key file; read at every connection, so a renewed one is used."""
+    private_key_text: str | None = field(default=None, repr=False)
+    """The key itself, instead of a path."""
+    password: str | None = field(default=None, repr=False)
+    """Tried after the key; None: keys only."""
+    known_hosts: str | None = None
+    """Path of a known_hosts file; read at every connection."""
+    host_key_fingerprint: str | None = None
+    """"SHA256:..." or MD5 in hexadecimal; several are separated by commas. Decides alone."""
+    insecure_host_key: bool = False
+    connect_timeout_s: float = 10
+    """Seconds for the TCP connection, and again for key exchange and login."""
+    io_timeout_s: float = 30
+    """Seconds for one file or one removal, all in all."""
+
+
+def load_private_key(path: str) -> paramiko.PKey:
+    """Read a private key file: RSA, ECDSA or Ed25519; PEM, PKCS#8 or OpenSSH form; any file mode.
+
+    Raises:
+        OSError: the file cannot be read (FileNotFoundError: there is none).
+        ValueError: it is no such key, or has a passphrase; names the file.
+    """
+    return _parse_private_key(Path(path).read_bytes(), path)
+
+
+def _parse_private_key(pem: bytes, name: str) -> paramiko.PKey:
+    load = load_ssh_private_key if b"BEGIN OPENSSH PRIVATE KEY" in pem else load_pem_private_key
+    try:
+        key = load(pem, password=None)
+        # paramiko itself does not read PKCS#8; this form it reads for every kind of key.
+        text = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+    except TypeError:
+        raise ValueError(f"{name}: the private key has a passphrase; give one without") from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise ValueError(f"{name}: not a private key in PEM or OpenSSH form") from None
+    for kind, key_class in _KEY_CLASSES:
+        if isinstance(key, kind):
+            return key_class.from_private_key(io.StringIO(text))
+    raise ValueError(f"{name}: the private key is neither RSA, ECDSA nor Ed25519")
+
+
+def fingerprints(settings: SSHSettings) -> frozenset[str]:
+    """Those of host_key_fingerprint. Raises: ValueError: one has no known form."""
+    given = (settings.host_key_fingerprint or "").split(",")
+    return frozenset(parse_fingerprint(text) for text in given if text.strip())
+
+
+def _policy(settings: SSHSettings) -> HostKeyPolicy:
+    """Which host key to accept. Raises: HostKeyRefused: the known_hosts file cannot be read."""
+    known = KnownHosts()
+    if settings.known_hosts and not settings.insecure_host_key:
+        try:
+            known = read_known_hosts(settings.known_hosts, settings.host, settings.port)
+        except OSError as exc:
+            raise HostKeyRefused(f"known hosts file {settings.known_hosts}: {exc.strerror}") from exc
+    name = host_name(settings.host, settings.port)
+    return HostKeyPolicy(name, fingerprints(settings), known, settings.insecure_host_key)
+
+
+@contextmanager
+def within(transport: paramiko.Transport, limit_s: float, name: str) -> Iterator[None]:
+    """End the connection when the block takes longer than limit_s.
+
+    paramiko waits without limit for the reply to exec_command() and for the exit status, and so
+    does scp; closing the transport wakes them all.
+
+    Raises:
+        TimeoutError: it took longer.
+        ConnectionError: the connection broke.
+    """
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        transport.close()
+
+    timer = threading.Timer(limit_s, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except _BROKEN as exc:
+        if not expired.is_set():
+            raise ConnectionError(f"SSH connection to {name} broke: {words(exc)}") from exc
+    finally:
+        timer.cancel()
+    if expired.is_set():
+        raise TimeoutError(f"SSH to {name}: no answer within {limit_s:g} s")
+
+
+def connect(settings: SSHSettings) -> paramiko.Transport:
+    """A connection, logged in, to a server whose host key is accepted.
+
+    Raises: UploadError; HostKeyRefused, UploadAuthFailed.
+    """
+    policy, private_key = _policy(settings), _own_key(settings)
+    shown: list[HostKey] = []
+    while True:
+        transport = _open(settings, policy.name)
+        try:
+            with within(transport, settings.connect_timeout_s, policy.name):
+                key = _negotiate(transport, policy.kinds, skip=frozenset(each.kind for each in shown))
+                if policy.accepts(key):
+                    _login(transport, settings, private_key)
+                    return transport
+        except OSError as exc:
+            transport.close()
+            raise _explained(exc, policy, shown) from exc
+        except BaseException:
+            transport.close()
+            raise
+        transport.close()
+        shown.append(key)
+        if not policy.fingerprints:
+            raise policy.refusal(shown)
+        # The fingerprint may be that of another key of the server: ask for the other kinds.
+
+
+def _explained(exc: OSError, policy: HostKeyPolicy, shown: list[HostKey]) -> UploadError:
+    """What to raise when within() did."""
+    if not isinstance(exc.__cause__, paramiko.ssh_exception.IncompatiblePeer):
+        return UploadError(str(exc))
+    if shown:  # the server has no further kind of key
+        return policy.refusal(shown)
+    return UploadError(f"{exc}; servers that know only SHA-1 signatures need paramiko before 5")
+
+
+def _open(settings: SSHSettings, name: str) -> paramiko.Transport:
+    address = (settings.host, settings.port)
+    try:
+        sock = socket.create_connection(address, timeout=settings.connect_timeout_s)
+    except OSError as exc:
+        raise UploadError(f"SSH connection to {name}: {words(exc)}") from exc
+    try:
+        # A command is several small packets each way; Nagle's algorithm holds each back for 40 ms.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        transport = paramiko.Transport(sock)
+    except BaseException:
+        sock.close()
+        raise
+    # within decides about time; paramiko's own limits must not come before it.
+    limit_s = 2 * settings.connect_timeout_s
+    transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = limit_s
+    return transport
+
+
+def _negotiate(transport: paramiko.Transport, kinds: frozenset[str], *, skip: frozenset[str]) -> HostKey:
+    """Exchange keys, asking for a host key of these kinds first and never of those to skip."""
+    options = transport.get_security_options()
+
+    def kind(algorithm: str) -> str:
+        return "ssh-rsa" if algorithm.startswith("rsa-sha2-") else algorithm
+
+    wanted = [algorithm for algorithm in options.key_types if kind(algorithm) not in skip]
+    options.key_types = sorted(wanted, key=lambda algorithm: kind(algorithm) not in kinds)
+    transport.start_client()
+    key = transport.get_remote_server_key()
+    return HostKey(key.get_name(), key.asbytes())
+
+
+def _login(transport: paramiko.Transport, settings: SSHSettings, private_key: paramiko.PKey | None) -> None:
+    """Authenticate, by key and then by password. Raises: UploadAuthFailed: neither is accepted."""
+    tried = []
+    if private_key is not None:
+        tried.append("key")
+        _attempt(transport, lambda: transport.auth_publickey(settings.username, private_key))
+    if not transport.is_authenticated() and settings.password is not None:
+        tried.append("password")
+        _attempt(transport, lambda: transport.auth_password(settings.username, settings.password))
+    if not transport.is_authenticated():
+        how = ", ".join(tried) or "nothing, for neither key nor password is set"
+        raise UploadAuthFailed(f"SSH user {settings.username!r} is refused; tried: {how}")
+
+
+def _own_key(settings: SSHSettings) -> paramiko.PKey | None:
+    """The key to log in with, if one is set. Raises: UploadAuthFailed: it cannot be read."""
+    try:
+        if settings.private_key:
+            return load_private_key(settings.private_key)
+        if settings.private_key_text:
+            return _parse_private_key(settings.private_key_text.encode(), "the SSH private key")
+        return None
+    except OSError as exc:
+        raise UploadAuthFailed(f"SSH private key {settings.private_key}: {exc.strerror}") from exc
+    except ValueError as exc:
+        raise UploadAuthFailed(str(exc)) from exc
+
+
+def _attempt(transport: paramiko.Transport, authenticate: Callable[[], object]) -> None:
+    """Try a way to log in; that it is refused shows in transport.is_authenticated()."""
+    try:
+        authenticate()
+    except paramiko.AuthenticationException:
+        if not transport.is_active():  # the server hung up, or within did
+            raise
+
+
+def words(exc: BaseException) -> str:
+    """One line about an exception of paramiko, scp or the system."""
+    parts = [part.decode(errors="replace") if isinstance(part, bytes) else str(part) for part in exc.args]
+    if isinstance(exc, OSError) and exc.strerror:
+        parts = [exc.strerror]
+    return printable(" ".join(parts)) or type(exc).__name__
+
+
+def printable(text: str) -> str:
+    """Shorten the device's words: one line of printable characters, key material redacted."""
+    return " ".join("".join(c if c.isprintable() else " " for c in redact_keys(text)).split())[:EXCERPT]

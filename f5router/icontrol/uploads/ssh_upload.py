@@ -1,0 +1,240 @@
+"""Certificate and key files to the BIG-IP, over SSH.
+
+The device installs a certificate from a file on its own disk, so a file is copied to a temporary
+path, used, and removed (f5-router.md 3.3). SSHUploader.staged() is that whole life.
+"""
+
+import io
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+import paramiko
+from scp import SCPClient, SCPException
+from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_after_attempt
+
+from f5router.icontrol.uploads.hostkeys import host_name
+from f5router.icontrol.uploads.ssh import (
+    SSHSettings,
+    connect,
+    fingerprints,
+    load_private_key,
+    printable,
+    within,
+    words,
+)
+from f5router.model.errors import EXCERPT, UploadError
+
+__all__ = ["SSHSettings", "SSHUploader", "load_private_key"]
+
+log = logging.getLogger(__name__)
+
+MODE = "0600"
+IDLE_LIMIT_S = 60.0
+"""After this long without a command a connection is made anew: a firewall may have forgotten it, and
+to find out would cost a whole time-out."""
+
+# Texts of scp.SCPException.
+_NO_REPLY = "No response from server"
+_NO_SCP = "Invalid response from server"
+_PATH = re.compile(r"/[A-Za-z0-9_./-]*[A-Za-z0-9_.-]")
+
+
+class SSHUploader:
+    """Copies files to the BIG-IP over one SSH connection, made at the first use and when it is lost.
+
+    May be used by several threads; one command runs at a time. A context manager.
+
+    A command whose connection broke is repeated once on a new connection: writing or removing the
+    same temporary file twice does no harm. One that ran out of time is not.
+
+    Args:
+        settings: see SSHSettings.
+        clock: monotonic seconds.
+    Raises: ValueError: host_key_fingerprint has no known form.
+    """
+
+    FOLDER = "/var/tmp"
+
+    def __init__(self, settings: SSHSettings, *, clock: Callable[[], float] = time.monotonic):
+        fingerprints(settings)
+        self._settings = settings
+        self._name = host_name(settings.host, settings.port)
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._transport: paramiko.Transport | None = None
+        self._used_at = 0.0
+        self._present: set[str] = set()
+        self._in_use: set[str] = set()
+        self._leftovers: set[str] = set()
+
+    @property
+    def in_use(self) -> frozenset[str]:
+        """Files that are being copied or installed."""
+        with self._lock:
+            return frozenset(self._in_use)
+
+    @property
+    def leftovers(self) -> tuple[str, ...]:
+        """Staged files that could not be removed; tried again with each later removal and by close()."""
+        return tuple(sorted(self._leftovers))
+
+    def put(self, remote_path: str, data: bytes) -> None:
+        """Write a file of mode 0600. After a failure a part of it may be there: see staged().
+
+        Raises:
+            ValueError: the path is not absolute, or has other characters than A-Z a-z 0-9 _ . / -
+            UploadError: with the reason; HostKeyRefused and UploadAuthFailed are such.
+        """
+        path = _checked(remote_path)
+        with self._lock:
+            self._repeat(lambda transport: self._send(transport, path, data))
+
+    def remove(self, remote_path: str) -> None:
+        """Remove a file; one that is not there is a success.
+
+        Raises: ValueError, UploadError: as put().
+        """
+        path = _checked(remote_path)
+        with self._lock:
+            self._repeat(lambda transport: self._delete(transport, path))
+
+    @contextmanager
+    def staged(self, remote_path: str, data: bytes) -> Iterator[None]:
+        """The file is there within the block, and is removed whatever happens.
+
+        A removal that fails is logged and remembered in leftovers, not raised.
+        Raises: ValueError, UploadError: as put().
+        """
+        path = _checked(remote_path)
+        with self._lock:
+            self._in_use.add(path)
+        try:
+            self.put(path, data)
+            yield
+        finally:
+            with self._lock:
+                self._in_use.discard(path)
+                if path in self._present:  # else no byte was sent: nothing to connect for
+                    self._leftovers.add(path)
+                    self._sweep(first=path)
+
+    def retry(self) -> None:
+        """Remove what was left over, if that is possible now."""
+        with self._lock:
+            self._sweep()
+
+    def close(self) -> None:
+        """Remove what was left over, if that is possible now, and end the connection."""
+        with self._lock:
+            self._sweep()
+            self._drop()
+
+    def __enter__(self) -> "SSHUploader":
+        return self
+
+    def __exit__(self, *exc_info) -> None:
+        self.close()
+
+    def _sweep(self, first: str = "") -> None:
+        """Remove the leftovers, first the one that is named; stop when the connection fails."""
+        for path in sorted(self._leftovers, key=lambda each: (each != first, each)):
+            try:
+                self.remove(path)
+            except UploadError as exc:
+                log.warning("temporary file not removed host=%s path=%s error=%s", self._name, path, exc)
+                if self._transport is None:
+                    return
+
+    def _repeat(self, command: Callable[[paramiko.Transport], None]) -> None:
+        """Run a command, once more when the connection broke. Raises: UploadError."""
+        attempts = Retrying(stop=stop_after_attempt(2), retry=retry_if_exception_type(ConnectionError),
+                            before_sleep=before_sleep_log(log, logging.INFO), reraise=True)
+        try:
+            attempts(self._once, command)
+        except OSError as exc:  # ConnectionError and TimeoutError of within
+            raise UploadError(str(exc)) from exc
+
+    def _once(self, command: Callable[[paramiko.Transport], None]) -> None:
+        """Run a command. Raises: UploadError: refused; ConnectionError, TimeoutError: see within."""
+        transport = self._connected()
+        try:
+            with within(transport, self._settings.io_timeout_s, self._name):
+                command(transport)
+        except OSError:
+            self._drop()
+            raise
+        finally:
+            self._used_at = self._clock()
+
+    def _connected(self) -> paramiko.Transport:
+        """The connection, a new one if needed. Raises: UploadError."""
+        idle_s = self._clock() - self._used_at
+        if self._transport is not None and not (self._transport.is_active() and idle_s < IDLE_LIMIT_S):
+            self._drop()
+        if self._transport is None:
+            self._transport = connect(self._settings)
+        return self._transport
+
+    def _drop(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+
+    def _send(self, transport: paramiko.Transport, path: str, data: bytes) -> None:
+        # scp creates a file with the mode it is told, but one that exists keeps its own: a file
+        # that another left readable would show the key. It also writes through a symbolic link.
+        self._delete(transport, path)
+        self._present.add(path)
+        _copy(transport, path, data)
+
+    def _delete(self, transport: paramiko.Transport, path: str) -> None:
+        _execute(transport, f"rm -f {path}")
+        self._present.discard(path)
+        self._leftovers.discard(path)
+
+
+def _checked(path: str) -> str:
+    """The path, which goes into a command line. Raises: ValueError."""
+    if not _PATH.fullmatch(path) or ".." in path.split("/"):
+        raise ValueError(f"not a path of a temporary file: {path!r}")
+    return path
+
+
+def _execute(transport: paramiko.Transport, command: str) -> None:
+    """Run a command. Raises: UploadError: it failed; with its own words."""
+    with closing(transport.open_session()) as channel:
+        channel.set_combine_stderr(True)
+        channel.exec_command(command)
+        output = b""
+        while chunk := channel.recv(4096):
+            output = (output + chunk)[:EXCERPT]
+        _succeeded(channel, command, output.decode(errors="replace"))
+
+
+def _copy(transport: paramiko.Transport, path: str, data: bytes) -> None:
+    """Send a file to `scp -t`. Raises: UploadError: the device refused it; with its words."""
+    client = SCPClient(transport, socket_timeout=None)
+    # Ours, so that the exit status, which SCPClient forgets, can be asked for when there is no reply.
+    client.channel = channel = transport.open_session()
+    with closing(channel):
+        try:
+            client.putfo(io.BytesIO(data), path, mode=MODE, size=len(data))
+        except SCPException as exc:
+            # The same exception means "refused" and "the other end is gone"; only the text differs.
+            if exc.args[0] == _NO_REPLY:
+                _succeeded(channel, f"scp -t {path}", "")
+            hint = "; does the user have the Advanced Shell?" if exc.args[0] == _NO_SCP else ""
+            raise UploadError(f"scp {path}: {words(exc)}{hint}") from exc
+
+
+def _succeeded(channel: paramiko.Channel, command: str, output: str) -> None:
+    """Raises: UploadError: the command failed; EOFError: it ended without saying how."""
+    status = channel.recv_exit_status()
+    if status == -1:
+        raise EOFError(f"no exit status of {command}")
+    if status:
+        raise UploadError(f"{command}: exit status {status}: {printable(output)}")

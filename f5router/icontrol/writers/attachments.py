@@ -1,0 +1,170 @@
+"""What virtual servers carry of ours; everything else on them is the administrator's and stays.
+
+The lists are read just before they are written, and only the lists that change are sent.
+"""
+
+import logging
+from collections.abc import Mapping
+from itertools import chain
+
+from f5router.icontrol.observe import listed, virtual
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.model import names
+from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.model.ltm import Attachment, ClientSSL, DeviceFacts, IRule, Policy, Ref, ServerSSL, VirtualFacts
+from f5router.plan.plan import DELETE, Change, Plan
+
+log = logging.getLogger(__name__)
+
+Results = list[tuple[Change, BigIPError | None]]
+
+
+class AttachmentWriter:
+    """Writes the Attachments of one virtual server at a time."""
+
+    def __init__(self, client: Client, folder: str):
+        self._client = client
+        self._folder = folder
+        self._facts: dict[str, VirtualFacts] = {}
+
+    def learn(self, facts: DeviceFacts) -> None:
+        """Take what an observation says of the virtual servers."""
+        self._facts = {v.path: v for v in (facts.http, facts.https) if v is not None}
+
+    def write(self, path: str, changes: list[Change]) -> Results:
+        """Attach or detach; what cannot work is refused here, with what the administrator can do."""
+        results: Results = []
+        possible = []
+        for change in changes:
+            if refusal := self._refusal(change):
+                results.append((change, refusal))
+            else:
+                possible.append(change)
+        return results + (self._send(path, possible) if possible else [])
+
+    def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
+        """Return the Attachments of a Plan that `write` would refuse."""
+        return {change.ref: refusal for change in plan
+                if change.ref.kind == Attachment.KIND and (refusal := self._refusal(change))}
+
+    def _refusal(self, change: Change) -> Refused | None:
+        """Why an Attachment cannot work; None where nothing speaks against it."""
+        path = change.obj.virtual
+        facts = self._facts.get(path, VirtualFacts(path))
+        problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts)
+        return Refused("PATCH", f"ltm/virtual {path}", problem) if problem else None
+
+    def _send(self, path: str, changes: list[Change]) -> Results:
+        try:
+            if len(changes) == 1 and changes[0].obj.kind == "profiles" and not changes[0].obj.replaces:
+                self._single(path, changes[0])
+            else:
+                self._lists(path, changes)
+        except Refused as exc:
+            units = _units(changes)
+            if len(units) == 1:
+                return [(change, exc) for change in changes]
+            middle = len(units) // 2
+            halves = (chain.from_iterable(units[:middle]), chain.from_iterable(units[middle:]))
+            return [result for half in halves for result in self._send(path, list(half))]
+        return [(change, None) for change in changes]
+
+    def _single(self, path: str, change: Change) -> None:
+        """One profile, whatever the number that the virtual server carries."""
+        target = change.obj.target
+        collection = item_path("ltm/virtual", path, "profiles")
+        if change.verb == DELETE:
+            try:
+                self._client.delete(item_path("ltm/virtual", path, "profiles", target))
+            except NotFound:
+                log.debug("was detached already", extra={"virtual": path, "profile": target})
+            return
+        try:
+            self._client.post(collection, {"name": target, "context": change.obj.context})
+        except Conflict:
+            log.debug("was attached already", extra={"virtual": path, "profile": target})
+        except NotFound:
+            # Some versions answer so although it was done (bigip-rest.md B1).
+            if target not in {name for name, _ in listed(self._read(path), "profiles")}:
+                raise
+
+    def _lists(self, path: str, changes: list[Change]) -> None:
+        raw = self._read(path)
+        body = {}
+        for kind in {change.obj.kind for change in changes}:
+            old = listed(raw, kind)
+            new = _merged(old, [c for c in changes if c.obj.kind == kind])
+            if kind == "rules":
+                new = self._ordered(new)
+            if new != old:
+                body[kind] = [_item(kind, *entry) for entry in new]
+        if body:
+            self._client.patch(item_path("ltm/virtual", path), body)
+
+    def _ordered(self, entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The administrator's iRules as they stand, then ours in their order, whatever was refused before."""
+        places = {names.full_path(self._folder, name): at for at, name in enumerate(names.IRULE_ORDER)}
+        return sorted(entries, key=lambda entry: places.get(entry[0], -1))
+
+    def _read(self, path: str) -> Mapping:
+        raw = virtual(self._client, path)
+        if raw is None:
+            raise NotFound("GET", f"ltm/virtual {path}", missing(path), status=404)
+        return raw
+
+
+def missing(path: str) -> str:
+    """Message for a virtual server that is not there."""
+    return (f"virtual server {path} does not exist; create it, or name another with --f5-http-vserver, "
+            "--f5-https-vserver and --f5-partition-path")
+
+
+def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
+    """Why an Attachment cannot act on this virtual server, "" when nothing speaks against it.
+
+    Sources: bigip-rest.md B4 (profiles that a policy needs), B5 (that an iRule needs), B7 (SNI).
+    """
+    path = attachment.virtual
+    if not facts.exists:
+        return missing(path)
+    speaks_http = attachment.target_kind == Policy.KIND or attachment.target.endswith(
+        (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.REQUEST_IRULE)
+    )
+    if speaks_http and not facts.http:
+        return (f"virtual server {path}, profiles: an http profile is missing; "
+                f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
+    terminates = attachment.target.endswith((names.SECURE_POLICY, names.PASSTHROUGH_IRULE))
+    if (terminates or attachment.target_kind == ClientSSL.KIND) and not facts.client_ssl:
+        return (f"virtual server {path}, profiles: a client SSL profile is missing; add one with "
+                "sni-default true, it serves Routes without a certificate of their own")
+    if attachment.target_kind == ClientSSL.KIND and len(facts.sni_defaults) != 1:
+        return (f"virtual server {path}, profiles: exactly one client SSL profile must have sni-default "
+                f"true, {len(facts.sni_defaults)} have ({', '.join(facts.client_ssl) or 'there is none'})")
+    return ""
+
+
+def _units(changes: list[Change]) -> list[list[Change]]:
+    """What may be written apart: each client SSL profile, iRules that need only what every virtual
+    server has; the other iRules and a server SSL profile only together.
+
+    An iRule without its profile is refused, a profile without its iRule encrypts towards every pod.
+    """
+    pod_tls = [c for c in changes if c.obj.target_kind in (ServerSSL.KIND, IRule.KIND)
+               and not c.obj.target.endswith((names.UNAVAILABLE_IRULE, names.REQUEST_IRULE))]
+    rest = [[c] for c in changes if c not in pod_tls]
+    return ([pod_tls] if pod_tls else []) + rest
+
+
+def _merged(old: list[tuple[str, str]], changes: list[Change]) -> list[tuple[str, str]]:
+    """Others' entries in their order; ours after them, in the place of those that they replace."""
+    leaving = {c.obj.target if c.verb == DELETE else c.obj.replaces for c in changes}
+    kept = [entry for entry in old if entry[0] not in leaving]
+    there = {name for name, _ in kept}
+    return kept + [(c.obj.target, c.obj.context) for c in changes
+                   if c.verb != DELETE and c.obj.target not in there]
+
+
+def _item(kind: str, name: str, context: str) -> str | dict:
+    if kind == "rules":
+        return name
+    return {"name": name, "context": context} if context else {"name": name}

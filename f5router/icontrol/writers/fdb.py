@@ -1,0 +1,117 @@
+"""The FDB of our tunnel: one write for one Node, one for two thousand; others' records stay.
+
+Source: bigip-rest.md B9: one record by the sub-collection, all of them by the parent's PATCH, which
+replaces the list.
+"""
+
+import logging
+from collections.abc import Mapping
+
+from f5router.icontrol.codec import net_codec
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.model.ltm import Ref
+from f5router.model.net import FDBRecord
+from f5router.plan.plan import CREATE, UPDATE, Change
+
+log = logging.getLogger(__name__)
+
+FDB = "net/fdb/tunnel"
+
+SINGLY = 4
+"""So many records at most are written one by one; more by one write of the whole list."""
+
+SUB_COLLECTION_SINCE = (12, 1)
+"""Before, records are part of the tunnel's body (recorded on 11.6.0, nothing is on 12.0)."""
+
+Results = list[tuple[Change, BigIPError | None]]
+
+
+def read(client: Client, tunnel: str) -> list[Mapping]:
+    """Every record of a tunnel as it is; [] where there is no such tunnel. Raises: BigIPError."""
+    try:
+        body = client.get(item_path(FDB, tunnel), {"expandSubcollections": "true"})
+        found = net_codec.raw_records(body)
+        if not found and "recordsReference" in body:
+            # Empty, or not expanded: what is not seen would be lost with the next list.
+            found = net_codec.raw_records(client.get(item_path(FDB, tunnel, "records")))
+    except NotFound:
+        return []
+    return found
+
+
+class FDBWriter:
+    """Writes the records of one tunnel at a time."""
+
+    def __init__(self, client: Client):
+        self._client = client
+        self._singly = True
+
+    def learn(self, version: tuple[int, ...]) -> None:
+        """Take the device's version."""
+        self._singly = version >= SUB_COLLECTION_SINCE
+
+    def write(self, tunnel: str, changes: list[Change]) -> Results:
+        """Write Changes of one tunnel."""
+        if not self._singly or len(changes) > SINGLY or any(change.verb == UPDATE for change in changes):
+            return self._merged(tunnel, changes)
+        results: Results = []
+        for change in changes:
+            try:
+                self._one(tunnel, change)
+            except BigIPError as exc:
+                results.append((change, exc))
+                if not isinstance(exc, Refused):
+                    return results
+            else:
+                results.append((change, None))
+        return results
+
+    def _one(self, tunnel: str, change: Change) -> None:
+        if change.verb == CREATE:
+            self._create(tunnel, change.new)
+            return
+        try:
+            self._client.delete(item_path(FDB, tunnel, "records", change.old.mac))
+        except NotFound:
+            log.debug("was gone already", extra={"object": str(change.ref)})
+
+    def _create(self, tunnel: str, record: FDBRecord) -> None:
+        try:
+            self._client.post(item_path(FDB, tunnel, "records"), net_codec.encode_record(record))
+        except (Conflict, NotFound) as exc:
+            # There already; or created, and answered 404 as some sub-collections do (bigip-rest.md B1).
+            there = {obj.ref: obj for obj in net_codec.decode_records(tunnel, read(self._client, tunnel))}
+            if there.get(record.ref) == record:
+                return
+            if isinstance(exc, NotFound):
+                raise
+            self._send(tunnel, {record.ref: record})
+
+    def _merged(self, tunnel: str, changes: list[Change]) -> Results:
+        """One write for all; when it is refused, halves find the culprit."""
+        try:
+            self._send(tunnel, {change.ref: change.new for change in changes})
+        except Refused as exc:
+            if len(changes) == 1:
+                return [(changes[0], exc)]
+            middle = len(changes) // 2
+            return self._merged(tunnel, changes[:middle]) + self._merged(tunnel, changes[middle:])
+        except BigIPError as exc:
+            return [(change, exc) for change in changes]
+        return [(change, None) for change in changes]
+
+    def _send(self, tunnel: str, wanted: Mapping[Ref, FDBRecord | None]) -> None:
+        """Read, merge, write: records of others are sent back as they are."""
+        raw = read(self._client, tunnel)
+        records = net_codec.decode_records(tunnel, raw)
+        kept = [net_codec.sendable(item) for item, record in zip(raw, records, strict=True)
+                if record.ref not in wanted]
+        ours = [net_codec.encode_record(record) for _, record in sorted(wanted.items()) if record is not None]
+        self._client.patch(item_path(FDB, tunnel), {"records": kept + ours})
+
+
+def restore(client: Client, tunnel: str, raw: list[Mapping]) -> None:
+    """Give a tunnel that was made anew the records that it had. Raises: BigIPError."""
+    if raw:
+        client.patch(item_path(FDB, tunnel), {"records": [net_codec.sendable(item) for item in raw]})

@@ -1,0 +1,65 @@
+"""Writes of objects that are one REST object each: pools, data-groups, iRules, SSL profiles."""
+
+import logging
+from collections.abc import Mapping
+
+from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.writers.ltm_nodes import NodeWriter
+from f5router.model.errors import Conflict, NotFound
+from f5router.model.ltm import ClientSSL, DataGroup, IRule, Object, Pool, ServerSSL
+from f5router.plan.plan import CREATE, DELETE, Change
+
+log = logging.getLogger(__name__)
+
+_CREATE = {
+    Pool.KIND: ltm_codec.encode_pool,
+    DataGroup.KIND: ltm_codec.encode_data_group,
+    IRule.KIND: ltm_codec.encode_irule,
+    ClientSSL.KIND: ltm_codec.encode_client_ssl,
+    ServerSSL.KIND: ltm_codec.encode_server_ssl,
+}
+_CHANGE = {
+    Pool.KIND: ltm_codec.pool_changes,
+    DataGroup.KIND: lambda group: {"type": group.type},
+    IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
+    ClientSSL.KIND: ltm_codec.client_ssl_changes,
+    ServerSSL.KIND: ltm_codec.server_ssl_changes,
+}
+
+
+class ObjectWriter:
+    """Thread-safe: it keeps no state."""
+
+    def __init__(self, client: Client, nodes: NodeWriter):
+        self._client, self._nodes = client, nodes
+
+    def write(self, change: Change) -> None:
+        """Send one Change.
+
+        A create that finds the object there changes it to what is wanted, and a delete that finds
+        nothing is done: the reply to an earlier attempt may have been lost. Raises: BigIPError.
+        """
+        obj = change.obj
+        if change.verb == DELETE:
+            self._delete(obj)
+        elif isinstance(obj, Pool):
+            self._nodes.write(obj, change.old, lambda pool, places: self._put(change.verb, pool, places))
+        else:
+            self._put(change.verb, obj)
+
+    def _put(self, verb: str, obj: Object, *more: Mapping[str, str]) -> None:
+        """Args: more: what the encoder of the kind takes beside the object."""
+        if verb == CREATE:
+            try:
+                self._client.post(obj.KIND, _CREATE[obj.KIND](obj, *more))
+                return
+            except Conflict:
+                log.info("exists already, changed to what is wanted", extra={"object": str(obj.ref)})
+        self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj, *more))
+
+    def _delete(self, obj: Object) -> None:
+        try:
+            self._client.delete(item_path(obj.KIND, obj.path))
+        except NotFound:
+            log.debug("was gone already", extra={"object": str(obj.ref)})

@@ -1,0 +1,260 @@
+"""Writes of LTM policies and their Rules, in the way that the device's policy model asks for.
+
+plain   below 12.1: every write is in use at once.
+draft   from 12.1 on: a published policy refuses edits; a draft is a copy, changed at leisure and
+        swapped in by one publish. All Changes of a policy in one step of the Plan share a draft.
+legacy  12.1 and newer, policies with the property `legacy`: edited in place like plain ones.
+
+The model follows the device: its version for a new policy, the policy's own status for one that is
+there. Source: bigip-rest.md B4.
+"""
+
+import logging
+from collections.abc import Callable
+
+from f5router.icontrol.codec import ltm_codec, policy_codec
+from f5router.icontrol.rest.blame import blames_object
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.model import names
+from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
+from f5router.model.ltm import Policy, Ref, Rule
+from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
+
+log = logging.getLogger(__name__)
+
+PLAIN, DRAFT, LEGACY = "plain", "draft", "legacy"
+DRAFTS_SINCE = (12, 1)
+
+Results = list[tuple[Change, Exception | None]]
+
+
+def _refusal(ref: Ref, write: Callable[[], object]) -> Exception | None:
+    """Write an object; returns why it was not done."""
+    try:
+        write()
+    except BigIPError as exc:
+        return exc
+    return None
+
+
+class PolicyWriter:
+    """Writes one policy at a time."""
+
+    def __init__(
+        self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None,
+        enough: Callable[[], bool] = lambda: False,
+        attempt: Callable[[Change, Callable[[], object]], Exception | None] = _refusal,
+    ):
+        """Args:
+        checkpoint: called before each write of a Rule; what it raises ends the writing.
+        enough: True when what was written so far is to be published, and no more written.
+        attempt: carries out the write of a Rule; returns the error, which names who is to blame.
+        """
+        self._client = client
+        self._enough, self._attempt = enough, attempt
+        self._checkpoint = checkpoint
+        self._forced = model
+        self._version: tuple[int, ...] = ()
+        self._legacy: set[str] = set()
+        self._drafts: set[str] = set()
+
+    def learn(self, version: tuple[int, ...], legacy: frozenset[str], drafts: tuple[str, ...]) -> None:
+        """Take what an observation says of versions, legacy policies and drafts left behind."""
+        self._version, self._legacy, self._drafts = version, set(legacy), set(drafts)
+
+    def model(self, policy: str) -> str:
+        """How a policy is edited."""
+        if self._forced != "auto":
+            return self._forced
+        if self._version < DRAFTS_SINCE:
+            return PLAIN
+        return LEGACY if policy in self._legacy else DRAFT
+
+    # --- policies ------------------------------------------------------------------------
+
+    def write_policy(self, change: Change) -> None:
+        """Create, repair or delete a policy. Raises: BigIPError."""
+        policy = change.obj
+        if change.verb == DELETE:
+            self._delete(item_path(Policy.KIND, policy.path))
+        elif change.verb == CREATE:
+            self._create(policy)
+        else:
+            self._repair(policy)
+
+    def _create(self, policy: Policy) -> None:
+        body = policy_codec.encode_policy(policy)
+        model = self.model(policy.path)
+        if model == DRAFT and not self._drafted(policy, body):
+            # No draft can be made in this folder; such policies are edited in place.
+            model = LEGACY
+        if model == DRAFT:
+            return
+        extra = {"legacy": True} if model == LEGACY else {}
+        try:
+            self._client.post(Policy.KIND, {**body, **extra})
+        except Conflict:
+            self._repair(policy)
+        if model == LEGACY:
+            self._legacy.add(policy.path)
+
+    def _drafted(self, policy: Policy, body: dict) -> bool:
+        """Create by draft and publish; False where the device has no folder for the draft.
+
+        Where drafts of nested folders lie is not recorded, see names.draft_paths.
+        """
+        self._drop_drafts(policy.path)
+        sub_path = "/".join(part for part in (body.get("subPath"), "Drafts") if part)
+        try:
+            reply = self._client.post(Policy.KIND, {**body, "subPath": sub_path})
+        except Refused as exc:
+            if self._exists(policy.path):
+                self._repair(policy)
+                return True
+            if "subPath" not in body or isinstance(exc, Conflict):
+                raise
+            log.info("no draft in this folder", extra={"policy": policy.path, "error": str(exc)})
+            return False
+        self._publish(ltm_codec.path_of(reply))
+        return True
+
+    def _repair(self, policy: Policy) -> None:
+        """Set the policy's properties, and put default_noop last before a strategy relies on it."""
+        base = self._open(policy.path)
+        try:
+            self._put_noop(base, policy)
+            self._client.patch(item_path(Policy.KIND, base), policy_codec.policy_changes(policy))
+        except BigIPError:
+            self._abandon(policy.path, base)
+            raise
+        self._close(policy.path, base)
+
+    def _put_noop(self, base: str, policy: Policy) -> None:
+        rules = item_path(Policy.KIND, base, "rules")
+        try:
+            self._client.post(rules, policy_codec.encode_noop(policy))
+        except Conflict:
+            noop = item_path(Policy.KIND, base, "rules", names.NOOP_RULE)
+            self._client.patch(noop, policy_codec.noop_changes(policy))
+
+    # --- rules ---------------------------------------------------------------------------
+
+    def write_rules(self, policy: str, changes: list[Change]) -> Results:
+        """Write Changes of one policy's Rules; each is confirmed or refused by itself.
+
+        Those that were not written, because it was `enough`, are not in the result.
+        """
+        try:
+            base = self._open(policy)
+        except Refused as exc:
+            return [(change, exc) for change in changes]
+        results: Results = []
+        for change in changes:
+            if results and self._enough():
+                break
+            error = self._attempt(change, lambda change=change: self._rule(base, change))
+            if error is not None and not blames_object(error):
+                if base != policy:  # else those before are in use
+                    self._abandon(policy, base)
+                    results = [(done, why) for done, why in results if why is not None]
+                return [*results, (change, error)]
+            results.append((change, error))
+        good = [change for change, error in results if error is None]
+        if not good:
+            self._abandon(policy, base)
+            return results
+        try:
+            self._close(policy, base)
+        except Refused as exc:
+            self._abandon(policy, base)
+            bad = [(change, error) for change, error in results if error is not None]
+            return bad + self._halves(policy, good, exc)
+        return results
+
+    def _halves(self, policy: str, changes: list[Change], error: BigIPError) -> Results:
+        """The device refused to publish these together: find out which it refuses."""
+        if len(changes) == 1:
+            return [(changes[0], error)]
+        middle = len(changes) // 2
+        first = self.write_rules(policy, changes[:middle])
+        if any(why is not None and not blames_object(why) for _, why in first):
+            return first
+        return first + self.write_rules(policy, changes[middle:])
+
+    def _rule(self, base: str, change: Change) -> None:
+        self._checkpoint()
+        rule: Rule = change.obj
+        item = item_path(Policy.KIND, base, "rules", rule.name)
+        if change.verb == DELETE:
+            self._delete(item)
+        elif change.verb == UPDATE:
+            self._client.patch(item, policy_codec.rule_changes(rule))
+        else:
+            try:
+                self._client.post(item_path(Policy.KIND, base, "rules"), policy_codec.encode_rule(rule))
+            except Conflict:
+                self._client.patch(item, policy_codec.rule_changes(rule))
+            except NotFound:
+                # Some versions answer so although it was done (bigip-rest.md A6).
+                if rule.name not in self._rule_names(base):
+                    raise
+
+    def _rule_names(self, base: str) -> set[str]:
+        reply = self._client.get(item_path(Policy.KIND, base, "rules"))
+        return {str(item.get("name")) for item in reply.get("items") or []}
+
+    # --- drafts --------------------------------------------------------------------------
+
+    def _open(self, policy: str) -> str:
+        """Path under which the policy can be edited now."""
+        if self.model(policy) != DRAFT:
+            return policy
+        self._drop_drafts(policy)
+        item = item_path(Policy.KIND, policy)
+        try:
+            self._client.patch(item, {"createDraft": True})
+        except Refused:
+            # A draft that this process does not know of, left by somebody who died.
+            self._drafts |= set(names.draft_paths(policy))
+            self._drop_drafts(policy)
+            self._client.patch(item, {"createDraft": True})
+        candidates = names.draft_paths(policy)
+        self._drafts |= set(candidates)
+        if len(candidates) == 1:
+            return candidates[0]
+        return next((path for path in candidates if self._exists(path)), candidates[0])
+
+    def _close(self, policy: str, base: str) -> None:
+        if base != policy:
+            self._publish(base)
+            self._drafts -= set(names.draft_paths(policy))
+
+    def _publish(self, draft: str) -> None:
+        self._client.post(Policy.KIND, {"command": "publish", "name": draft})
+
+    def _abandon(self, policy: str, base: str) -> None:
+        if base == policy:
+            return
+        try:
+            self._drop_drafts(policy)
+        except BigIPError as exc:
+            log.info("draft left behind", extra={"draft": base, "error": str(exc)})
+
+    def _drop_drafts(self, policy: str) -> None:
+        for draft in names.draft_paths(policy):
+            if draft in self._drafts:
+                self._delete(item_path(Policy.KIND, draft))
+                self._drafts.discard(draft)
+
+    def _exists(self, path: str) -> bool:
+        try:
+            self._client.get(item_path(Policy.KIND, path))
+        except NotFound:
+            return False
+        return True
+
+    def _delete(self, path: str) -> None:
+        try:
+            self._client.delete(path)
+        except NotFound:
+            log.debug("was gone already", extra={"path": path})

@@ -1,0 +1,83 @@
+"""Writes of data-group records: one by one while few change, the whole list otherwise."""
+
+import logging
+from collections.abc import Callable
+
+from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, Refused
+from f5router.model.ltm import DataGroup, Record
+from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
+
+log = logging.getLogger(__name__)
+
+SINGLY = 4
+"""So many records at most are changed one write each; more by one write of the whole list."""
+
+Results = list[tuple[Change, BigIPError | None]]
+_VERBS = {CREATE: "add", UPDATE: "modify", DELETE: "delete"}
+
+
+class RecordWriter:
+    """Writes records of one data-group at a time."""
+
+    def __init__(self, client: Client):
+        self._client = client
+
+    def write(self, group: str, changes: list[Change], current: Callable[[], list[Record]]) -> Results:
+        """Write Changes of one data-group.
+
+        Args:
+            current: every record that is there, as far as is known.
+        """
+        if len(changes) > SINGLY:
+            return self._whole(group, changes, current())
+        results: Results = []
+        for change in changes:
+            try:
+                self._single(group, change)
+            except (Conflict, NotFound):
+                return results + self._whole(group, changes[len(results):], self._read(group))
+            except Refused as exc:
+                log.info("record not changed singly", extra={"group": group, "error": str(exc)})
+                done = {c.ref: c.new for c, _ in results}
+                return results + self._whole(group, changes[len(results):], _applied(current(), done))
+            except BigIPError as exc:
+                return results + [(rest, exc) for rest in changes[len(results):]]
+            results.append((change, None))
+        return results
+
+    def _single(self, group: str, change: Change) -> None:
+        """`options=records add { name { data value } }`, as tmsh says it.
+
+        Source: bigip-rest.md A2.1. Names are Hosts or full paths and data are full paths of ours:
+        no character of them means anything to tmsh.
+        """
+        record = change.obj
+        value = "" if change.verb == DELETE else f" {{ data {record.data} }}"
+        options = f"records {_VERBS[change.verb]} {{ {record.name}{value} }}"
+        self._client.patch(
+            item_path(DataGroup.KIND, group), {"name": group.rsplit("/", 1)[1]}, {"options": options}
+        )
+
+    def _whole(self, group: str, changes: list[Change], current: list[Record]) -> Results:
+        wanted = _applied(current, {change.ref: change.new for change in changes})
+        try:
+            records = ltm_codec.encode_records(wanted)
+            self._client.patch(item_path(DataGroup.KIND, group), {"records": records})
+        except BigIPError as exc:
+            return [(change, exc) for change in changes]
+        return [(change, None) for change in changes]
+
+    def _read(self, group: str) -> list[Record]:
+        reply = self._client.get(item_path(DataGroup.KIND, group))
+        try:
+            return ltm_codec.decode_data_group(reply)[1]
+        except ltm_codec.ODD as exc:
+            raise NotReady("GET", item_path(DataGroup.KIND, group), f"reply not understood: {exc!r}") from exc
+
+
+def _applied(current: list[Record], new: dict) -> list[Record]:
+    kept = {record.ref: record for record in current}
+    kept.update(new)
+    return [record for record in kept.values() if record is not None]

@@ -1,0 +1,72 @@
+"""Writes of static routes to pods: one for each that changes.
+
+REST has no way to write many routes at once: a transaction is one request for each command, and one
+more (bigip-rest.md A5). Independent writes go in parallel, see device.py.
+"""
+
+import logging
+
+from f5router.icontrol.codec import net_codec
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.model import names
+from f5router.model.errors import Conflict, NotFound, Refused
+from f5router.model.net import StaticRoute
+from f5router.plan.plan import CREATE, DELETE, Change
+
+log = logging.getLogger(__name__)
+
+
+class RouteWriter:
+    """Thread-safe: it keeps no state."""
+
+    def __init__(self, client: Client, folder: str):
+        self._client, self._folder = client, folder
+
+    def write(self, change: Change) -> None:
+        """Send one Change.
+
+        A create that finds the route there changes it to what is wanted, and a delete that finds
+        nothing is done: the reply to an earlier attempt may have been lost. Raises: BigIPError.
+        """
+        if change.verb == DELETE:
+            self._delete(change.old)
+        elif change.verb == CREATE:
+            self._create(change.new)
+        else:
+            self._change(change.old, change.new)
+
+    def _create(self, route: StaticRoute) -> None:
+        try:
+            self._client.post(StaticRoute.KIND, net_codec.encode_route(route))
+        except Conflict as exc:
+            self._take_over(route, exc)
+
+    def _take_over(self, route: StaticRoute, conflict: Conflict) -> None:
+        """What came into being since it was looked for; a route of this name to elsewhere is somebody's."""
+        try:
+            found = net_codec.decode_route(self._client.get(item_path(StaticRoute.KIND, route.path)))
+        except NotFound:
+            raise conflict from None  # the network is taken, not the name
+        if not names.owns(self._folder, found):
+            text = f"route {route.path} exists, leads to {found.network} and is not the router's"
+            raise Refused("POST", StaticRoute.KIND, f"{text}; remove it")
+        if found != route:
+            self._change(found, route)
+
+    def _change(self, old: StaticRoute, new: StaticRoute) -> None:
+        """Another gateway in place: `network` is fixed, and it is part of the name.
+
+        Source: f5-ansible bigip_static_route, which updates all but `network` by PATCH.
+        """
+        if old.gateway:
+            self._client.patch(item_path(StaticRoute.KIND, new.path), {"gw": new.gateway})
+            return
+        # Somebody gave it a pool, an interface or nothing to lead to, of which a route has but one.
+        self._delete(old)
+        self._client.post(StaticRoute.KIND, net_codec.encode_route(new))
+
+    def _delete(self, route: StaticRoute) -> None:
+        try:
+            self._client.delete(item_path(StaticRoute.KIND, route.path))
+        except NotFound:
+            log.debug("was gone already", extra={"object": str(route.ref)})

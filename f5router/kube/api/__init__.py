@@ -1,0 +1,1 @@
+"""HTTP to the Kubernetes API, and its objects decoded."""

@@ -1,0 +1,168 @@
+"""Error replies of the Kubernetes API: which exception, and what its message says."""
+
+import re
+from collections.abc import Mapping
+
+from f5router.kube.api import documents
+from f5router.model.errors import (
+    EXCERPT,
+    KindNotServed,
+    KubeConflict,
+    KubeError,
+    KubeForbidden,
+    KubeGone,
+    KubeNotFound,
+    KubeRefused,
+    KubeUnauthorized,
+    KubeUnreachable,
+)
+
+BY_STATUS: Mapping[int, type[KubeError]] = {
+    401: KubeUnauthorized,
+    403: KubeForbidden,
+    404: KubeNotFound,
+    408: KubeUnreachable,
+    409: KubeConflict,
+    410: KubeGone,
+    429: KubeUnreachable,
+}
+"""Others: KubeRefused from 400 to 499; what is no answer of an API server is KubeUnreachable."""
+
+STOCK_ROLE = "system:router"
+"""It may update the status of Routes, not patch it, and has no right on EndpointSlices and Events."""
+ROLES = dict.fromkeys(("routes", "services", "endpoints"), STOCK_ROLE)
+SDN_ROLES = {
+    "nodes": "system:sdn-reader",
+    "hostsubnets": "system:sdn-reader",
+    "clusternetworks": "system:sdn-reader",
+    "projects": "basic-user",
+}
+"""Role of a stock OpenShift that has the needed rights, by resource; the second one of openshift-sdn.
+
+Source: GetOpenshiftBootstrapClusterRoles of OpenShift 3.11.
+"""
+
+SHIPPED, SHIPPED_ROLE, SHIPPED_ACCOUNT = "docs/deploy/10-account.yaml", "f5router", ("f5router", "f5router")
+"""The file with the router's own ClusterRole, and the account to which it gives it."""
+SHIPPED_KINDS = frozenset({"routes", "services", "endpoints", "endpointslices", "events"})
+
+WRITE_ROLES = {"hostsubnets": "system:sdn-manager"}
+"""The same, where the role for reading has no right to write."""
+
+_CANNOT = re.compile(r'User "[^"]*" cannot ')
+"""In every refusal for want of a right. A 403 without it is of the one object: a webhook's, a quota's.
+Sources: k8s.io/apiserver endpoints/handlers/responsewriters; OpenShift 3 has the same words; a webhook's
+code is passed on (kubernetes pull request 77022)."""
+
+_ACCOUNT = re.compile(r'User "system:serviceaccount:([^:"]+):([^:"]+)"')
+_USER = re.compile(r'User "([^"]+)"')
+_RESOURCE = re.compile(r"^/o?apis?/(?:[^/]+/)?v\w+/(?:namespaces/[^/]+/)?([a-z]+)")
+
+
+def error_for(method: str, path: str, status: int, body: bytes,
+              headers: Mapping[str, str] | None = None, *, sdn: bool = True) -> KubeError:
+    """The exception for a reply that is not 2xx.
+
+    Args:
+        path: of the request, without host and query.
+        body: a Status object as JSON, or anything that a proxy in between sends.
+        sdn: whether the cluster may be taken to have the roles of openshift-sdn.
+    """
+    details = _status_object(body)
+    text = details.get("message") if isinstance(details.get("message"), str) else ""
+    if status == 403 and text and not _CANNOT.search(text):
+        return KubeRefused(f"{method} {path}: {status} {excerpt(text)}")
+    text = excerpt(text or body.decode("utf-8", "replace"))
+    return _error(method, path, status, text, details, headers or {}, sdn=sdn)
+
+
+def error_in_stream(path: str, status: object) -> KubeError:
+    """The exception for the object of an ERROR event of a watch, which is a Status."""
+    details = status if isinstance(status, Mapping) else {}
+    code = details.get("code")
+    return _error("GET", path, code if isinstance(code, int) else 500,
+                  excerpt(str(details.get("message") or "error without a message")), details, {})
+
+
+def excerpt(text: str) -> str:
+    """One line, at most EXCERPT characters, nothing of a certificate or key that is quoted in it."""
+    return " ".join(text.partition("-----BEGIN")[0].split())[:EXCERPT]
+
+
+def _error(method: str, path: str, status: int, text: str, details: Mapping,
+           headers: Mapping[str, str], *, sdn: bool = True) -> KubeError:
+    message = f"{method} {path}: {status} {text}".rstrip()
+    kind = BY_STATUS.get(status, KubeRefused if 400 <= status < 500 else KubeUnreachable)
+    if kind is KubeUnreachable:
+        return KubeUnreachable(message, _retry_after_s(headers, details), status)
+    if issubclass(kind, KubeForbidden):
+        return kind(f"{message}; {_grant(method, path, status, text, sdn=sdn)}")
+    if kind is KubeNotFound and not _details(details).get("name"):
+        return KindNotServed(message)  # a missing object is named in the reply, a missing kind is not
+    return kind(message)
+
+
+def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
+    """What an administrator can do about a refusal."""
+    if status == 401:
+        return "the credentials are missing, expired, or of another cluster"
+    found = _RESOURCE.match(path)
+    resource = found.group(1) if found else "this resource"
+    roles = ROLES | (SDN_ROLES if sdn else {})
+    role = (WRITE_ROLES if method != "GET" else {}).get(resource) or roles.get(resource)
+    if method == "PATCH" and role == STOCK_ROLE:
+        role = None
+    ways = [_bind(role, text)] if role else []
+    if resource in SHIPPED_KINDS and not path.startswith("/oapi/"):
+        ways.append(_apply_shipped(text))
+    return f"grant it with: {', or with: '.join(ways or [_create(resource, path, text)])}"
+
+
+def _apply_shipped(text: str) -> str:
+    """Re-apply the shipped role, which may be an older version's, and bind it if the account is another."""
+    account = _ACCOUNT.search(text)
+    if account and account.groups() == SHIPPED_ACCOUNT:
+        return f"oc apply -f {SHIPPED}"
+    return f"oc apply -f {SHIPPED} and {_bind(SHIPPED_ROLE, text)}"
+
+
+def _create(resource: str, path: str, text: str) -> str:
+    """Make a role where none has the right."""
+    group = path.split("/")[2] if path.startswith("/apis/") else ""
+    kind, role = f"{resource}.{group}" if group else resource, f"f5router-{resource}"
+    return f"oc create clusterrole {role} --verb=get,list,watch --resource={kind} and {_bind(role, text)}"
+
+
+def _bind(role: str, text: str) -> str:
+    """Give a role to the account that a refusal names."""
+    if account := _ACCOUNT.search(text):
+        namespace, name = account.groups()
+        short = role in (STOCK_ROLE, SHIPPED_ROLE)
+        to = f"-z {name} -n {namespace}" if short else f"system:serviceaccount:{namespace}:{name}"
+    else:
+        user = _USER.search(text)
+        to = user.group(1) if user else "<user>"
+    return f"oc adm policy add-cluster-role-to-user {role} {to}"
+
+
+def _status_object(body: bytes) -> Mapping:
+    try:
+        found = documents.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _details(status: Mapping) -> Mapping:
+    found = status.get("details")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _retry_after_s(headers: Mapping[str, str], status: Mapping) -> float | None:
+    """Seconds of the header Retry-After or of a Status; an HTTP date counts as none."""
+    text = headers.get("Retry-After") or _details(status).get("retryAfterSeconds")
+    try:
+        seconds = float(text)
+    except (TypeError, ValueError):
+        return None
+    return seconds if 0 < seconds < 3600 else None

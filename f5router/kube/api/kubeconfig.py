@@ -1,0 +1,124 @@
+"""Kubeconfig files, whose certificates and keys are kept in memory.
+
+The kubernetes package hands TLS a path of each. What a kubeconfig has inline it would write to the folder for
+temporary files and remove at the end of the process, which SIGKILL does not wait for.
+"""
+
+import base64
+import fcntl
+import os
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+
+from kubernetes import config as kube_config
+from kubernetes.client.configuration import Configuration
+from kubernetes.config.kube_config import ConfigNode, KubeConfigMerger
+
+from f5router.model.errors import ConfigError
+
+PATHS = ("ssl_ca_cert", "cert_file", "key_file")
+"""Fields of a Configuration."""
+
+_INLINE = {"cluster": ("certificate-authority",), "user": ("client-certificate", "client-key")}
+"""Fields of a cluster and of a user that have a twin with "-data", which goes first."""
+
+
+class MemoryFiles:
+    """Files that have a path, but no place on a disk; they end with this object, and with the process.
+
+    Source: memfd_create(2); proc(5), /proc/pid/fd.
+    """
+
+    def __init__(self):
+        self._descriptors: dict[bytes, int] = {}
+        weakref.finalize(self, _close, self._descriptors)
+
+    def path(self, content: bytes) -> str:
+        """The path of a file with this content, for this process alone."""
+        if content not in self._descriptors:
+            descriptor = os.memfd_create("f5router")
+            with open(descriptor, "wb", closefd=False) as file:
+                file.write(content)
+            self._descriptors[content] = descriptor
+        return f"/proc/self/fd/{self._descriptors[content]}"
+
+
+def _close(descriptors: Mapping[bytes, int]) -> None:
+    for descriptor in descriptors.values():
+        os.close(descriptor)
+
+
+def load(result: Configuration, source: str, context: str | None, files: MemoryFiles) -> None:
+    """Fill a Configuration. Args: source: a path, or several as in KUBECONFIG.
+
+    Raises:
+        ConfigError: there is no such file.
+        kube_config.ConfigException, and many others: a file is not as it should be.
+    """
+    paths = [os.path.expanduser(path) for path in source.split(os.pathsep) if path]
+    if not any(os.path.exists(path) for path in paths):
+        raise ConfigError([f"kubeconfig {source} does not exist"])
+    merged = KubeConfigMerger(source).config
+    for kind, fields in _INLINE.items():
+        for entry in merged.value[f"{kind}s"]:
+            _keep_in_memory(entry.value.get(kind), fields, files)
+    _load(result, merged, context, files)
+
+
+def _keep_in_memory(entry: object, fields: tuple[str, ...], files: MemoryFiles) -> None:
+    """Replace what a cluster or user has inline by paths."""
+    for name in fields:
+        if isinstance(entry, dict) and entry.get(f"{name}-data"):
+            entry[name] = files.path(base64.b64decode(entry.pop(f"{name}-data")))
+
+
+def _load(result: Configuration, merged: ConfigNode, context: str | None, files: MemoryFiles) -> None:
+    """Have the package read it. The key that a credential plugin returns is in a file for a moment."""
+    plugin = any("exec" in (entry.value.get("user") or ()) for entry in merged.value["users"])
+    with _private_folder() if plugin and _has_place() else nullcontext() as folder:
+        kube_config.load_kube_config_from_dict(
+            merged, context=context, client_configuration=result, persist_config=False, temp_file_path=folder)
+        for name in PATHS:
+            path = getattr(result, name)
+            if path and folder and os.path.dirname(path) == folder:
+                setattr(result, name, files.path(Path(path).read_bytes()))
+
+
+def _has_place() -> bool:
+    """False if no folder for temporary files can be written: a plugin that returns a token needs none."""
+    try:
+        return bool(tempfile.gettempdir())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def _private_folder() -> Iterator[str]:
+    """A folder of this user alone, empty before and after; what a killed process left in it goes.
+
+    Raises: ConfigError: it is not as it should be, which only another user can cause.
+    """
+    folder = os.path.join(tempfile.gettempdir(), f"f5router-{os.geteuid()}")
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise ConfigError([f"{folder} belongs to another user, or others may read it: remove it"])
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # for processes that start at the same time
+        _empty(folder)
+        try:
+            yield folder
+        finally:
+            _empty(folder)
+    finally:
+        os.close(descriptor)
+
+
+def _empty(folder: str) -> None:
+    for name in os.listdir(folder):
+        os.remove(os.path.join(folder, name))

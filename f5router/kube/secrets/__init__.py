@@ -1,0 +1,1 @@
+"""Secrets that Routes name, read by a bounded number of threads."""

@@ -1,0 +1,92 @@
+"""Which Secrets Routes name, and how many of them are read: of a namespace, and of all together."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from f5router.model.cluster import Key, Route, is_object_name
+
+
+@dataclass(frozen=True, slots=True)
+class SecretLimits:
+    """The largest numbers of Secrets that are read."""
+
+    per_namespace: int = 2000
+    total: int = 5000
+
+
+class NamedSecrets:
+    """The Secrets that Routes name, kept up to date by changes of Routes."""
+
+    def __init__(self):
+        self.ages: dict[Key, tuple[str, str]] = {}
+        """The age of the oldest Route that names it, by Secret."""
+        self._named: dict[Key, Key] = {}
+        """By Route."""
+        self._routes: dict[Key, dict[Key, tuple[str, str]]] = {}
+        """By Secret: the Routes that name it, with their age."""
+
+    def update(self, routes: Mapping[Key, Route | None]) -> tuple[set[Key], bool]:
+        """Take changes of Routes; returns the Secrets that these name, and whether `ages` changed."""
+        named = {key: secret for key, route in routes.items() if (secret := _named(route)) is not None}
+        touched = set(named.values())
+        for key in routes:
+            if (before := self._named.pop(key, None)) is not None:
+                touched.add(before)
+                self._routes[before].pop(key)
+        for key, secret in named.items():
+            self._named[key] = secret
+            self._routes.setdefault(secret, {})[key] = routes[key].age
+        changed = [self._update_age(secret) for secret in touched]
+        return set(named.values()), any(changed)
+
+    def _update_age(self, secret: Key) -> bool:
+        before = self.ages.get(secret)
+        if not self._routes[secret]:
+            del self._routes[secret], self.ages[secret]
+            return True
+        self.ages[secret] = min(self._routes[secret].values())
+        return self.ages[secret] != before
+
+
+def _named(route: Route | None) -> Key | None:
+    """The Secret that is read for a Route; None also for a name that no Secret can have."""
+    key = route.secret if route else None
+    return key if key and is_object_name(key.name) else None
+
+
+def excess(ages: Mapping[Key, tuple[str, str]], limits: SecretLimits) -> dict[Key, str]:
+    """Secrets that are not read, each with the reason.
+
+    Within a namespace the Secrets of the oldest Routes come first; beyond the total, the namespaces that
+    name the most Secrets lose the last of theirs, so that no namespace loses any to a larger one.
+
+    Args: ages: the age of the oldest Route that names it, by Secret.
+    """
+    by_namespace: dict[str, list[Key]] = defaultdict(list)
+    for key in ages:
+        by_namespace[key.namespace].append(key)
+    refused = {}
+    if any(len(keys) > limits.per_namespace for keys in by_namespace.values()):
+        for namespace, keys in by_namespace.items():
+            keys.sort(key=lambda key: (ages[key], key))
+            refused |= dict.fromkeys(keys[limits.per_namespace:], _too_many(namespace, limits))
+            del keys[limits.per_namespace:]
+    if sum(map(len, by_namespace.values())) > limits.total:
+        ranked = [(rank, ages[key], key) for keys in by_namespace.values()
+                  for rank, key in enumerate(sorted(keys, key=lambda key: (ages[key], key)))]
+        refused |= {key: _full(key.namespace, limits) for _, _, key in sorted(ranked)[limits.total:]}
+    return refused
+
+
+def _too_many(namespace: str, limits: SecretLimits) -> str:
+    return (f"namespace {namespace} names more than {limits.per_namespace} Secrets in "
+            "spec.tls.externalCertificate; the router reads those of the oldest Routes. Name fewer, or ask "
+            "the administrator of the router to raise --max-secrets-per-namespace")
+
+
+def _full(namespace: str, limits: SecretLimits) -> str:
+    return (f"the Routes of all namespaces name more than {limits.total} Secrets in "
+            "spec.tls.externalCertificate; the router reads an equal share for each namespace, and "
+            f"{namespace} names more than its share. Name fewer, or ask the administrator of the router to "
+            "raise --max-secrets")

@@ -1,0 +1,254 @@
+"""Which Secret is read next: fair between namespaces, at a bounded rate. No I/O, no threads."""
+
+import heapq
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from f5router.kube.api import backoff
+from f5router.kube.api.fair_queue import Bucket, FairQueue
+from f5router.model.cluster import Key
+
+TRIPPED = 16
+"""Failed reads in a row, in several namespaces, after which the API server itself counts as failing."""
+
+PROBE_S = (0.5, 8.0)
+"""First and longest time between reads while it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often Secrets are read. Seconds, where nothing else is said."""
+
+    readers: int = 8
+    """Reads in flight; each takes a thread and a connection."""
+    readers_per_namespace: int = 4
+    """Of these, for one namespace: one in which the API server hangs leaves readers to the others."""
+    readers_of_slow: int = 2
+    """Of these, for Secrets on which the API server hung the last time."""
+    burst: int = 5000
+    """First reads without a pause, as after a start: as many as Secrets are read at all."""
+    first_per_s: float = 20.0
+    """First reads per second, once the burst is used up."""
+    again_per_s: float = 25.0
+    """All other reads per second."""
+    refresh_s: float = 20.0
+    """Longest time from one read of a Secret to the next, as far as again_per_s allows it."""
+    watched_s: float = 60.0
+    """The same in a namespace that is watched as a whole."""
+    hasten_s: float = 1.0
+    """Shortest time from one read of a Secret to the next, however often its Routes change."""
+    absent_s: tuple[float, float] = (2.0, 45.0)
+    """First and longest wait for a Secret that is missing or forbidden."""
+    failed_s: tuple[float, float] = (0.5, 10.0)
+    """First and longest wait for a Secret that the API server fails to read."""
+    timeout_s: float = 5.0
+    """Longest silence of the API server during a read."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    """The schedule of one Secret."""
+
+    read_at: float | None = None
+    """Start of the last read, monotonic seconds; None before the first."""
+    due_at: float = 0.0
+    ticket: int = 0
+    """Number of the timer that counts; older ones are void."""
+    queue: FairQueue | None = None
+    """Where it waits for a reader."""
+    refreshed: bool = False
+    """True once it was read a second time."""
+    hastened: bool = False
+    """True if it is to be read once more after the read in flight."""
+    slow: bool = False
+    absences: int = 0
+    """Reads in a row that found no Secret, or no right to read it."""
+    failures: int = 0
+    """Reads in a row without an answer."""
+
+
+@dataclass(slots=True)
+class _Breaker:
+    """Lets a read pass only now and then while the API server itself fails."""
+
+    failures: int = 0
+    namespaces: set[str] = field(default_factory=set)
+    open_at: float = 0.0
+
+    def reset(self) -> None:
+        self.failures, self.open_at = 0, 0.0
+        self.namespaces.clear()
+
+    def fail(self, namespace: str, now: float, *, total: int) -> None:
+        """Args: total: namespaces with Secrets to read."""
+        self.failures += 1
+        self.namespaces.add(namespace)
+        self.wait(now, total=total)
+
+    def wait(self, now: float, *, total: int) -> None:
+        if self.failures >= TRIPPED and len(self.namespaces) >= min(2, total):
+            first_s, limit_s = PROBE_S
+            failures = self.failures - TRIPPED + 1
+            self.open_at = now + backoff.delay_s(failures, first_s=first_s, limit_s=limit_s)
+
+
+class ReadSchedule:
+    """When each Secret is read: take() hands one out, answered() or failed() brings it back."""
+
+    def __init__(self, pace: Pace, clock: Callable[[], float]):
+        self._pace, self._clock = pace, clock
+        self._entries: dict[Key, _Entry] = {}
+        self._namespaces: Counter[str] = Counter()
+        self._timers: list[tuple[float, int, Key]] = []
+        self._tickets = itertools.count(1)
+        self._first, self._slow, self._again = FairQueue(), FairQueue(), FairQueue()
+        first = Bucket(pace.burst, pace.first_per_s, clock())
+        again = Bucket(pace.again_per_s, pace.again_per_s, clock())
+        self._lanes = ((self._first, first), (self._slow, again), (self._again, again))
+        self._in_flight: dict[Key, float] = {}
+        """When the read began."""
+        self._slow_in_flight: set[Key] = set()
+        self._breaker = _Breaker()
+        self._watched: set[str] = set()
+
+    def add(self, key: Key) -> None:
+        """Read a Secret from now on, first as soon as possible."""
+        if key not in self._entries:
+            entry = self._entries[key] = _Entry()
+            self._namespaces[key.namespace] += 1
+            if key not in self._in_flight:
+                self._enqueue(key, entry)
+
+    def discard(self, key: Key) -> None:
+        """Read a Secret no more."""
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return
+        if entry.queue is not None:
+            entry.queue.discard(key)
+        self._namespaces[key.namespace] -= 1
+        if not self._namespaces[key.namespace]:
+            del self._namespaces[key.namespace]
+
+    def hasten(self, key: Key) -> None:
+        """Read a Secret soon: it changed, or a Route that names it did."""
+        entry = self._entries.get(key)
+        if entry is None or entry.queue is not None:
+            return
+        entry.absences = entry.failures = 0
+        if key in self._in_flight:
+            entry.hastened = True
+        elif entry.due_at > (soonest := self._soonest(entry)):
+            self._start_timer(key, entry, soonest)
+
+    def take(self) -> Key | None:
+        """The Secret to read now; None if there is none yet."""
+        now = self._clock()
+        self._ring(now)
+        if len(self._in_flight) >= self._pace.readers or now < self._breaker.open_at:
+            return None
+        for queue, bucket in self._lanes:
+            if bucket.wait_s(now) == 0 and (key := queue.pop(self._allowed(queue))) is not None:
+                bucket.take()
+                self._begin(key, now)
+                return key
+        return None
+
+    def answered(self, key: Key, *, useful: bool) -> None:
+        """Plan the next read. Args: useful: False if the Secret is missing or forbidden."""
+        self._breaker.reset()
+        slow = self._end(key)
+        if (entry := self._entries.get(key)) is None:
+            return
+        entry.slow, entry.failures = slow, 0
+        entry.absences = 0 if useful else entry.absences + 1
+        if useful:
+            # Those that are read together, as at the start, must not come together again.
+            usual_s = self._pace.watched_s if key.namespace in self._watched else self._pace.refresh_s
+            delay_s = usual_s * random.uniform(0.9 if entry.refreshed else 0.1, 1.0)
+            entry.refreshed = True
+        else:
+            first_s, limit_s = self._pace.absent_s
+            delay_s = backoff.delay_s(entry.absences, first_s=first_s, limit_s=limit_s)
+        self._plan(key, entry, delay_s)
+
+    def failed(self, key: Key, *, retry_after_s: float | None = None) -> None:
+        """Plan the next read of a Secret about which the API server gave no answer."""
+        self._breaker.fail(key.namespace, self._clock(), total=len(self._namespaces))
+        slow = self._end(key)
+        if (entry := self._entries.get(key)) is None:
+            return
+        entry.slow = slow
+        entry.failures += 1
+        first_s, limit_s = self._pace.failed_s
+        self._plan(key, entry, backoff.delay_s(
+            entry.failures, first_s=first_s, limit_s=limit_s, retry_after_s=retry_after_s))
+
+    def watch(self, namespace: str) -> None:
+        """Read the Secrets of a namespace less often: hasten() will be called for those that change."""
+        self._watched.add(namespace)
+
+    def unwatch(self, namespace: str) -> None:
+        """Read them as often as others again, now too: changes may have been missed."""
+        if namespace in self._watched:
+            self._watched.discard(namespace)
+            for key in self._entries:
+                if key.namespace == namespace:
+                    self.hasten(key)
+
+    def wait_s(self) -> float | None:
+        """Seconds until take() may give a Secret; None if only a change or the end of a read helps."""
+        now = self._clock()
+        waits = [self._timers[0][0] - now] if self._timers else []
+        if len(self._in_flight) < self._pace.readers:
+            waits += [max(self._breaker.open_at - now, bucket.wait_s(now)) for queue, bucket in self._lanes
+                      if queue.ready(self._allowed(queue))]
+        return max(0.0, min(waits)) if waits else None
+
+    def _allowed(self, queue: FairQueue) -> Callable[[str], bool]:
+        """Which namespaces may have another read in flight."""
+        if queue is self._slow and len(self._slow_in_flight) >= self._pace.readers_of_slow:
+            return lambda namespace: False
+        busy = Counter(key.namespace for key in self._in_flight)
+        return lambda namespace: busy[namespace] < self._pace.readers_per_namespace
+
+    def _begin(self, key: Key, now: float) -> None:
+        entry = self._entries[key]
+        entry.queue, entry.read_at, entry.hastened = None, now, False
+        self._in_flight[key] = now
+        if entry.slow:
+            self._slow_in_flight.add(key)
+        self._breaker.wait(now, total=len(self._namespaces))
+
+    def _end(self, key: Key) -> bool:
+        """Take a Secret out of flight; returns whether its read was slow."""
+        self._slow_in_flight.discard(key)
+        return self._clock() - self._in_flight.pop(key) >= self._pace.timeout_s / 2
+
+    def _plan(self, key: Key, entry: _Entry, delay_s: float) -> None:
+        at = self._clock() + delay_s
+        self._start_timer(key, entry, min(at, self._soonest(entry)) if entry.hastened else at)
+
+    def _soonest(self, entry: _Entry) -> float:
+        now = self._clock()
+        return now if entry.read_at is None else max(now, entry.read_at + self._pace.hasten_s)
+
+    def _start_timer(self, key: Key, entry: _Entry, at: float) -> None:
+        entry.due_at, entry.ticket = at, next(self._tickets)
+        heapq.heappush(self._timers, (at, entry.ticket, key))
+
+    def _ring(self, now: float) -> None:
+        """Queue what is due."""
+        while self._timers and self._timers[0][0] <= now:
+            _, ticket, key = heapq.heappop(self._timers)
+            entry = self._entries.get(key)
+            if entry is not None and entry.ticket == ticket and key not in self._in_flight:
+                self._enqueue(key, entry)
+
+    def _enqueue(self, key: Key, entry: _Entry) -> None:
+        unread = self._first if entry.read_at is None else self._again
+        entry.queue = self._slow if entry.slow else unread
+        entry.queue.push(key)

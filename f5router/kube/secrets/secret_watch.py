@@ -1,0 +1,240 @@
+"""Reads the Secrets that Routes name in spec.tls.externalCertificate, in turn, with a few threads.
+
+A team grants the right to read single Secrets, by name, in the namespace of the Route; a watch for each would
+cost a thread and a connection, whatever the Secret. So each is listed alone, again and again, by a field
+selector: RBAC allows `list` with resourceNames if the selector names the object, and the API server serves
+such a list like a `get`.
+Sources: Kubernetes, "Using RBAC authorization", referring to resources; k8s.io/apiserver, RequestInfoFactory
+and list_work_estimator.go; openshift/router, pkg/router/controller/route_secret_manager.go.
+"""
+
+import logging
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import replace
+from functools import partial
+
+from f5router.kube.api import decode
+from f5router.kube.api.connection import Connection
+from f5router.kube.secrets.named_secrets import NamedSecrets, SecretLimits, excess
+from f5router.kube.secrets.secret_schedule import Pace, ReadSchedule
+from f5router.kube.secrets.secret_state import SecretState
+from f5router.kube.watch.reflector import Source, decoded
+from f5router.kube.watch.store import Store
+from f5router.model.cluster import Key, Route, Secret
+from f5router.model.errors import KubeError, KubeUnauthorized, KubeUnreachable
+
+log = logging.getLogger(__name__)
+
+SOURCE = Source("secrets", "/api/v1", "secrets", lambda obj: (decode.secret(obj),))
+
+SHORTEST_WAIT_S = 0.001
+
+NOTIFY_S = 0.02
+"""Shortest time from one call of on_change to the next: after a start thousands of Secrets are read."""
+
+
+class SecretWatch:
+    """Keeps the Secrets that Routes name up to date in a Store.
+
+    One thread owns the schedule and what is known; it runs the calls of a queue. Others only put calls there:
+    follow() and the readers, which send the requests.
+    """
+
+    def __init__(self, read: Callable[[Key], Secret | None], store: Store, on_change: Callable[[], None],
+                 clock: Callable[[], float], *, pace: Pace, limits: SecretLimits,
+                 on_namespaces: Callable[[Iterable[str]], None]):
+        """Arguments:
+        read: a Secret as it is now, None if it does not exist; raises KubeError.
+        on_change: a value in the store changed; called without locks.
+        on_namespaces: which namespaces have Secrets to read, those with the most of them first.
+        """
+        self._read, self._store, self._on_change = read, store, on_change
+        self._on_namespaces = on_namespaces
+        self._clock = clock
+        self._named, self._limits = NamedSecrets(), limits
+        self._wanted: frozenset[Key] = frozenset()
+        self._awaited: list[Key] = []
+        """Those of them that complete() still has to look at."""
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Key | None] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="secrets", daemon=True)
+        self._readers: list[threading.Thread] = []
+        # What follows is of the thread alone.
+        self._schedule = ReadSchedule(replace(pace, burst=limits.total), clock)
+        self._states: dict[Key, SecretState] = {}
+        self._refused: Mapping[Key, str] = {}
+        self._reading = 0
+        self._changed, self._notify_at = False, 0.0
+
+    def start(self) -> None:
+        """Start the thread; the readers start when there is something to read."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the threads soon; nothing more is stored."""
+        self._stopped.set()
+        self._calls.put(lambda: None)
+
+    def join(self, end: float) -> None:
+        """Wait for the threads until a time of time.monotonic(); a request in flight may outlive it."""
+        for thread in (self._thread, *self._readers):
+            if thread.is_alive():
+                thread.join(max(0.0, end - time.monotonic()))
+
+    def follow(self, routes: Mapping[Key, Route | None]) -> None:
+        """Take changes of Routes. Not for several threads at once."""
+        edited, changed = self._named.update(routes)
+        if changed:
+            refused = excess(self._named.ages, self._limits)
+            self._wanted = frozenset(self._named.ages.keys() - refused.keys())
+            self._awaited = list(self._wanted)
+            self._calls.put(partial(self._want, self._wanted, refused))
+        if edited:
+            self._calls.put(partial(self._hasten, edited))
+
+    def changed(self, key: Key) -> None:
+        """Read a Secret soon: a watch says that it changed. For any thread; others are ignored."""
+        if key in self._wanted:
+            self._calls.put(partial(self._schedule.hasten, key))
+
+    def watched(self, namespace: str, runs: bool) -> None:
+        """From now on changed() is called for what changes in a namespace, or no more. For any thread."""
+        self._calls.put(partial(self._schedule.watch if runs else self._schedule.unwatch, namespace))
+
+    def unread(self) -> tuple[str, ...]:
+        """The Secrets that are not known yet, in words."""
+        return tuple(f"Secret {key} is not read yet" for key in sorted(self._wanted) if not self._known(key))
+
+    def complete(self) -> bool:
+        """True if all Secrets were known once. Not for several threads at once, nor beside follow()."""
+        while self._awaited and self._known(self._awaited[-1]):
+            self._awaited.pop()
+        return not self._awaited
+
+    def _known(self, key: Key) -> bool:
+        found = self._store.get("secrets", key)
+        return found is not None and not found.unread
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            for call in self._next_calls():
+                self._guard(call)
+            self._guard(self._submit_due)
+            if self._changed and self._clock() >= self._notify_at:
+                self._changed, self._notify_at = False, self._clock() + NOTIFY_S
+                self._guard(self._on_change)
+        for _ in self._readers:
+            self._jobs.put(None)
+
+    def _guard(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception:  # a bug that one Secret meets must not end the reading of all
+            log.exception("Secret failed")
+
+    def _submit_due(self) -> None:
+        while not self._stopped.is_set() and (key := self._schedule.take()) is not None:
+            self._submit(key)
+
+    def _next_calls(self) -> list[Callable[[], None]]:
+        """The calls that wait, after a wait for the first; none when a Secret is due before."""
+        waits = [] if (due_s := self._schedule.wait_s()) is None else [due_s]
+        if self._changed:
+            waits.append(self._notify_at - self._clock())
+        try:
+            first = self._calls.get(timeout=max(min(waits), SHORTEST_WAIT_S) if waits else None)
+        except queue.Empty:
+            return []
+        return [first, *(self._calls.get_nowait() for _ in range(self._calls.qsize()))]
+
+    def _want(self, wanted: Set[Key], refused: Mapping[Key, str]) -> None:
+        """Read these Secrets and no others. Args: refused: others that Routes name, with the reason."""
+        for key in (self._states.keys() | self._refused.keys()) - wanted:
+            self._states.pop(key, None)
+            self._schedule.discard(key)
+            if key not in refused:
+                self._put(key, None)
+        for key, problem in refused.items():
+            self._put(key, Secret(key, problem=problem))
+        for key in sorted(wanted - self._states.keys()):
+            self._states[key] = SecretState(key)
+            self._schedule.add(key)
+            if key in self._refused:
+                self._put(key, None)
+        if refused and not self._refused:
+            log.warning("Routes name too many Secrets", extra={
+                "unread": len(refused), "first": str(min(refused))})
+        self._refused = refused
+        namespaces = Counter(key.namespace for key in self._states)
+        self._on_namespaces(sorted(namespaces, key=lambda namespace: (-namespaces[namespace], namespace)))
+
+    def _hasten(self, keys: Set[Key]) -> None:
+        for key in keys:
+            self._schedule.hasten(key)
+
+    def _submit(self, key: Key) -> None:
+        """Have a Secret read."""
+        self._reading += 1
+        if self._reading > len(self._readers):
+            number = len(self._readers) + 1
+            thread = threading.Thread(target=self._run_reader, name=f"secret-reader-{number}", daemon=True)
+            self._readers.append(thread)
+            thread.start()
+        self._jobs.put(key)
+
+    def _run_reader(self) -> None:
+        while (key := self._jobs.get()) is not None:
+            try:
+                call = partial(self._answered, key, self._read(key))
+            except KubeError as exc:
+                call = partial(self._failed, key, exc)
+            except Exception as exc:  # a bug: the Secret is tried again
+                log.exception("Secret failed", extra={"secret": str(key)})
+                call = partial(self._failed, key, KubeError(type(exc).__name__))
+            self._calls.put(call)
+
+    def _answered(self, key: Key, secret: Secret | None) -> None:
+        self._reading -= 1
+        self._schedule.answered(key, useful=secret is not None)
+        if (state := self._states.get(key)) is not None:
+            self._put(key, state.answered(secret))
+
+    def _failed(self, key: Key, exc: KubeError) -> None:
+        self._reading -= 1
+        if isinstance(exc, KubeUnreachable | KubeUnauthorized):
+            self._schedule.failed(key, retry_after_s=getattr(exc, "retry_after_s", None))
+        else:  # of this Secret alone, as a missing right is
+            self._schedule.answered(key, useful=False)
+        state = self._states.get(key)
+        known = state and state.failed(exc, self._clock())
+        if known is not None and self._put(key, known):
+            log.warning("Secret cannot be read", extra={"secret": str(key), "error": str(exc)})
+
+    def _put(self, key: Key, secret: Secret | None) -> bool:
+        changed = not self._stopped.is_set() and self._store.put(
+            "secrets", key, () if secret is None else (secret,))
+        self._changed |= changed
+        return changed
+
+
+def reader(connection: Connection, timeout_s: float) -> Callable[[Key], Secret | None]:
+    """Reads a Secret by a list that can hold no other; None if it does not exist."""
+    def read(key: Key) -> Secret | None:
+        path = SOURCE.path(key.namespace)
+        found = connection.request(
+            "GET", path, query={"fieldSelector": f"metadata.name={key.name}"}, timeout_s=timeout_s)
+        items = found.get("items") if isinstance(found, Mapping) else None
+        if not isinstance(items, list | None) or not isinstance(found, Mapping):
+            raise KubeUnreachable(f"GET {path}: the reply is no list")
+        for item in items or ():
+            name, values = decoded(SOURCE, item)
+            if name == key:
+                return values[0] if values else None
+        return None
+
+    return read

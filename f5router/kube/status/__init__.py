@@ -1,0 +1,1 @@
+"""Route statuses: queued, written, and cleaned up."""

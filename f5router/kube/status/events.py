@@ -1,0 +1,226 @@
+"""Warnings about Routes as Kubernetes Events, which `oc describe route` shows.
+
+One Event per Route, reason and message, counted up while it exists, which is an hour or so after its last
+change. Its name is made of these, so that a restarted router, or a replica, finds it again.
+"""
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+from urllib.parse import quote
+
+from f5router.kube.api.connection import Connection
+from f5router.kube.status.work_queue import Pending
+from f5router.kube.watch.sources import ROUTES, Source
+from f5router.model.cluster import Route
+from f5router.model.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
+from f5router.model.printable import printable
+
+log = logging.getLogger(__name__)
+
+QUEUE_SIZE = 1000
+"""Warnings that wait; more are dropped, of the namespaces that have most."""
+
+REMEMBERED_S = 600.0
+"""How long the count of an Event is known, without asking for it."""
+
+FORBIDDEN_S = 600.0
+"""Pause after a refusal for want of rights; warnings meanwhile are in the log only."""
+
+NAME_LENGTH = 253
+MESSAGE_LENGTH = 1024
+"""Characters that the API server allows."""
+
+TRIES = 3
+"""Of one warning, while the API server cannot be reached."""
+
+JOIN_S = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """A warning to write."""
+
+    route: Route
+    reason: str
+    message: str
+
+
+class _Key(NamedTuple):
+    """What makes a warning the same again."""
+
+    namespace: str
+    uid: str
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class Sent:
+    """An Event that exists."""
+
+    since: float
+    """When it was met first, by the writer's clock."""
+    count: int
+
+
+class EventWriter:
+    """Writes Events from a thread of its own; a warning may be lost, the caller never waits."""
+
+    def __init__(self, connection: Connection, component: str = "f5router", *, router_name: str = "",
+                 route_source: Callable[[], Source] = lambda: ROUTES, rate_per_s: float = 10,
+                 queue_size: int = QUEUE_SIZE, retry_s: float = 2.0,
+                 clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
+        """Arguments:
+        component: source of the Events.
+        router_name: routers of different names have Events of their own.
+        route_source: where Routes are served.
+        rate_per_s: requests per second.
+        retry_s: seconds to the next try when the API server cannot be reached and does not say.
+        wall: seconds since the epoch, for the times in Events.
+        """
+        self._connection, self._component, self._router_name = connection, component, router_name
+        self._queue_size, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
+        self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
+        self._route_source = route_source
+        self._sent: dict[_Key, Sent] = {}
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="events", daemon=True)
+        self._started, self._forbidden_until = False, float("-inf")
+        self._said_forbidden = False
+        self.dropped = 0
+        """Warnings that were not written: too many at a time, or the API server refused."""
+
+    def warn(self, route: Route, reason: str, message: str) -> None:
+        """Warn about a Route; the same again raises the count of the Event.
+
+        Args: reason: a CamelCase word; message: a sentence, cut at 1024 characters.
+        """
+        if self._clock() < self._forbidden_until:
+            return
+        message = printable(message)[:MESSAGE_LENGTH]
+        with self._lock:
+            if len(self._pending) >= self._queue_size:
+                self.dropped += 1
+                if not self._pending.make_room(route.key.namespace):
+                    return
+            if not self._started:
+                self._started = True
+                self._thread.start()
+        key = _Key(route.key.namespace, route.uid, reason, message)
+        self._pending.put(key, Warned(route, reason, message))
+
+    def pending(self) -> int:
+        """How many warnings wait."""
+        return len(self._pending)
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until no warning is left to write; False if that takes longer."""
+        return self._pending.wait_empty(timeout_s)
+
+    def stop(self) -> None:
+        """End the thread; what is not written yet is lost."""
+        self._pending.close()
+        if self._thread.is_alive():
+            self._thread.join(JOIN_S)
+
+    def _work(self) -> None:
+        while (job := self._pending.take()) is not None:
+            retry_s = None
+            try:
+                if self._clock() >= self._forbidden_until and self._pending.spend():
+                    self._write(job.key, job.item)
+            except KubeForbidden as exc:
+                self._refused(exc)
+            except KubeUnreachable as exc:
+                if job.failures + 1 < TRIES:
+                    retry_s = exc.retry_after_s or self._retry_s
+                else:
+                    self._drop(exc)
+            except KubeError as exc:
+                self._drop(exc)
+            except Exception:  # the thread must outlive a bug
+                log.exception("event writer failed")
+            finally:
+                self._pending.done(job, retry_s)
+
+    def _refused(self, exc: KubeForbidden) -> None:
+        self._forbidden_until = self._clock() + FORBIDDEN_S
+        if not self._said_forbidden:
+            self._said_forbidden = True
+            log.warning("events cannot be written", extra={"error": str(exc)})
+
+    def _drop(self, exc: KubeError) -> None:
+        with self._lock:
+            self.dropped += 1
+        log.info("event dropped", extra={"error": str(exc)})
+
+    def _write(self, key: _Key, warned: Warned) -> None:
+        """Raises: KubeError."""
+        self._forget_old()
+        now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        path = f"/api/v1/namespaces/{quote(warned.route.key.namespace, safe='')}/events"
+        event = self._event(warned, now)
+        name = event["metadata"]["name"]
+        if (sent := self._sent.get(key)) is not None:
+            try:
+                self._patch(path, name, {"count": sent.count + 1, "lastTimestamp": now})
+                sent.count += 1
+                return
+            except KubeNotFound:  # events are kept for an hour or so, or were deleted
+                del self._sent[key]
+        try:
+            self._connection.request("POST", path, body=event)
+            count = 1
+        except KubeConflict:  # from before a restart, or of another replica
+            count = self._raise(path, name, now)
+        self._said_forbidden = False
+        self._sent[key] = Sent(self._clock(), count)
+
+    def _raise(self, path: str, name: str, now: str) -> int:
+        """Count up an Event whose count is not known, without the right to read it. Returns its count."""
+        found = self._patch(path, name, {"lastTimestamp": now})
+        count = found.get("count") if isinstance(found, dict) else None
+        count = count + 1 if isinstance(count, int) else 2
+        self._patch(path, name, {"count": count})
+        return count
+
+    def _patch(self, path: str, name: str, fields: dict) -> object:
+        return self._connection.request("PATCH", f"{path}/{quote(name, safe='')}", body=fields,
+                                        content_type="application/merge-patch+json")
+
+    def _event(self, warned: Warned, now: str) -> dict:
+        route = warned.route
+        told = (self._component, self._router_name, route.uid, warned.reason, warned.message)
+        suffix = f".{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}"
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"namespace": route.key.namespace,
+                         "name": route.key.name[:NAME_LENGTH - len(suffix)] + suffix},
+            "involvedObject": {"apiVersion": self._route_source().api_version, "kind": "Route",
+                               "namespace": route.key.namespace, "name": route.key.name,
+                               "uid": route.uid, "resourceVersion": route.resource_version},
+            "reason": warned.reason,
+            "message": warned.message,
+            "type": "Warning",
+            "count": 1,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "source": {"component": self._component},
+            "reportingComponent": self._component,
+            "reportingInstance": self._router_name,
+        }
+
+    def _forget_old(self) -> None:
+        """Drop what is too old to be repeated: entries are in the order of their creation."""
+        while self._sent:
+            key = next(iter(self._sent))
+            if self._clock() - self._sent[key].since < REMEMBERED_S:
+                return
+            del self._sent[key]

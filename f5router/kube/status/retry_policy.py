@@ -1,0 +1,115 @@
+"""Writes of Route statuses that go wrong: who waits how long, and what is said of it.
+
+What is of one Route costs no other anything; what is of all makes all writing wait.
+"""
+
+import logging
+import threading
+from http import HTTPStatus
+
+from f5router.kube.api import backoff
+from f5router.kube.api.outages import Outages
+from f5router.kube.status.work_queue import Job, Pending
+from f5router.model.cluster import Key
+from f5router.model.errors import KubeForbidden, KubeUnreachable
+
+log = logging.getLogger(__name__)
+
+FORBIDDEN_S = 60.0
+"""Wait of a Route after a refusal for want of rights; of all writing after two in a row."""
+
+CONFLICT_BACKOFF_S = (0.02, 10.0)
+"""First and longest wait after a conflict with another writer of the same Route."""
+
+BACKOFF_S = (0.5, 60.0)
+"""First and longest wait after 429, 5xx or no reply."""
+
+STATUS = "routes/status"
+
+FAILED_PAUSE_S = 0.25
+"""Pause of all writing after a 500, which may be of this Route alone: a webhook that cannot be called."""
+
+
+class Troubles:
+    """Of the writers of one queue."""
+
+    def __init__(self, pending: Pending, outages: Outages, *, forbidden_s: float):
+        self._pending, self._outages, self._forbidden_s = pending, outages, forbidden_s
+        self._lock = threading.Lock()
+        self._said: dict[str, str] = {}
+        """What was said of a Route, by uid, until it could be written."""
+        self._said_forbidden = False
+        self._forbidden: dict[Key, str] = {}
+        """Routes whose last attempt was forbidden."""
+        self._forbidden_in_a_row = self._in_a_row = 0
+
+    # --- what went wrong: seconds until the Route is tried again, None for not by itself ------
+
+    def conflict(self, job: Job) -> float:
+        """The Route was changed meanwhile."""
+        self._outages.answered(STATUS)
+        return _delay_s(CONFLICT_BACKOFF_S, job.failures + 1)
+
+    def refused(self, job: Job, exc: Exception) -> None:
+        """It will never be taken."""
+        self._outages.answered(STATUS)
+        self._say(job, "status refused", str(exc))
+
+    def forbidden(self, job: Job, exc: KubeForbidden) -> float:
+        """The first refusal may be of this Route's namespace; the next one without a success is of all."""
+        self._outages.answered(STATUS)
+        with self._lock:
+            self._forbidden_in_a_row += 1
+            self._forbidden[job.key] = str(exc)
+            said, self._said_forbidden = self._said_forbidden, True
+        if not said:
+            self._say(job, "status cannot be written", str(exc))
+        if self._forbidden_in_a_row > 1:
+            self._pending.pause(self._forbidden_s)
+        return self._forbidden_s
+
+    def unreachable(self, job: Job, exc: KubeUnreachable) -> float:
+        """All writing waits by troubles in a row, and this Route by its own, so others go first."""
+        own_s = _delay_s(BACKOFF_S, job.failures + 1, exc.retry_after_s)
+        if exc.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            self._say(job, "status not written yet", str(exc))
+            self._pending.pause(FAILED_PAUSE_S)
+            return own_s
+        with self._lock:
+            self._in_a_row += 1
+        self._outages.failed(STATUS, exc)
+        self._pending.pause(_delay_s(BACKOFF_S, self._in_a_row, exc.retry_after_s))
+        return own_s
+
+    # --- what goes well ------------------------------------------------------------------
+
+    def begins(self, job: Job) -> None:
+        """A Route is tried again."""
+        self._forbidden.pop(job.key, None)
+
+    def answered(self, *, written: bool) -> None:
+        """The API server answered a write as it should. Args: written: it changed something."""
+        self._in_a_row = 0
+        self._outages.answered(STATUS)
+        if written:
+            self._forbidden_in_a_row, self._said_forbidden = 0, False
+
+    def forget(self, uid: str) -> None:
+        """The Route is as it should be, or none of ours any more."""
+        self._said.pop(uid, None)
+
+    def refusal(self) -> str:
+        """Why what waits may not be written, with the command that grants it; "" when some of it may."""
+        if self._forbidden_in_a_row > 1 or len(self._pending) <= len(self._forbidden):
+            return next(iter(list(self._forbidden.values())), "")
+        return ""
+
+    def _say(self, job: Job, message: str, text: str) -> None:
+        """An error of one Route: once, until it could be written."""
+        if self._said.get(job.item.uid) != text:
+            self._said[job.item.uid] = text
+            log.error(message, extra={"route": str(job.key), "error": text})
+
+
+def _delay_s(limits: tuple[float, float], failures: int, retry_after_s: float | None = None) -> float:
+    return backoff.delay_s(failures, first_s=limits[0], limit_s=limits[1], retry_after_s=retry_after_s)

@@ -1,0 +1,1 @@
+"""List and watch: reflectors and the store that they fill."""

@@ -1,0 +1,128 @@
+"""What may be read but not watched, kept up to date in a Store by reading it now and then.
+
+The ClusterNetwork: system:sdn-reader allows `get` on it and nothing else (f5-router.md 10.3), and it
+hardly ever changes. Projects: a watch on them with a selector is silent when a label goes
+(openshift-apiserver, pkg/project/auth/watch.go), so the original router lists them too.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+
+from f5router.kube.api import backoff
+from f5router.kube.api.connection import Connection
+from f5router.kube.api.outages import Outages
+from f5router.kube.watch.reflector import Timing, decoded, listed
+from f5router.kube.watch.sources import Source
+from f5router.kube.watch.store import Store, Value
+from f5router.model.cluster import Key
+from f5router.model.errors import (
+    KindNotServed,
+    KubeError,
+    KubeForbidden,
+    KubeNotFound,
+    KubeRefused,
+    KubeUnreachable,
+)
+
+log = logging.getLogger(__name__)
+
+Objects = dict[Key, tuple[Value, ...]]
+
+
+class Poller:
+    """Reads one kind until stop(); run() is the body of its thread, as a Reflector's is."""
+
+    def __init__(self, outages: Outages, source: Source, read: Callable[[], Objects], store: Store, *,
+                 period_s: float, timing: Timing, sleep: Callable[[float], object],
+                 on_list: Callable[[], None], on_change: Callable[[], None],
+                 on_problem: Callable[[str], None]):
+        """Arguments:
+        outages: of the API server.
+        read: what there is now; raises KubeError.
+        on_list, on_change, on_problem: see Reflector.
+        """
+        self._outages = outages
+        self._source, self._read, self._store = source, read, store
+        self._period_s, self._timing, self._sleep = period_s, timing, sleep
+        self._on_list, self._on_change, self._on_problem = on_list, on_change, on_problem
+        self._stopped = threading.Event()
+        self._failures = 0
+        self._asked, self._answered = 0, 0
+
+    def run(self) -> None:
+        """Follow the kind; returns after stop()."""
+        while not self._stopped.is_set():
+            asked = self._asked
+            try:
+                objects = self._read()
+            except KubeError as exc:
+                self._failed(exc)
+            except Exception as exc:  # a bug here must not end the updates for good
+                log.exception("watcher failed", extra={"kind": self._source.resource})
+                self._failed(KubeError(str(exc)))
+            else:
+                self._failures = 0
+                self._outages.answered(self._source.resource)
+                self._take(objects, asked)
+                self._sleep(self._period_s)
+
+    def stop(self) -> None:
+        """End run() soon, from any thread."""
+        self._stopped.set()
+
+    def relist(self) -> None:
+        """Count the next reading as one that was asked for; called from one thread."""
+        self._asked += 1
+
+    @property
+    def relisted(self) -> bool:
+        """True if a reading that began after the last `relist` is complete."""
+        return self._answered >= self._asked
+
+    def _take(self, objects: Objects, asked: int) -> None:
+        if self._stopped.is_set():
+            return
+        changed = self._store.replace(self._source.field, objects)
+        self._answered = asked
+        self._on_problem("")
+        self._on_list()
+        if changed:
+            self._on_change()
+
+    def _failed(self, exc: KubeError) -> None:
+        if self._stopped.is_set():
+            return
+        self._failures += 1
+        if isinstance(exc, KubeForbidden | KindNotServed | KubeRefused):
+            self._on_problem(str(exc))
+        elif isinstance(exc, KubeUnreachable):
+            self._outages.failed(self._source.resource, exc)
+        else:
+            log.warning("kind not read", extra={"kind": self._source.resource, "error": str(exc)})
+        first_s, limit_s = self._timing.backoff_s
+        self._sleep(backoff.delay_s(self._failures, first_s=first_s, limit_s=limit_s,
+                                    retry_after_s=getattr(exc, "retry_after_s", None)))
+
+
+def one(connection: Connection, source: Source, name: str) -> Callable[[], Objects]:
+    """Reads one object by its name, which lies in no namespace; nothing where it does not exist."""
+    path = f"{source.path(None)}/{name}"
+
+    def read() -> Objects:
+        try:
+            found = connection.request("GET", path)
+        except KubeNotFound as exc:
+            log.info("object is not there", extra={"path": path, "reason": str(exc)})
+            return {}
+        key, values = decoded(source, found)
+        return {} if key is None else {key: values}
+
+    return read
+
+
+def every(connection: Connection, source: Source, selectors: Mapping[str, str], *,
+          page_size: int, stopped: threading.Event) -> Callable[[], Objects]:
+    """Reads all objects that the selectors take."""
+    return lambda: listed(connection, source, source.path(None), selectors, page_size=page_size,
+                          stopped=stopped)[0]

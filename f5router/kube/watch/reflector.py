@@ -1,0 +1,328 @@
+"""One kind of object, kept up to date in a Store: list, watch, and again when the watch ends."""
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from f5router.kube.api import api_errors, backoff, decode
+from f5router.kube.api.collection import PAGE_SIZE, Collection
+from f5router.kube.api.connection import PLAIN, Connection, LineStream
+from f5router.kube.api.documents import Document, Unreadable
+from f5router.kube.watch.sources import Source, is_served, served
+from f5router.kube.watch.store import Store, Value
+from f5router.model.cluster import Key
+from f5router.model.errors import (
+    KindNotServed,
+    KubeError,
+    KubeForbidden,
+    KubeGone,
+    KubeRefused,
+    KubeUnreachable,
+)
+from f5router.reconcile.delete_guard import is_mass
+
+log = logging.getLogger(__name__)
+
+METADATA, METADATA_LIST = (
+    f"application/json;as={kind};g=meta.k8s.io;v=v1,application/json"
+    for kind in ("PartialObjectMetadata", "PartialObjectMetadataList"))
+"""Forms of an event and of a list: metadata alone. Source: k8s.io/client-go/metadata."""
+
+TRIES_WITH_VERSION = 3
+"""Failures, since a watch was last accepted, before the next list. A cluster that was restored from a
+backup knows nothing of the resourceVersion and may say so only by a time-out."""
+
+HEALTHY_S = 5.0
+"""A watch that lasted so long, or gave an event, was no failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """All in seconds, except page_size."""
+
+    page_size: int = PAGE_SIZE
+    """Objects per page of a list."""
+    resync_s: float = 1800.0
+    """From one list to the next; 0 for never."""
+    watch_s: tuple[float, float] = (240.0, 480.0)
+    """A watch lasts a random time in this range, so that watches do not all end together."""
+    grace_s: float = 15.0
+    """How long after its end a silent watch counts as dead."""
+    backoff_s: tuple[float, float] = (0.5, 60.0)
+    """First and longest wait after failures."""
+    confirm_s: float = 5.0
+    """From a list in which most pool members are missing to the second one, which confirms it."""
+
+
+class Reflector:
+    """Follows one kind until stop(); run() is the body of its thread."""
+
+    def __init__(self, connection: Connection, source: Source, store: Store, *, namespace: str | None,
+                 selectors: Mapping[str, str], timing: Timing, clock: Callable[[], float],
+                 sleep: Callable[[float], object], on_list: Callable[[], None],
+                 on_change: Callable[[], None], on_problem: Callable[[str], None]):
+        """Arguments:
+        selectors: labelSelector and fieldSelector, as far as there are.
+        on_list: a list is complete.
+        on_change: a value in the store changed.
+        on_problem: the kind cannot be read, and why; "" when it can.
+        """
+        self._connection, self._source, self._store = connection, source, store
+        self._namespace, self._selectors = namespace, selectors
+        self._timing, self._clock, self._sleep = timing, clock, sleep
+        self._on_list, self._on_change = on_list, on_change
+        self._on_problem = on_problem
+        self._stopped = threading.Event()
+        self._stream: LineStream | None = None
+        self._accepted_at: float | None = None
+        """When the watch that runs was accepted."""
+        self._ends_at_once = False
+        """The last watch broke soon: that the next one is accepted means nothing."""
+        self._version = ""
+        self._list_at = 0.0
+        self._failures = 0
+        """In a row; each makes the next wait longer."""
+        self._not_accepted = 0
+        """Since a watch was accepted."""
+        self._asked, self._answered = 0, 0
+        """Lists that were asked for, and how many of these had been when the last complete list began."""
+        self._preferred, self._source_is_chosen = source, source.fallback is None
+
+    def run(self) -> None:
+        """Follow the kind; returns after stop()."""
+        while not self._stopped.is_set():
+            try:
+                self._follow()
+            except KubeError as exc:
+                self._failed(exc)
+            except Exception as exc:  # a bug here must not end the updates for good
+                log.exception("watcher failed", extra={"kind": self._source.resource})
+                self._failed(KubeError(str(exc)))
+
+    @property
+    def source(self) -> Source:
+        """Where the kind is read: the fallback, if only that is served."""
+        return self._source
+
+    def stop(self) -> None:
+        """End run() soon, from any thread."""
+        self._stopped.set()
+        if (stream := self._stream) is not None:
+            stream.close()
+
+    def relist(self) -> None:
+        """Have everything listed again, soon; called from one thread."""
+        self._asked += 1
+        if (stream := self._stream) is not None:
+            stream.close()
+
+    @property
+    def relisted(self) -> bool:
+        """True if a list that began after the last `relist` is complete."""
+        return self._answered >= self._asked
+
+    def _follow(self) -> None:
+        if not self._source_is_chosen:
+            self._choose_source()
+        if not self._version or self._clock() >= self._list_at or not self.relisted:
+            self._list()
+        if not self._stopped.is_set():
+            self._watch()
+
+    def _failed(self, exc: KubeError) -> None:
+        if self._stopped.is_set():
+            return
+        self._failures += 1
+        self._not_accepted += 1
+        # A refused list says the same the next time; a refused watch only asks for a list.
+        lasting = (KubeForbidden, KindNotServed, *(() if self._version else (KubeRefused,)))
+        if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
+            self._version = ""
+        if isinstance(exc, KindNotServed):  # perhaps it moved: the API server was replaced by another version
+            self._source_is_chosen = self._preferred.fallback is None
+        if isinstance(exc, lasting):
+            self._on_problem(self._explained(exc))
+        elif isinstance(exc, KubeUnreachable):
+            if self._accepted_at is not None:
+                self._ends_at_once = self._clock() - self._accepted_at < HEALTHY_S
+            self._accepted_at = None
+            self._connection.outages.failed(self._source.resource, exc)
+        elif not isinstance(exc, KubeGone):
+            log.warning("watch broken", extra={"kind": self._source.resource, "error": str(exc)})
+        if isinstance(exc, KubeGone) and self._failures == 1:
+            return  # nothing is wrong with the server: list at once
+        first_s, limit_s = self._timing.backoff_s
+        self._sleep(backoff.delay_s(self._failures, first_s=first_s, limit_s=limit_s,
+                                    retry_after_s=getattr(exc, "retry_after_s", None)))
+
+    def _choose_source(self) -> None:
+        """Take the fallback where only that is served; where neither is, ask again next time."""
+        found = served(self._connection, self._preferred)
+        self._source, self._source_is_chosen = found or self._preferred, found is not None
+        if self._source is not self._preferred:
+            log.info("kind is not served, using another", extra={
+                "kind": self._preferred.resource, "instead": self._source.path(None)})
+
+    def _explained(self, exc: KubeError) -> str:
+        if isinstance(exc, KubeRefused):
+            asked = ", ".join(f"{name} {text!r}" for name, text in self._selectors.items())
+            return f"{exc} ({asked})" if asked else str(exc)
+        try:
+            known = isinstance(exc, KubeForbidden) and is_served(self._connection, self._source)
+        except KubeError:
+            known = True
+        if known:
+            return str(exc)
+        return (f"the API server does not serve {self._source.resource} of "
+                f"{self._source.group_path.removeprefix('/apis/')}: is its API service available, its "
+                f"custom resource definition installed? ({exc})")
+
+    def _list(self) -> None:
+        asked = self._asked
+        objects, version = self._read()
+        lost, known = self._store.missing(self._source.field, objects) if self._source.members else (0, 0)
+        if is_mass(lost, known) and not self._stopped.is_set():
+            log.warning("most objects are missing in a list: they are kept until a second list confirms it",
+                        extra={"kind": self._source.resource, "missing": lost, "known": known,
+                               "again_in_s": self._timing.confirm_s})
+            self._sleep(self._timing.confirm_s)
+            asked = self._asked
+            objects, version = self._read()
+        if self._stopped.is_set():
+            return
+        changed = self._store.replace(self._source.field, objects)
+        self._answered = asked
+        self._version = version
+        self._list_at = self._clock() + (self._timing.resync_s or float("inf"))
+        log.info("listed", extra={"kind": self._source.resource, "objects": len(objects)})
+        self._on_list()
+        if changed:
+            self._on_change()
+
+    def _read(self) -> tuple[dict[Key, tuple[Value, ...]], str]:
+        """A list, and its version; of no use once stopped. Raises: KubeError."""
+        path = self._source.path(self._namespace)
+        objects, version = listed(self._connection, self._source, path, self._selectors,
+                                  page_size=self._timing.page_size, stopped=self._stopped)
+        if not version and not self._stopped.is_set():
+            raise KubeUnreachable(f"GET {path}: a list without a resourceVersion")
+        return objects, version
+
+    def _watch(self) -> None:
+        lasts_s = min(random.uniform(*self._timing.watch_s), self._list_at - self._clock())
+        whole_s = max(1, round(lasts_s))
+        stream = self._connection.request(
+            "GET", self._source.path(self._namespace), stream=True, timeout_s=whole_s + self._timing.grace_s,
+            accept=METADATA if self._source.metadata_only else PLAIN,
+            query={**self._selectors, "watch": "true", "resourceVersion": self._version,
+                   "allowWatchBookmarks": "true", "timeoutSeconds": str(whole_s)})
+        self._stream, self._not_accepted = stream, 0
+        if self._stopped.is_set() or not self.relisted:  # stop() or relist() may have missed it
+            stream.close()
+        self._on_problem("")
+        self._accepted_at = started = self._clock()
+        if not self._ends_at_once:
+            self._connection.outages.answered(self._source.resource)
+        for document in stream.documents():
+            self._take(document)
+            self._well()
+        if not self.relisted or self._clock() - started >= min(HEALTHY_S, whole_s / 2):
+            self._well()
+        elif not self._stopped.is_set() and self._failures:
+            raise KubeUnreachable("the watch ended at once")
+        else:
+            self._failures += 1
+
+    def _well(self) -> None:
+        """A watch gave an event, or lasted."""
+        self._failures, self._ends_at_once = 0, False
+        self._connection.outages.answered(self._source.resource)
+
+    def _take(self, document: Document) -> None:
+        """Take an event.
+
+        Raises: KubeError: an ERROR event, or something that is no event: the watch is of no use any more.
+        """
+        try:
+            event = document.load()
+        except Unreadable as exc:
+            metadata = document.members("object", "metadata")
+            self._put(unreadable(self._source, metadata, exc), ())
+            self._version = decode.resource_version({"metadata": metadata}) or self._version
+            return
+        except ValueError as exc:
+            raise KubeUnreachable("the watch sent something that is no JSON") from exc
+        kind = event.get("type") if isinstance(event, Mapping) else None
+        obj = event.get("object") if isinstance(event, Mapping) else None
+        if kind == "ERROR":
+            self._version = ""
+            raise api_errors.error_in_stream(self._source.path(self._namespace), obj)
+        if kind in ("ADDED", "MODIFIED", "DELETED"):
+            key, values = decoded(self._source, obj)
+            self._put(key, () if kind == "DELETED" else values)
+        elif kind != "BOOKMARK":
+            raise KubeUnreachable("the watch sent something that is no event")
+        self._version = decode.resource_version(obj) or self._version
+
+    def _put(self, key: Key | None, values: tuple[Value, ...]) -> None:
+        if key is not None and self._store.put(self._source.field, key, values):
+            self._on_change()
+
+
+def listed(connection: Connection, source: Source, path: str, selectors: Mapping[str, str], *,
+           page_size: int, stopped: threading.Event) -> tuple[dict[Key, tuple[Value, ...]], str]:
+    """Every object of a collection, with the list's resourceVersion; of no use once stopped.
+
+    Raises: KubeError.
+    """
+    objects: dict[Key, tuple[Value, ...]] = {}
+    found = Collection(connection, path, selectors, page_size=page_size, stopped=stopped,
+                       accept=METADATA_LIST if source.metadata_only else PLAIN)
+    for document in found.documents():
+        key, values = taken(source, document)
+        if key is not None:
+            objects[key] = values
+    return objects, found.version
+
+
+def taken(source: Source, document: Document) -> tuple[Key | None, tuple[Value, ...]]:
+    """Key and values of an object of a list; no values, or not even a key, if it has no meaning.
+
+    Raises: KubeUnreachable: it is no JSON, so the list is none of an API server.
+    """
+    try:
+        return decoded(source, document.load())
+    except Unreadable as exc:
+        return unreadable(source, document.members("metadata"), exc), ()
+    except ValueError as exc:
+        raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
+
+
+def unreadable(source: Source, metadata: Mapping, reason: Unreadable) -> Key | None:
+    """Warn about an object that is left out as a whole. Returns its key, None if it is not known."""
+    try:
+        key = decode.key({"metadata": metadata})
+    except decode.DecodeError:
+        key = None
+    log.warning("object ignored", extra={
+        "kind": source.resource, "object": str(key or "without a name"), "reason": str(reason)})
+    return key
+
+
+def decoded(source: Source, obj: object) -> tuple[Key | None, tuple[Value, ...]]:
+    """Key and values of an object; no values, or not even a key, if it has no meaning.
+
+    Whatever goes wrong costs this object only.
+    """
+    key = None
+    try:
+        key = decode.key(obj)
+        return key, source.decode(obj)
+    except decode.DecodeError as exc:
+        log.warning("object ignored", extra={
+            "kind": source.resource, "object": exc.key, "field": exc.field, "reason": exc.problem})
+    except Exception:
+        log.exception("object ignored", extra={"kind": source.resource, "object": str(key or "")})
+    return key, ()

@@ -1,0 +1,198 @@
+"""The newest known value of every watched object, and which of them changed.
+
+One Store is shared by the watchers, which write, and the controller, which drains.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+
+from f5router.model.cluster import (
+    ClusterNetwork,
+    Delta,
+    HostSubnet,
+    Key,
+    Namespace,
+    Node,
+    Route,
+    Secret,
+    Service,
+)
+from f5router.model.cluster import EndpointSlice as Slice
+
+Value = Route | Service | Slice | Namespace | Node | HostSubnet | ClusterNetwork | Secret
+
+FIELDS = (
+    "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks", "secrets")
+"""Fields of a Delta."""
+
+
+_NUMBER = re.compile(r"[0-9]{1,20}")
+"""A resourceVersion, of 64 bits."""
+
+
+class Kind:
+    """Values of one kind by the object that they came from.
+
+    An object has one value, none when it cannot be used, or several: the subsets of Endpoints.
+    """
+
+    def __init__(self):
+        self.values: dict[Key, Value] = {}
+        self._parts: dict[Key, tuple[Key, ...]] = {}
+        self._before: dict[Key, Value | None] = {}
+
+    def put(self, obj: Key, values: tuple[Value, ...]) -> bool:
+        """Set the values of an object, and return whether any is not equal to the one before."""
+        new = {value.key: value for value in values}
+        old = self._parts.get(obj) or ((obj,) if obj in self.values else ())
+        changed = [self._set(key, None) for key in old if key not in new]
+        changed += [self._set(key, value) for key, value in new.items()]
+        if new.keys() <= {obj}:  # the usual case takes no memory
+            self._parts.pop(obj, None)
+        else:
+            self._parts[obj] = tuple(new)
+        return any(changed)
+
+    def replace(self, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
+        """Set all objects; those that are missing are gone. Returns whether anything changed."""
+        owned = {part for parts in self._parts.values() for part in parts}
+        known = (self.values.keys() - owned) | self._parts.keys()
+        changed = [self.put(obj, ()) for obj in known - objects.keys()]
+        changed += [self.put(obj, values) for obj, values in objects.items()]
+        return any(changed)
+
+    def missing(self, objects: Mapping[Key, tuple[Value, ...]]) -> tuple[int, int]:
+        """How many objects `replace` would find gone, of how many that have a value."""
+        owned = {part for parts in self._parts.values() for part in parts}
+        known = (self.values.keys() - owned) | {obj for obj, parts in self._parts.items() if parts}
+        return len(known - objects.keys()), len(known)
+
+    def drain(self) -> dict[Key, Value | None]:
+        """Values that differ from those at the last drain; None for what is gone."""
+        before, self._before = self._before, {}
+        return {key: new for key, old in before.items() if (new := self.values.get(key)) != old}
+
+    def pending(self) -> int:
+        """How many values may differ at the next drain."""
+        return len(self._before)
+
+    def _set(self, key: Key, value: Value | None) -> bool:
+        old = self.values.get(key)
+        if value is None:
+            self.values.pop(key, None)
+        else:
+            # Also when equal: resource_version and status_ingress are not compared, but needed.
+            self.values[key] = value
+        if value == old:
+            return False
+        self._before.setdefault(key, old)
+        return True
+
+
+class Store:
+    """All kinds behind one lock, so that a drain is consistent."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._kinds = {field: Kind() for field in FIELDS}
+        self._gone: dict[Key, Route] = {}
+        """Routes that went since the last drain. One that comes back before the next one was never away for
+        who drains, so a status that changed meanwhile must be told."""
+        self.on_route: Callable[[Route, Route], None] = lambda old, new: None
+        """Called without the lock when a Route is replaced by a newer reading of the same object."""
+
+    def put(self, field: str, obj: Key, values: tuple[Value, ...]) -> bool:
+        """See Kind.put; field is one of FIELDS.
+
+        A Route that refresh_route has overtaken is left out: the newer one is on its way too.
+        """
+        with self._lock:
+            kind = self._kinds[field]
+            known = kind.values.get(obj)
+            for value in values:
+                if isinstance(known, Route) and known.uid == value.uid and _older(value, known):
+                    return False
+            changed = kind.put(obj, values)
+            if field == "routes":
+                known = self._last(obj, known, gone=not values)
+        for value in values:
+            self._tell(known, value)
+        return changed
+
+    def replace(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
+        """See Kind.replace."""
+        with self._lock:
+            kind = self._kinds[field]
+            known = dict(kind.values) if field == "routes" else {}
+            changed = kind.replace(objects)
+            before = {obj: self._last(obj, known.get(obj), gone=not objects.get(obj))
+                      for obj in (known.keys() | self._gone.keys() if field == "routes" else ())}
+        for obj, values in objects.items():
+            for value in values:
+                self._tell(before.get(obj), value)
+        return changed
+
+    def missing(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> tuple[int, int]:
+        """See Kind.missing."""
+        with self._lock:
+            return self._kinds[field].missing(objects)
+
+    def drain(self) -> Delta:
+        """See Kind.drain."""
+        with self._lock:
+            self._gone.clear()
+            return Delta(**{field: kind.drain() for field, kind in self._kinds.items()})
+
+    def drain_slices(self) -> Delta:
+        """Only endpoints: they do not wait for what else changed."""
+        with self._lock:
+            return Delta(slices=self._kinds["slices"].drain())
+
+    def has_slices(self) -> bool:
+        """True if endpoints may differ at the next drain."""
+        with self._lock:
+            return self._kinds["slices"].pending() > 0
+
+    def pending(self) -> int:
+        """See Kind.pending."""
+        with self._lock:
+            return sum(kind.pending() for kind in self._kinds.values())
+
+    def refresh_route(self, route: Route) -> bool:
+        """Take over a Route that is newer than the known one, as a reply to a write is.
+
+        Not one that is unknown: it may be deleted already. Returns whether its value changed.
+        """
+        with self._lock:
+            routes = self._kinds["routes"]
+            known = routes.values.get(route.key)
+            if known is None or known.uid != route.uid or not _older(known, route):
+                return False
+            changed = routes.put(route.key, (route,))
+        self._tell(known, route)
+        return changed
+
+    def get(self, field: str, key: Key) -> Value | None:
+        """The newest value."""
+        with self._lock:
+            return self._kinds[field].values.get(key)
+
+    def _last(self, key: Key, known: Route | None, *, gone: bool) -> Route | None:
+        """The reading before this one, since the last drain. Args: known: that in the store; gone: now."""
+        if gone and known is not None:
+            self._gone[key] = known
+        return known if gone or known is not None else self._gone.pop(key, None)
+
+    def _tell(self, old: Value | None, new: Value) -> None:
+        if isinstance(old, Route) and isinstance(new, Route) and old.uid == new.uid:
+            self.on_route(old, new)
+
+
+def _older(one: Route, other: Route) -> bool:
+    """Whether one was read before other; False when it cannot be known.
+
+    Source: Kubernetes API concepts, resource versions: those of one resource compare as integers.
+    """
+    versions = one.resource_version, other.resource_version
+    return all(_NUMBER.fullmatch(version) for version in versions) and int(versions[0]) < int(versions[1])

@@ -1,0 +1,225 @@
+"""Log output: text or JSON, without secrets.
+
+Modules log a constant message and `extra` fields:
+
+    log.info("pool changed", extra={"pool": path, "members": 3})
+    2024-05-01T12:00:00.123Z INFO f5router.plan.plan pool changed pool=/Common/a members=3
+    {"time": "2024-05-01T12:00:00.123Z", "level": "info", "logger": "f5router.plan.plan",
+     "message": "pool changed", "pool": "/Common/a", "members": 3}
+
+No code logs a secret on purpose. Redaction is the last line of defence, for what libraries and
+exceptions say. Texts are made printable in both forms, for those who read the values of the JSON too.
+"""
+
+import copy
+import json
+import logging
+import re
+import sys
+import urllib.parse
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TextIO
+
+try:
+    from pythonjsonlogger.json import JsonFormatter
+except ImportError:  # before 3.1
+    from pythonjsonlogger.jsonlogger import JsonFormatter
+
+from f5router.model.printable import printable
+
+HIDDEN = "***"
+
+SHORTEST_SECRET = 4
+"""Characters. A shorter one would be found in ordinary words, and give itself away by its gaps."""
+
+NOISY = ("paramiko", "urllib3", "requests")
+"""Kept at WARNING, unless the level is debug."""
+
+NEVER_DEBUG = ("kubernetes",)
+"""At debug these log the bodies of replies, Secrets among them: kept at WARNING always."""
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+_OURS = frozenset({"time", "level", "logger", "exception", "stack"})
+
+_SECRET_NAME = re.compile(
+    r"(?i)(?:^|[_.-])(?:password|passwd|passphrase|token|authorization|cookie)$"
+)
+_PLAIN = re.compile(r"[!#-<>-~]+")
+"""A text that needs no quotes in key=value: printable ASCII without blank, quote and "="."""
+
+_PATTERNS = (
+    # To the end of the text when the block is cut off.
+    (re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
+                re.DOTALL), HIDDEN),
+    (re.compile(r"(?i)(authorization\W{1,6}(?:basic|bearer)\s+)[^\s'\",}]+"), rf"\1{HIDDEN}"),
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), HIDDEN),  # service account
+    (re.compile(r"(?i)(x-f5-auth-token\W{1,5})[A-Za-z0-9]{8,}"), rf"\1{HIDDEN}"),
+    (re.compile(r"""(?i)(["']password["']\s*:\s*)(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""),
+     rf'\1"{HIDDEN}"'),
+    # The device's tokens: 26 characters of base32 (bigip-rest.md A4).
+    (re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{26}(?![A-Za-z0-9])"), HIDDEN),
+)
+
+
+class Redaction:
+    """Replaces secrets in texts and log records by "***"."""
+
+    def __init__(self, secrets: Iterable[str] = ()):
+        self._spellings: tuple[str, ...] = ()
+        for secret in secrets:
+            self.hide(secret)
+
+    def hide(self, secret: str) -> None:
+        """Replace this text too from now on; shorter than SHORTEST_SECRET, it is ignored."""
+        if len(secret) < SHORTEST_SECRET:
+            return
+        spellings = {
+            secret, json.dumps(secret)[1:-1], repr(secret)[1:-1],
+            urllib.parse.quote(secret, safe=""), urllib.parse.quote_plus(secret),
+        }
+        # A secret that is part of another must not be replaced first.
+        self._spellings = tuple(sorted({*self._spellings, *spellings}, key=len, reverse=True))
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        for spelling in self._spellings:
+            text = text.replace(spelling, HIDDEN)
+        for pattern, replacement in _PATTERNS:
+            text = pattern.sub(replacement, text)
+        return text
+
+    def value(self, value: object, name: str = "") -> object:
+        """A field's value without secrets: numbers as they are, containers copied, others as text."""
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if name and _SECRET_NAME.search(name):
+            return HIDDEN
+        if isinstance(value, Mapping):
+            return {self.line(str(key)): self.value(item, str(key)) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in value]
+        if isinstance(value, set | frozenset):
+            return sorted((self.value(item) for item in value), key=str)
+        return self.line(str(value))
+
+    def line(self, text: str) -> str:
+        """The text without secrets, on one line that is printed as it is."""
+        return printable(self.text(text))
+
+    def lines(self, text: str) -> str:
+        """The same of several lines."""
+        return "\n".join(printable(line) for line in self.text(text).split("\n"))
+
+    def record(self, record: logging.LogRecord) -> logging.LogRecord:
+        """A copy of the record in which message, fields and traceback hold no secrets."""
+        clean = copy.copy(record)
+        try:
+            clean.msg = self.line(record.getMessage())
+        except (TypeError, ValueError, KeyError):  # arguments that do not fit the message
+            clean.msg = self.line(f"{record.msg} {record.args}")
+        clean.args = None
+        if record.exc_info and not record.exc_text:
+            clean.exc_text = logging.Formatter().formatException(record.exc_info)
+        clean.exc_info = None
+        clean.exc_text = clean.exc_text and self.lines(clean.exc_text)
+        clean.stack_info = record.stack_info and self.lines(record.stack_info)
+        for name in record.__dict__.keys() - _STANDARD:
+            clean.__dict__[name] = self.value(record.__dict__[name], name)
+        return clean
+
+
+def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO | None = None) -> None:
+    """Send all log output to one stream, instead of where it went before.
+
+    Args:
+        level: "debug", "info", "warning", "error" or "critical".
+        format: "text" or "json".
+        secrets: texts that no line may show: Config.secrets.
+        stream: None: standard error.
+    """
+    handler = _Handler(stream, Redaction(secrets))
+    handler.setFormatter(_JSON() if format == "json" else _Text())
+    root = logging.getLogger()
+    for old in [each for each in root.handlers if isinstance(each, _Handler)]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in NOISY:
+        logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else logging.WARNING)
+    for name in NEVER_DEBUG:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.captureWarnings(True)
+
+
+def hide(secret: str) -> None:
+    """Keep a text that was learnt at run time, such as a token, out of the log."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, _Handler):
+            handler.redaction.hide(secret)
+
+
+class _Handler(logging.StreamHandler):
+    def __init__(self, stream: TextIO | None, redaction: Redaction):
+        super().__init__(stream)
+        self.redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(self.redaction.record(record))
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say that a line is lost; logging itself would print the record with its arguments."""
+        kind = sys.exc_info()[0]
+        if sys.stderr:
+            print(f"log line of {record.name} lost: {kind and kind.__name__}", file=sys.stderr)
+
+
+class _Text(logging.Formatter):
+    """time LEVEL logger message key=value ...; a traceback follows on lines of its own, which are indented.
+
+    So no text in it is taken for a line of the log.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        parts = [_time(record), record.levelname, record.name, record.getMessage()]
+        parts += [f"{key}={_quoted(value)}" for key, value in _fields(record).items()]
+        below = [line for text in (record.exc_text, record.stack_info) if text for line in text.split("\n")]
+        return "\n  ".join([" ".join(parts), *below])
+
+
+class _JSON(JsonFormatter):
+    """One object per line: time, level, logger, message, the fields, exception, stack."""
+
+    def __init__(self):
+        super().__init__(json_default=str, json_ensure_ascii=True)
+
+    def add_fields(self, log_record: dict, record: logging.LogRecord, message_dict: dict) -> None:
+        log_record.update(
+            time=_time(record), level=record.levelname.lower(), logger=record.name,
+            message=record.getMessage(), **_fields(record),
+        )
+        if record.exc_text:
+            log_record["exception"] = record.exc_text
+        if record.stack_info:
+            log_record["stack"] = record.stack_info
+
+
+def _time(record: logging.LogRecord) -> str:
+    """UTC with milliseconds, as in 2024-05-01T12:00:00.123Z."""
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    """The `extra` fields; one with a name of ours gets "_" behind it."""
+    return {
+        f"{name}_" if name in _OURS else name: value
+        for name, value in record.__dict__.items()
+        if name not in _STANDARD
+    }
+
+
+def _quoted(value: object) -> str:
+    """A value of key=value: bare if it can be, else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if _PLAIN.fullmatch(text) else json.dumps(value, default=str)

@@ -1,0 +1,1 @@
+"""Frozen values of the cluster and the BIG-IP, and the names of the objects. No I/O."""

@@ -1,0 +1,402 @@
+"""Every name that the router gives on a BIG-IP, and which objects it owns.
+
+Names of the original router are kept where the object means the same (f5-router.md App. A). They
+are injective: namespaces, Services, hosts and Route names are made of letters, digits, "-" and
+".", and none ends in ".": so "_" separates, and "._" occurs only in a name that was shortened.
+"""
+
+import hashlib
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from f5router.model import hostnames
+from f5router.model.cluster import Key
+from f5router.model.ltm import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    DataGroup,
+    IRule,
+    KeyFile,
+    Object,
+    Policy,
+    Pool,
+    Record,
+    Ref,
+    Rule,
+    ServerSSL,
+    record_ref,
+)
+from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
+
+INSECURE_POLICY = "openshift_insecure_routes"
+SECURE_POLICY = "openshift_secure_routes"
+NOOP_RULE = "default_noop"
+PASSTHROUGH_IRULE = "openshift_passthrough_irule"
+REENCRYPT_IRULE = "openshift_reencrypt_irule"
+UNAVAILABLE_IRULE = "openshift_unavailable_irule"
+REQUEST_IRULE = "openshift_request_irule"
+IRULE_ORDER = (PASSTHROUGH_IRULE, REENCRYPT_IRULE, REQUEST_IRULE, UNAVAILABLE_IRULE)
+"""Their order on a virtual server, behind the administrator's iRules."""
+POOL_VARIABLE = "f5router_pool"
+"""Variable in which a Rule that forwards tells REQUEST_IRULE its pool."""
+UNMATCHED_VARIABLE = "f5router_unmatched"
+"""Variable in which default_noop tells REQUEST_IRULE that no other Rule matched."""
+WILDCARD_VARIABLE = "f5router_wildcard"
+"""Variable in which the Rule of a wildcard Route tells REQUEST_IRULE its domain."""
+REDIRECT_VARIABLE = "f5router_redirect"
+"""Variable in which the Rule of a wildcard Route that redirects asks REQUEST_IRULE to do it."""
+NOWHERE_POOL = "openshift_nowhere"
+"""Pool without members, for a request that no Rule matches after one that a Rule matched. A pool of a
+Service has two parts at least behind "openshift_"."""
+
+TERMINATE = "terminate"
+"""Data of a passthrough record: TLS of this Host ends on the BIG-IP, although a wildcard has another."""
+PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
+REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
+DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
+VXLAN_PROFILE = "vxlan-ose"
+TUNNEL = "vxlan5000"
+POD_ROUTE = "openshift_pods_"
+
+NODE_DESCRIPTION = "made by f5router for pool members"
+"""Of LTM nodes that were made on purpose; every router with a shared partition may remove them."""
+
+STEM_LIMIT = 150
+"""Characters of the part of a name that comes from the cluster. With folder and suffix a full path
+stays below the device's 255 (bigip-rest.md B10, inferred there)."""
+
+MAX_PATH = 2000
+"""Longest Route path that has a band of its own."""
+
+BAND_WIDTH = 1 << 18
+"""Ordinals in a band of Routes with exact hosts."""
+
+WILDCARD_WIDTH = 1 << 15
+"""Ordinals in a band of wildcard Routes; there are 20 times as many. All stay below 2 ** 31."""
+
+_WILDCARDS = MAX_PATH + 2
+"""The first band of wildcard Routes, and the number of bands before."""
+
+LAST_ORDINAL = 2**31 - 1
+"""Of default_noop."""
+
+
+def digest(text: str) -> str:
+    """16 hexadecimal digits that stand for a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+UNVERIFIED = digest("\0")
+"""Of TLS towards pods whose certificates are not verified."""
+
+
+def shorten(stem: str) -> str:
+    """The stem itself, or its beginning and a digest of it, at most STEM_LIMIT characters."""
+    if len(stem) <= STEM_LIMIT:
+        return stem
+    return f"{stem[: STEM_LIMIT - 18]}._{digest(stem)}"
+
+
+def full_path(folder: str, name: str) -> str:
+    """Full path of a name in our folder."""
+    return f"{folder}/{name}"
+
+
+def route(key: Key) -> str:
+    """Stem of all that belongs to one Route: the original's openshift_route_<ns>_<name>."""
+    return shorten(f"openshift_route_{key.namespace}_{key.name}")
+
+
+def rule(key: Key, alternative: int = 0) -> str:
+    """Name of a Route's Rule; a Route whose path needs several has one per alternative."""
+    return route(key) if not alternative else f"{route(key)}__{alternative}"
+
+
+def pool(folder: str, service: Key, port: str = "", tls: str = "") -> str:
+    """Full path of the pool of a Service port.
+
+    Args:
+        port: targetPort of the Route, number or name; "" for every port of the Service.
+        tls: digest of the TLS towards pods, "" for none: Routes share a pool only if it is equal.
+    """
+    stem = f"openshift_{service.namespace}_{service.name}"
+    if port or tls:
+        stem += f"_{port}"
+    if tls:
+        stem += f"_{tls}"
+    return full_path(folder, shorten(stem))
+
+
+def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
+    """Service, port and tls from the full path that `pool` gave; None when it was shortened."""
+    parts = path.removeprefix(f"{folder}/openshift_").split("_")
+    if "._" in path or not 2 <= len(parts) <= 4:
+        return None
+    namespace, service, port, tls = (*parts, "", "")[:4]
+    return Key(namespace, service), port, tls
+
+
+def pool_namespace(path: str) -> str:
+    """Namespace of a pool's Service; every name that `pool` gives tells it."""
+    return path.rsplit("/", 1)[-1].removeprefix("openshift_").split("_", 1)[0]
+
+
+def rule_namespace(name: str) -> str:
+    """Namespace of a Rule's Route; every name that `rule` gives tells it."""
+    return name.removeprefix("openshift_route_").split("_", 1)[0]
+
+
+def file_namespace(path: str) -> str:
+    """Namespace of the Route whose certificate a file is, "" for one of nobody's."""
+    name = path.rsplit("/", 1)[-1]
+    return rule_namespace(name) if name.startswith("openshift_route_") else ""
+
+
+def client_ssl(folder: str, host: str) -> str:
+    """Full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
+    stem = f"openshift_wildcard_{host[2:]}" if host.startswith("*.") else f"openshift_host_{host}"
+    return full_path(folder, f"{shorten(stem)}-client-ssl-profile")
+
+
+def passthrough_record(host: str) -> str:
+    """Name of a Host's record in PASSTHROUGH_GROUP: of a wildcard its domain, with a dot before it."""
+    return host.removeprefix("*")
+
+
+def passthrough_host(record: str) -> str:
+    """The Host of such a record."""
+    return f"*{record}" if record.startswith(".") else record
+
+
+def covering_record(record: Record) -> Ref:
+    """The record of the wildcard that covers the Host of a record."""
+    return record_ref(record.group, passthrough_record(hostnames.wildcard(record.name)))
+
+
+def server_ssl(folder: str, tls: str) -> str:
+    """Full path of the server SSL profile for one way of TLS towards pods."""
+    return full_path(folder, f"openshift_tls_{tls}-server-ssl-profile")
+
+
+def cert_file(folder: str, key: Key, content: str) -> str:
+    """Full path of a Route's certificate file."""
+    return full_path(folder, f"{route(key)}-https-cert-{digest(content)}.crt")
+
+
+def key_file(folder: str, key: Key, public: str) -> str:
+    """Full path of a Route's key file; named after the public key, so the name tells no secret."""
+    return full_path(folder, f"{route(key)}-https-key-{digest(public)}.key")
+
+
+def chain_file(folder: str, key: Key, content: str) -> str:
+    """Full path of the file with the rest of a Route's certificate chain."""
+    return full_path(folder, f"{route(key)}-https-chain-{digest(content)}.crt")
+
+
+def destination_ca_file(folder: str, content: str) -> str:
+    """Full path of a CA file for pods; Routes with one CA share it."""
+    return full_path(folder, f"openshift_tls-https-cabundle-{digest(content)}.crt")
+
+
+def vxlan_profile(folder: str) -> str:
+    """Full path of the VxLAN profile. Source of this and the next three: f5-router.md 2, 5."""
+    return full_path(folder, VXLAN_PROFILE)
+
+
+def tunnel(folder: str) -> str:
+    """Full path of the tunnel."""
+    return full_path(folder, TUNNEL)
+
+
+def self_ip(folder: str, cidr: str) -> str:
+    """Full path of the self IP; its name is its address with the prefix length."""
+    return full_path(folder, cidr)
+
+
+def fdb_mac(address: str) -> str:
+    """Name of a Node's FDB record: 0a:0a and the four bytes of its address, "" where it is no IPv4.
+
+    A placeholder: the device learns the pods' own MAC addresses by ARP.
+    """
+    try:
+        found = ipaddress.IPv4Address(address)
+    except ValueError:
+        return ""
+    return ":".join(["0a", "0a", *(f"{byte:02x}" for byte in found.packed)])
+
+
+def pod_route(folder: str, network: str) -> str:
+    """Full path of the route to a network of pods, which its name tells: openshift_pods_10.128.0.0_23.
+
+    So a network that passes to another Node is a change of one route's gateway, in place, and never
+    two routes to one network, which the device may refuse. A colon of IPv6 becomes "-": which other
+    characters a name may hold is not recorded (bigip-rest.md B1).
+    """
+    return full_path(folder, POD_ROUTE + network.replace(":", "-").replace("/", "_"))
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """The name of a certificate or key file on the device's disk, from its upload to its installation.
+
+    The name tells the owner and the time, so a later run recognises what an earlier one left behind:
+    f5router_<folder>_<host>_<process>_<second>_<nonce>.key
+    """
+
+    folder: str
+    """Digest of the full path of the router's folder."""
+    host: str
+    """Digest of the name of the pod or host."""
+    process: int
+    second: int
+    """Time of the upload in seconds since 1970, by the router's clock."""
+    nonce: str
+    """8 hexadecimal digits; no two uploads share a name."""
+    suffix: str
+    """"cert" or "key"."""
+
+    def __str__(self) -> str:
+        return (f"f5router_{self.folder}_{self.host}_{self.process}_{self.second}_{self.nonce}"
+                f".{self.suffix}")
+
+    @classmethod
+    def parse(cls, name: str) -> "UploadedFile | None":
+        """The parts of a name; None if no router made it."""
+        found = _UPLOADED.fullmatch(name)
+        if found is None:
+            return None
+        folder, host, process, second, nonce, suffix = found.groups()
+        return cls(folder, host, int(process), int(second), nonce, suffix)
+
+
+def formerly_uploaded(folder: str, name: str) -> str:
+    """Full path of the file object in this folder for which an earlier release gave an upload this name.
+
+    Returns: "" for any other name. The original router's names have no digest and do not count: they
+        tell neither the router nor the content.
+    """
+    if not _FORMERLY_UPLOADED.fullmatch(name):
+        return ""
+    return full_path(folder, name if name.endswith(".key") else f"{name.removesuffix('.cert')}.crt")
+
+
+def band(path: str, *, labels: int = 0) -> int:
+    """Precedence of a Route: exact hosts before wildcards, then longer domains, then longer paths first.
+
+    Two Routes that can both match one request differ in it. A condition on the end of a name matches at
+    any depth, so the wildcard of a subdomain comes before that of the domain above. Source:
+    haproxy-parity.md 5.2.
+
+    Args: labels: of the domain of a wildcard, at most hosts.MOST_LABELS; 0 for an exact host.
+    """
+    shorter = MAX_PATH - min(len(path), MAX_PATH)
+    if not labels:
+        return 1 + shorter
+    return _WILDCARDS + (hostnames.MOST_LABELS - labels) * (MAX_PATH + 1) + shorter
+
+
+def band_ordinals(band_number: int) -> range:
+    """The ordinals of a band."""
+    if band_number < _WILDCARDS:
+        start, width = band_number * BAND_WIDTH, BAND_WIDTH
+    else:
+        start, width = _WILDCARDS * BAND_WIDTH + (band_number - _WILDCARDS) * WILDCARD_WIDTH, WILDCARD_WIDTH
+    return range(start, start + width)
+
+
+def band_of(ordinal: int) -> int:
+    """The band in which an ordinal lies."""
+    above = ordinal - _WILDCARDS * BAND_WIDTH
+    return ordinal // BAND_WIDTH if above < 0 else _WILDCARDS + above // WILDCARD_WIDTH
+
+
+def first_ordinal(band_number: int, name: str) -> int:
+    """Where the search for a free ordinal begins; spread by name, so that few collide."""
+    ordinals = band_ordinals(band_number)
+    return ordinals[int(digest(name), 16) % len(ordinals)]
+
+
+_LABEL = r"[a-z0-9.-]+"
+_HEX = r"[0-9a-f]{16}"
+_STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{_HEX})?"
+_OWNED = {
+    Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
+    Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}|{NOWHERE_POOL}",
+    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}",
+    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{REQUEST_IRULE}",
+    ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
+    ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
+    CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",
+    KeyFile.KIND: rf"{_STEM}-https-key-{_HEX}\.key",
+    VxlanProfile.KIND: VXLAN_PROFILE,
+    Tunnel.KIND: TUNNEL,
+}
+_UPLOADED = re.compile(
+    rf"f5router_({_HEX})_({_HEX})_([0-9]{{1,10}})_([0-9]{{1,12}})_([0-9a-f]{{8}})\.(cert|key)")
+_FORMERLY_UPLOADED = re.compile(
+    rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.cert|openshift_tls-https-cabundle-{_HEX}\.cert"
+    rf"|{_STEM}-https-key-{_HEX}\.key")
+_PATTERNS = {kind: re.compile(pattern) for kind, pattern in _OWNED.items()}
+_CIDR = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}")
+_RULE = re.compile(rf"(?:{_STEM})(?:__[0-9]+)?")
+
+
+def owns_path(folder: str, kind: str, path: str) -> bool:
+    """Whether a whole object lies in exactly our folder under a name that this module makes."""
+    parent, _, name = path.rpartition("/")
+    pattern = _PATTERNS.get(kind)
+    return pattern is not None and parent == folder and pattern.fullmatch(name) is not None
+
+
+def owns(folder: str, obj: Object) -> bool:
+    """Whether an object is ours to change and delete.
+
+    Of parts: Rules with a Route's name in a policy of ours, every record of a data-group of ours,
+    on a virtual server what it carries of ours, on our tunnel the self IPs named by their CIDR and
+    the FDB records whose MAC address is made of their endpoint. Of routes: those that are named by
+    the network to which they lead.
+    """
+    if isinstance(obj, Rule):
+        return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
+    if isinstance(obj, Record):
+        return owns_path(folder, DataGroup.KIND, obj.group)
+    if isinstance(obj, Attachment):
+        return owns_path(folder, obj.target_kind, obj.target)
+    if isinstance(obj, SelfIP):
+        return obj.vlan == tunnel(folder) and owns_self_path(folder, obj.path)
+    if isinstance(obj, FDBRecord):
+        return obj.tunnel == tunnel(folder) and obj.mac == fdb_mac(obj.endpoint)
+    if isinstance(obj, StaticRoute):
+        return obj.path == pod_route(folder, obj.network)
+    if isinstance(obj, SourceTranslation):
+        return False  # a property of the administrator's virtual server: there is nothing to delete
+    return owns_path(folder, obj.KIND, obj.path)
+
+
+def owns_self_path(folder: str, path: str) -> bool:
+    """Whether a self IP in exactly our folder is named by a CIDR, as ours are."""
+    return path.startswith(f"{folder}/") and _CIDR.fullmatch(path[len(folder) + 1:]) is not None
+
+
+def rule_stem(name: str) -> str:
+    """The Route's stem of a Rule's name, "" when no Route gives such a name."""
+    return name.split("__", 1)[0] if _RULE.fullmatch(name) else ""
+
+
+def route_key(stem: str) -> Key | None:
+    """The Route of a stem; None when it was shortened."""
+    parts = stem.removeprefix("openshift_route_").split("_")
+    return Key(*parts) if len(parts) == 2 and "._" not in stem else None
+
+
+def draft_paths(policy: str) -> tuple[str, ...]:
+    """Where the draft of a policy may lie, likeliest first.
+
+    Recorded for policies in the root of a partition: /P/Drafts/x (bigip-rest.md B4). For nested
+    folders nothing is recorded, so both places are looked at.
+    """
+    folder, _, name = policy.rpartition("/")
+    root = "/" + folder.split("/")[1]
+    return tuple(dict.fromkeys((f"{folder}/Drafts/{name}", f"{root}/Drafts/{name}")))

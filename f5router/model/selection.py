@@ -1,0 +1,81 @@
+"""Which Routes of the cluster are this router's to serve.
+
+The API server applies the selectors; what is left to do here is to leave out Routes of namespaces that
+are not selected, as if they did not exist: they claim no Host. `selected` is the definition,
+`NamespaceFilter` keeps the same while one namespace's change costs its own Routes only.
+Source: openshift/router pkg/cmd/infra/router/router.go, pkg/router/controller/router_controller.go.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from f5router.model.cluster import Delta, Key, Route
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The settings, checked; selectors as their texts, "" for all."""
+
+    namespace: str | None = None
+    """The only one whose objects are read; None for all."""
+    labels: str = ""
+    fields: str = ""
+    """Selectors for Routes."""
+    namespace_labels: str = ""
+    """Selector for namespaces."""
+    project_labels: str = ""
+    """Selector for the projects that the account may see; selectors.EVERYTHING for all of these."""
+
+    @property
+    def by_namespace(self) -> bool:
+        """Whether only Routes of listed namespaces are served."""
+        return bool(self.namespace_labels or self.project_labels)
+
+    @property
+    def selective(self) -> bool:
+        """Whether a Route can leave without being deleted."""
+        return self.by_namespace or bool(self.labels or self.fields)
+
+
+def selected(routes: Mapping[Key, Route], namespaces: Collection[str]) -> dict[Key, Route]:
+    """Routes of the namespaces with these names."""
+    return {key: route for key, route in routes.items() if key.namespace in namespaces}
+
+
+class NamespaceFilter:
+    """Makes Deltas of selected Routes from Deltas of all. Not thread-safe."""
+
+    def __init__(self):
+        self.namespaces: set[str] = set()
+        """Names of those that are selected."""
+        self._routes: dict[str, dict[Key, Route]] = {}
+        """All Routes, by namespace."""
+
+    def apply(self, delta: Delta) -> Delta:
+        """The Delta without Routes of other namespaces: what enters is new, what leaves is gone."""
+        shown = self.namespaces
+        self.namespaces = shown | {key.name for key, value in delta.namespaces.items() if value is not None}
+        self.namespaces -= {key.name for key, value in delta.namespaces.items() if value is None}
+        changed: dict[Key, Route | None] = {}
+        for name in shown ^ self.namespaces:
+            routes = self._routes.get(name, {})
+            changed.update(routes if name in self.namespaces else dict.fromkeys(routes))
+        for key, route in delta.routes.items():
+            known = self._put(key, route)
+            was, now = known and key.namespace in shown, route and key.namespace in self.namespaces
+            changed.pop(key, None)
+            if was or now:
+                changed[key] = route if now else None
+        return replace(delta, routes=changed)
+
+    def _put(self, key: Key, route: Route | None) -> bool:
+        """Keep the newest value; returns whether there was one before."""
+        routes = self._routes.setdefault(key.namespace, {})
+        known = key in routes
+        if route is not None:
+            routes[key] = route
+        else:
+            routes.pop(key, None)
+            if not routes:
+                del self._routes[key.namespace]
+        return known

@@ -1,0 +1,313 @@
+"""HTTP for probes and Prometheus: /healthz, /readyz, upstream's /healthz/ready, and /metrics.
+
+    GET /healthz                ok; 500 and the list of checks when one fails
+    GET /healthz?verbose        the list in any case
+    GET /healthz/controller     one check
+    GET /readyz, /healthz/ready likewise, /readyz/bigip-reached one check
+    GET /metrics                with basic authentication where a login is set
+
+Source: haproxy-parity.md 6.1. Everything but /metrics is open, as kubelet's probes have no credentials.
+With a certificate the same port serves TLS and HTTP, told apart by the first byte of a connection; there
+upstream takes the password over HTTP too (openshift/router, metrics.go), this router over TLS alone.
+"""
+
+import base64
+import binascii
+import contextlib
+import hmac
+import http.client
+import io
+import logging
+import socket
+import socketserver
+import ssl
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from urllib.parse import parse_qs, urlsplit
+
+from f5router.config.options import OPTIONS
+from f5router.config.parsers import Address
+from f5router.model.errors import ConfigError
+from f5router.monitoring import health
+from f5router.monitoring.connection_limits import ConnectionLimits
+from f5router.monitoring.health import Check
+from f5router.monitoring.serving_tls import Contexts
+
+log = logging.getLogger(__name__)
+
+SILENCE_S = 10.0
+"""A client that says nothing for so long is cut off."""
+HEAD_BYTES = 16384
+"""Request line and headers."""
+POLL_S = 0.25
+"""How long an idle server may take to notice that it is to stop."""
+TLS_HANDSHAKE = b"\x16"
+"""First byte of a connection that begins TLS, and never of one with HTTP. Source: RFC 8446, 5.1."""
+TEXT = "text/plain; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole reply."""
+
+    status: int
+    body: bytes
+    content_type: str = TEXT
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """What is served."""
+
+    live: Callable[[], Sequence[Check]]
+    ready: Callable[[], Sequence[Check]]
+    metrics: Callable[[str], tuple[bytes, str]]
+    """Given an Accept header: body and content type."""
+    login: tuple[str, str] | None = None
+    """User name and password for the metrics; None: everybody may read them."""
+
+    def answer(self, target: str, accept: str, authorization: str, *, clear: bool = False) -> Answer:
+        """The reply to a GET.
+
+        Args:
+            target: path and query.
+            clear: anybody on the way can read along, and TLS is served as well.
+        """
+        try:
+            url = urlsplit(target)
+        except ValueError as exc:  # "http://[::1"
+            log.debug("request target not understood", extra={"reason": str(exc)})
+            return Answer(400, b"bad request\n")
+        verbose = "verbose" in parse_qs(url.query, keep_blank_values=True)
+        match [part for part in url.path.split("/") if part]:
+            case ["metrics"]:
+                return self._metrics(accept, authorization, clear=clear)
+            case ["readyz", *names] | ["healthz", "ready", *names]:
+                return _checked("readyz", self.ready(), names, verbose=verbose)
+            case ["healthz", *names]:
+                return _checked("healthz", self.live(), names, verbose=verbose)
+        return Answer(404, b"404 page not found\n")
+
+    def _metrics(self, accept: str, authorization: str, *, clear: bool) -> Answer:
+        if self.login and clear:
+            return Answer(403, b"metrics need a password, which is taken over HTTPS only\n")
+        if self.login and not _is(self.login, authorization):
+            return Answer(401, b"Unauthorized\n", headers=(("WWW-Authenticate", 'Basic realm="metrics"'),))
+        body, content_type = self.metrics(accept)
+        return Answer(200, body, content_type)
+
+
+def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: bool) -> Answer:
+    """All checks, or the one that is named."""
+    if names:
+        checks = [check for check in checks if [check.name] == names]
+        if not checks:
+            return Answer(404, b"404 page not found\n")
+    good, body = health.report(title, checks, verbose=verbose)
+    return Answer(200 if good else 500, body.encode(), headers=(("Cache-Control", "no-store"),))
+
+
+def _is(login: tuple[str, str], authorization: str) -> bool:
+    """Whether an Authorization header carries this login."""
+    scheme, _, encoded = authorization.strip().partition(" ")
+    try:
+        given = base64.b64decode(encoded.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return scheme.lower() == "basic" and hmac.compare_digest(given, ":".join(login).encode())
+
+
+class _Head:
+    """Lines of a request's head, of HEAD_BYTES in all."""
+
+    def __init__(self, stream: io.BufferedIOBase):
+        self._stream, self._left = stream, HEAD_BYTES
+
+    def readline(self, limit: int) -> bytes:
+        """Read a line. Raises: http.client.LineTooLong: the head is too long; it is answered with 431."""
+        line = self._stream.readline(min(limit, self._left + 1))
+        self._left -= len(line)
+        if self._left < 0:
+            raise http.client.LineTooLong("request head")
+        return line
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection, and one request on it: HTTP/1.0."""
+
+    server: "Server"
+    timeout = SILENCE_S
+    server_version = "f5router"
+    sys_version = ""
+
+    def setup(self) -> None:
+        """Bound what is read."""
+        super().setup()
+        self.rfile = _Head(self.rfile)
+
+    def handle(self) -> None:
+        """Answer; a request line that is too long too, which the base class looks for elsewhere."""
+        try:
+            super().handle()
+        except http.client.LineTooLong:
+            self.requestline, self.request_version, self.command = "", "HTTP/1.0", ""
+            self.send_error(431)
+
+    def do_GET(self) -> None:
+        """Answer, HEAD too."""
+        headers = self.headers
+        try:
+            found = self.server.pages.answer(
+                self.path, headers.get("Accept", ""), headers.get("Authorization", ""),
+                clear=bool(self.server.contexts) and not isinstance(self.connection, ssl.SSLSocket))
+        except Exception:  # a probe must get an answer, and the log the reason
+            log.exception("request failed")
+            found = Answer(500, b"internal error\n")
+        self.send_response(found.status)
+        for name, value in (("Content-Type", found.content_type), ("Content-Length", str(len(found.body))),
+                            *found.headers):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(found.body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Probes come every few seconds: at debug only, and without what a client wrote."""
+        log.debug("request", extra={"client": self.client_address[0]})
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """Serves Pages from threads of its own; a context manager."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 64
+    block_on_close = False
+    """A client that is slow does not hold up the end."""
+
+    def __init__(self, address: Address, pages: Pages, contexts: Contexts | None = None, *,
+                 clock: Callable[[], float] = time.monotonic):
+        """Listen.
+
+        Args: contexts: for TLS; None: HTTP only.
+        Raises: ConfigError: the address cannot be used.
+        """
+        self.pages, self.contexts = pages, contexts
+        self.connections = ConnectionLimits(clock)
+        self.address_family, where = _family(address)
+        try:
+            super().__init__(where, Handler)
+        except (OSError, OverflowError) as exc:
+            labels = f"{OPTIONS['listen-addr'].label}, {OPTIONS['stats-port'].label}"
+            reason = getattr(exc, "strerror", None) or exc
+            problem = f"{labels}: cannot listen on {shown(*address)}: {reason}"
+            raise ConfigError([problem]) from exc
+        self._thread = threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": POLL_S}, name="serving", daemon=True)
+
+    def server_bind(self) -> None:
+        """Take IPv4 too where the address is every IPv6 one."""
+        if self.address_family == socket.AF_INET6 and not self.server_address[0]:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
+
+    def process_request(self, request: socket.socket, client_address: tuple) -> None:
+        """Start a thread for a connection, unless there are too many that do not end."""
+        if not self.connections.admit(request, client_address[0]):
+            log.debug("connection refused: too many", extra={"client": client_address[0]})
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # no thread can be started
+            self.connections.release(request)
+            raise
+
+    def process_request_thread(self, request: socket.socket, client_address: tuple) -> None:
+        """Serve a connection, in its own thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.connections.release(request)
+
+    def service_actions(self) -> None:
+        """Cut off who takes too long; the loop calls it between connections, and every POLL_S."""
+        self.connections.close_expired()
+
+    def finish_request(self, request: socket.socket, client_address: tuple) -> None:
+        """Answer, in the connection's own thread: a handshake holds up nobody else."""
+        if self.contexts is None:
+            super().finish_request(request, client_address)
+            return
+        request.settimeout(SILENCE_S)
+        if request.recv(1, socket.MSG_PEEK) != TLS_HANDSHAKE:
+            super().finish_request(request, client_address)
+            return
+        connection = self.contexts.current().wrap_socket(
+            request, server_side=True, do_handshake_on_connect=False)
+        try:
+            if self.connections.follow(request, connection):
+                connection.do_handshake()
+                super().finish_request(connection, client_address)
+        finally:
+            _end(connection)
+
+    def handle_error(self, request: object, client_address: tuple) -> None:
+        """A client that left, or a handshake that failed, is no trouble of ours."""
+        exc = sys.exception()
+        if isinstance(exc, OSError):
+            log.debug("no request", extra={"client": client_address[0], "reason": str(exc)})
+        else:
+            log.error("connection failed", exc_info=True)
+
+    @property
+    def where(self) -> str:
+        """Address and port, as in a URL."""
+        return shown(*self.server_address[:2])
+
+    def __enter__(self) -> "Server":
+        self._thread.start()
+        log.info("metrics and health are served", extra={"address": self.where, "tls": bool(self.contexts)})
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.shutdown()
+        self.server_close()
+        self.connections.close_all()
+        self._thread.join(1.0)
+
+
+def _end(connection: ssl.SSLSocket) -> None:
+    """Close with the alert that tells the client that nothing was cut off; its own is not waited for."""
+    with connection, contextlib.suppress(OSError):
+        connection.setblocking(False)
+        connection.unwrap()
+
+
+def shown(host: str, port: int) -> str:
+    """"10.0.0.1:80", "[::1]:80", ":80" for all addresses."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _family(address: Address) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    """Address family and what to bind. Raises: ConfigError: the name has no address."""
+    if not address.host:
+        family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
+        return family, ("", address.port)
+    try:
+        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as exc:
+        problem = f"{OPTIONS['listen-addr'].label}: {address.host!r} has no address"
+        raise ConfigError([problem]) from exc
+    return found[0][0], found[0][4][:2]

@@ -1,0 +1,206 @@
+"""Metrics for Prometheus, in a registry of their own.
+
+What other threads count is read when somebody asks (`Sources`); what one thread may look at is set by
+that thread after each pass (`Metrics.note`), from what the pass touched.
+"""
+
+import platform
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import (
+    CollectorRegistry,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client import Counter as Total
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from f5router import __version__
+from f5router.model.cluster import Key
+from f5router.model.ltm import Object, Ref
+from f5router.reconcile.reconciler import DEVICE_REJECTED, Report
+from f5router.status.condition import Verdict
+
+ADMITTED, REJECTED, REFUSED, PENDING = "admitted", "rejected", "device_rejected", "pending"
+VERDICTS = (ADMITTED, REJECTED, REFUSED, PENDING)
+
+SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Buckets: from one write to the first load of a large cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What is read at the time of the question, from any thread."""
+
+    requests: Callable[[], Mapping[str, int]]
+    """Requests sent to the BIG-IP, by method."""
+    queues: Mapping[str, Callable[[], int]]
+    """Length of each queue, by name."""
+    status_writes: Callable[[], Mapping[str, int]] = dict
+    """Attempts to write a status, by what became of them."""
+    contended: Callable[[], int] = int
+    """Routes whose status another router of the same name keeps changing."""
+    active: Callable[[], bool | None] = lambda: None
+    """True if the BIG-IP is the active unit; None while its failover state is not known."""
+    in_sync: Callable[[], bool | None] = lambda: None
+    """True if the other units of its device group have its configuration; None without a group."""
+    held: Callable[[], tuple[int, int]] = lambda: (0, 0)
+    """Deletes that are held back, and how many ever were."""
+    reached: Callable[[], bool] = lambda: False
+    """True if the BIG-IP answered, and no pass has ended early since."""
+
+
+class _Read(Collector):
+    """Metrics that are made of Sources."""
+
+    def __init__(self, sources: Sources):
+        self._sources = sources
+
+    def collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily(
+            "f5router_bigip_requests", "Requests sent to the BIG-IP.", labels=["method"])
+        for method, count in sorted(self._sources.requests().items()):
+            requests.add_metric([method], count)
+        yield requests
+        queues = GaugeMetricFamily(
+            "f5router_queue_length", "What waits to be written to the cluster, or to be handled.",
+            labels=["queue"])
+        for name, length in self._sources.queues.items():
+            queues.add_metric([name], length())
+        yield queues
+        writes = CounterMetricFamily(
+            "f5router_status_writes", "Attempts to write the status of a Route.", labels=["result"])
+        for result, count in self._sources.status_writes().items():
+            writes.add_metric([result], count)
+        yield writes
+        yield GaugeMetricFamily(
+            "f5router_status_contended", "Routes whose status another router of this name keeps changing.",
+            value=self._sources.contended())
+        held, ever = self._sources.held()
+        yield GaugeMetricFamily(
+            "f5router_deletes_held_back", "Deletes that wait for a second list of the cluster, because they "
+            "would take away more than half of what serves requests.", value=held)
+        yield CounterMetricFamily(
+            "f5router_mass_deletes_held_back", "Deletes that were held back since the start.", value=ever)
+        yield _state(
+            "f5router_bigip_reached", "1 if the BIG-IP answered and no pass has ended early since, 0 if not.",
+            self._sources.reached())
+        yield _state(
+            "f5router_bigip_active", "1 if the BIG-IP is the active unit, 0 if nothing is written to it; "
+            "absent if it does not tell.", self._sources.active())
+        yield _state(
+            "f5router_bigip_config_in_sync", "1 if the other units of the BIG-IP's device group had its "
+            "configuration when it was last asked, 0 if not; absent without a group.",
+            self._sources.in_sync())
+
+
+def _state(name: str, text: str, value: bool | None) -> Metric:
+    """A gauge of 0 or 1, without a sample for None."""
+    gauge = GaugeMetricFamily(name, text)
+    if value is not None:
+        gauge.add_metric([], value)
+    return gauge
+
+
+class Metrics:
+    """All metrics. Everything but `page` belongs to the thread that makes the passes."""
+
+    def __init__(self, sources: Sources, *, wall: Callable[[], float] = time.time):
+        """wall: seconds since the epoch."""
+        self._wall = wall
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        registry.register(_Read(sources))
+        self._passes = Total("f5router_reconcile_passes", "Passes begun.", registry=registry)
+        self._failures = Total(
+            "f5router_reconcile_failures", "Passes that ended early; what was refused of single objects "
+            "is not counted.", registry=registry)
+        self._seconds = Histogram(
+            "f5router_reconcile_seconds", "Duration of passes.", buckets=SECONDS, registry=registry)
+        self._objects_shown = Gauge(
+            "f5router_objects", "Objects of the router on the BIG-IP.", ["kind"], registry=registry)
+        self._routes_shown = Gauge("f5router_routes", "Routes.", ["verdict"], registry=registry)
+        self._success = Gauge(
+            "f5router_last_success_timestamp_seconds", "End of the last pass that was not cut short; 0 for "
+            "none.", registry=registry)
+        Gauge("f5router_build_info", "Always 1.", ["version", "python"], registry=registry).labels(
+            __version__, platform.python_version()).set(1)
+        self._verdicts: dict[Key, str] = {}
+        self._routes = Counter(dict.fromkeys(VERDICTS, 0))
+        self._objects: Counter[str] = Counter()
+        self._show()
+
+    def page(self, accept: str) -> tuple[bytes, str]:
+        """The metrics, in the form that an Accept header asks for; and its content type."""
+        try:
+            encode, content_type = choose_encoder(" ".join(accept.split()))  # the type repeats a part of it
+        except (TypeError, ValueError):  # a version that is no number
+            encode, content_type = choose_encoder("")
+        return encode(self.registry), content_type
+
+    def timed(self, seconds: float, *, success: bool) -> None:
+        """A pass is over."""
+        self._passes.inc()
+        self._seconds.observe(seconds)
+        if success:
+            self._success.set(self._wall())
+        else:
+            self._failures.inc()
+
+    def note(self, report: Report, routes: Mapping[Key, object], observed: Mapping[Ref, Object]) -> None:
+        """Take over what a pass did.
+
+        Args: routes: all of the cluster; observed: all of the device. They are read through after a
+            full pass and when Routes have gone: an event costs what it touched.
+        """
+        if report.full:
+            self._objects = Counter(dict.fromkeys(self._objects, 0))
+            self._objects.update(ref.kind for ref in observed)
+        else:
+            for change in report.outcome.done:
+                self._objects[change.ref.kind] += (change.new is not None) - (change.old is not None)
+        for key in report.warnings:  # every Route that was looked at
+            self._judged(key, classify(report.verdicts.get(key)))
+        if len(self._verdicts) != len(routes):
+            self._forget(routes)
+        self._show()
+
+    def cut_short(self, routes: Mapping[Key, object]) -> None:
+        """A pass ended early: Routes that no pass has judged yet are pending."""
+        for key in routes.keys() - self._verdicts.keys():
+            self._judged(key, PENDING)
+        self._forget(routes)
+        self._show()
+
+    def _forget(self, routes: Mapping[Key, object]) -> None:
+        for key in self._verdicts.keys() - routes.keys():
+            self._routes[self._verdicts.pop(key)] -= 1
+
+    def _judged(self, key: Key, verdict: str) -> None:
+        if (old := self._verdicts.get(key)) is not None:
+            self._routes[old] -= 1
+        self._routes[verdict] += 1
+        self._verdicts[key] = verdict
+
+    def _show(self) -> None:
+        for verdict, count in self._routes.items():
+            self._routes_shown.labels(verdict).set(count)
+        for kind, count in self._objects.items():
+            self._objects_shown.labels(kind).set(count)
+
+
+def classify(verdict: Verdict | None) -> str:
+    """One of VERDICTS; without a verdict the Route is pending."""
+    if verdict is None or verdict.admitted is None:
+        return PENDING
+    if verdict.admitted:
+        return ADMITTED
+    return REFUSED if verdict.reason == DEVICE_REJECTED else REJECTED

@@ -1,0 +1,170 @@
+"""What is known of a Service when its pool members are chosen; and pods as members.
+
+Node ports as members are in nodeport.py.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from f5router.model.cluster import EndpointSlice, Service
+from f5router.model.ltm import PoolMember
+from f5router.network import refused_addresses
+
+SHOWN = 3
+"""Refused addresses that a warning names."""
+
+MOST_READ = 10_000
+"""Endpoints of a Service port that are looked at for each change; more are only counted. No pool may have
+more members."""
+
+
+class Candidate(NamedTuple):
+    """A Node that may be a pool member."""
+
+    ipv4: str
+    ipv6: str
+    """Addresses; "" for none."""
+    wanted: bool
+    """Not in a state that is excluded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceView:
+    """A Service with what stands behind it."""
+
+    service: Service | None = None
+    """None: there is none."""
+    slices: tuple[EndpointSlice, ...] = ()
+    listed: bool = True
+    """Whether the slices are all that there are; else they may not be read."""
+    candidates: Mapping[str, Candidate] = field(default_factory=dict)
+    """By name of the Node; none where pods are members."""
+    own_addresses: frozenset[str] = frozenset()
+    """Those of the BIG-IP, which are no pool members."""
+
+    def refusals(self, addresses: Iterable[str]) -> dict[str, str]:
+        """Those that never become pool members, with the reason."""
+        found = ((address, refused_addresses.reason(address, self.own_addresses)) for address in addresses)
+        return {address: reason for address, reason in found if reason}
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What is ready, and no pool member all the same; false if there is nothing."""
+
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Addresses that never become pool members, with the reason."""
+    total: int = 0
+    """How many members there would be at least; 0 if the pool has room for all."""
+
+    def __bool__(self) -> bool:
+        return bool(self.refused or self.total)
+
+
+class Choice(NamedTuple):
+    """The members of a pool."""
+
+    members: frozenset[PoolMember] = frozenset()
+    left_out: LeftOut = LeftOut()
+
+
+def choose(port: str, view: ServiceView, most: int) -> Choice:
+    """Choose from the ready TCP endpoints of a Service port, without those that are refused.
+
+    Args:
+        port: targetPort of the Route, number or name; "" for every port of the Service.
+        most: so many members at most.
+    """
+    parts = [(part, ports) for part in view.slices if (ports := _numbers(port, part))]
+    total = sum((len(part.addresses) + part.unread) * len(ports) for part, ports in parts)
+    if total > MOST_READ:
+        parts.sort(key=lambda found: found[0].key)
+    found = list(islice(_endpoints(parts, in_order=total > MOST_READ), MOST_READ))
+    refused = view.refusals({member.address for member in found})
+    ready = {member for member in found if member.address not in refused}
+    return limit(ready, total - len(found), refused, most)
+
+
+def limit(ready: set[PoolMember], unread: int, refused: Mapping[str, str], most: int) -> Choice:
+    """Choose at most so many, by a digest of address and port.
+
+    So an endpoint that comes or goes changes places with one other at most, and all others stay.
+
+    Args:
+        unread: how many more there are.
+        refused: see LeftOut.
+    """
+    members = frozenset(sorted(ready, key=_place)[:most] if len(ready) > most else ready)
+    total = len(ready) + unread
+    return Choice(members, LeftOut(refused, _rounded(total) if total > len(members) else 0))
+
+
+def digest(text: str) -> bytes:
+    """Give a text a place of its own in an order that has to do with nothing else."""
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+def _place(member: PoolMember) -> tuple[bytes, PoolMember]:
+    return digest(member.name), member
+
+
+def _rounded(total: int) -> int:
+    """The two first digits: each other number would be another Event."""
+    step = 10 ** max(0, len(str(total)) - 2)
+    return total // step * step
+
+
+def _numbers(port: str, part: EndpointSlice) -> set[int]:
+    return {found.port for found in part.ports
+            if found.protocol == "TCP" and port in ("", found.name, str(found.port))}
+
+
+def _endpoints(parts: Iterable[tuple[EndpointSlice, set[int]]], *, in_order: bool) -> Iterator[PoolMember]:
+    """Args: in_order: so that an address that comes or goes moves no other but the last."""
+    return (
+        PoolMember(address, number)
+        for part, numbers in parts
+        for address in (sorted(part.addresses, key=digest) if in_order else part.addresses)
+        for number in sorted(numbers)
+    )
+
+
+def limit_warning(name: str, total: int, most: int) -> str:
+    """What becomes of a Service with more endpoints than a pool may have members."""
+    return (f"spec.to.name: Service {name} would have {total} pool members or more, and a pool has {most} at "
+            "most (--max-pool-members): the others get no requests")
+
+
+def refusal_warning(name: str, refused: Mapping[str, str]) -> str:
+    """What becomes of refused addresses of a Service.
+
+    Args:
+        name: of the Service.
+        refused: reasons by address, one at least.
+    """
+    shown = [f"{address} ({refused[address]})" for address in sorted(refused)[:SHOWN]]
+    more = [f"{len(refused) - SHOWN} more"] * (len(refused) > SHOWN)
+    return f"spec.to.name: addresses of Service {name} that are no pool members: {', '.join(shown + more)}"
+
+
+def warnings(port: str, view: ServiceView, *, served: bool) -> Iterator[str]:
+    """Why a Route to a Service that exists has no pods.
+
+    Args:
+        served: whether the Route is served at all.
+    """
+    name = view.service.key.name
+    if port and not _has_port(port, view):
+        yield f"spec.port.targetPort: Service {name} has no port {port}"
+    elif served:
+        yield f"spec.to.name: Service {name} has no ready endpoints"
+
+
+def _has_port(wanted: str, view: ServiceView) -> bool:
+    """By the endpoints, which decide; by the Service, where there are none yet."""
+    if found := [port for part in view.slices for port in part.ports]:
+        return any(wanted in (port.name, str(port.port)) for port in found)
+    return any(wanted in (port.name, port.target_port) for port in view.service.ports)

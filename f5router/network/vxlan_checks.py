@@ -1,0 +1,228 @@
+"""What is wrong with a VxLAN set-up, in sentences that show the right value.
+
+Problems keep pods from being reached, warnings may. Neither keeps a Route from being programmed.
+Source: f5-router.md 10.3.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from f5router.model import names
+from f5router.model.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
+from f5router.model.errors import BigIPError
+from f5router.model.ltm import DeviceFacts, Ref, VirtualFacts
+from f5router.model.net import VxlanProfile
+from f5router.network import vxlan
+from f5router.network.diagnostics import Findings
+
+RAMP = ("without --f5-internal-address and --f5-vxlan-gateway-cidr the router works behind a ramp node, "
+        "on TMOS 11.4 and newer and without that licence")
+
+NOT_LICENSED = "01070356"
+"""TMOS message number of "... feature not licensed"; which text SDN Services has is not recorded."""
+
+ADDRESS, GATEWAY = "--f5-internal-address", "--f5-vxlan-gateway-cidr"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What the cluster tells of its network."""
+
+    nodes: Mapping[Key, Node] = field(default_factory=dict)
+    host_subnets: Mapping[Key, HostSubnet] = field(default_factory=dict)
+    """Empty where they cannot be read, or do not exist."""
+    networks: Mapping[Key, ClusterNetwork] = field(default_factory=dict)
+
+
+def check(config: vxlan.Settings, facts: DeviceFacts, cluster: Cluster) -> Findings:
+    """Everything that can be said of device, settings and Nodes."""
+    if config.vxlan is None:
+        return Findings()
+    if not vxlan.supported(config, facts):
+        version = ".".join(map(str, facts.version))
+        needed = ".".join(map(str, vxlan.SINCE))
+        return Findings((f"TMOS {version} cannot join the cluster network by VxLAN, {needed} or newer can: "
+                         f"pods are not reachable; {RAMP}",))
+    others = _rivals(config, facts)
+    if others and not vxlan.joins(config, facts):
+        return Findings(tuple(others))
+    problems = [*others, *_settings(config.vxlan, cluster), *_own_address(config.vxlan, cluster)]
+    virtuals = [virtual for virtual in (facts.http, facts.https) if virtual]
+    snat = [text for virtual in virtuals if (text := _translation(virtual, config))]
+    return Findings(tuple(problems), (*snat, *_nodes(cluster), *_networks(cluster), *_port(facts, cluster)))
+
+
+def _rivals(config: vxlan.Settings, facts: DeviceFacts) -> list[str]:
+    """Of the routers on one BIG-IP, one joins the cluster network for all."""
+    if vxlan.joins(config, facts):
+        here = (f"with {names.tunnel(config.folder)} there are two, and pods may not be reached; take VxLAN "
+                "from one of the routers, and delete its self IP and tunnel")
+    else:
+        here = (f"all routers on it share that, so nothing was made here; leave out {ADDRESS} and {GATEWAY}, "
+                "or, if no router looks after it any more, delete its self IP and the tunnel")
+    return [f"{ADDRESS} {config.vxlan.internal_address}: the BIG-IP is in the cluster network already, by "
+            f"tunnel {other.path} with self IP {', '.join(other.addresses)}; {here}"
+            for other in vxlan.rivals(config, facts)]
+
+
+def refusal(ref: Ref, error: BigIPError) -> str:
+    """What a refused object of the VxLAN means, and what can be done about it."""
+    text = f"{ref}: {error.text}"
+    unlicensed = error.code == NOT_LICENSED or "licensed" in error.text
+    if ref.kind == VxlanProfile.KIND and unlicensed:
+        return (f"the BIG-IP has no licence for SDN Services, so it cannot join the cluster network and pods "
+                f"are not reachable ({text}); {RAMP}")
+    return text
+
+
+# --- settings against HostSubnet and ClusterNetwork --------------------------------------
+
+
+def _settings(setup: vxlan.Setup, cluster: Cluster) -> Iterable[str]:
+    ghost = next((s for s in _sorted(cluster.host_subnets) if s.host_ip == setup.internal_address), None)
+    if ghost is None and cluster.host_subnets:
+        yield _no_ghost(setup, cluster)
+    elif ghost is not None and not ghost.subnet:
+        yield (f"{ADDRESS} {setup.internal_address}: HostSubnet {ghost.key.name} has no subnet yet; the SDN "
+               "master allocates one if it is annotated pod.network.openshift.io/assign-subnet: \"true\"")
+    subnet = _network(ghost.subnet) if ghost else None
+    gateway = ipaddress.IPv4Interface(setup.gateway)
+    network = _cluster_network(gateway, subnet, cluster)
+    inside = [found for found in _all_networks(cluster)
+              if ipaddress.IPv4Address(setup.internal_address) in found]
+    if inside:
+        yield (f"{ADDRESS} {setup.internal_address}: it lies in the cluster network {inside[0]}; set the "
+               "BIG-IP's address in the Nodes' network")
+    yield from _gateway(gateway, ghost, subnet, network)
+
+
+def _no_ghost(setup: vxlan.Setup, cluster: Cluster) -> str:
+    ghosts = [s for key, s in sorted(cluster.host_subnets.items()) if key not in cluster.nodes and s.host_ip]
+    text = (f"{ADDRESS} {setup.internal_address}: no HostSubnet has this hostIP, so no Node accepts its "
+            "packets; ")
+    if ghosts and cluster.nodes:
+        found = " or ".join(f"{s.host_ip} of HostSubnet {s.key.name}" for s in ghosts)
+        return f"{text}set {found}, which belongs to no Node"
+    return (f"{text}create a HostSubnet with hostIP {setup.internal_address}, annotated "
+            "pod.network.openshift.io/assign-subnet: \"true\" and "
+            "pod.network.openshift.io/fixed-vnid-host: \"0\"")
+
+
+def _gateway(
+    gateway: ipaddress.IPv4Interface, ghost: HostSubnet | None, subnet: ipaddress.IPv4Network | None,
+    network: ipaddress.IPv4Network | None,
+) -> Iterable[str]:
+    label = f"{GATEWAY} {gateway}"
+    bits = network.prefixlen if network else gateway.network.prefixlen
+    if subnet is not None and not _is_host(gateway.ip, subnet):
+        right = f"{_host_like(gateway.ip, subnet)}/{bits}"
+        yield (f"{label}: it is no host address in {subnet}, the subnet of HostSubnet {ghost.key.name}; "
+               f"set for example {right}")
+    elif network is not None and gateway.ip not in network:
+        yield f"{label}: it is not in the cluster network {network}"
+    elif network is not None and gateway.network != network:
+        yield (f"{label}: the prefix length must be that of the cluster network {network}, or the pods of "
+               f"other Nodes are not reached; set {gateway.ip}/{network.prefixlen}")
+    elif network is None and subnet is not None and gateway.network.prefixlen >= subnet.prefixlen:
+        yield (f"{label}: the prefix length is that of one host's subnet, {subnet}; set that of the cluster "
+               "network (oc get clusternetwork), or the pods of other Nodes are not reached")
+
+
+def _is_host(address: ipaddress.IPv4Address, subnet: ipaddress.IPv4Network) -> bool:
+    return address in subnet and address not in (subnet.network_address, subnet.broadcast_address)
+
+
+def _host_like(address: ipaddress.IPv4Address, subnet: ipaddress.IPv4Network) -> ipaddress.IPv4Address:
+    """A host address of the subnet, with the host part of another address where that gives one."""
+    same = subnet.network_address + (int(address) & int(subnet.hostmask))
+    return same if _is_host(same, subnet) else subnet.network_address + 1
+
+
+def _cluster_network(
+    gateway: ipaddress.IPv4Interface, subnet: ipaddress.IPv4Network | None, cluster: Cluster,
+) -> ipaddress.IPv4Network | None:
+    """The network that holds the ghost's subnet, or the gateway; None where none is known."""
+    networks = _all_networks(cluster)
+    for wanted in (subnet.network_address if subnet else None, gateway.ip):
+        if found := [network for network in networks if wanted is not None and wanted in network]:
+            return found[0]
+    return networks[0] if networks else None
+
+
+def _all_networks(cluster: Cluster) -> list[ipaddress.IPv4Network]:
+    texts = [text for key in sorted(cluster.networks) for text in cluster.networks[key].networks]
+    return [found for text in texts if (found := _network(text)) is not None]
+
+
+def _network(text: str) -> ipaddress.IPv4Network | None:
+    try:
+        return ipaddress.IPv4Network(text)
+    except ValueError:
+        return None
+
+
+def _networks(cluster: Cluster) -> Iterable[str]:
+    if len(found := _all_networks(cluster)) > 1:
+        yield (f"{GATEWAY}: the cluster has {len(found)} networks ({', '.join(map(str, found))}); only pods "
+               "of the one that holds the gateway are reached")
+
+
+def _port(facts: DeviceFacts, cluster: Cluster) -> Iterable[str]:
+    if not cluster.networks and facts.vxlan_port not in (0, VXLAN_PORT):
+        yield (f"VxLAN profile {names.VXLAN_PROFILE}: port {facts.vxlan_port} stays as it is, because the "
+               f"cluster's (vxlanPort of ClusterNetwork default, {VXLAN_PORT} without) cannot be read")
+
+
+# --- Nodes -------------------------------------------------------------------------------
+
+
+def _own_address(setup: vxlan.Setup, cluster: Cluster) -> Iterable[str]:
+    for node, address in _vteps(cluster):
+        if address == setup.internal_address:
+            yield f"{ADDRESS} {address}: it is the address of Node {node.key.name}; set the BIG-IP's own"
+
+
+def _nodes(cluster: Cluster) -> Iterable[str]:
+    by_address: dict[str, list[str]] = {}
+    for node, address in _vteps(cluster):
+        if not address:
+            found = ", ".join(node.internal_ips) or "none"
+            yield (f"Node {node.key.name}: no usable IPv4 address of type InternalIP in status.addresses "
+                   f"({found}); its pods are not reachable")
+        else:
+            by_address.setdefault(address, []).append(node.key.name)
+    for address, nodes in sorted(by_address.items()):
+        if len(nodes) > 1:
+            yield f"Nodes {', '.join(nodes)} have the same address {address}; one FDB record stands for all"
+
+
+def _vteps(cluster: Cluster) -> Iterable[tuple[Node, str]]:
+    for key, node in sorted(cluster.nodes.items()):
+        yield node, vxlan.vtep(node, cluster.host_subnets.get(key))
+
+
+def _sorted(subnets: Mapping[Key, HostSubnet]) -> list[HostSubnet]:
+    return [subnets[key] for key in sorted(subnets)]
+
+
+# --- return traffic ----------------------------------------------------------------------
+
+
+def _translation(virtual: VirtualFacts, config: vxlan.Settings) -> str:
+    """Pods must answer to the gateway, not to the client: f5-router.md 10.2."""
+    gateway = config.vxlan.gateway.partition("/")[0]
+    where = f"virtual server {virtual.path}, source address translation"
+    wanted = f"automap, or a SNAT pool with {gateway}"
+    if not virtual.exists or virtual.snat == vxlan.AUTOMAP:
+        return ""
+    if virtual.snat == vxlan.NO_TRANSLATION:
+        if config.manage_snat:
+            return ""
+        return (f"{where}: none, so pods answer to clients past the BIG-IP; set {wanted} "
+                f"(tmsh modify ltm virtual {virtual.path} source-address-translation {{ type automap }}, or "
+                "--f5-manage-snat), unless a SNAT of the device does it")
+    if gateway not in virtual.snat_addresses:
+        return (f"{where}: {virtual.snat} {virtual.snat_pool} does not hold {gateway}, so what pods answer "
+                f"may not come back; set {wanted}")
+    return ""

@@ -1,0 +1,69 @@
+"""Rules and records that must not take the requests of a more specific one whose write is in doubt."""
+
+from collections.abc import Callable, Iterator
+
+from f5router.model.errors import IN_DOUBT, BigIPError
+from f5router.model.ltm import Object, Record, Ref, Rule
+from f5router.plan.plan import CREATE, Change
+
+
+class InDoubt:
+    """New Rules and records whose write, or that of what they need, failed in a way that leaves it in doubt.
+
+    The device may accept them at the next attempt. Until then a less specific one that is new as well would
+    get their requests, and another pod would answer them.
+    """
+
+    def __init__(self, soon: Callable[[Ref], bool] = lambda ref: True):
+        """Args: soon: False for an object that was tried so often that nothing waits for it any more."""
+        self._soon = soon
+        self._first: dict[tuple[str, str], tuple[int, BigIPError]] = {}
+        """The most specific one of a policy or data-group, by its Hosts and by the domains they lie in."""
+
+    def note(self, change: Change, error: Exception | None) -> None:
+        """Take the outcome of a Change."""
+        if not isinstance(error, IN_DOUBT) or change.verb != CREATE or not self._soon(change.ref):
+            return
+        rank = _rank(change.obj)
+        for place in _places(change.obj):
+            if place not in self._first or rank < self._first[place][0]:
+                self._first[place] = rank, error
+
+    def obstacle(self, change: Change) -> BigIPError | None:
+        """The error of a more specific object that this Change would overtake."""
+        if change.verb != CREATE or not self._first:
+            return None
+        rank = _rank(change.obj)
+        found = (self._first.get(place) for place in _covered(change.obj))
+        return next((error for first, error in filter(None, found) if first < rank), None)
+
+
+def _rank(obj: Object) -> int:
+    """The smaller, the more specific: Rules of the same Host are told apart so, records by their names."""
+    return obj.band if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
+
+
+def _places(obj: Object) -> Iterator[tuple[str, str]]:
+    """Where a less specific object may cover this one: its Hosts, and their domains after a dot."""
+    if isinstance(obj, Rule):
+        container, hosts = obj.policy, obj.hosts
+    elif isinstance(obj, Record):
+        container, hosts = obj.group, {obj.name}
+    else:
+        return
+    for host in hosts:
+        yield container, host
+        for at, character in enumerate(host):
+            if character == "." and at:
+                yield container, host[at:]
+
+
+def _covered(obj: Object) -> Iterator[tuple[str, str]]:
+    """What an object covers: each of its Hosts, or all of a domain."""
+    if isinstance(obj, Rule):
+        for host in obj.hosts:
+            yield obj.policy, host
+        if obj.suffix:
+            yield obj.policy, obj.suffix
+    elif isinstance(obj, Record) and obj.name.startswith("."):
+        yield obj.group, obj.name

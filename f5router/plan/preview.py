@@ -1,0 +1,49 @@
+"""What a pass would do, and why it would not serve everything."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from f5router.model.cluster import Key
+from f5router.plan.plan import Plan
+from f5router.plan.problems import Problem
+
+IN_STEP, FAILED, CHANGES = 0, 1, 2
+"""Exit statuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRoute:
+    """A Route that would not be served, as its status would have it."""
+
+    key: Key
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What `f5router plan` shows."""
+
+    plan: Plan | None
+    """None where the cluster or the BIG-IP could not be read."""
+    problems: tuple[Problem, ...] = ()
+    """Why `run --once` would fail, as far as that is known before anything is written."""
+    rejected: tuple[RejectedRoute, ...] = ()
+    lost: Mapping[Key, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Routes that are served now and would not be any more, with the reason."""
+    warnings: tuple[str, ...] = ()
+
+    def exit_status(self, *, detailed: bool = False) -> int:
+        """Return the exit status of the command.
+
+        A Route that is rejected for what is in it does not count: a team's mistake must not make the
+        administrator's check fail.
+
+        Args: detailed: tell by CHANGES that there are some, as `terraform plan -detailed-exitcode` does.
+        Source: https://www.terraform.io/docs/commands/plan.html: 0 succeeded with empty diff, 1 error,
+            2 succeeded with non-empty diff.
+        """
+        if self.problems:
+            return FAILED
+        return CHANGES if detailed and self.plan else IN_STEP

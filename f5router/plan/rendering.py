@@ -1,0 +1,112 @@
+"""A Preview as text: for people, and as JSON for programs."""
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import tabulate
+
+from f5router.model.cluster import Key
+from f5router.model.ltm import Object
+from f5router.model.printable import printable
+from f5router.plan.plan import CREATE, DELETE, UPDATE, Plan
+from f5router.plan.preview import Preview
+
+
+def as_table(preview: Preview) -> str:
+    """Changes in the order in which they would be written, Routes, problems, warnings; last the summary."""
+    parts = [_changes(preview.plan)] if preview.plan else []
+    if preview.plan is not None and not preview.plan:
+        parts.append("No changes." if preview.problems else
+                     "Nothing to do: the BIG-IP is in step with the cluster.")
+    if preview.lost:
+        parts.append(as_lost(preview.lost))
+    if preview.rejected:
+        parts.append(_table(_rejected(preview), ("rejected Route", "reason", "why")))
+    parts += ["\n".join(f"{title} {number}: {printable(text)}" for number, text in enumerate(texts, 1))
+              for title, texts in (("problem", preview.problems), ("warning", preview.warnings)) if texts]
+    return "\n\n".join([*parts, summary(preview)])
+
+
+def summary(preview: Preview) -> str:
+    """One line such as "Plan: 46 to create, 2 to change, 0 to delete; 3 Routes rejected; 1 problem."."""
+    found, parts = _counts(preview), ["No plan"]
+    if preview.plan is not None:
+        parts = ["Plan: " + ", ".join(f"{found[what]} to {what}" for what in ("create", "change", "delete"))]
+    if preview.plan is not None or preview.rejected:
+        parts.append(f"{_number(found['rejected'], 'Route')} rejected")
+    return "; ".join([*parts, _number(found["problems"], "problem")]) + "."
+
+
+def as_lost(lost: Mapping[Key, str]) -> str:
+    """A line for each Route that is served now and would not be any more."""
+    rows = [(f"not served any more: Route {printable(str(key))}", printable(why))
+            for key, why in sorted(lost.items())]
+    return tabulate.tabulate(rows, tablefmt="plain")
+
+
+def as_json(preview: Preview) -> str:
+    """The same; `changes` is a list of {change, kind, path, old, new}, null without a plan; no secrets."""
+    return json.dumps({
+        "changes": None if preview.plan is None else [{
+            "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
+            "old": _shown(change.old), "new": _shown(change.new),
+        } for change in preview.plan],
+        "lost": [{"route": str(key), "reason": why} for key, why in sorted(preview.lost.items())],
+        "rejected": [{"route": str(route.key), "reason": route.reason, "message": route.message}
+                     for route in preview.rejected],
+        "problems": [{"text": problem.text, "objects": [str(ref) for ref in problem.objects],
+                      "routes": [str(key) for key in problem.routes]} for problem in preview.problems],
+        "warnings": list(preview.warnings),
+        "summary": _counts(preview),
+    }, indent=2)
+
+
+def _counts(preview: Preview) -> dict[str, int]:
+    """Numbers of the summary."""
+    verbs = Counter(change.verb for change in preview.plan or ())
+    return {"create": verbs[CREATE], "change": verbs[UPDATE], "delete": verbs[DELETE],
+            "rejected": len(preview.rejected), "problems": len(preview.problems)}
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _changes(plan: Plan) -> str:
+    return _table(((change.verb, change.ref.kind, change.ref.path) for change in plan),
+                  ("change", "kind", "object"))
+
+
+def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
+    """Rows of Routes; those that one problem costs refer to it by its number."""
+    numbers = {key: number for number, problem in enumerate(preview.problems, 1) for key in problem.routes}
+    for route in preview.rejected:
+        number = numbers.get(route.key)
+        yield str(route.key), route.reason, f"problem {number}" if number else route.message
+
+
+def _table(rows: Iterable[tuple], headers: tuple[str, ...]) -> str:
+    """Columns of texts that are made safe to show."""
+    shown = [[printable(cell) for cell in row] for row in rows]
+    return tabulate.tabulate(shown, headers=headers, tablefmt="plain", disable_numparse=True)
+
+
+def _shown(obj: Object | None) -> dict | None:
+    """Fields of an object, as JSON; secrets have no repr and are left out."""
+    if obj is None:
+        return None
+    return {
+        field.name: _plain(getattr(obj, field.name))
+        for field in dataclasses.fields(obj) if field.repr and field.compare
+    }
+
+
+def _plain(value):
+    if isinstance(value, frozenset | tuple | list):
+        items = [_plain(item) for item in value]
+        return sorted(items, key=str) if isinstance(value, frozenset) else items
+    if dataclasses.is_dataclass(value):
+        return _shown(value)
+    return value

@@ -1,0 +1,1 @@
+"""Reconciliation: applies plans, retries refusals, and keeps what still serves."""

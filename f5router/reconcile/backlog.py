@@ -1,0 +1,243 @@
+"""What may have to be written: by Host and by namespace, with whose turn is next.
+
+A Plan of everything may take minutes. A portion is a part of the backlog that is right by itself:
+
+- What requests for a Host come through goes together, and with it the backlog's wildcards that cover the
+  Host. Nothing else decides about these requests, so Hosts can be brought in step one after the other.
+- With an object goes what it needs, and what its form on the device needed.
+- An object that something outside of the portion still needs is not deleted.
+
+Namespaces take turns. The way to the pods is in every portion.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from f5router.model import names
+from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Ref, Rule
+from f5router.plan.plan import level
+
+
+class Backlog:
+    """Refs whose objects may differ between Desired and Observed."""
+
+    def __init__(self):
+        self._queues: dict[str, dict[Ref, None]] = {}
+        """By namespace, "" for what is of none. The oldest first, and the namespace whose turn it is."""
+        self._namespace: dict[Ref, str] = {}
+        self._hosts: dict[Ref, frozenset[str]] = {}
+        """Of what leads requests, or shows a certificate."""
+        self._refs: dict[str, set[Ref]] = {}
+        """The same by Host."""
+
+    def __len__(self) -> int:
+        return len(self._namespace)
+
+    def __iter__(self) -> Iterator[Ref]:
+        return iter(self._namespace)
+
+    def __contains__(self, ref: object) -> bool:
+        return ref in self._namespace
+
+    def isdisjoint(self, refs: set[Ref]) -> bool:
+        """True if none of these is in the backlog."""
+        return self._namespace.keys().isdisjoint(refs)
+
+    def add(self, refs: Iterable[Ref], desired: BigIPState, observed: BigIPState) -> None:
+        """Put refs at the end of their namespaces' queues; one that is there keeps its place."""
+        for ref in refs:
+            forms = [state[ref] for state in (desired, observed) if ref in state]
+            hosts = self.hosts(ref, desired, observed)
+            if ref not in self._namespace:
+                namespace = next((found for obj in forms if (found := _namespace(obj))), "")
+                self._namespace[ref] = namespace
+                self._queues.setdefault(namespace, {})[ref] = None
+            if hosts:
+                self._hosts[ref] = hosts
+                for host in hosts:
+                    self._refs.setdefault(host, set()).add(ref)
+
+    def put_back(self, refs: Iterable[Ref], desired: BigIPState, observed: BigIPState) -> None:
+        """Put refs of a portion that was not finished before everything else of their namespaces."""
+        before = self._queues
+        known, self._queues = set(self._namespace), {}
+        refs = [ref for ref in refs if ref not in known]
+        self.add(refs, desired, observed)
+        first, self._queues = self._queues, before
+        for namespace, queue in first.items():
+            self._queues[namespace] = {**queue, **self._queues.get(namespace, {})}
+
+    def remove(self, refs: Iterable[Ref]) -> None:
+        """Take refs out."""
+        for ref in refs:
+            namespace = self._namespace.pop(ref, None)
+            if namespace is None:
+                continue
+            queue = self._queues[namespace]
+            del queue[ref]
+            if not queue:
+                del self._queues[namespace]
+            for host in self._hosts.pop(ref, ()):
+                self._refs[host].discard(ref)
+                if not self._refs[host]:
+                    del self._refs[host]
+
+    def clear(self) -> None:
+        """Take everything out."""
+        for part in (self._queues, self._namespace, self._hosts, self._refs):
+            part.clear()
+
+    # --- portions ------------------------------------------------------------------------
+
+    def portion(self, desired: BigIPState, observed: BigIPState, most: int | None = None,
+                also: Iterable[Ref] = ()) -> set[Ref]:
+        """Choose what is to be compared and written next; it stays in the backlog.
+
+        Args:
+            most: about so many refs; None for everything. What must go together goes together even when
+                it is more: then alone.
+            also: refs that are not in the backlog, and are compared too.
+        """
+        if most is None:
+            return {*self._namespace, *also}
+        chosen = _Portion(self, desired, observed)
+        for ref in also:
+            chosen.refs |= chosen.group(ref)
+        self._take_turns(chosen, most)
+        refs = chosen.refs | {ref for ref in self._namespace if _is_urgent(ref, desired, observed)}
+        held = {need for ref in self._namespace if ref not in refs and ref in observed
+                for need in observed[ref].needs}
+        idle = [ref for ref in self._namespace
+                if ref not in refs and ref not in held and not self._leads(ref, desired)]
+        refs.update(idle[:most])
+        refs -= {ref for ref in refs if ref not in desired and ref in held}
+        if any(ref.kind == Rule.KIND and ref not in refs for ref in self._namespace):
+            # A strategy is changed when all Rules are in place under either.
+            refs -= {ref for ref in refs if ref.kind == Policy.KIND and ref in desired and ref in observed}
+        return refs
+
+    def _take_turns(self, chosen: "_Portion", most: int) -> None:
+        """Choose the oldest of each namespace in turn; the next portion begins where this one ended."""
+        before = len(chosen.refs)
+        waiting = {namespace: self._turns(list(queue), chosen.desired)
+                   for namespace, queue in self._queues.items()}
+        while waiting:
+            for namespace, refs in list(waiting.items()):
+                ref = next((ref for ref in refs if ref not in chosen.refs), None)
+                if ref is None:
+                    del waiting[namespace]
+                    continue
+                group = chosen.group(ref)
+                count = len(chosen.refs) - before
+                if count and count + len(group) > most:
+                    self._begin_with(namespace)
+                    return
+                chosen.refs |= group
+                if count + len(group) >= most:
+                    self._begin_after(namespace)
+                    return
+
+    def _begin_with(self, namespace: str) -> None:
+        order = list(self._queues)
+        at = order.index(namespace)
+        self._queues = {name: self._queues[name] for name in (*order[at:], *order[:at])}
+
+    def _begin_after(self, namespace: str) -> None:
+        order = list(self._queues)
+        self._begin_with(order[(order.index(namespace) + 1) % len(order)])
+
+    def _turns(self, queue: list[Ref], desired: BigIPState) -> Iterator[Ref]:
+        """Refs that have a turn of their own; what they need comes with them, so it has its turn last."""
+        yield from (ref for ref in queue if ref in self._hosts)
+        yield from (ref for ref in queue if ref in desired and ref not in self._hosts)
+
+    def _leads(self, ref: Ref, desired: BigIPState) -> bool:
+        """True if a ref has a turn of its own: a delete of what others use comes with its users."""
+        return ref in desired or ref in self._hosts
+
+    def together(self, hosts: Iterable[str]) -> Iterator[Ref]:
+        """Refs that decide about requests for these Hosts."""
+        for own in hosts:
+            for host in (own, *self._relatives(own)):
+                yield from self._refs.get(host, ())
+
+    def hosts(self, ref: Ref, desired: BigIPState, observed: BigIPState) -> frozenset[str]:
+        """Hosts that a ref decides about, or did; also of one that is not in the backlog."""
+        return self._hosts.get(ref, frozenset()).union(
+            *(hosts_of(obj, state) for state in (desired, observed) if (obj := state.get(ref)) is not None))
+
+    def _relatives(self, host: str) -> Iterator[str]:
+        """Hosts of the backlog that a wildcard covers at whatever depth, and wildcards that cover a Host."""
+        if host.startswith("*."):
+            yield from (other for other in self._refs if other.endswith(host[1:]))
+        rest = host.removeprefix("*.")
+        while "." in rest:
+            rest = rest.partition(".")[2]
+            if f"*.{rest}" in self._refs:
+                yield f"*.{rest}"
+
+
+class _Portion:
+    """What was chosen so far, with everything that was looked through."""
+
+    def __init__(self, backlog: Backlog, desired: BigIPState, observed: BigIPState):
+        self._backlog, self.desired, self.observed = backlog, desired, observed
+        self.refs: set[Ref] = set()
+        self._seen: tuple[set[Ref], set[Ref]] = (set(), set())
+        self._seen_hosts: set[str] = set()
+
+    def group(self, ref: Ref) -> set[Ref]:
+        """What must go together with a ref, without what was chosen or found before."""
+        found: set[Ref] = set()
+        stack = [ref]
+        while stack:
+            ref = stack.pop()
+            if ref in found or ref in self.refs:
+                continue
+            found.add(ref)
+            hosts = self._backlog.hosts(ref, self.desired, self.observed) - self._seen_hosts
+            self._seen_hosts |= hosts
+            stack += self._backlog.together(hosts)
+            for state, seen in zip((self.desired, self.observed), self._seen, strict=True):
+                stack += [need for need in _closure(ref, state, seen) if need in self._backlog]
+        return found
+
+
+def _closure(ref: Ref, state: BigIPState, seen: set[Ref]) -> list[Ref]:
+    """What an object needs in turn, without what was seen before."""
+    found, stack = [], [ref]
+    while stack:
+        obj = state.get(stack.pop())
+        for need in obj.needs if obj is not None else ():
+            if need not in seen:
+                seen.add(need)
+                found.append(need)
+                stack.append(need)
+    return found
+
+
+def _is_urgent(ref: Ref, desired: BigIPState, observed: BigIPState) -> bool:
+    """True for the way to the pods."""
+    obj = desired.get(ref) or observed.get(ref)
+    return obj is not None and level(obj) < 0
+
+
+def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:
+    """Hosts about whose requests, or certificate, an object decides."""
+    if isinstance(obj, Rule):
+        return obj.hosts
+    if isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
+        return frozenset({names.passthrough_host(obj.name)})
+    profile = state.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
+    return frozenset({profile.server_name}) if isinstance(profile, ClientSSL) else frozenset()
+
+
+def _namespace(obj: Object) -> str:
+    """Namespace of the Route or Service of an object; "" where it is of none."""
+    if isinstance(obj, Rule):
+        return names.rule_namespace(obj.name)
+    if isinstance(obj, ClientSSL):
+        return names.file_namespace(obj.cert)
+    path = obj.path if isinstance(obj, Pool) else obj.data if isinstance(obj, Record) else ""
+    if path.rsplit("/", 1)[-1].startswith("openshift_"):
+        return names.pool_namespace(path)
+    return names.file_namespace(getattr(obj, "path", ""))

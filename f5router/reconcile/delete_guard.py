@@ -1,0 +1,195 @@
+"""Decides whether deletes are so many that a second list of the cluster must confirm them.
+
+An API server that lists nothing by mistake looks like a cluster without Routes. Deletes of more than half
+of what serves requests, and of at least LEAST objects, are held back until a complete list that began
+afterwards confirms them. Precedent: Argo CD does not prune an application to nothing unless it is told to
+(`allowEmpty`, https://argo-cd.readthedocs.io/en/stable/user-guide/auto_sync/).
+
+Counted are Rules, passthrough records and client SSL profiles of Hosts that no Route has any more, and the
+pools behind them. An object whose Host is still served, in another form or by another Route, has not
+vanished: a takeover from another router, a renamed pool or a new certificate deletes much and takes nothing
+away, and the old form must not stay beside the new one. What became fewer in the last BURST_S counts too:
+many small passes are a large one.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Set
+
+from f5router.model import names
+from f5router.model.ltm import (
+    Attachment,
+    BigIPState,
+    CertFile,
+    ClientSSL,
+    KeyFile,
+    Object,
+    Pool,
+    Record,
+    Ref,
+    Rule,
+    ServerSSL,
+)
+from f5router.reconcile.backlog import hosts_of
+
+LEAST = 20
+"""Fewer deletes than this are never held back."""
+
+BURST_S = 60.0
+"""Deletes within this time are judged together."""
+
+_OF_ROUTES = (Rule, Record, ClientSSL, ServerSSL, CertFile, KeyFile, Pool)
+_COUNTED = (Rule, Record, ClientSSL)
+
+
+def is_mass(deletes: int, total: int) -> bool:
+    """True if so many deletes must be confirmed. Args: total: objects before the first of them."""
+    return deletes >= LEAST and 2 * deletes > total
+
+
+class DeleteGuard:
+    """What is held back; one thread uses it, others may read the counts."""
+
+    def __init__(self, *, allow: bool = False):
+        """Args: allow: hold nothing back."""
+        self.allow = allow
+        self.held: frozenset[Ref] = frozenset()
+        """Deletes that wait for a confirmation, counted or not."""
+        self.emptied: frozenset[Ref] = frozenset()
+        """Pools that keep members of which the first list knows none, until it is confirmed."""
+        self.since: float | None = None
+        """Monotonic seconds of the judgement that held the first of both back; None if nothing is held."""
+        self.figures = (0, 0)
+        """Deletes, and objects before them, when a mass was found last."""
+        self.held_ever = 0
+        """Deletes that were held back since the start."""
+        self._confirmed: set[Ref] = set()
+        """Deletes that may go ahead."""
+        self._burst: deque[tuple[float, int]] = deque()
+        """Time of passes, and how many more objects they deleted than they created."""
+
+    def judge(self, waiting: Set[Ref], counted: Set[Ref], *, is_going: Callable[[Ref], bool],
+              total: Callable[[], int], now: float) -> None:
+        """Decide what is held back from now on.
+
+        Once something is held back, every delete that comes in is too, until a list confirms all of them.
+
+        Args:
+            waiting: all deletes that could be held back.
+            counted: the part of them that takes something away from clients.
+            is_going: True for an object that is on the device and not wanted.
+            total: counts what `counted` is a part of, as it is on the device now.
+        """
+        self._confirmed = set(filter(is_going, self._confirmed))
+        waiting, confirmed = waiting - self._confirmed, len(counted & self._confirmed)
+        if self.held.isdisjoint(waiting) and not self._begins(
+                len(counted) - confirmed, lambda: total() - confirmed, now):
+            waiting = frozenset()
+        self.held_ever += len(waiting - self.held)
+        self.held = frozenset(waiting)
+        self._date(now)
+
+    def confirm(self, waiting: Set[Ref]) -> None:
+        """Let these deletes go ahead: a complete list that began after `since` has been taken over."""
+        self._confirmed |= waiting
+        self._burst.clear()
+        self.held, self.emptied, self.since = frozenset(), frozenset(), None
+
+    def judge_emptied(self, pools: Collection[Ref], total: int, now: float) -> None:
+        """Decide whether pools keep their members. Args: total: pools that have members."""
+        if not self.allow and is_mass(len(pools), total):
+            self.emptied = frozenset(pools)
+            self._date(now)
+
+    def is_confirmed(self, ref: Ref) -> bool:
+        """True for a delete that a second list has confirmed."""
+        return ref in self._confirmed
+
+    def note_done(self, fewer: int, now: float) -> None:
+        """Note by how many a pass made the objects fewer that count; more of them is below 0.
+
+        Not by deletes that were confirmed.
+        """
+        if fewer:
+            self._burst.append((now, fewer))
+
+    def _begins(self, deletes: int, total: Callable[[], int], now: float) -> bool:
+        while self._burst and self._burst[0][0] <= now - BURST_S:
+            self._burst.popleft()
+        recent = self._recent()
+        if not deletes or deletes + recent < LEAST:
+            return False
+        deletes, before = deletes + recent, total() + recent
+        if not is_mass(deletes, before):
+            return False
+        self.figures = deletes, before
+        return not self.allow
+
+    def _recent(self) -> int:
+        """By how many the objects are fewer than at their highest number in the burst."""
+        fewer = most = 0
+        for _, count in reversed(self._burst):
+            fewer += count
+            most = max(most, fewer)
+        return most
+
+    def _date(self, now: float) -> None:
+        if not self.held and not self.emptied:
+            self.since = None
+        elif self.since is None:
+            self.since = now
+
+
+def holdable(refs: Iterable[Ref], desired: BigIPState, observed: BigIPState,
+             is_served: Callable[[str], bool]) -> set[Ref]:
+    """Deletes among these that can be held back: of what belongs to Routes, with all that it needs.
+
+    Not the old form of a Host that is served: it may lead to another namespace's pods. What excepts a Host
+    from a wildcard that passes TLS through must not go before the wildcard, so it stays with all others.
+
+    Args: is_served: True for a Host that an admitted Route has.
+    """
+    going = {ref for ref in refs if ref not in desired and ref in observed}
+    found = {ref for ref in going if _is_holdable(observed[ref], desired, observed, is_served)}
+    stack = list(found)
+    while stack:
+        for need in observed[stack.pop()].needs:
+            if need in going and need not in found:
+                found.add(need)
+                stack.append(need)
+    return found
+
+
+def counted(waiting: Set[Ref], observed: BigIPState) -> set[Ref]:
+    """Those of `holdable` deletes that take something away from clients."""
+    leading = {ref for ref in waiting if _leads(observed[ref])}
+    return leading | {need for ref in leading for need in observed[ref].needs
+                      if need.kind == Pool.KIND and need in waiting}
+
+
+def total(observed: BigIPState, owns: Callable[[Object], bool]) -> int:
+    """Objects of the kinds that count."""
+    return sum(1 for obj in observed.values() if counts(obj) and owns(obj))
+
+
+def counts(obj: Object) -> bool:
+    """True for the kinds that count: what leads requests for a Host, and pools."""
+    return isinstance(obj, Pool) or _leads(obj)
+
+
+def _leads(obj: Object) -> bool:
+    return isinstance(obj, _COUNTED) and bool(hosts_of(obj, {}))
+
+
+def _is_holdable(obj: Object, desired: BigIPState, observed: BigIPState,
+                 is_served: Callable[[str], bool]) -> bool:
+    hosts = hosts_of(obj, observed)
+    if isinstance(obj, Attachment):
+        return bool(hosts) and not any(map(is_served, hosts))
+    if not isinstance(obj, _OF_ROUTES):
+        return False
+    if isinstance(obj, Record):
+        if obj.data == names.TERMINATE:
+            return True
+        if not hosts:  # TLS towards the pods of a pool
+            return Ref(Pool.KIND, obj.name) not in desired
+    return not any(map(is_served, hosts))

@@ -1,0 +1,1 @@
+"""Conditions of Routes and contention between routers. No I/O."""

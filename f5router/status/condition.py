@@ -1,0 +1,170 @@
+"""What the router says of a Route in its status.
+
+A Route has one entry per router name in status.ingress; the entries of other routers are theirs.
+Source: haproxy-parity.md 3.5.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from f5router.model.cluster import Route
+from f5router.model.printable import printable
+
+ADMITTED = "Admitted"
+"""Type of the condition that this router writes; conditions of other types are kept."""
+
+DEVICE_PENDING = "DevicePending"
+
+CANONICAL = "routerCanonicalHostname"
+"""Field of an entry; left out when empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the router serves a Route, and why not."""
+
+    admitted: bool | None
+    """None: it is not known yet."""
+    reason: str = ""
+    """CamelCase word for programs; "" when there is none."""
+    message: str = ""
+    """Sentence for people."""
+
+    @property
+    def status(self) -> str:
+        """Of the condition."""
+        return {True: "True", False: "False", None: "Unknown"}[self.admitted]
+
+
+PENDING = Verdict(None, DEVICE_PENDING, "the BIG-IP cannot be programmed at the moment; this is tried "
+                  "again by itself, and the Route is served when it succeeds")
+"""Of a Route of which nothing was said yet, while the BIG-IP is away. Always the same text: written once.
+
+Unknown, not False: nobody refused the Route, and the BIG-IP may even serve it from before. False is a
+rejection to those who read it (`oc describe`: "rejected by router", Argo CD: Degraded); with Unknown
+`oc get route` shows Pending and Argo CD Progressing, as for a Route that no HAProxy router has come to yet.
+Sources: printRoute and describe of oc, Argo CD's health.lua of Route; RouteIngressCondition allows all three.
+"""
+
+
+def own(ingress: Iterable[Mapping], router_name: str) -> Mapping | None:
+    """The entry of a router name, the first if there are several."""
+    return next((entry for entry in ingress if entry.get("routerName") == router_name), None)
+
+
+def without(ingress: Iterable[Mapping], router_name: str) -> list[Mapping]:
+    """The entries of all other router names."""
+    return [entry for entry in ingress if entry.get("routerName") != router_name]
+
+
+def same(one: Mapping | None, other: Mapping | None) -> bool:
+    """Whether two entries say the same, whenever they do; None is no entry.
+
+    Source: haproxy-parity.md 3.5: equality ignores the times.
+    """
+    if one is None or other is None:
+        return one is other
+    return _said(one) == _said(other)
+
+
+def admitted(entry: Mapping) -> Mapping:
+    """The condition Admitted of an entry, the first if there are several; empty if there is none."""
+    conditions = _objects(entry.get("conditions"))
+    return next((item for item in conditions if item.get("type") == ADMITTED), {})
+
+
+def judged(ingress: Iterable[Mapping], router_name: str) -> bool:
+    """Whether a router name has said yes or no: not if it said nothing, or that it does not know yet."""
+    entry = own(ingress, router_name)
+    return entry is not None and admitted(entry).get("status") in ("True", "False")
+
+
+def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,
+            canonical_hostname: str, now: str) -> list[dict] | None:
+    """The new status.ingress of a Route.
+
+    Args:
+        host: the Host under which the Route is served, or would be.
+        canonical_hostname: "" leaves routerCanonicalHostname out.
+        now: RFC 3339 in UTC with whole seconds; the time of the condition if its status changes.
+    Returns:
+        Every entry: others as they are and in order, ours in the place of our first one or at the
+        end, further ones of our name left out. None when only a time would change.
+    """
+    ours = [entry for entry in route.status_ingress if entry.get("routerName") == router_name]
+    old = ours[0] if ours else {}
+    # Fields that we do not know may be defaults of the server: without them every pass would write.
+    new = {field: value for field, value in old.items() if field != CANONICAL} | {
+        "host": host,
+        "routerName": router_name,
+        "wildcardPolicy": route.wildcard_policy,
+        "conditions": _conditions(old.get("conditions"), verdict, now),
+    }
+    if canonical_hostname:
+        new[CANONICAL] = canonical_hostname
+    if len(ours) == 1 and old == new:
+        return None
+    return _replaced(route.status_ingress, router_name, new)
+
+
+def _replaced(existing: tuple[Mapping, ...], router_name: str, new: dict) -> list[dict]:
+    result, placed = [], False
+    for entry in existing:
+        if entry.get("routerName") != router_name:
+            result.append(entry)
+        elif not placed:
+            result.append(new)
+            placed = True
+    return result if placed else [*result, new]
+
+
+def _conditions(existing: object, verdict: Verdict, now: str) -> list[dict]:
+    """The conditions of our entry: Admitted replaced in place, or in front; others kept."""
+    known = _objects(existing)
+    new = _admitted(verdict, now)
+    result, placed = [], False
+    for condition in known:
+        if condition.get("type") != ADMITTED:
+            result.append(condition)
+        elif not placed:
+            result.append(_renewed(condition, new))
+            placed = True
+    return result if placed else [new, *result]
+
+
+def _admitted(verdict: Verdict, now: str) -> dict:
+    condition = {"type": ADMITTED, "status": verdict.status}
+    if verdict.reason:
+        condition["reason"] = verdict.reason
+    if verdict.message:
+        condition["message"] = printable(verdict.message)
+    return condition | {"lastTransitionTime": now}
+
+
+def _renewed(old: Mapping, new: dict) -> Mapping:
+    """The old condition if it says the same, else the new one: with the old time if the status is as before.
+
+    Source: Kubernetes API conventions: lastTransitionTime is when the status changed last. Upstream sets
+    it whenever it writes.
+    """
+    if _words(old) == _words(new):
+        return old
+    time = old.get("lastTransitionTime")
+    return new | {"lastTransitionTime": time} if time and old.get("status") == new["status"] else new
+
+
+def _words(condition: Mapping) -> tuple:
+    # A condition stored with an empty reason says the same as one without.
+    return tuple(condition.get(field) or "" for field in ("status", "reason", "message"))
+
+
+def _said(entry: Mapping) -> tuple:
+    """What of an entry is compared: not its times, and nothing that a server may fill in."""
+    fields = tuple(entry.get(field) or "" for field in ("host", CANONICAL, "wildcardPolicy"))
+    conditions = sorted((str(item.get("type")), *map(str, _words(item)))
+                        for item in _objects(entry.get("conditions")))
+    return (*fields, *conditions)
+
+
+def _objects(value: object) -> list[Mapping]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

@@ -1,0 +1,518 @@
+"""Rules of single kinds: iRules, data-groups, profiles, virtual servers, pools, network (part B)."""
+
+from __future__ import annotations
+
+import pytest
+
+from mocks.bigip import DiskFile
+from tests.mocks.bigip.material import pair
+
+GOOD_RULE = """
+when HTTP_REQUEST {
+    # a comment with a { brace }
+    if { [HTTP::host] equals "a" } {
+        pool /P/p
+    } elseif { not ([HTTP::uri] starts_with "/x") } {
+        switch -glob [HTTP::path] {
+            "/a*" { HTTP::redirect "https://[getfield [HTTP::host] : 1][HTTP::uri]" }
+            default { reject }
+        }
+    } else {
+        binary scan [TCP::payload] @0ccS a b c
+        set n [expr { $c & 0xffff }]
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        pytest.param("if {1} {", "missing close-brace", id="open brace"),
+        pytest.param("} }", 'unexpected extra argument "}"', id="too many"),
+        pytest.param("set a [foo", "missing close-bracket", id="open bracket"),
+        pytest.param('set a "x', 'missing "', id="open quote"),
+        pytest.param("set d [dict create]", "undefined procedure: dict", id="dict"),
+        pytest.param("if {1} { } else if {2} { }", "extra words", id="else if"),
+    ],
+)
+def test_irules_that_do_not_compile(client, body, reason):
+    """A few of the refusals of test_rulecheck, as the client sees them."""
+    text = f"when CLIENT_ACCEPTED {{ {body} }}"
+    status, message = client.refused(
+        "POST", "ltm/rule", {"name": "r", "partition": "P", "apiAnonymous": text}
+    )
+    assert (status, message[:31]) == (400, "01070151:3: Rule [/P/r] error: ")
+    assert reason in message
+
+
+def test_irule_text_is_stripped(client):
+    client.ok("POST", "ltm/rule", {"name": "r", "partition": "P", "apiAnonymous": GOOD_RULE})
+    assert client.ok("GET", "ltm/rule/~P~r")["apiAnonymous"] == GOOD_RULE.strip()
+    status, _ = client.refused("PATCH", "ltm/rule/~P~r", {"apiAnonymous": "when CLIENT_ACCEPTED {"})
+    assert status == 400
+    assert client.ok("GET", "ltm/rule/~P~r")["apiAnonymous"] == GOOD_RULE.strip()
+
+
+def test_irule_with_escapes(client):
+    r"""`\uXXXX` is not decoded, UTF-8 is (A2.1)."""
+    ascii_only = {"name": "ascii", "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { }"}
+    client.ok("POST", "ltm/rule", ascii_only)
+    head = {"Content-Type": "application/json"}
+    escaped = b'{"name": "r", "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { # \\u00e4\\n }"}'
+    assert client.refused("POST", "ltm/rule", data=escaped, headers=head)[1].startswith("01070151:3")
+    plain = '{"name": "r", "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { # ä\\n }"}'.encode()
+    assert "ä" in client.ok("POST", "ltm/rule", data=plain, headers=head)["apiAnonymous"]
+
+
+def test_irule_on_a_virtual_server(client):
+    for name, text in (("http", "when HTTP_REQUEST { }"), ("ssl", "when SERVER_CONNECTED { SSL::disable }")):
+        client.ok("POST", "ltm/rule", {"name": name, "partition": "P", "apiAnonymous": text})
+    client.big.add_virtual("/P/vs", "10.0.0.1:80", profiles=["/Common/tcp"])
+    for name in ("http", "ssl"):
+        status, message = client.refused("PATCH", "ltm/virtual/~P~vs", {"rules": [f"/P/{name}"]})
+        assert (status, message[:10]) == (400, "01071912:3")
+    client.ok(
+        "PATCH", "ltm/virtual/~P~vs", {"profiles": ["/Common/tcp", "/Common/http"], "rules": ["/P/http"]}
+    )
+    assert client.refused("DELETE", "ltm/rule/~P~http")[1].startswith("01070265:3")
+    assert client.refused("PATCH", "ltm/virtual/~P~vs", {"rules": ["/P/none"]})[1].startswith("01070712:3")
+    text = {"apiAnonymous": "when CLIENTSSL_HANDSHAKE { }"}
+    assert client.refused("PATCH", "ltm/rule/~P~http", text)[1].startswith("01071912:3")
+    client.ok("PATCH", "ltm/virtual/~P~vs", {"rules": []})
+    assert "rules" not in client.ok("GET", "ltm/virtual/~P~vs")
+    client.ok("DELETE", "ltm/rule/~P~http")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("records add { b { data 2 } }", {"a": "1", "b": "2"}),
+        ("records add { b }", {"a": "1", "b": ""}),
+        ('records add { "b c" { data "x { y" } d { data \\"q\\" } }', {"a": "1", "b c": "x { y", "d": '"q"'}),
+        ("records modify { a { data 2 } }", {"a": "2"}),
+        ("records delete { a }", {}),
+        ("records replace-all-with { c { data 3 } }", {"c": "3"}),
+    ],
+)
+def test_single_records(client, options, expected):
+    client.ok(
+        "POST",
+        "ltm/data-group/internal",
+        {"name": "g", "partition": "P", "type": "string", "records": [{"name": "a", "data": "1"}]},
+    )
+    shown = client.ok("PATCH", "ltm/data-group/internal/~P~g", {"name": "g"}, params={"options": options})
+    assert {one["name"]: one["data"] for one in shown.get("records", [])} == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ("records add { a { data 2 } }", 409),
+        ("records modify { x { data 2 } }", 404),
+        ("records delete { x }", 404),
+        ("records add { b { data 2 }", 400),
+        ("records guess { b }", 400),
+        ("recordz add { b }", 400),
+        ("records add { b { value 2 } }", 400),
+        ("records add { b { data 2 } a }", 409),
+    ],
+)
+def test_refused_single_records(client, options, status):
+    body = {"name": "g", "partition": "P", "type": "string", "records": [{"name": "a", "data": "1"}]}
+    client.ok("POST", "ltm/data-group/internal", body)
+    found = client.refused(
+        "PATCH", "ltm/data-group/internal/~P~g", {"name": "g"}, params={"options": options}
+    )
+    assert found[0] == status
+    assert client.big.get("ltm/data-group/internal/~P~g")["records"] == [{"name": "a", "data": "1"}]
+
+
+def test_data_group_types(client):
+    at = "ltm/data-group/internal"
+    client.ok(
+        "POST", at, {"name": "ip", "partition": "P", "type": "ip", "records": ["10.0.0.1", "9.0.0.0/8"]}
+    )
+    shown = client.ok("GET", f"{at}/~P~ip")["records"]
+    assert [one["name"] for one in shown] == ["9.0.0.0/8", "10.0.0.1/32"]
+    assert client.refused("POST", at, {"name": "x", "type": "ip", "records": ["a"]})[0] == 400
+    assert client.refused("POST", at, {"name": "x", "type": "integer", "records": ["a"]})[0] == 400
+    assert client.refused("POST", at, {"name": "x", "type": "guess"})[0] == 400
+    assert client.refused("POST", at, {"name": "x"})[0] == 400
+    assert client.refused("POST", at, {"name": "x", "type": "string", "records": ["a", "a"]})[0] == 409
+
+
+def install(client, name, host="x", serial=1):
+    cert, key = pair(host, serial)
+    client.big.install(f"/P/{name}.crt", cert)
+    client.big.install(f"/P/{name}.key", key)
+
+
+def test_client_ssl_refusals(client):
+    install(client, "a")
+    install(client, "b", serial=2)
+    at, body = "ltm/profile/client-ssl", {"name": "c", "partition": "P"}
+    cases = [
+        ({"cert": "/P/a.crt", "key": "/P/none.key"}, "0107134a:3"),
+        ({"cert": "/P/none.crt", "key": "/P/a.key"}, "0107134a:3"),
+        ({"cert": "/P/a", "key": "/P/a"}, "010717e3:3"),
+        ({"cert": "/P/a.crt"}, "010717e3:3"),
+        ({"cert": "/P/a.crt", "key": "/P/b.key"}, "01070317:3"),
+        ({"cert": "/P/a.crt", "key": "/P/a.key", "certKeyChain": [{"name": "x"}]}, "01b4002a:3"),
+        ({"guess": 1}, '"guess" unknown property'),
+        ({"peerCertMode": "maybe"}, "invalid property value"),
+        ({"defaultsFrom": "/Common/none"}, "01020036:3"),
+    ]
+    for fields, message in cases:
+        assert client.refused("POST", at, {**body, **fields})[1].startswith(message), fields
+    client.ok("POST", at, {**body, "cert": "a.crt", "key": "a.key", "serverName": "h"})
+    shown = client.ok("GET", f"{at}/~P~c")
+    assert (shown["cert"], shown["certKeyChain"][0]["key"]) == ("/P/a.crt", "/P/a.key")
+    assert client.refused("POST", "ltm/profile/server-ssl", body)[1].startswith("01070293:3")
+    assert client.refused("DELETE", "sys/file/ssl-cert/~P~a.crt")[1].startswith("01071349:3")
+    client.ok("PATCH", f"{at}/~P~c", {"certKeyChain": [{"name": "n", "cert": "/P/b.crt", "key": "/P/b.key"}]})
+    client.ok("DELETE", "sys/file/ssl-cert/~P~a.crt")
+    assert client.ok("GET", f"{at}/~P~c")["certKeyChain"][0]["name"] == "n"
+
+
+def test_profiles_inherit(client):
+    at = "ltm/profile/client-ssl"
+    client.ok("POST", at, {"name": "base", "partition": "P", "ciphers": "ECDHE"})
+    client.ok("POST", at, {"name": "child", "partition": "P", "defaultsFrom": "/P/base"})
+    assert client.ok("GET", f"{at}/~P~child")["ciphers"] == "ECDHE"
+    client.ok("PATCH", f"{at}/~P~base", {"ciphers": "DEFAULT"})
+    assert client.ok("GET", f"{at}/~P~child")["ciphers"] == "DEFAULT"
+    assert client.refused("DELETE", f"{at}/~P~base")[1].startswith("01070265:3")
+
+
+@pytest.mark.parametrize(
+    ("second", "code"),
+    [
+        ({"serverName": "H", "sniDefault": "false"}, "0107149e:3"),
+        ({"serverName": "i", "sniDefault": "true"}, "01071809:3"),
+    ],
+)
+def test_sni_rules(client, second, code):
+    at = "ltm/profile/client-ssl"
+    client.ok("POST", at, {"name": "a", "partition": "P", "serverName": "h", "sniDefault": "true"})
+    client.ok("POST", at, {"name": "b", "partition": "P", **second})
+    client.big.add_virtual("/P/vs", "10.0.0.1:443", profiles=["/Common/tcp", "/P/a"])
+    assert client.refused("POST", "ltm/virtual/~P~vs/profiles", {"name": "/P/b"})[1].startswith(code)
+    client.ok("POST", at, {"name": "c", "partition": "P", "serverName": "c"})
+    client.ok("POST", "ltm/virtual/~P~vs/profiles", {"name": "/P/c"})
+    assert client.refused("PATCH", f"{at}/~P~c", second)[1].startswith(code)
+    assert client.refused("DELETE", f"{at}/~P~c")[1].startswith("01070265:3")
+
+
+def test_several_client_ssl_need_a_default(client):
+    for name in ("a", "b"):
+        client.ok("POST", "ltm/profile/client-ssl", {"name": name, "partition": "P", "serverName": name})
+    client.big.add_virtual("/P/vs", "10.0.0.1:443", profiles=["/Common/tcp", "/P/a"])
+    status, _ = client.refused("POST", "ltm/virtual/~P~vs/profiles", {"name": "/P/b"})
+    assert status == 400
+    shown = client.big.get("ltm/virtual/~P~vs")["profilesReference"]["items"]
+    assert {one["fullPath"] for one in shown} == {"/Common/tcp", "/P/a"}
+
+
+def test_virtual_servers(client):
+    at = "ltm/virtual/~P~vs"
+    assert client.refused("POST", "ltm/virtual", {"name": "x", "partition": "P"})[0] == 400
+    assert (
+        client.refused("POST", "ltm/virtual", {"name": "x", "partition": "P", "destination": "x:1"})[0] == 400
+    )
+    shown = client.ok(
+        "POST",
+        "ltm/virtual",
+        {
+            "name": "vs",
+            "partition": "P",
+            "destination": "10.0.0.1:http",
+            "profiles": [{"name": "tcp", "context": "all"}],
+        },
+    )
+    assert shown["destination"] == "/P/10.0.0.1:80"
+    assert client.big.get("ltm/virtual-address/~P~10.0.0.1") is not None
+    assert client.refused("PATCH", at, {"pool": "/P/none"})[1].startswith("01070712:3")
+    assert client.refused("PATCH", at, {"enabled": True, "disabled": True})[0] == 400
+    assert client.ok("PATCH", at, {"disabled": True})["disabled"] is True
+    assert "enabled" not in client.ok("GET", at)
+    duplicate = {"profiles": ["/Common/tcp", "/Common/tcp-legacy"]}
+    assert client.refused("PATCH", at, duplicate)[1].startswith("01070097:3")
+    assert client.refused("PATCH", at, {"profiles": ["/Common/fastL4", "/Common/http"]})[1].startswith(
+        "01070734:3"
+    )
+    client.ok("PATCH", at, {"vlans": ["/Common/internal"], "vlansEnabled": True})
+    assert client.refused("DELETE", "net/vlan/~Common~internal")[1].startswith("01070265:3")
+    client.ok("DELETE", at)
+    assert client.big.get("ltm/virtual-address/~P~10.0.0.1") is None
+
+
+def test_put_resets_and_patch_keeps(client):
+    client.ok(
+        "POST", "ltm/pool", {"name": "p", "partition": "P", "monitor": "/Common/http", "description": "x"}
+    )
+    assert client.ok("PATCH", "ltm/pool/~P~p", {"description": "y"})["monitor"] == "/Common/http"
+    assert "monitor" not in client.ok("PUT", "ltm/pool/~P~p", {"description": "z"})
+
+
+def test_members(client):
+    at = "ltm/pool/~P~p/members"
+    client.ok("POST", "ltm/pool", {"name": "p", "partition": "P", "members": ["10.0.0.1:80"]})
+    client.ok("POST", at, {"name": "2001:db8::1.80"})
+    client.ok("POST", at, {"name": "/P/10.0.0.2%1:80"})
+    assert client.ok("GET", f"{at}/~P~10.0.0.2%251:80")["address"] == "10.0.0.2%1"
+    assert client.refused("POST", at, {"name": "10.0.0.1:80"})[0] == 409
+    assert client.refused("POST", at, {"name": "10.0.0.1"})[0] == 400
+    assert client.refused("POST", at, {"name": "10.0.0.1:81", "session": "up"})[0] == 400
+    assert client.refused("DELETE", "ltm/node/~P~10.0.0.1")[1].startswith("01070110:3")
+    client.ok("PATCH", "ltm/pool/~P~p", {"members": [{"name": "10.0.0.1:80", "ratio": "3"}]})
+    items = client.ok("GET", at)["items"]
+    assert [(one["name"], one["ratio"]) for one in items] == [("10.0.0.1:80", 3)]
+    client.ok("DELETE", f"{at}/~P~10.0.0.1:80")
+    assert client.ok("GET", at)["items"] == []
+    client.ok("DELETE", "ltm/node/~P~10.0.0.1")
+
+
+def test_nodes_of_several_partitions(client):
+    """One per address whatever the partition; /Common's may be shared, another partition's not."""
+    client.ok("POST", "sys/folder", {"name": "Q", "subPath": "/"})
+    own = {"name": "10.0.0.1:80"}
+    shared = {"name": "10.0.0.2:80", "partition": "Common"}
+    for partition in "PQ":
+        client.ok("POST", "ltm/pool", {"name": "p", "partition": partition, "members": [shared]})
+    client.ok("PATCH", "ltm/pool/~P~p", {"members": [own, shared]})
+    assert [one["fullPath"] for one in client.ok("GET", "ltm/pool/~P~p/members")["items"]] == [
+        "/Common/10.0.0.2:80", "/P/10.0.0.1:80"]
+    status, text = client.refused("PATCH", "ltm/pool/~Q~p", {"members": [own]})
+    assert (status, text) == (400, (
+        "0107003a:3: Pool member node (/Q/10.0.0.1) and existing node (/P/10.0.0.1) "
+        "cannot use the same IP Address (10.0.0.1)."))
+    status, text = client.refused("PATCH", "ltm/pool/~Q~p", {"members": [{**own, "partition": "P"}]})
+    assert status == 400
+    assert text.startswith("01070726:3:")
+    status, text = client.refused("POST", "ltm/node", {"name": "/Common/10.0.0.1", "address": "10.0.0.1"})
+    assert (status, text) == (400, "0107176c:3: Invalid Node, the IP address 10.0.0.1 already exists.")
+    client.ok("PATCH", "ltm/pool/~P~p", {"members": []})
+    assert client.refused("DELETE", "ltm/node/~Common~10.0.0.2")[1].startswith("01070110:3")
+    client.ok("PATCH", "ltm/pool/~Q~p", {"members": []})
+    client.ok("DELETE", "ltm/node/~Common~10.0.0.2")
+
+
+@pytest.mark.parametrize(
+    ("version", "written", "shown"),
+    [
+        ("13.1.1", "/Common/http", "/Common/http "),
+        ("13.1.1", "http and https", "/Common/http and /Common/https "),
+        ("14.1.2", "/Common/http and /Common/https", "/Common/http and /Common/https"),
+        ("13.1.1", "min 1 of /Common/http /Common/tcp", "min 1 of { /Common/http /Common/tcp }"),
+        ("16.0.0", "min 1 of { /Common/http }", "min 1 of { /Common/http }"),
+    ],
+)
+def test_monitor_of_a_pool(device, version, written, shown):
+    client = device(version)[1]
+    assert (
+        client.ok("POST", "ltm/pool", {"name": "p", "partition": "P", "monitor": written})["monitor"] == shown
+    )
+    assert "monitor" not in client.ok("PATCH", "ltm/pool/~P~p", {"monitor": "none"})
+    assert client.refused("PATCH", "ltm/pool/~P~p", {"monitor": "/P/none"})[0] == 400
+
+
+def test_folders(client):
+    client.ok("POST", "sys/folder", {"name": "/P/a"})
+    client.ok("POST", "sys/folder", {"name": "b", "partition": "P", "subPath": "a"})
+    shown = client.ok("GET", "sys/folder/~P~a~b")
+    assert (shown["partition"], shown["subPath"], shown["fullPath"]) == ("P", "a", "/P/a/b")
+    client.ok("POST", "ltm/pool", {"name": "p", "partition": "P", "subPath": "a/b"})
+    assert client.refused("DELETE", "sys/folder/~P~a~b")[1].startswith("0107082a:3")
+    assert client.refused("DELETE", "auth/partition/P")[1].startswith("0107082a:3")
+    client.ok("DELETE", "ltm/pool/~P~a~b~p")
+    client.ok("DELETE", "sys/folder/~P~a~b")
+    client.ok("DELETE", "sys/folder/~P~a")
+    client.ok("DELETE", "auth/partition/P")
+    assert client.call("GET", "sys/folder/~P").status_code == 404
+
+
+def test_routes(client):
+    """Route domains of the partition are shown in both addresses; the gateway may change (B9)."""
+    client.ok("POST", "net/route-domain", {"name": "5", "partition": "Common", "id": 5})
+    client.ok("PATCH", "auth/partition/P", {"defaultRouteDomain": 5})
+    client.ok("POST", "net/self", {"name": "/P/s", "address": "10.0.0.1/24", "vlan": "/Common/internal"})
+    made = client.ok("POST", "net/route", {"name": "/P/r", "network": "10.9.0.0/16", "gw": "10.0.0.7"})
+    assert (made["network"], made["gw"], made["mtu"]) == ("10.9.0.0%5/16", "10.0.0.7%5", 0)
+    changed = client.ok("PATCH", "net/route/~P~r", {"gw": "10.0.0.8"})
+    assert (changed["network"], changed["gw"]) == ("10.9.0.0%5/16", "10.0.0.8%5")
+    client.ok("POST", "net/route", {"name": "/P/d", "network": "0.0.0.0/0", "gw": "10.0.0.7"})
+    assert client.ok("GET", "net/route/~P~d")["network"] == "default%5"
+    client.ok("DELETE", "net/route/~P~r")
+    client.ok("POST", "net/route", {"name": "/P/q", "network": "10.9.0.0/16", "gw": "10.0.0.7"})
+
+
+def test_vxlan(client):
+    """The objects of the original router, and FDB records (B9)."""
+    client.ok(
+        "POST",
+        "net/tunnels/vxlan",
+        {"name": "vxlan-ose", "partition": "P", "floodingType": "multipoint", "port": 4789},
+    )
+    tunnel = {
+        "name": "vxlan5000",
+        "partition": "P",
+        "key": 0,
+        "localAddress": "10.0.0.5",
+        "mode": "bidirectional",
+        "mtu": "0",
+        "profile": "/P/vxlan-ose",
+        "tos": "preserve",
+        "transparent": "disabled",
+        "usePmtu": "enabled",
+    }
+    client.ok("POST", "net/tunnels/tunnel", tunnel)
+    address = {
+        "name": "10.131.0.5/14",
+        "partition": "P",
+        "address": "10.131.0.5/14",
+        "addressSource": "from-user",
+        "floating": "disabled",
+        "inheritedTrafficGroup": "false",
+        "unit": 0,
+        "vlan": "/P/vxlan5000",
+        "trafficGroup": "/Common/traffic-group-local-only",
+        "allowService": "all",
+    }
+    shown = client.ok("POST", "net/self", address)
+    assert (shown["name"], shown["fullPath"]) == ("10.131.0.5/14", "/P/10.131.0.5/14")
+    assert shown["vlanReference"]["link"].startswith(
+        "https://localhost/mgmt/tm/net/tunnels/tunnel/~P~vxlan5000"
+    )
+    assert client.ok("GET", "net/self/~P~10.131.0.5~14")["address"] == "10.131.0.5/14"
+    for kind, body in (("net/tunnels/tunnel", tunnel), ("net/self", address)):
+        assert client.refused("POST", kind, body)[0] == 409
+    records = "net/fdb/tunnel/~P~vxlan5000/records"
+    client.ok("POST", records, {"name": "0a:0a:0a:00:00:07", "endpoint": "10.0.0.7"})
+    assert client.refused("POST", records, {"name": "0a:0a:0a:00:00:07", "endpoint": "10.0.0.7"})[0] == 409
+    assert client.refused("POST", records, {"name": "x", "endpoint": "10.0.0.7"})[0] == 400
+    assert client.ok("GET", f"{records}/0a:0a:0a:00:00:07")["endpoint"] == "10.0.0.7%0"
+    client.ok(
+        "PATCH",
+        "net/fdb/tunnel/~P~vxlan5000",
+        {"records": [{"name": "0a:0a:0a:00:00:08", "endpoint": "10.0.0.8"}]},
+    )
+    assert [one["name"] for one in client.ok("GET", records)["items"]] == ["0a:0a:0a:00:00:08"]
+    assert client.refused("DELETE", "net/tunnels/tunnel/~P~vxlan5000")[1].startswith("01070265:3")
+    assert client.refused("DELETE", "net/tunnels/vxlan/~P~vxlan-ose")[1].startswith("01070265:3")
+    client.ok("DELETE", "net/self/~P~10.131.0.5~14")
+    client.ok("DELETE", "net/tunnels/tunnel/~P~vxlan5000")
+    assert client.call("GET", "net/fdb/tunnel/~P~vxlan5000").status_code == 404
+
+
+def test_fdb_records_are_part_of_the_tunnel_up_to_11_6(device):
+    client = device("11.6.0")[1]
+    client.ok("POST", "net/tunnels/tunnel", {"name": "t", "partition": "P", "profile": "vxlan"})
+    at = "net/fdb/tunnel/~P~t"
+    shown = client.ok("PATCH", at, {"records": [{"name": "0a:0a:0a:00:00:08", "endpoint": "10.0.0.8"}]})
+    assert shown["records"] == [{"name": "0a:0a:0a:00:00:08", "endpoint": "10.0.0.8"}]
+    assert "recordsReference" not in shown
+    assert client.refused("GET", f"{at}/records")[0] == 400
+
+
+def test_snatpool(client):
+    client.ok("POST", "ltm/snatpool", {"name": "s", "partition": "P", "members": ["/P/10.1.1.1", "10.1.1.2"]})
+    assert client.big.get("ltm/snat-translation/~P~10.1.1.2") is not None
+    client.big.add_virtual("/P/vs", "10.0.0.1:80", sourceAddressTranslation={"type": "snat", "pool": "/P/s"})
+    assert client.refused("DELETE", "ltm/snatpool/~P~s")[1].startswith("01070320:3")
+    client.ok("PATCH", "ltm/virtual/~P~vs", {"sourceAddressTranslation": {"type": "automap"}})
+    client.ok("DELETE", "ltm/snatpool/~P~s")
+    assert client.big.get("ltm/snat-translation/~P~10.1.1.2") is None
+
+
+@pytest.mark.parametrize(("arguments", "result"), [
+    ("/var/tmp", "a.key\nb\nsub\n"),
+    ("/var/tmp/", "a.key\nb\nsub\n"),
+    ("/var/tmp/b", "/var/tmp/b\n"),
+    ("/var/config/rest/downloads", None),
+    ("/nowhere", "/bin/ls: cannot access /nowhere: No such file or directory\n"),
+])
+def test_unix_ls(client, arguments, result):
+    """One name a line; no result for an empty folder; the words of ls with 200 (f5-common-python)."""
+    client.big.store.disk.update({f"/var/tmp/{name}": DiskFile(b"x") for name in ("b", "a.key", "sub/c")})
+    client.big.clear_log()
+    shown = client.ok("POST", "util/unix-ls", {"command": "run", "utilCmdArgs": arguments})
+    assert shown["kind"] == "tm:util:unix-ls:runstate"
+    assert shown.get("commandResult") == result
+    assert client.big.writes() == []
+
+
+@pytest.mark.parametrize(("version", "status", "words"), [
+    ("11.6.0", 200, "/bin/ls: invalid option"), ("12.0.0", 400, "unix-ls does not support"),
+])
+def test_unix_ls_takes_no_options(device, version, status, words):
+    _, client = device(version)
+    reply = client.call("POST", "util/unix-ls", {"command": "run", "utilCmdArgs": "-9"})
+    assert reply.status_code == status
+    assert words in reply.text
+
+
+@pytest.mark.parametrize("command", ["unix-ls", "unix-rm", "bash"])
+def test_commands_on_the_disk_are_for_administrators(client, command):
+    """As uploads are."""
+    client.big.add_user("bob", "pw", "manager")
+    client.session.auth = ("bob", "pw")
+    status, words = client.refused("POST", f"util/{command}", {"command": "run", "utilCmdArgs": "/var/tmp"})
+    assert (status, "Authorization failed: user=" in words) == (401, True)
+
+
+def test_files_and_crypto(client):
+    cert, key = pair("x")
+    disk = client.big.store.disk
+    disk["/var/tmp/x.cert"], disk["/var/tmp/x.key"] = DiskFile(cert), DiskFile(key, 0o600)
+    for kind in ("cert", "key"):
+        body = {"command": "install", "name": f"x-{kind}", "from-local-file": f"/var/tmp/x.{kind}"}
+        client.ok("POST", f"sys/crypto/{kind}", body)
+        client.ok("POST", f"sys/crypto/{kind}", {**body, "name": f"/P/x-{kind}"})
+    assert client.ok("GET", "sys/file/ssl-cert/~Common~x-cert.crt")["revision"] == 2 - 1
+    client.ok("POST", "ltm/profile/client-ssl", {"cert": "x-cert.crt", "key": "x-key.key", "name": "bare"})
+    assert client.ok("GET", "ltm/profile/client-ssl/~Common~bare")["cert"] == "/Common/x-cert.crt"
+    shown = client.ok("GET", "sys/crypto/cert/~P~x-cert.crt")
+    assert (shown["fullPath"], shown["commonName"]) == ("/P/x-cert.crt", "x")
+    disk["/var/tmp/bad"] = DiskFile(b"no PEM")
+    for kind, name in (("ssl-cert", "b.crt"), ("ssl-key", "b.key")):
+        assert (
+            client.refused("POST", f"sys/file/{kind}", {"name": name, "sourcePath": "file:/var/tmp/bad"})[0]
+            == 400
+        )
+    client.ok("POST", "util/bash", {"command": "run", "utilCmdArgs": "-c 'rm -f /var/tmp/bad /var/tmp/none'"})
+    assert "/var/tmp/bad" not in disk
+    shown = client.ok("POST", "util/unix-rm", {"command": "run", "utilCmdArgs": "/var/tmp/none"})
+    assert "No such file" in shown["commandResult"]
+    assert shown["commandResult"].startswith("/bin/rm: ")
+    shown = client.ok("POST", "util/unix-rm", {"command": "run", "utilCmdArgs": "/var/tmp"})
+    assert "Is a directory" in shown["commandResult"]
+    client.ok("DELETE", "sys/file/ssl-key/~P~x-key.key")
+    client.ok("DELETE", "sys/crypto/cert/~P~x-cert.crt")
+    assert client.call("GET", "sys/file/ssl-cert/~P~x-cert.crt").status_code == 404
+
+
+def test_a_pair_is_replaced_in_one_transaction_only(client):
+    """Singly 01070317, together fine (A5)."""
+    install(client, "a")
+    client.ok(
+        "POST", "ltm/profile/client-ssl", {"name": "c", "partition": "P", "cert": "a.crt", "key": "a.key"}
+    )
+    cert, key = pair("x", 2)
+    disk = client.big.store.disk
+    disk["/var/tmp/c"], disk["/var/tmp/k"] = DiskFile(cert), DiskFile(key)
+    parts = (("sys/file/ssl-cert/~P~a.crt", "c"), ("sys/file/ssl-key/~P~a.key", "k"))
+    for path, name in parts:
+        assert client.refused("PATCH", path, {"sourcePath": f"file:/var/tmp/{name}"})[1].startswith(
+            "01070317:3"
+        )
+    number = client.ok("POST", "transaction", {})["transId"]
+    for path, name in parts:
+        client.ok(
+            "PATCH",
+            path,
+            {"sourcePath": f"file:/var/tmp/{name}"},
+            headers={"X-F5-REST-Coordination-Id": str(number)},
+        )
+    assert client.ok("PATCH", f"transaction/{number}", {"state": "VALIDATING"})["state"] == "COMPLETED"
+    assert client.ok("GET", "sys/file/ssl-cert/~P~a.crt")["revision"] == 2

@@ -1,0 +1,97 @@
+"""The pages say what the code does; configuration.md is in test_settings and feature/test_rights."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from f5router.model import names
+from f5router.model.cluster import Key
+from f5router.model.ltm import CertFile, ClientSSL, DataGroup, IRule, KeyFile, Policy, Pool, ServerSSL
+
+ROOT = Path(__file__).resolve().parents[2]
+TOP = ("README.md", "CHANGELOG.md", "SECURITY.md", "mocks/README.md")
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in TOP)])
+WITH_REASON = {"Rejection": 0, "Verdict": 1}
+"""What the code says of a Route, and which argument is the reason."""
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path):
+    """Pages, headings and folders."""
+    for target in re.findall(r"\]\(([^)#]*)(?:#[^)]*)?\)", path.read_text()):
+        assert not target or target.startswith("https://") or (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_paths_in_the_text_exist(path):
+    """Files and folders of this repository that a page names."""
+    for name in re.findall(r"`((?:f5router|mocks|tests|docs|benchmarks)/[\w./-]*)`", path.read_text()):
+        assert (ROOT / name).exists(), name
+
+
+def test_the_first_screen_has_both_commands():
+    lines = (ROOT / "README.md").read_text().splitlines()[:24]
+    assert [line.split("#")[0].strip() for line in lines if line.startswith("make ")] == [
+        "make demo", "make test"]
+    assert "(docs/guide.md)" in "".join(lines)
+
+
+def reasons() -> set[str]:
+    """Every reason that a module of the router gives; they are constants of that module, or passed on."""
+    found = set()
+    for path in (ROOT / "f5router").rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+            place = WITH_REASON.get(getattr(call.func, "id", ""))
+            if place is None or len(call.args) <= place or isinstance(call.args[place], ast.Attribute):
+                continue
+            assert isinstance(call.args[place], ast.Name), f"{path}:{call.lineno}: the reason has no name"
+            found.add(getattr(importlib.import_module(module), call.args[place].id))
+    return found
+
+
+def test_every_reason_is_explained():
+    """What a Route's status can say, and nothing else; each with what it means and what to do."""
+    text = page("routes.md").split("## Reasons")[1]
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
+    assert len(reasons()) == 8
+    assert {reason for reason, *_ in rows} == reasons()
+    assert all(len(part.split()) > 1 for row in rows for part in row[1:])
+
+
+NS = Key("<ns>", "<svc>")
+
+
+@pytest.mark.parametrize(("kind", "name"), [
+    (Policy.KIND, names.INSECURE_POLICY), (Policy.KIND, names.SECURE_POLICY),
+    (DataGroup.KIND, names.PASSTHROUGH_GROUP), (DataGroup.KIND, names.REENCRYPT_GROUP),
+    (IRule.KIND, names.PASSTHROUGH_IRULE), (IRule.KIND, names.REENCRYPT_IRULE),
+    (IRule.KIND, names.UNAVAILABLE_IRULE),
+    (ServerSSL.KIND, names.DEFAULT_SERVERSSL),
+    (Pool.KIND, names.pool("P", NS)),
+    (ClientSSL.KIND, names.client_ssl("P", "<host>")),
+    (ServerSSL.KIND, names.server_ssl("P", "<hash>")),
+    (CertFile.KIND, names.route(Key("<ns>", "<route>")) + "-https-cert-<hash>.crt"),
+    (KeyFile.KIND, "-https-key-<hash>.key"),
+    (CertFile.KIND, "-https-chain-<hash>.crt"),
+    (CertFile.KIND, "openshift_tls-https-cabundle-<hash>.crt"),
+])
+def test_every_object_is_listed(kind, name):
+    """docs/bigip-objects.md has each name that names.py makes."""
+    assert name.removeprefix("P/") in page("bigip-objects.md").replace("`..", "`"), kind
+
+
+def test_every_module_is_in_the_architecture():
+    text = page("architecture.md")
+    for path in (ROOT / "f5router").rglob("*.py"):
+        name = str(path.relative_to(ROOT / "f5router"))
+        if path.name.startswith("__"):
+            continue
+        assert f"`{name}`" in text or f"`{path.name}`" in text, name

@@ -1,0 +1,129 @@
+"""Whose certificates are checked when, and what is not checked again."""
+
+import inspect
+import itertools
+import math
+import threading
+
+import pytest
+
+from f5router.admission import certificates
+from f5router.admission.certificate_queue import CheckQueue
+from f5router.admission.certificates import Texts
+from f5router.model.cluster import Key
+from tests import bombs
+from tests.builders import identity
+
+ID, OTHER = identity(algorithm="ec"), identity(algorithm="ec", serial=1)
+CHEAP = Texts(ID.certificate, ID.key, ID.issuer)
+BOMB = Texts(**bombs.one_name(60, "p256"))
+A, B = Key("a", "one"), Key("b", "one")
+
+
+def stepping(**options) -> CheckQueue:
+    """One in which each look at the clock is a millisecond later: a turn is a step."""
+    return CheckQueue(at_once_s=0.0, clock=itertools.count(0.0, 0.001).__next__, **options)
+
+
+def drained(queue: CheckQueue) -> set[Key]:
+    while queue.turn():
+        pass
+    return queue.work()
+
+
+def test_at_once():
+    """Without a thread beside the loop there is no waiting."""
+    queue = CheckQueue()
+    assert queue.ask(A, CHEAP) is None
+    assert queue.work() == {A}
+    assert queue.ask(A, CHEAP) == certificates.judge(CHEAP)
+    assert queue.work() == set()
+
+
+def test_nothing_to_check():
+    assert stepping().ask(A, Texts()) == certificates.Certificates()
+
+
+def test_a_verdict_is_kept():
+    """While the texts are the same, also after others were asked for in between; not for another Route."""
+    queue = stepping()
+    queue.ask(A, CHEAP)
+    assert drained(queue) == {A}
+    first = queue.ask(A, Texts(ID.certificate, ID.key, ID.issuer))
+    assert first is not None
+    assert queue.ask(A, Texts(OTHER.certificate, OTHER.key)) is None
+    assert queue.ask(A, CHEAP) is first
+    assert not queue.turn()
+    assert queue.ask(B, CHEAP) is None
+    assert queue.ask(A, Texts(ID.certificate, ID.key, ID.issuer, extended=False)) is None
+
+
+def test_only_the_newest_texts_are_checked():
+    """However often a Route is edited while it waits, or is being checked."""
+    queue = stepping()
+    for number in range(50):
+        queue.ask(A, Texts(ID.certificate, "x" * number))
+        queue.turn()
+    queue.ask(A, CHEAP)
+    assert len(queue._jobs) == len(queue._waiting["a"]) == 1
+    assert drained(queue) == {A}
+    assert queue.ask(A, CHEAP).problems == ()
+
+
+def test_a_route_that_went_is_not_checked():
+    queue = stepping()
+    queue.ask(A, BOMB)
+    queue.turn()
+    queue.forget(A)
+    assert not queue.turn()
+    assert queue.work() == set()
+    assert (queue._jobs, queue._waiting, queue._verdicts) == ({}, {}, {})
+
+
+def test_namespaces_take_turns():
+    """A thousand bombs of one cost another namespace as many steps as its own check has."""
+    queue = stepping()
+    for number in range(1000):
+        queue.ask(Key("a", f"r{number}"), BOMB)
+    for _ in range(100):
+        queue.turn()
+    queue.ask(B, CHEAP)
+    steps = sum(1 for _ in certificates.check(CHEAP)) + 1
+    for _ in range(2 * steps):
+        queue.turn()
+    assert B in queue.work()
+    begun = [job for jobs in queue._waiting.values() for job in jobs.values()
+             if inspect.getgeneratorstate(job.steps) != inspect.GEN_CREATED]
+    assert len(begun) == 1, "what a check has read so far is held of one Route of a namespace"
+
+
+def test_a_text_that_is_none():
+    """JSON may hold halves of characters; that is a fault of its Route only."""
+    queue = stepping()
+    queue.ask(A, Texts(ID.certificate.replace("\n", "\n\ud800", 1)))
+    queue.ask(B, CHEAP)
+    assert drained(queue) == {A, B}
+    assert "it cannot be judged" in queue.ask(A, Texts(
+        ID.certificate.replace("\n", "\n\ud800", 1))).problems[0]
+
+
+@pytest.mark.parametrize("before", [[], [Key("b", f"r{number}") for number in range(20)]])
+def test_beside_the_loop(before):
+    """The thread tells of news, whatever was asked for before and went since."""
+    queue, told = CheckQueue(), threading.Event()
+    with queue.beside(told.set):
+        queue._allowed_s = queue._later_s = 0.0
+        for key in (A, *before):
+            queue.ask(key, CHEAP)
+        queue.work()
+        for key in before:
+            queue.forget(key)
+        found = set()
+        while A not in found:
+            assert told.wait(30)
+            told.clear()
+            assert queue.news
+            found |= queue.work()
+            assert not queue.news
+    assert queue.ask(A, CHEAP).problems == ()
+    assert queue._allowed_s == math.inf

@@ -1,0 +1,345 @@
+"""The command line: flags to Config, exit status, signals, help."""
+
+import json
+import logging
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from operator import attrgetter
+
+import pytest
+from click.testing import CliRunner
+
+from f5router import __version__
+from f5router.cli.main import main
+from f5router.config.options import GROUPS, OPTIONS
+from f5router.model.errors import ConfigError
+
+HOST = "ROUTER_EXTERNAL_HOST_"
+PASSWORD = "s3cr3t-word"
+ENV = {HOST + "HOSTNAME": "bigip.example.com", HOST + "USERNAME": "admin", HOST + "PASSWORD": PASSWORD}
+COMMANDS = pytest.mark.parametrize("command", ["run", "plan", "adopt"])
+
+
+class Controller:
+    """Stands in for f5router.app.controller; keeps what it was called with."""
+
+    def __init__(self, status=0, act=lambda stop: None):
+        self.status, self.act = status, act
+        self.config = self.once = self.stop = self.output = self.detailed = self.dry_run = None
+
+    def run(self, config, *, once, stop):
+        self.config, self.once, self.stop = config, once, stop
+        self.act(stop)
+        return self.status
+
+    def plan(self, config, *, output, detailed):
+        self.config, self.output, self.detailed = config, output, detailed
+        self.act(None)
+        print("the plan")
+        return self.status
+
+    def adopt(self, config, *, dry_run, stop):
+        self.config, self.dry_run, self.stop = config, dry_run, stop
+        self.act(stop)
+        return self.status
+
+
+pytestmark = pytest.mark.usefixtures("logging_as_before")
+
+
+@pytest.fixture
+def f5router():
+    """Runs a command line with a good environment, changed by env, and no other variables of ours."""
+    ours = dict.fromkeys(option.env for option in OPTIONS.values() if option.env)
+
+    def invoke(*args, controller=None, env=()):
+        environ = {**ours, **ENV, **dict(env)}
+        return CliRunner().invoke(main, args, obj=controller or Controller(), env=environ)
+
+    return invoke
+
+
+def process(*args, env=ENV):
+    """f5router in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "f5router", *args], capture_output=True, text=True, timeout=60, check=False,
+        env={"PATH": os.environ["PATH"], **env},
+    )
+
+
+@pytest.mark.parametrize(("args", "dry_run"), [([], False), (["--dry-run"], True)], ids=["adopt", "dry run"])
+@pytest.mark.parametrize("status", [0, 1])
+def test_adopt(f5router, args, dry_run, status):
+    controller = Controller(status)
+    result = f5router("adopt", "--f5-host=a:8443", *args, controller=controller)
+    assert result.exit_code == status, result.output
+    assert controller.config.bigip.host == "a:8443"
+    assert controller.dry_run is dry_run
+    assert not controller.stop.is_set()
+
+
+@pytest.mark.parametrize(("args", "once"), [([], False), (["--once"], True)], ids=["run", "once"])
+def test_run(f5router, args, once):
+    """The controller gets the settings, whether to run once, and an event that is not set."""
+    controller = Controller()
+    result = f5router("run", "--f5-host=a:8443", *args, controller=controller)
+    assert result.exit_code == 0, result.output
+    assert controller.config.bigip.host == "a:8443"
+    assert controller.once is once
+    assert not controller.stop.is_set()
+
+
+@pytest.mark.parametrize(("args", "output", "detailed"), [
+    ([], "table", False), (["--output", "json"], "json", False), (["--output=table"], "table", False),
+    (["--detailed-exitcode"], "table", True),
+])
+def test_plan(f5router, args, output, detailed):
+    """The controller gets the settings and the form; the log does not get between the plan's lines."""
+    controller = Controller()
+    result = f5router("plan", *args, controller=controller, env={"ROUTER_LOG_LEVEL": "debug"})
+    assert result.exit_code == 0, result.output
+    assert (controller.output, controller.detailed) == (output, detailed)
+    assert result.stdout == "the plan\n"
+
+
+def test_plan_bad_output(f5router):
+    """Another form is wrong usage."""
+    assert f5router("plan", "--output=yaml").exit_code == 2
+    assert f5router("plan", "--output=yaml", "--detailed-exitcode").exit_code == 1
+
+
+@COMMANDS
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_exit_status(f5router, command, status):
+    """Is the controller's."""
+    assert f5router(command, controller=Controller(status)).exit_code == status
+
+
+@COMMANDS
+def test_every_flag_arrives(f5router, command):
+    """run and plan take every option of the table: each one is heard of."""
+    for option in OPTIONS.values():
+        result = f5router(command, f"--{option.name}=\n-----BEGIN")
+        assert result.exit_code in (0, 2), option.name
+        assert "No such option" not in result.stderr, option.name
+        heard = option.label in result.stderr or option.name in ("context", "name")
+        assert heard, option.name
+
+
+@pytest.mark.parametrize(("args", "field", "value"), [
+    (["--watch-endpoints"], "watch_endpoints", True),
+    (["--watch-endpoints=true"], "watch_endpoints", True),
+    (["--watch-endpoints=false"], "watch_endpoints", False),
+    (["--watch-endpoints=F"], "watch_endpoints", False),
+    (["--watch-endpoints", "--name=x"], "watch_endpoints", True),
+    (["--name=x", "--watch-endpoints"], "watch_endpoints", True),
+    (["--update-status=false"], "update_status", False),
+    (["--namespace", "ns"], "selection.namespace", "ns"),
+    (["--namespace=ns"], "selection.namespace", "ns"),
+    (["-n", "ns"], "selection.namespace", "ns"),
+    (["-nns"], "selection.namespace", "ns"),
+    (["-n=ns"], "selection.namespace", "ns"),
+    (["--f5-http-vserver="], "http_virtual", None),
+    (["--f5-http-vserver", ""], "http_virtual", None),
+    (["--name=a", "--name=b"], "router_name", "b"),
+], ids=lambda args: " ".join(args) if isinstance(args, list) else "")
+def test_forms_of_flags(f5router, args, field, value):
+    """The forms that Go's flags have, also for booleans."""
+    controller = Controller()
+    result = f5router("run", *args, controller=controller, env={"ROUTER_WATCH_ENDPOINTS": "true"})
+    assert result.exit_code == 0, result.output
+    assert attrgetter(field)(controller.config) == value
+
+
+def test_flag_of_no_value_before_word(f5router):
+    """A boolean's value needs "=" or follows directly; a word too many is wrong usage."""
+    controller = Controller()
+    assert f5router("run", "--f5-insecure", "false", controller=controller).exit_code == 0
+    assert controller.config.bigip.verify is True
+    assert f5router("run", "word").exit_code == 2
+
+
+@COMMANDS
+def test_problems(f5router, command):
+    """Each on a line of its own on stderr, status 2, and the controller is not called."""
+    controller = Controller()
+    result = f5router(command, "--f5-host=", "--f5-timeout=x", "--labels=a=b,", controller=controller)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: F5 host must be specified",
+        "--f5-timeout / ROUTER_F5_TIMEOUT: 'x' is not a number of seconds",
+        "--labels / ROUTE_LABELS: there is nothing before or after a comma",
+    ]
+    assert result.stdout == ""
+    assert controller.config is None
+
+
+@COMMANDS
+def test_problems_found_later(f5router, command):
+    """The controller can find some too, such as a kubeconfig without a server."""
+    def act(_):
+        raise ConfigError(["kubeconfig: no server", "second"])
+
+    result = f5router(command, controller=Controller(act=act))
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-2:] == ["kubeconfig: no server", "second"]
+
+
+@COMMANDS
+def test_warnings_are_logged(f5router, command):
+    """Those of Config, in the format that was asked for."""
+    result = f5router(command, "--f5-insecure", "--log-format=json")
+    lines = [json.loads(line) for line in result.stderr.splitlines()]
+    assert [line["setting"] for line in lines if line["level"] == "warning"] == [
+        "--f5-insecure / ROUTER_EXTERNAL_HOST_INSECURE: the BIG-IP's certificate is not verified"]
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_settings_are_logged(f5router, form):
+    """At start, without the password; and nothing that is logged later shows it."""
+    def act(_):
+        logging.getLogger("f5router.x").info("later %s", PASSWORD)
+
+    result = f5router("run", f"--log-format={form}", controller=Controller(act=act))
+    assert "bigip.example.com" in result.stderr
+    assert "later ***" in result.stderr
+    assert PASSWORD not in result.output
+
+
+def test_log_level(f5router):
+    """Warnings only: no settings."""
+    assert f5router("run", "--log-level=warning").stderr == ""
+
+
+def test_open_files(f5router):
+    """As many as allowed; 1,024 is a common limit at start."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    seen = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[1], 1024), before[1]))
+    try:
+        f5router("run", controller=Controller(
+            act=lambda _: seen.append(resource.getrlimit(resource.RLIMIT_NOFILE))))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert seen == [(before[1], before[1])]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal(f5router, number):
+    """Sets the event; afterwards the handlers are what they were."""
+    def act(stop):
+        os.kill(os.getpid(), number)
+        assert stop.wait(10)
+
+    before = signal.getsignal(number)
+    result = f5router("run", controller=Controller(4, act))
+    assert result.exit_code == 4, result.output
+    assert signal.getsignal(number) == before
+
+
+def test_signal_while_waiting(f5router):
+    """A thread that holds the event's lock when the signal comes does not wait for itself."""
+    def act(stop):
+        with stop._cond:
+            os.kill(os.getpid(), signal.SIGTERM)
+            deadline = time.monotonic() + 0.05
+            while time.monotonic() < deadline:
+                pass
+        assert stop.wait(10)
+
+    assert f5router("run", controller=Controller(act=act)).exit_code == 0
+
+
+def test_no_handlers_left_after_failure(f5router):
+    """An exception of the controller is not swallowed, and the handlers go all the same."""
+    def act(_):
+        raise RuntimeError("bug")
+
+    before = signal.getsignal(signal.SIGTERM)
+    result = f5router("run", controller=Controller(act=act))
+    assert isinstance(result.exception, RuntimeError)
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+# ---- Help and version
+
+
+@COMMANDS
+def test_help(f5router, command):
+    """Every option with its variable and default, in its group."""
+    result = f5router(command, "--help")
+    assert result.exit_code == 0
+    flat = " ".join(result.output.split())
+    for option in OPTIONS.values():
+        assert re.search(rf"--{option.name}[ \[]", flat), option.name
+        assert " ".join(option.help.split()) in flat, option.name
+        notes = "; ".join(filter(None, [option.env, option.default and f"default: {option.default}"]))
+        assert not notes or f"[{notes}]" in flat, option.name
+    first_lines = [line for line in result.output.splitlines() if line.lstrip().startswith("-")]
+    own = {"--once", "--output", "--detailed-exitcode", "--dry-run", "--help"}
+    assert len(first_lines) == len(OPTIONS) + sum(name in result.output for name in own)
+    starts = [result.output.index(f"\n{group}:\n") for group in GROUPS]
+    assert starts == sorted(starts)
+    assert "-n, --namespace NAME" in result.output
+    assert "--f5-insecure[=true|false]" in result.output
+    assert ("--once" in result.output) is (command == "run")
+    assert ("--output" in result.output) is ("--detailed-exitcode" in result.output) is (command == "plan")
+
+
+def test_help_needs_no_settings(f5router):
+    """Help of the group: the commands, in whole sentences."""
+    result = f5router("--help", env=dict.fromkeys(ENV))
+    assert result.exit_code == 0
+    for line in ("plan ", "run ", "version "):
+        (found,) = [each for each in result.output.splitlines() if each.strip().startswith(line)]
+        assert found.endswith(".")
+        assert not found.endswith("...")
+
+
+def test_version(f5router):
+    """The router, Python, the libraries."""
+    result = f5router("version", env=dict.fromkeys(ENV))
+    lines = dict(line.split(" ", 1) for line in result.output.splitlines())
+    assert lines["f5router"] == __version__
+    assert lines["Python"] == ".".join(map(str, sys.version_info[:3]))
+    assert {"requests", "urllib3", "paramiko", "kubernetes", "cryptography"} <= lines.keys()
+
+
+def test_version_option(f5router):
+    """So does the usual flag, in short."""
+    assert f5router("--version").output == f"f5router, version {__version__}\n"
+
+
+def test_module():
+    """python -m f5router is the same program."""
+    assert process("--version", env={}).stdout == f"f5router, version {__version__}\n"
+    assert "Usage: f5router run" in process("run", "--help", env={}).stdout
+
+
+def test_help_width():
+    """Lines of at most 100 characters on a wide terminal, and more than 80 (CliRunner's own limit)."""
+    longest = max(map(len, process("run", "--help", env={"COLUMNS": "300"}).stdout.splitlines()))
+    assert 80 < longest <= 100
+
+
+def test_module_problems():
+    """Without any settings: what is missing, nothing else, status 2."""
+    result = process("run", env={})
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == [
+        "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: F5 host must be specified",
+        "--f5-username / ROUTER_EXTERNAL_HOST_USERNAME: F5 username must be specified",
+        "--f5-password / ROUTER_EXTERNAL_HOST_PASSWORD: F5 password must be specified",
+    ]
+
+
+def test_controller_is_imported_late():
+    """Help and version do not load the controller and what it needs."""
+    code = ("import sys, f5router.cli.main; "
+            "sys.exit('f5router.app.controller' in sys.modules or 'kubernetes' in sys.modules)")
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

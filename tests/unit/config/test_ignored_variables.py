@@ -1,0 +1,327 @@
+"""Every variable of haproxy-parity.md 1.1 and 1.2, and what becomes of it; f5-router.md 1.1 beside them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from f5router.config import config, ignored_variables, options
+from f5router.config.options import LATER, OPTIONS
+from f5router.model.errors import ConfigError
+from tests.builders import identity
+
+ONE = identity()
+HOST = "ROUTER_EXTERNAL_HOST_"
+ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"}
+ALWAYS = config.load({}, ENV).warnings
+HONOURED, MEANINGLESS, REFUSED, NOT_YET = "honoured", "without meaning", "refused", "not yet"
+
+ROWS = [
+    # section, variable, what becomes of it, a text
+    ("1.1", "ROUTER_SERVICE_NAME", HONOURED, "x"),
+    ("1.1", "ROUTER_SERVICE_NAMESPACE", MEANINGLESS, "default"),
+    ("1.1", "ROUTER_CANONICAL_HOSTNAME", HONOURED, "a.b"),
+    ("1.1", "ROUTER_UPDATE_STATUS", HONOURED, "false"),
+    ("1.1", "ROUTER_SUBDOMAIN", HONOURED, "$name.a"),
+    ("1.1", "ROUTER_OVERRIDE_HOSTNAME", HONOURED, "true"),
+    ("1.1", "ROUTER_OVERRIDE_DOMAINS", HONOURED, "a.b"),
+    ("1.1", "ROUTER_DOMAIN", HONOURED, "a.b"),
+    ("1.1", "ROUTE_LABELS", HONOURED, "a=b"),
+    ("1.1", "ROUTE_FIELDS", HONOURED, "metadata.name=a"),
+    ("1.1", "NAMESPACE_LABELS", HONOURED, "a=b"),
+    ("1.1", "PROJECT_LABELS", HONOURED, "a=b"),
+    ("1.1", "ROUTER_ALLOWED_DOMAINS", HONOURED, "a.b"),
+    ("1.1", "ROUTER_DENIED_DOMAINS", HONOURED, "a.b"),
+    ("1.1", "ROUTER_ALLOW_WILDCARD_ROUTES", HONOURED, "true"),
+    ("1.1", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", HONOURED, "true"),
+    ("1.1", "EXTENDED_VALIDATION", HONOURED, "false"),
+    ("1.1", "ROUTER_ENABLE_EXTERNAL_CERTIFICATE", HONOURED, "false"),
+    ("1.1", "UPGRADE_VALIDATION", MEANINGLESS, "false"),
+    ("1.1", "DEBUG_UPGRADE_VALIDATION_FORCE_ADD_CONDITION", MEANINGLESS, "true"),
+    ("1.1", "DEBUG_UPGRADE_VALIDATION_FORCE_REMOVE_CONDITION", MEANINGLESS, "true"),
+    ("1.1", "ROUTER_WATCH_ENDPOINTS", HONOURED, "true"),
+    ("1.1", "RELOAD_INTERVAL", MEANINGLESS, "5s"),
+    ("1.1", "COMMIT_INTERVAL", MEANINGLESS, "1h"),
+    ("1.1", "RESYNC_INTERVAL", MEANINGLESS, "10m"),
+    ("1.1", "ROUTER_PROXY_PROTOCOL_TRUSTED_SOURCE", MEANINGLESS, "10.0.0.0/8"),
+    ("1.1", "ROUTER_SERVICE_503_SERVER_PORT", MEANINGLESS, "8443"),
+    ("1.1", "ROUTER_SERVICE_INTERNAL_PASSTHROUGH_PORT", MEANINGLESS, "8444"),
+    ("1.1", "ROUTER_USE_HTTP2", MEANINGLESS, "true"),
+    ("1.1", "ROUTER_BIND_PORTS_AFTER_SYNC", MEANINGLESS, "true"),
+    ("1.1", "DEFAULT_CERTIFICATE", MEANINGLESS, "PEM"),
+    ("1.1", "DEFAULT_CERTIFICATE_PATH", MEANINGLESS, "/tls.pem"),
+    ("1.1", "DEFAULT_CERTIFICATE_DIR", MEANINGLESS, "/etc/pki/tls/private"),
+    ("1.1", "DEFAULT_DESTINATION_CA_PATH", HONOURED, None),
+    ("1.1", "STATS_PORT", HONOURED, "1937"),
+    ("1.1", "STATS_USERNAME", HONOURED, None),
+    ("1.1", "STATS_PASSWORD", HONOURED, None),
+    ("1.1", "STATS_USERNAME_FILE", HONOURED, None),
+    ("1.1", "STATS_PASSWORD_FILE", HONOURED, None),
+    ("1.1", "ROUTER_LISTEN_ADDR", HONOURED, "10.0.0.1:1936"),
+    ("1.1", "ROUTER_METRICS_TYPE", REFUSED, "nginx"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_TIMEOUT", MEANINGLESS, "5s"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_BASE_SCRAPE_INTERVAL", MEANINGLESS, "5s"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_SERVER_THRESHOLD", MEANINGLESS, "500"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_EXPORTED", MEANINGLESS, "2,4"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_SCRAPE_URI", MEANINGLESS, "unix:/x"),
+    ("1.1", "ROUTER_METRICS_HAPROXY_PID_FILE", MEANINGLESS, "/pid"),
+    ("1.1", "ROUTER_METRICS_READY_HTTP_URL", MEANINGLESS, "http://localhost"),
+    ("1.1", "ROUTER_METRICS_TLS_CERT_FILE", HONOURED, None),
+    ("1.1", "ROUTER_METRICS_TLS_KEY_FILE", HONOURED, None),
+    ("1.1", "ROUTER_METRICS_TLS_CIPHERS", HONOURED, None),
+    ("1.1", "ROUTER_METRICS_TLS_MIN_VERSION", HONOURED, None),
+    ("1.1", "ROUTER_METRICS_TLS_CURVES", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_METRICS_AUTHENTICATOR_CA_FILE", MEANINGLESS, "/ca"),
+    ("1.1", "ROUTER_BIND_PORTS_BEFORE_SYNC", MEANINGLESS, "true"),
+    ("1.1", "ROUTER_GRACEFUL_SHUTDOWN_DELAY", MEANINGLESS, "45s"),
+    ("1.1", "ROUTER_MAX_SHUTDOWN_TIMEOUT", MEANINGLESS, "1h"),
+    ("1.1", "TEMPLATE_FILE", MEANINGLESS, "/x"),
+    ("1.1", "RELOAD_SCRIPT", MEANINGLESS, "/x"),
+    ("1.1", "MAX_RELOAD_WAIT_TIME", MEANINGLESS, "30"),
+    ("1.1", "ROUTER_HAPROXY_CONFIG_MANAGER", MEANINGLESS, "true"),
+    ("1.1", "ROUTER_BLUEPRINT_ROUTE_NAMESPACE", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_BLUEPRINT_ROUTE_LABELS", MEANINGLESS, "x"),
+    ("1.1", "ROUTER_BLUEPRINT_ROUTE_POOL_SIZE", MEANINGLESS, "10"),
+    ("1.1", "ROUTER_MAX_DYNAMIC_SERVERS", MEANINGLESS, "5"),
+    ("1.1", "KUBERNETES_MASTER", HONOURED, "https://m"),
+    ("1.1", "OPENSHIFT_PROFILE", MEANINGLESS, "web"),
+    ("1.1", "OPENSHIFT_ON_PANIC", MEANINGLESS, "x"),
+    ("upstream, extended_validator.go", "ROUTER_DISABLE_ENDPOINT_ADDRESS_VALIDATION", REFUSED, "true"),
+    ("f5-router.md 1.1", HOST + "HOSTNAME", HONOURED, "c"),
+    ("f5-router.md 1.1", HOST + "USERNAME", HONOURED, "v"),
+    ("f5-router.md 1.1", HOST + "PASSWORD", HONOURED, "another"),
+    ("f5-router.md 1.1", HOST + "HTTP_VSERVER", HONOURED, "v"),
+    ("f5-router.md 1.1", HOST + "HTTPS_VSERVER", HONOURED, "v"),
+    ("f5-router.md 1.1", HOST + "PRIVKEY", HONOURED, None),
+    ("f5-router.md 1.1", HOST + "INSECURE", HONOURED, "true"),
+    ("f5-router.md 1.1", HOST + "PARTITION_PATH", HONOURED, "/p"),
+    ("f5-router.md 1.1", HOST + "INTERNAL_ADDRESS", HONOURED, None),
+    ("f5-router.md 1.1", HOST + "VXLAN_GW_CIDR", HONOURED, None),
+    ("1.2", "ROUTER_SERVICE_HTTP_PORT", NOT_YET, "80"),
+    ("1.2", "ROUTER_SERVICE_HTTPS_PORT", NOT_YET, "443"),
+    ("1.2", "ROUTER_SERVICE_SNI_PORT", MEANINGLESS, "10444"),
+    ("1.2", "ROUTER_SERVICE_NO_SNI_PORT", MEANINGLESS, "10443"),
+    ("1.2", "ROUTER_IP_V4_V6_MODE", NOT_YET, "v4v6"),
+    ("1.2", "ROUTER_USE_PROXY_PROTOCOL", NOT_YET, "true"),
+    ("1.2", "ROUTER_MAX_CONNECTIONS", NOT_YET, "20000"),
+    ("1.2", "ROUTER_THREADS", MEANINGLESS, "4"),
+    ("1.2", "ROUTER_CIPHERS", NOT_YET, "modern"),
+    ("1.2", "ROUTER_CIPHERSUITES", NOT_YET, "x"),
+    ("1.2", "ROUTER_CURVES", NOT_YET, "x"),
+    ("1.2", "SSL_MIN_VERSION", NOT_YET, "TLSv1.2"),
+    ("1.2", "SSL_MAX_VERSION", NOT_YET, "TLSv1.3"),
+    ("1.2", "ROUTER_STRICT_SNI", NOT_YET, "true"),
+    ("1.2", "ROUTER_DISABLE_HTTP2", NOT_YET, "true"),
+    ("1.2", "ROUTER_ENABLE_HTTP2", NOT_YET, "true"),
+    ("1.2", "ROUTER_MUTUAL_TLS_AUTH", NOT_YET, "required"),
+    ("1.2", "ROUTER_MUTUAL_TLS_AUTH_CA", NOT_YET, "/ca"),
+    ("1.2", "ROUTER_MUTUAL_TLS_AUTH_CRL", NOT_YET, "/crl"),
+    ("1.2", "ROUTER_MUTUAL_TLS_AUTH_FILTER", NOT_YET, "x"),
+    ("1.2", "ROUTER_MUTUAL_TLS_HEADER_FILTER", NOT_YET, "false"),
+    ("1.2", "ROUTER_LOAD_BALANCE_ALGORITHM", NOT_YET, "leastconn"),
+    ("1.2", "ROUTER_TCP_BALANCE_SCHEME", NOT_YET, "source"),
+    ("1.2", "ROUTER_COOKIE_NAME", NOT_YET, "x"),
+    ("1.2", "ROUTER_BACKEND_CHECK_INTERVAL", NOT_YET, "5000ms"),
+    ("1.2", "ROUTER_BACKEND_PROCESS_ENDPOINTS", MEANINGLESS, "shuffle"),
+    ("1.2", "ROUTER_DEFAULT_CONNECT_TIMEOUT", NOT_YET, "5s"),
+    ("1.2", "ROUTER_DEFAULT_CLIENT_TIMEOUT", NOT_YET, "30s"),
+    ("1.2", "ROUTER_DEFAULT_SERVER_TIMEOUT", NOT_YET, "30s"),
+    ("1.2", "ROUTER_CLIENT_FIN_TIMEOUT", NOT_YET, "1s"),
+    ("1.2", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", NOT_YET, "1s"),
+    ("1.2", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", NOT_YET, "1h"),
+    ("1.2", "ROUTER_SLOWLORIS_TIMEOUT", NOT_YET, "10s"),
+    ("1.2", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", NOT_YET, "300s"),
+    ("1.2", "ROUTER_INSPECT_DELAY", NOT_YET, "5s"),
+    ("1.2", "ROUTER_HARD_STOP_AFTER", MEANINGLESS, "1h"),
+    ("1.2", "ROUTER_ENABLE_COMPRESSION", NOT_YET, "true"),
+    ("1.2", "ROUTER_COMPRESSION_MIME", NOT_YET, "text/html"),
+    ("1.2", "ROUTER_SYSLOG_ADDRESS", NOT_YET, "10.0.0.1"),
+    ("1.2", "ROUTER_LOG_LEVEL", HONOURED, "debug"),
+    ("1.2", "ROUTER_LOG_FACILITY", NOT_YET, "local1"),
+    ("1.2", "ROUTER_LOG_MAX_LENGTH", NOT_YET, "1024"),
+    ("1.2", "ROUTER_SYSLOG_FORMAT", NOT_YET, "x"),
+    ("1.2", "ROUTER_DONT_LOG_NULL", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_HTTP_IGNORE_PROBES", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", NOT_YET, "Host:15"),
+    ("1.2", "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS", NOT_YET, "Host:15"),
+    ("1.2", "ROUTER_CAPTURE_HTTP_COOKIE", NOT_YET, "a:1"),
+    ("1.2", "ROUTER_UNIQUE_ID_FORMAT", NOT_YET, "x"),
+    ("1.2", "ROUTER_UNIQUE_ID_HEADER_NAME", NOT_YET, "x"),
+    ("1.2", "ROUTER_SET_FORWARDED_HEADERS", NOT_YET, "append"),
+    ("1.2", "ROUTER_H1_CASE_ADJUST", NOT_YET, "Host"),
+    ("1.2", "ROUTER_HTTP_REQUEST_HEADERS", NOT_YET, "a:b:Set"),
+    ("1.2", "ROUTER_HTTP_RESPONSE_HEADERS", NOT_YET, "a:b:Set"),
+    ("1.2", "ROUTER_ERRORFILE_503", NOT_YET, "/x"),
+    ("1.2", "ROUTER_ERRORFILE_404", NOT_YET, "/x"),
+    ("1.2", "ROUTER_BUF_SIZE", NOT_YET, "32768"),
+    ("1.2", "ROUTER_MAX_REWRITE_SIZE", NOT_YET, "8192"),
+    ("1.2", "ROUTER_ABORT_ON_CLOSE", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_IDLE_CLOSE_ON_RESPONSE", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_HAPROXY_CONTSTATS", MEANINGLESS, "true"),
+    ("1.2", "ROUTER_HAPROXY_ADMIN_UNIX_SOCKET", MEANINGLESS, "/x"),
+]
+NEEDS = {"ROUTER_OVERRIDE_HOSTNAME": {"ROUTER_SUBDOMAIN": "$name.a"},
+         "ROUTER_OVERRIDE_DOMAINS": {"ROUTER_SUBDOMAIN": "$name.a"}}
+
+RELOAD = ignored_variables.WITHOUT_MEANING["RELOAD_INTERVAL"]
+HAPROXY = ignored_variables.WITHOUT_MEANING["ROUTER_THREADS"]
+CERTIFICATE = ignored_variables.WITHOUT_MEANING["DEFAULT_CERTIFICATE"]
+MEANING = "without meaning on a BIG-IP"
+SERVICE = f"ROUTER_SERVICE_NAMESPACE: {MEANING}: the router does not look for its own Service"
+METRICS = {"ROUTER_METRICS_TLS_CERT_FILE": "{folder}/tls.crt",
+           "ROUTER_METRICS_TLS_KEY_FILE": "{folder}/tls.key", "ROUTER_METRICS_TYPE": "haproxy"}
+MIGRATED = [
+    pytest.param({
+        "DEFAULT_CERTIFICATE_DIR": "/etc/pki/tls/private", "EXTENDED_VALIDATION": "true",
+        "DEFAULT_CERTIFICATE_PATH": "/etc/pki/tls/private/tls.crt", "ROUTER_CIPHERS": "",
+        HOST + "INSECURE": "false", HOST + "PRIVKEY": "/etc/secret-volume/router.pem",
+        "ROUTER_LISTEN_ADDR": "0.0.0.0:1936", "ROUTER_SERVICE_HTTPS_PORT": "443",
+        "ROUTER_SERVICE_HTTP_PORT": "80",
+        "ROUTER_SERVICE_NAME": "router", "ROUTER_SERVICE_NAMESPACE": "default", "ROUTER_SUBDOMAIN": "",
+        "ROUTER_THREADS": "0", "STATS_PASSWORD": "metrics-word", "STATS_PORT": "1936",
+        "STATS_USERNAME": "admin", **METRICS,
+    }, [
+        "--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY: '/etc/secret-volume/router.pem' does not exist; "
+        "SSH is not used",
+        SERVICE,
+        f"DEFAULT_CERTIFICATE_PATH: {MEANING}: {CERTIFICATE}",
+        f"DEFAULT_CERTIFICATE_DIR: {MEANING}: {CERTIFICATE}",
+        f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
+        "ROUTER_SERVICE_HTTP_PORT: not yet supported",
+        "ROUTER_SERVICE_HTTPS_PORT: not yet supported",
+    ], id="OpenShift 3.11, oc adm router"),
+    pytest.param({
+        "DEFAULT_CERTIFICATE_DIR": "/etc/pki/tls/private", "DEFAULT_DESTINATION_CA_PATH": "{folder}/ca.crt",
+        "RELOAD_INTERVAL": "5s", "ROUTER_ALLOW_WILDCARD_ROUTES": "false",
+        "ROUTER_CANONICAL_HOSTNAME": "router-default.apps.example.com",
+        "ROUTER_CIPHERS": "ECDHE-RSA-AES128-GCM-SHA256",
+        "ROUTER_CIPHERSUITES": "TLS_AES_128_GCM_SHA256", "ROUTER_DISABLE_HTTP2": "true",
+        "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK": "false", "ROUTER_DOMAIN": "apps.example.com",
+        "ROUTER_LOAD_BALANCE_ALGORITHM": "random", "ROUTER_SERVICE_NAME": "default",
+        "ROUTER_SERVICE_NAMESPACE": "openshift-ingress", "ROUTER_SET_FORWARDED_HEADERS": "append",
+        "ROUTER_TCP_BALANCE_SCHEME": "source", "ROUTER_THREADS": "4", "SSL_MIN_VERSION": "TLSv1.2",
+        "STATS_PASSWORD_FILE": "{folder}/statsPassword", "STATS_PORT": "1936",
+        "STATS_USERNAME_FILE": "{folder}/statsUsername", **METRICS,
+    }, [
+        SERVICE,
+        f"RELOAD_INTERVAL: {MEANING}: {RELOAD}",
+        f"DEFAULT_CERTIFICATE_DIR: {MEANING}: {CERTIFICATE}",
+        f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
+        *(f"{name}: not yet supported" for name in (
+            "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "SSL_MIN_VERSION", "ROUTER_DISABLE_HTTP2",
+            "ROUTER_LOAD_BALANCE_ALGORITHM", "ROUTER_TCP_BALANCE_SCHEME", "ROUTER_SET_FORWARDED_HEADERS")),
+    ], id="OpenShift 4, ingress operator"),
+]
+"""Variables of a router's Deployment, and what is told at start. Sources: a DeploymentConfig that
+`oc adm router` of OpenShift 3.11 made; desiredRouterDeployment of cluster-ingress-operator."""
+
+
+def told(env) -> list[str]:
+    """Warnings at start besides those of every start."""
+    return [text for text in config.load({}, ENV | env).warnings if text not in ALWAYS]
+
+
+@pytest.mark.parametrize(("section", "name", "what", "text"), ROWS, ids=[row[1] for row in ROWS])
+def test_every_variable(section, name, what, text):
+    env = NEEDS.get(name, {})
+    if what == HONOURED:
+        (option,) = (option for option in OPTIONS.values() if option.env == name)
+        assert option.group != LATER
+        if text is not None:  # the others need files or each other: test_config
+            assert config.load({}, ENV | env | {name: text}) != config.load({}, ENV | env)
+        return
+    if what == REFUSED:
+        with pytest.raises(ConfigError) as caught:
+            config.load({}, ENV | {name: text})
+        (problem,) = caught.value.problems
+        assert re.search(rf"\b{name}: \w+ \w+", problem)
+        return
+    (warning,) = told({name: text})
+    words = "not yet supported$" if what == NOT_YET else r"without meaning on a BIG-IP: \w+ \w+"
+    assert re.match(f"{name}: {words}", warning)
+    assert told({name: ""}) == []
+
+
+def test_each_is_told_once():
+    """A line for each, whatever is set."""
+    env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, NOT_YET)}
+    assert sorted(line.partition(":")[0] for line in told(env)) == sorted(env)
+
+
+@pytest.mark.parametrize(("env", "lines"), MIGRATED)
+def test_a_deployment_that_is_migrated(tmp_path, env, lines):
+    """It starts as it is; what its operator reads, besides what this router needs, is a line for each."""
+    env = {name: text.format(folder=tmp_path) for name, text in env.items()}
+    files = {"statsUsername": "admin", "statsPassword": "metrics-word", "ca.crt": ONE.certificate,
+             "tls.crt": ONE.certificate, "tls.key": ONE.key}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = config.load({}, ENV | env)
+    assert [text for text in found.warnings if text not in ALWAYS] == lines
+    assert found.metrics_login == ("admin", "metrics-word")
+    assert found.metrics_tls.cert_file == f"{tmp_path}/tls.crt"
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("yes", "'yes' counts as false; only 1 t T true TRUE True are true"),
+    (" true", "' true' counts as false"), ("TRUE", None), ("F", None), ("0", None),
+])
+def test_a_word_that_is_neither_true_nor_false(text, words):
+    """Upstream's reading, but not in silence."""
+    found = told({"ROUTER_ALLOW_WILDCARD_ROUTES": text})
+    assert [line.partition(": ")[0] for line in found] == (
+        ["--allow-wildcard-routes / ROUTER_ALLOW_WILDCARD_ROUTES"] if words else [])
+    assert words is None or words in found[0]
+
+
+def test_no_variable_is_in_two_tables():
+    tables = [*ignored_variables.WITHOUT_MEANING, *ignored_variables.NOT_YET, *ignored_variables.REFUSED,
+              *(option.env for option in OPTIONS.values() if option.env)]
+    assert len(tables) == len(set(tables))
+    known = {*ignored_variables.WITHOUT_MEANING, *ignored_variables.NOT_YET, *ignored_variables.REFUSED}
+    assert known <= {row[1] for row in ROWS}
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("ROUTER_METRICS_TYPE", "haproxy"), ("ROUTER_DISABLE_ENDPOINT_ADDRESS_VALIDATION", "false"),
+])
+def test_what_is_refused_may_say_what_is_done(name, text):
+    assert told({name: text}) == []
+
+
+def test_documentation():
+    """docs/configuration.md has each variable once, with its reason, in its own section."""
+    text = (Path(options.__file__).parents[2] / "docs" / "configuration.md").read_text()
+    sections = dict(re.findall(r"^### (.+)\n((?:(?!^##).*\n)*)", text, re.MULTILINE))
+    rows = {}
+    for names, why in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (.+) \|$",
+                                 sections["Without meaning on a BIG-IP"], re.MULTILINE):
+        rows |= dict.fromkeys(re.findall(r"`(\w+)`", names), why)
+    assert rows == ignored_variables.WITHOUT_MEANING
+    later = sections["Not yet supported, without a flag"]
+    assert set(re.findall(r"`(\w+)`", later)) == set(ignored_variables.NOT_YET)
+    refused = re.findall(r"^\| `(\w+)`", sections["Refused"], re.MULTILINE)
+    assert set(refused) == set(ignored_variables.REFUSED)
+
+
+UNKNOWN = "unknown variable, it has no effect"
+
+
+@pytest.mark.parametrize(("env", "lines"), [
+    pytest.param({HOST + "PARTITON_PATH": "/a"}, [
+        f"{HOST}PARTITON_PATH: {UNKNOWN}; is {HOST}PARTITION_PATH meant?"], id="typo"),
+    pytest.param({"ROUTER_XYZZY": "1"}, [f"ROUTER_XYZZY: {UNKNOWN}"], id="nothing near"),
+    pytest.param({HOST + "PARTITON_PATH": "", "ROUTE_LABEL": "a"}, [],
+                 id="empty, and not the router's prefix"),
+    pytest.param({
+        "ROUTER_SERVICE_HOST": "172.30.0.9", "ROUTER_SERVICE_PORT": "80", "ROUTER_SERVICE_PORT_HTTP": "80",
+        "ROUTER_PORT": "tcp://172.30.0.9:80", "ROUTER_PORT_80_TCP": "tcp://172.30.0.9:80",
+        "ROUTER_PORT_80_TCP_ADDR": "172.30.0.9", "ROUTER_INTERNAL_DEFAULT_SERVICE_HOST": "172.30.0.8",
+        "ROUTER_INTERNAL_DEFAULT_PORT": "tcp://172.30.0.8:80",
+    }, [], id="links to Services"),
+    pytest.param({"ROUTER_WEB_PORT": "1"}, [f"ROUTER_WEB_PORT: {UNKNOWN}"],
+                 id="a port without a Service"),
+])
+def test_an_unknown_variable(env, lines):
+    """A misspelt variable must not be a default in silence; the kubelet's own are no mistakes."""
+    assert told(env) == lines

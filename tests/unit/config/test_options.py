@@ -1,0 +1,82 @@
+"""The table of options, and the documentation that follows it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from f5router.config import options
+from f5router.config.options import GROUPS, OPTIONS
+
+HOST = "ROUTER_EXTERNAL_HOST_"
+
+
+@pytest.mark.parametrize(("name", "env", "default"), [
+    ("f5-host", HOST + "HOSTNAME", ""),
+    ("f5-username", HOST + "USERNAME", ""),
+    ("f5-password", HOST + "PASSWORD", ""),
+    ("f5-http-vserver", HOST + "HTTP_VSERVER", "ose-vserver"),
+    ("f5-https-vserver", HOST + "HTTPS_VSERVER", "https-ose-vserver"),
+    ("f5-private-key", HOST + "PRIVKEY", ""),
+    ("f5-insecure", HOST + "INSECURE", "false"),
+    ("f5-partition-path", HOST + "PARTITION_PATH", "/Common"),
+    ("f5-internal-address", HOST + "INTERNAL_ADDRESS", ""),
+    ("f5-vxlan-gateway-cidr", HOST + "VXLAN_GW_CIDR", ""),
+    ("name", "ROUTER_SERVICE_NAME", "public"),
+    ("router-canonical-hostname", "ROUTER_CANONICAL_HOSTNAME", ""),
+    ("update-status", "ROUTER_UPDATE_STATUS", "true"),
+    ("resync-interval", "", "30m"),
+    ("hostname-template", "ROUTER_SUBDOMAIN", ""),
+    ("override-hostname", "ROUTER_OVERRIDE_HOSTNAME", "false"),
+    ("override-domains", "ROUTER_OVERRIDE_DOMAINS", ""),
+    ("labels", "ROUTE_LABELS", ""),
+    ("fields", "ROUTE_FIELDS", ""),
+    ("project-labels", "PROJECT_LABELS", ""),
+    ("namespace-labels", "NAMESPACE_LABELS", ""),
+    ("namespace", "", ""),
+    ("config", "", ""),
+    ("master", "KUBERNETES_MASTER", ""),
+    ("include-udp-endpoints", "", "false"),
+    ("denied-domains", "ROUTER_DENIED_DOMAINS", ""),
+    ("allowed-domains", "ROUTER_ALLOWED_DOMAINS", ""),
+    ("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false"),
+    ("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false"),
+    ("extended-validation", "EXTENDED_VALIDATION", "true"),
+    ("enable-ingress", "", "false"),
+    ("listen-addr", "ROUTER_LISTEN_ADDR", ""),
+    ("stats-port", "STATS_PORT", "1936"),
+    ("stats-user", "STATS_USERNAME", ""),
+    ("stats-password", "STATS_PASSWORD", ""),
+    ("stats-user-file", "STATS_USERNAME_FILE", ""),
+    ("stats-password-file", "STATS_PASSWORD_FILE", ""),
+], ids=lambda text: text or "none")
+def test_original_names(name, env, default):
+    """f5-router.md 1.1 and 1.2: names and defaults of the original router."""
+    assert (OPTIONS[name].env, OPTIONS[name].default) == (env, default)
+
+
+def test_defaults_parse():
+    """Every default is a good text of its own option, and every option is in a group."""
+    for option in OPTIONS.values():
+        if option.default:
+            option.parse(option.default)
+        assert option.group in GROUPS, option.name
+
+
+ROW = re.compile(
+    r"\| `--([a-z0-9-]+)`(?:, `-([a-z])`)? \| (?:`([A-Z0-9_]+)`)? ?\| (?:`([^`]*)`)? ?\| (.+) \|"
+)
+
+
+def test_documentation():
+    """docs/configuration.md has every option once, with variable and default, in the right group."""
+    text = (Path(options.__file__).parents[2] / "docs" / "configuration.md").read_text()
+    found, group = [], ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            group = line[3:]
+        elif line.startswith("| `--"):
+            row = ROW.fullmatch(line)
+            assert row, line
+            found.append((group, row[1], row[2] or "", row[3] or "", row[4] or ""))
+    assert found == [(o.group, o.name, o.short, o.env, o.default) for o in OPTIONS.values()]

@@ -1,0 +1,109 @@
+"""The texts of the iRules: what TMOS takes, and what may be filled in."""
+
+import re
+from functools import partial
+from importlib import resources
+
+import pytest
+
+from f5router.desired import irules
+from mocks.bigip.tmm import RuleError
+from tests.unit.desired.irules.tmm import Tmm
+
+TEXTS = [
+    pytest.param(irules.passthrough_irule, id="passthrough"),
+    pytest.param(irules.reencrypt_irule, id="reencrypt"),
+    pytest.param(irules.unavailable_irule, id="unavailable"),
+    pytest.param(partial(irules.request_irule, page=True), id="request"),
+    pytest.param(partial(irules.request_irule, page=False), id="request without page"),
+]
+
+# Tcl 8.5 and later, or TMM only; as words at the start of a command or in an expression.
+NEWER = r"dict|lassign|lreverse|lrepeat|lmap|apply|try|throw|tailcall|yield|coroutine|proc|call|namespace"
+OPERATORS = r"equals|contains|starts_with|ends_with|matches|matches_regex|and|or|not"
+
+
+@pytest.mark.parametrize("irule", TEXTS)
+class TestTexts:
+    def test_form(self, irule):
+        """Equal to what TMOS gives back: no outer white space; plain ASCII without escapes."""
+        text = irule("/Common")
+        assert text == text.strip()
+        assert text.isascii()
+        assert text.isprintable() or set(re.findall(r"[^ -~]", text)) == {"\n"}
+        assert "\\" not in text
+        assert text.splitlines()[0].startswith("# Managed by f5router")
+        assert len(text) < 65520
+
+    def test_tcl_8_4(self, irule):
+        """Nothing newer than Tcl 8.4, and nothing that only TMM has in expressions."""
+        code = "\n".join(line.split("#")[0] for line in irule("/Common").splitlines())
+        assert "{*}" not in code
+        assert not re.search(rf"(?m)(^|[\[;{{])\s*({NEWER})\s", code)
+        assert not re.search(r"\b(in|ni)\s+[{$\[]", code)
+        assert not re.search(r"\belse\s+if\b", code)
+        assert not re.search(r"(?m)^\s*(else|elseif)\b", code), "stock Tcl wants it after the brace"
+        assert not re.search(r"binary scan \S+ \S*[cSI]u", code), "u is Tcl 8.5"
+        without_class_match = re.sub(r"\[class match (-value )?\S+ equals \S+\]", "", code)
+        without_strings = re.sub(r'"[^"]*"', "", without_class_match)
+        assert not re.search(rf"\b({OPERATORS})\b", without_strings)
+
+    def test_data_groups_by_full_path(self, irule):
+        """A bare name is looked for in the virtual server's folder."""
+        groups = re.findall(r"\S*_dg\b", irule("/OpenShift/zone-1.a"))
+        assert bool(groups) == (irule is not irules.unavailable_irule)
+        assert all(group.startswith("/OpenShift/zone-1.a/ssl_") for group in groups)
+        assert "@" not in re.sub(r"@\$\{f5r_\w+\}", "", irule("/Common"))
+
+    @pytest.mark.parametrize("folder", [
+        "", "/", "Common", "/Common/", "//Common", "/Common\n", "/a b", "/a;reject", "/[reject]", "/$x",
+        "/{", "/}", '/"', "/a\\b", "/\u00e5", "/a#b", "/a@b", "/~",
+    ])
+    def test_folder_is_plain(self, irule, folder):
+        """What could mean something to Tcl is refused."""
+        with pytest.raises(ValueError, match="folder"):
+            irule(folder)
+
+    def test_only_our_variables(self, irule):
+        """All iRules on a virtual server share the variables of a connection."""
+        text = irule("/Common")
+        names = re.findall(r"\bset (\w+)", text) + re.findall(r"\$\{?(\w+)", text)
+        assert names
+        assert all(name.startswith(("f5r_", "f5router_")) for name in names)
+
+
+def test_page():
+    """Plain text between quotes of Tcl."""
+    assert not set(resources.files(irules).joinpath("unavailable.html").read_text()) & set('"$[]{}\\;@')
+
+
+def test_packaged():
+    """All files are in the package, and no other iRule is."""
+    files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
+    kinds = ("passthrough", "reencrypt", "request", "unavailable")
+    assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    ("while {1} { set f5r_x 1 }", "limit"),
+    ("while {1} {}", "limit"),
+    ("for {set i 0} {$i < 100000} {incr i} {}", "limit"),
+    ("set f5r_x $unset", "no such variable"),
+    ("dict create", "invalid command"),
+    ("TCP::release", "without TCP::collect"),
+    ("class match -x equals /g", "option"),
+    ("class match x equals /g", "no such group"),
+])
+def test_the_stand_in_finds_faults(tmm, body, message):
+    """The stub and the engine would notice what the other tests say never happens."""
+    with pytest.raises(RuleError, match=message):
+        tmm.run([f"when CLIENT_ACCEPTED {{ {body} }}"], groups={})
+
+
+def test_missing_tclsh(monkeypatch):
+    """Without tclsh the tests fail and say what to install."""
+    from mocks.bigip.tmm import process
+
+    monkeypatch.setattr(process.shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match="Debian package tcl"):
+        Tmm()

@@ -1,0 +1,495 @@
+"""The running router's Desired equals the full pass, whatever happened before."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f5router.admission.admission import CLAIMED
+from f5router.admission.admission import Settings as Admission
+from f5router.admission.certificate_queue import CheckQueue
+from f5router.desired import route_objects
+from f5router.desired.engine import Engine
+from f5router.model.cluster import (
+    ClusterNetwork,
+    Delta,
+    EndpointSlice,
+    HostSubnet,
+    Key,
+    Namespace,
+    Node,
+    Route,
+    RouteTLS,
+    Secret,
+    ServicePort,
+)
+from f5router.model.hostnames import Naming
+from f5router.model.ltm import DeviceFacts, Pool, Ref, Rule, VirtualFacts
+from f5router.model.selection import NamespaceFilter
+from f5router.network import node_ports, refused_addresses, static_routes, vxlan_checks
+from f5router.network.diagnostics import Findings
+from f5router.network.vxlan import Setup
+from tests import strategies
+from tests.builders import (
+    FACTS,
+    Settings,
+    endpoints,
+    host_subnet,
+    identity,
+    node,
+    route,
+    secret,
+    service,
+    snapshot,
+)
+
+OBJECTS = st.one_of(
+    strategies.routes(), strategies.secrets(), strategies.slices(), strategies.services(),
+    strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks())
+VXLAN = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
+STATIC = Settings(static_routes=True)
+NODEPORT = Settings(nodeport=node_ports.Setup(exclude=("not-ready", "unschedulable")))
+NAMED = Naming(template="${name}.example.com", override_domains=frozenset({"b"}))
+ADMISSIONS = [
+    Admission(), Admission(wildcards=True), Admission(wildcards=True, ownership=False),
+    Admission(ownership=False), Admission(external=False),
+    Admission(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
+]
+CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, Settings(max_pool_members=1),
+                           *(Settings(admission=found) for found in ADMISSIONS)])
+STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
+OTHER_FACTS = DeviceFacts(
+    (16, 1),
+    http=VirtualFacts("/Common/ose-vserver", port=8080, server_ssl=("/Common/serverssl",)),
+    https=VirtualFacts("/Common/https-ose-vserver", server_ssl=("/Common/serverssl",)),
+    vxlan_port=9000,
+    own_addresses=frozenset({"10.1.1.1", "10.3.89.1"}),
+    unread_addresses=("self IPs of the BIG-IP cannot be read",),
+)
+
+OLD_FACTS = DeviceFacts((11, 6), http=FACTS.http, https=FACTS.https)
+
+
+def delta(*changes) -> Delta:
+    """A Delta of (object, present) pairs."""
+    kinds: dict[type, dict] = {
+        Route: {}, Secret: {}, EndpointSlice: {}, Node: {}, HostSubnet: {}, ClusterNetwork: {}, Namespace: {}}
+    services = {}
+    for obj, present in changes:
+        kinds.get(type(obj), services)[obj.key] = obj if present else None
+    return Delta(routes=kinds[Route], slices=kinds[EndpointSlice], services=services, secrets=kinds[Secret],
+                 namespaces=kinds[Namespace], nodes=kinds[Node], host_subnets=kinds[HostSubnet],
+                 cluster_networks=kinds[ClusterNetwork])
+
+
+def findings(known, config, facts) -> Findings:
+    """From scratch."""
+    network = vxlan_checks.Cluster(known.nodes, known.host_subnets, known.cluster_networks)
+    routes = static_routes.build(known.nodes.values(), config)
+    members = node_ports.findings(node_ports.candidates(known.nodes, config.nodeport), config.nodeport)
+    return (vxlan_checks.check(config, facts, network) + members + refused_addresses.findings(facts)
+            + Findings(warnings=routes.warnings))
+
+
+@settings(max_examples=200, deadline=None)
+@given(STEPS, st.integers(0, 25), CONFIGS, st.sampled_from([OTHER_FACTS, OLD_FACTS]), st.integers(0, 25))
+def test_equals_the_full_pass(steps, facts_at, config, other, listed_at):
+    """After every event, not only at the end; also when the device's facts change on the way."""
+    engine = Engine(config)
+    engine.set_facts(FACTS)
+    facts = FACTS
+    wanted: dict = {}
+    told: dict = {}
+    unknown: frozenset = frozenset()
+    for number, step in enumerate(steps):
+        if number == facts_at:
+            facts = other
+            engine.set_facts(facts)
+        engine.apply(replace(delta(step), slices_listed=number >= listed_at))
+        built = route_objects.build(engine.snapshot(), config, facts)
+        assert engine.objects == built.objects
+        keys = engine.routes()
+        assert {k: r for k in keys if (r := engine.rejection(k))} == built.rejections
+        assert {k: r for k in keys if (r := engine.fault(k))} == built.faults
+        assert {k: engine.uses(k) for k in built.uses} == built.uses
+        assert engine.unknown() == built.unknown
+        assert engine.network_findings() == findings(engine.snapshot(), config, facts)
+        warned = {key: engine.warnings(key) for key in keys if engine.uses(key)}
+        # What `take` names is all that must be looked at.
+        dirty, touched = engine.take()
+        for ref in {*wanted, *engine.objects} - dirty:
+            assert wanted.get(ref) == engine.objects.get(ref)
+        assert unknown ^ engine.unknown() <= dirty
+        assert {key for key, texts in warned.items() if told.get(key, texts) != texts} <= touched
+        wanted, told, unknown = dict(engine.objects), warned, engine.unknown()
+
+
+def test_endpoints_that_change_while_a_host_is_made():
+    """Between two steps the Host is as it was or as it will be, and pools have the newest members."""
+    engine = Engine(Settings())
+    engine.set_facts(FACTS)
+    count = 5 * route_objects.ROUTES_OF_A_STEP
+    parts = [route(f"r{number}", host="big.com", path=f"/{number}") for number in range(count)]
+    engine.apply(delta((service(), True), (endpoints("10.1.1.1"), True),
+                       *((part, True) for part in parts[:count // 2])))
+    before = rules(engine)
+    assert len(before) == count // 2
+    changed = [(replace(part, path=f"{part.path}/new"), True) for part in parts]
+    for number, _ in enumerate(engine.apply_in_steps(delta(*changed)), start=1):
+        assert rules(engine) == before
+        engine.apply_endpoints(delta((endpoints(f"10.1.2.{number}"), True)))
+        pools = [obj for obj in engine.objects.values() if isinstance(obj, Pool) and "shop" in obj.path]
+        assert {m.address for pool in pools for m in pool.members} == {f"10.1.2.{number}"}
+    assert number >= 2 * count / route_objects.ROUTES_OF_A_STEP - 1
+    assert len(rules(engine)) == count
+    assert engine.objects == route_objects.build(engine.snapshot(), Settings(), FACTS).objects
+
+
+def rules(engine: Engine) -> dict:
+    return {ref: obj for ref, obj in engine.objects.items() if isinstance(obj, Rule)}
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(OBJECTS, st.just(True)), max_size=12), st.randoms())
+def test_order_does_not_matter(steps, random):
+    """Equal snapshots give equal Desired in any order."""
+    latest = {(type(obj), obj.key): (obj, True) for obj, _ in steps}
+    one, other = Engine(Settings()), Engine(Settings())
+    ordered = list(latest.values())
+    for step in ordered:
+        one.apply(delta(step))
+    random.shuffle(ordered)
+    other.apply(delta(*ordered))
+    assert one.objects == other.objects
+
+
+@settings(max_examples=100)
+@given(STEPS, CONFIGS, st.lists(st.integers(0, 12), min_size=25, max_size=25))
+def test_certificates_that_are_checked_later(steps, config, turns):
+    """What is not checked yet has no part in Desired; checked, all is as if it had been checked at once."""
+    engine, latest = Engine(config, CheckQueue(at_once_s=0.0)), {}
+    engine.set_facts(FACTS)
+    wanted, unknown = {}, frozenset()
+    for step, number in zip(steps, turns, strict=False):
+        latest |= {(type(step[0]), step[0].key): step}
+        engine.apply(delta(step))
+        for key in filter(engine.pending, engine.routes()):
+            assert engine.rejection(key) is None or engine.rejection(key).reason == CLAIMED
+            assert not engine.uses(key) & engine.objects.keys()
+        dirty, _ = engine.take()
+        for ref in {*wanted, *engine.objects} - dirty:
+            assert wanted.get(ref) == engine.objects.get(ref)
+        assert unknown ^ engine.unknown() <= dirty
+        wanted, unknown = dict(engine.objects), engine.unknown()
+        for _ in range(number):
+            engine.checks.turn()
+    while engine.checks.turn():
+        pass
+    engine.apply(Delta())
+    assert not engine.undecided()
+    at_once = Engine(config)
+    at_once.set_facts(FACTS)
+    at_once.apply(delta(*latest.values()))
+    assert engine.snapshot() == at_once.snapshot()
+    assert engine.objects == at_once.objects
+    assert engine.unknown() == at_once.unknown()
+    assert {key: engine.rejection(key) for key in engine.routes()} == {
+        key: at_once.rejection(key) for key in at_once.routes()}
+
+
+def test_nothing_is_checked_twice():
+    """Paths and hosts are edited, other Secrets and Services change, lists come again."""
+    engine = Engine(Settings(), CheckQueue(at_once_s=0.0))
+    own = identity(algorithm="ec")
+    one = route("a", kind="reencrypt", **own.tls, ca_certificate=own.issuer,
+                destination_ca_certificate=own.issuer)
+    two = route("b", kind="edge", host="b.com", external_certificate="tls")
+    engine.apply(delta((one, True), (two, True), (secret(identity=own), True)))
+    while engine.checks.turn():
+        pass
+    for change in (
+        replace(one), replace(one, path="/p"), replace(one, host="c.com"),
+        replace(one, service="api"), replace(one, tls=replace(one.tls, insecure_policy="Redirect")),
+        replace(two, target_port="http"), secret(identity=own), secret(name="other", identity=own),
+        service(),
+    ):
+        engine.apply(delta((change, True)))
+        assert not engine.checks.turn()
+        assert not engine.undecided()
+    engine.apply(delta((replace(one, tls=replace(one.tls, key="")), True)))
+    assert engine.checks.turn()
+
+
+def test_a_form_that_is_not_checked_yet():
+    """The one before stays as a whole, not that of another object of the name; a new one claims its host."""
+    engine, own = Engine(Settings(), CheckQueue(at_once_s=0.0)), identity(algorithm="ec")
+    old, plain = route("a"), route("b", host="b.com", namespace="bank", age=9)
+    engine.apply(delta((old, True), (plain, True)))
+    new = replace(old, host="b.com", tls=RouteTLS("edge", **own.tls))
+    engine.apply(delta((new, True)))
+    assert (engine.route(old.key), engine.pending(old.key)) == (old, False)
+    assert list(engine.undecided()) == [old.key]
+    assert engine.rejection(plain.key) is None
+    again = replace(new, uid="other")
+    engine.apply(delta((again, True)))
+    assert (engine.route(old.key), engine.pending(old.key)) == (again, True)
+    assert engine.rejection(plain.key).reason == CLAIMED
+    engine.apply(delta((again, False)))
+    assert engine.rejection(plain.key) is None
+    assert not engine.checks.turn()
+
+
+SPACES = st.sampled_from(["shop", "bank", "zoo"]).map(lambda name: Namespace(Key("", name)))
+ADMITTED_BY = st.one_of(strategies.routes(), strategies.contenders(), strategies.secrets(), SPACES)
+"""What decides who is admitted. A Route whose labels are not selected any more is one that is gone."""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(ADMITTED_BY, st.sampled_from([True, True, False])), max_size=30), CONFIGS,
+       st.booleans(), st.data())
+def test_admitted_whatever_the_order_of_events(steps, config, by_namespace, data):
+    """Source: the issue: the admitted Routes are those of judging all Routes from scratch, as written.
+
+    Routes are created, changed, deleted and selected, by labels or by namespace; Secrets come and go.
+    """
+    engine, chosen, there = Engine(config), NamespaceFilter(), {}
+    while steps:
+        number = data.draw(st.integers(1, 4))
+        batch, steps = steps[:number], steps[number:]
+        there |= {(type(one), one.key): one if present else None for one, present in batch}
+        changes = delta(*batch)
+        engine.apply(chosen.apply(changes) if by_namespace else changes)
+    spaces = {one.key.name for one in there.values() if isinstance(one, Namespace)}
+    wanted = [one for one in there.values() if one and not isinstance(one, Namespace) and (
+        not by_namespace or isinstance(one, Secret) or one.key.namespace in spaces)]
+    built = route_objects.build(snapshot(*data.draw(st.permutations(wanted))), config, DeviceFacts())
+    admitted = {key for key in engine.routes() if engine.rejection(key) is None}
+    assert admitted == {one.key for one in wanted if isinstance(one, Route)} - built.rejections.keys()
+    assert {key: r for key in engine.routes() if (r := engine.rejection(key))} == built.rejections
+    assert engine.objects == built.objects
+
+
+def test_an_event_remakes_its_host_and_what_it_decides():
+    """One Route changed costs the Routes of its Host; of its subdomain where a wildcard is contended."""
+    engine = Engine(Settings(admission=Admission(wildcards=True)))
+    many = [(route(f"r{n}", host=f"h{n}.a.test"), True) for n in range(50)]
+    engine.apply(delta(*many, *((route(f"s{n}", host=f"h{n}.b.test"), True) for n in range(50))))
+    wild = route("wild", host="x.a.test", wildcard=True, age=1)
+    for change, names in (
+        ((replace(many[7][0], service="api"), True), {"r7"}),
+        ((route("p", host="h7.a.test", path="/p"), True), {"r7", "p"}),
+        ((wild, True), {"wild"}),
+        ((replace(many[7][0], service="web"), True), {"r7", "p"}),
+        ((replace(wild, tls=RouteTLS("passthrough")), True), {"wild", "p", *(f"r{n}" for n in range(50))}),
+        ((wild, False), {"wild", "p", *(f"r{n}" for n in range(50))}),
+    ):
+        engine.take()
+        engine.apply(delta(change))
+        assert {key.name for key in engine.take()[1]} == names
+
+
+def test_a_secret_costs_the_routes_that_name_it():
+    """Judged anew as they were written: a host that the router made stays made."""
+    engine = Engine(Settings(admission=Admission(naming=NAMED)))
+    many = [(route(f"r{n}", host="", kind="edge", external_certificate=f"s{n % 2}"), True) for n in range(6)]
+    engine.apply(delta(*many, *((route(f"p{n}", host=f"p{n}.test", kind="edge"), True) for n in range(50))))
+    first = secret(name="s0", identity=identity(algorithm="ec"))
+    for change, names in (
+        ((first, True), {"r0", "r2", "r4"}),
+        ((replace(many[0][0], tls=RouteTLS("edge", external_certificate="s1")), True), {"r0"}),
+        ((first, False), {"r2", "r4"}),
+        ((many[2][0], False), {"r2"}),
+        ((first, True), {"r4"}),
+    ):
+        engine.take()
+        engine.apply(delta(change))
+        assert {key.name for key in engine.take()[1]} == names
+    assert engine.rejection(many[4][0].key) is None
+    assert engine.route(many[4][0].key).host == "r4.example.com"
+
+
+def test_a_route_and_its_secret_at_once():
+    """The Route as it is now, whichever came first."""
+    engine = Engine(Settings())
+    old = route("a", host="old.test", kind="edge", external_certificate="s")
+    new, found = replace(old, host="new.test"), secret(name="s", identity=identity(algorithm="ec"))
+    engine.apply(delta((old, True)))
+    engine.apply(delta((new, True), (found, True)))
+    assert (engine.route(new.key).host, engine.rejection(new.key)) == ("new.test", None)
+    engine.apply(delta((new, False), (found, False)))
+    assert engine.routes() == {}
+
+
+def test_an_endpoint_event_touches_one_object():
+    engine = Engine(Settings())
+    routes = [(route(f"r{n}", host=f"h{n}.example.com", service=f"s{n}"), True) for n in range(50)]
+    engine.apply(delta(*routes, (endpoints("10.1.1.1", service="s7"), True)))
+    engine.take()
+    engine.apply(delta((endpoints("10.1.1.1", "10.1.1.2", service="s7"), True)))
+    dirty, touched = engine.take()
+    assert [ref.path for ref in dirty] == ["/Common/openshift_shop_s7"]
+    assert touched == set()
+
+
+def test_a_node_event_touches_one_object():
+    """Two for another address: the new record, the old one."""
+    engine = Engine(VXLAN)
+    engine.apply(delta(*((node(f"n{n}", f"10.1.1.{n}"), True) for n in range(50))))
+    engine.take()
+    engine.apply(delta((node("n7", "10.1.1.7", ready=False), True)))
+    assert engine.take() == (set(), set())
+    engine.apply(delta((node("n7", "10.1.2.7"), True)))
+    dirty, touched = engine.take()
+    assert {ref.path.rsplit("/", 1)[1] for ref in dirty} == {"0a:0a:0a:01:01:07", "0a:0a:0a:01:02:07"}
+    assert touched == set()
+
+
+def test_a_node_event_touches_its_routes_only():
+    """Nothing for what is no matter of routes; one for a gateway, two for another network."""
+    engine = Engine(STATIC)
+    known = [node(f"n{n}", f"10.1.1.{n}", pod_cidrs=(f"10.128.{n}.0/24",)) for n in range(50)]
+    engine.apply(delta(*((found, True) for found in known)))
+    engine.take()
+    contest = engine._contest
+    engine.apply(delta((replace(known[7], unschedulable=True), True)))
+    assert engine._contest is contest, "judged anew for nothing"
+    for changed, touched in (
+        (replace(known[7], ready=False, unschedulable=True), set()),
+        (replace(known[7], internal_ips=("10.1.2.7",)), {"10.128.7.0_24"}),
+        (replace(known[7], pod_cidrs=("10.128.99.0/24",)), {"10.128.7.0_24", "10.128.99.0_24"}),
+    ):
+        engine.apply(delta((changed, True)))
+        dirty, routes = engine.take()
+        assert {ref.path.removeprefix("/Common/openshift_pods_") for ref in dirty} == touched
+        assert routes == set()
+
+
+def published(number: int):
+    return service(f"s{number}", node_port=30000 + number, type="NodePort")
+
+
+def test_a_node_event_touches_each_pool_once():
+    """Where Nodes are members; nothing for what changes no member, nor for pods that move."""
+    engine = Engine(NODEPORT)
+    routes = [(route(f"r{n}", host=f"h{n}.example.com", service=f"s{n}"), True) for n in range(20)]
+    engine.apply(delta(*routes, *((published(n), True) for n in range(20)),
+                       *((endpoints(service=f"s{n}", nodes=("n1",)), True) for n in range(20)),
+                       (node("n1", "10.1.1.1"), True)))
+    engine.take()
+    for changed, pools in (
+        (node("n2", "10.1.1.2"), 20), (replace(node("n2", "10.1.1.2"), uid="other"), 0),
+        (node("n2", "10.1.1.2", ready=False), 20), (node("n2", "10.1.1.3", ready=False), 0),
+        (node("n2", "10.1.1.2"), 20), (endpoints(service="s7", nodes=("n2",)), 0),
+        (replace(published(7), local=True), 1), (endpoints(service="s7", nodes=("n1", "n2")), 1),
+    ):
+        engine.apply(replace(delta((changed, True)), slices_listed=True))
+        dirty, _ = engine.take()
+        assert {ref.kind for ref in dirty} <= {"ltm/pool"}
+        assert len(dirty) == pools, changed
+
+
+def test_endpoints_that_may_be_read_from_now_on():
+    """Whether or not there are any: then no Node has a pod."""
+    engine = Engine(NODEPORT)
+    web = service("web", node_port=30080, type="NodePort", local=True)
+    engine.apply(delta((route("a"), True), (web, True), (node("n1", "10.1.1.1"), True)))
+    ref = Ref("ltm/pool", "/Common/openshift_shop_web")
+    assert engine.objects[ref].members
+    engine.take()
+    engine.apply(Delta(slices_listed=True))
+    assert not engine.objects[ref].members
+    assert engine.take() == ({ref}, {Key("shop", "a")})
+
+
+def test_warns_of_endpoints_beyond_the_limit():
+    """Service, count and limit; each event that changes these has the Route judged anew."""
+    engine, wanted = Engine(Settings(max_pool_members=2)), route("a")
+    engine.apply(delta((wanted, True), (service("web"), True)))
+    text = ("spec.to.name: Service web would have {} pool members or more, and a pool has 2 at most "
+            "(--max-pool-members): the others get no requests")
+    for count, warnings in ((2, ()), (3, (text.format(3),)), (4, (text.format(4),)), (1, ())):
+        engine.take()
+        engine.apply(delta((endpoints(*(f"10.1.0.{number}" for number in range(1, count + 1))), True)))
+        assert engine.take()[1] == {wanted.key}
+        assert engine.warnings(wanted.key) == warnings
+        assert len(engine.objects[Ref("ltm/pool", "/Common/openshift_shop_web")].members) == min(count, 2)
+
+
+def test_warns_of_a_service_without_node_ports():
+    """Each event that changes the answer has the Route judged anew."""
+    engine = Engine(NODEPORT)
+    wanted = route("a")
+    plain, good = service("web"), service("web", node_port=30080, type="NodePort")
+    of_type = ("spec.to.name: Service web is of type ClusterIP; this router takes node ports "
+               "(--pool-member-type), which only types NodePort and LoadBalancer have",)
+    local = ("spec.to.name: Service web has externalTrafficPolicy Local, and EndpointSlices may not be read: "
+             "Nodes without a pod of it are members too",)
+    engine.apply(delta((wanted, True), (node("n1", "10.1.1.1"), True)))
+    for change, listed, warnings in (
+        ((plain, True), False, of_type), ((good, True), False, ()),
+        ((replace(good, local=True), True), False, local),
+        ((replace(good, local=True), True), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((endpoints(nodes=("n1",)), True), True, ()),
+        ((endpoints(nodes=("n1",)), False), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((good, True), True, ("spec.to.name: Service web has no ready endpoints",)),
+        ((endpoints(nodes=("n1",)), True), True, ()),
+        ((endpoints(nodes=("n1",)), False), True, ("spec.to.name: Service web has no ready endpoints",)),
+    ):
+        engine.take()
+        engine.apply(replace(delta(change), slices_listed=listed))
+        assert engine.warnings(wanted.key) == warnings
+        assert engine.take()[1] == {wanted.key}
+
+
+def test_findings_follow_nodes_and_facts():
+    """They are kept between events, and made anew by those that change them."""
+    engine = Engine(VXLAN)
+    assert engine.network_findings().warnings == ()
+    for change, words in (
+        ((node("n1"), True), "Node n1: no usable"), ((node("n1", "10.1.1.1"), True), ""),
+        ((node("n2", "10.1.1.1"), True), "Nodes n1, n2"), ((host_subnet("n2", "10.1.1.2"), True), ""),
+    ):
+        engine.apply(delta(change))
+        assert words in "".join(engine.network_findings().warnings)
+        assert bool(words) == bool(engine.network_findings().warnings)
+    engine.set_facts(OLD_FACTS)
+    assert "ramp node" in engine.network_findings().problems[0]
+
+
+def test_warns_of_a_missing_service_and_port():
+    """Each event that changes the answer has the Route judged anew."""
+    engine = Engine(Settings())
+    wanted = route("a", service="web", port="admin")
+    admin = (("admin", 9090),)
+    no_port = ("spec.port.targetPort: Service web has no port admin",)
+    no_endpoints = ("spec.to.name: Service web has no ready endpoints",)
+    for change, warnings in (
+        ((wanted, True), ("spec.to.name: there is no Service web",)),
+        ((service("web"), True), no_port),
+        ((service("web", ports=admin), True), no_endpoints),
+        ((endpoints("10.1.1.1"), True), no_port),
+        ((endpoints("10.1.1.1", ports=admin), True), ()),
+        ((endpoints(ports=admin), True), no_endpoints),
+        ((endpoints("10.1.1.1", ports=admin), False), no_endpoints),
+    ):
+        engine.take()
+        engine.apply(delta(change))
+        assert engine.warnings(wanted.key) == warnings
+        assert engine.take()[1] == {wanted.key}
+
+
+def test_the_number_of_a_service_port_is_no_port_of_the_pods():
+    """HAProxy's router compares with the endpoints too: such a Route has an empty pool, and is told."""
+    engine = Engine(Settings())
+    wanted = route("a", port="80")
+    web = replace(service("web"), ports=(ServicePort("http", 80, target_port="8080"),))
+    engine.apply(delta((wanted, True), (web, True), (endpoints("10.1.1.1"), True)))
+    assert engine.warnings(wanted.key) == ("spec.port.targetPort: Service web has no port 80",)
+
+
+def test_a_refused_route_hears_nothing_of_endpoints():
+    """It has a reason in its status already."""
+    engine = Engine(Settings())
+    wanted = route("a", path="no-slash")
+    engine.apply(delta((wanted, True), (service("web"), True)))
+    assert engine.warnings(wanted.key) == ()

@@ -1,0 +1,488 @@
+"""f5router.icontrol.rest.client: paths, what is repeated and what is not, uploads, and no secret anywhere."""
+
+import contextlib
+import json
+import logging
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.icontrol.rest.client import CHUNK, Client, encode, item_path
+from f5router.model.errors import (
+    AuthFailed,
+    BigIPError,
+    Busy,
+    Conflict,
+    DeviceTimeout,
+    Forbidden,
+    InUse,
+    NotFound,
+    NotReady,
+    Refused,
+    Unreachable,
+    Unsupported,
+)
+from tests.unit.icontrol.rest.test_readiness import statistics
+from tests.unit.icontrol.scripted import (
+    Answer,
+    Clock,
+    closed_port,
+    connected,
+    running,
+    settings_for,
+)
+from tests.unit.icontrol.test_no_secrets import PEM, everything, secrets_in
+
+RESTARTING = Answer(503, "<?xml version='1.0' encoding='ISO-8859-1'?><html><head><title>BIG-IP® - "
+                    "Configuration Utility restarting...</title></head>".encode("latin-1"),
+                    {"Content-Type": "text/html; charset=ISO-8859-1"})
+BUSY = Answer(503, {"code": 503, "message": "There is an active asynchronous task executing."})
+MCPD_LOST = Answer(500, {"code": 500, "message": "The connection to mcpd has been lost, try again."})
+NOT_REGISTERED = Answer(404, {"code": 404, "message": "URI path /mgmt/tm/ltm/pool not registered.  Please"})
+TIMED_OUT = Answer(500, "<html><head><meta charset='x'/><title>Error 500 AsyncContext timeout</title></head>")
+TIMED_OUT_400 = Answer(400, {"code": 400, "message": "java.util.concurrent.TimeoutException"})
+PAGE = Answer(200, "<html><title>Welcome</title></html>", {"Content-Type": "text/html"})
+HALF_JSON = Answer(200, '{"name": "x", "mem')
+LOST = Answer(fault="close")
+PASSING = {"lost": LOST, "page": RESTARTING, "busy": BUSY, "mcpd": MCPD_LOST, "starting": NOT_REGISTERED,
+           "slow": TIMED_OUT, "page with 200": PAGE, "half": HALF_JSON, "empty": Answer(200, b""),
+           "list": Answer(200, [])}
+
+
+@pytest.mark.parametrize(("parts", "path"), [
+    (["ltm/pool", "/Common/x"], "ltm/pool/~Common~x"),
+    (["/mgmt/tm/ltm/pool/", "/Common/a/b"], "/mgmt/tm/ltm/pool/~Common~a~b"),
+    (["ltm/pool", "/Common/x", "members"], "ltm/pool/~Common~x/members"),
+    (["ltm/pool", "/p/x", "members", "/p/10.1.1.1:80"], "ltm/pool/~p~x/members/~p~10.1.1.1:80"),
+    (["ltm/pool", "/p/x", "members", "/p/10.1.1.1%1:80"], "ltm/pool/~p~x/members/~p~10.1.1.1%251:80"),
+    (["ltm/pool", "/p/x", "members", "/p/fd00::1.80"], "ltm/pool/~p~x/members/~p~fd00::1.80"),
+    (["ltm/policy", "/p/x", "rules", '"match /buy"'], "ltm/policy/~p~x/rules/%22match%20~buy%22"),
+    (["net/self", "/Common/10.131.0.5/14"], "net/self/~Common~10.131.0.5~14"),
+    (["x", "/Common/a_b-c.d~e?f#g&h+ä"], "x/~Common~a_b-c.d~e%3Ff%23g%26h%2B%C3%A4"),
+])
+def test_item_path(parts, path):
+    """As the recordings spell it."""
+    assert item_path(*parts) == path
+
+
+@pytest.mark.parametrize(
+    "parts", [[""], ["/"], ["."], [".."], ["/Common/x", ""], ["/Common/x", "members", "/"]], ids=str)
+def test_item_path_of_nothing(parts):
+    """An empty name would address, and delete, the whole collection."""
+    with pytest.raises(ValueError, match="no name of an object"):
+        item_path("ltm/pool", *parts)
+
+
+@given(st.text(min_size=1).filter(lambda name: name.strip("/") and name not in (".", "..")))
+def test_item_path_is_one_segment(name):
+    """No name leaves its segment, starts a query or a fragment."""
+    name = name.encode(errors="ignore").decode() or "x"
+    if not name.strip("/"):
+        return
+    segment = item_path("c", name).removeprefix("c/")
+    assert not set(segment) & set("/?#& ")
+    assert segment.isascii()
+
+
+def test_path_arrives(caplog):
+    """The library changes nothing of an encoded path; relative ones are below /mgmt/tm."""
+    with connected(auth="basic") as (device, client, _):
+        client.get(item_path("ltm/policy", "/p/x", "rules", '"match /buy" %25 ~ä'))
+        client.get("/mgmt/tm/ltm/pool/~Common~x%251/members", {
+            "$filter": "partition eq Common", "expandSubcollections": "true",
+            "options": 'records add { "a&b=c" { data x+y/z } }'})
+        client.patch("ltm/pool/x", {"name": "x"}, {"options": "a b"})
+    assert [r.path for r in device.requests] == [
+        "/mgmt/tm/ltm/policy/~p~x/rules/%22match%20~buy%22%20%2525%20~%C3%A4",
+        "/mgmt/tm/ltm/pool/~Common~x%251/members?$filter=partition%20eq%20Common&expandSubcollections=true"
+        "&options=records%20add%20%7B%20%22a%26b%3Dc%22%20%7B%20data%20x%2By%2Fz%20%7D%20%7D",
+        "/mgmt/tm/ltm/pool/x?options=a%20b",
+    ]
+
+
+def test_encode():
+    """UTF-8 with nothing escaped that need not be."""
+    assert encode({"a": "<ä>&'\n"}) == '{"a": "<ä>&\'\\n"}'.encode()
+    for bad in ({"key": PEM + "\ud800"}, {"a": float("nan")}):
+        with pytest.raises(ValueError, match=r".") as caught:
+            encode(bad)
+        assert not secrets_in(caught.value)
+        assert type(caught.value) is ValueError
+
+
+def test_replies():
+    """JSON objects; nothing from a deletion, whose body is empty."""
+    with connected() as (device, client, _):
+        device.add(Answer(body={"items": [1]}), Answer(body={"a": "ä"}), path="ltm/pool")
+        assert client.get("ltm/pool") == {"items": [1]}
+        assert client.post("ltm/pool", {}) == {"a": "ä"}
+        assert client.delete("ltm/pool/x") is None
+        device.add(Answer(body={"k": 1}), path="ltm/pool")
+        assert client.delete("ltm/pool/x") is None
+
+
+@pytest.mark.parametrize("answer", PASSING.values(), ids=PASSING)
+def test_read_is_repeated(answer):
+    """What passes by itself does not reach the caller of a read; each pause is at most 5 s."""
+    with connected() as (device, client, clock):
+        device.add(*[answer] * 3, method="GET", path="ltm/pool")
+        device.add(Answer(body={"name": "x"}), method="GET", path="ltm/pool")
+        assert client.get("ltm/pool") == {"name": "x"}
+        assert len(clock.waits) == 3
+        assert all(0 <= wait <= 5 for wait in clock.waits)
+
+
+def test_read_is_given_up():
+    """After retry_s in all, with the last error."""
+    with connected(retry_s=30) as (device, client, clock):
+        begin = clock.now
+        device.add(*[BUSY] * 1000, path="ltm/pool")
+        with pytest.raises(Busy):
+            client.get("ltm/pool")
+        assert 30 <= clock.now - begin <= 35
+        assert len(device.sent(path="ltm/pool")) == len(clock.waits) + 1
+
+
+@pytest.mark.parametrize(("answer", "kind", "doubtful"), [
+    pytest.param(LOST, Unreachable, True, id="lost"),
+    pytest.param(RESTARTING, NotReady, True, id="page"),
+    pytest.param(MCPD_LOST, NotReady, True, id="mcpd"),
+    pytest.param(TIMED_OUT, DeviceTimeout, True, id="slow"),
+    pytest.param(TIMED_OUT_400, DeviceTimeout, True, id="slow, 400"),
+    pytest.param(PAGE, NotReady, True, id="page with 200"),
+    pytest.param(HALF_JSON, NotReady, True, id="half"),
+    pytest.param(BUSY, Busy, False, id="busy"),
+    pytest.param(NOT_REGISTERED, NotReady, False, id="starting"),
+    pytest.param(Answer(400, {"message": "01071003:3: A previous .."}), NotReady, False, id="provision"),
+    pytest.param(Answer(400, {"message": "\"x\" unknown property"}), Refused, False, id="refused"),
+    pytest.param(Answer(400, {"message": "01070265:3: .. in use"}), InUse, False, id="in use"),
+    pytest.param(Answer(404, {"message": "01020036:3: not found"}), NotFound, False, id="absent"),
+    pytest.param(Answer(409, {"message": "01020066:3: exists"}), Conflict, False, id="exists"),
+    pytest.param(Answer(400, {"message": "01070822:3: Access Denied"}), AuthFailed, False, id="role"),
+    pytest.param(Answer(404, "<html><title>404</title>"), Unsupported, False, id="no REST"),
+])
+@pytest.mark.parametrize(("method", "arguments"), [("post", [{}]), ("patch", [{"a": 1}]), ("delete", [])])
+def test_write_is_not_repeated(method, arguments, answer, kind, doubtful):
+    """Sent once, whatever happens; doubtful where it may have been done."""
+    with connected() as (device, client, clock):
+        device.add(answer, method=method.upper(), path="ltm/pool")
+        with pytest.raises(kind) as caught:
+            getattr(client, method)("ltm/pool/x", *arguments)
+        assert type(caught.value) is kind
+        assert caught.value.doubtful is doubtful
+        assert caught.value.method, caught.value.path == (method.upper(), "/mgmt/tm/ltm/pool/x")
+        assert len(device.sent(method.upper(), "ltm/pool")) == 1
+        assert not device.sent("GET")
+        assert not clock.waits
+
+
+@pytest.mark.parametrize("kind", [NotFound, Refused, Conflict])
+def test_refused_read_is_not_repeated(kind):
+    """An answer about the object is an answer."""
+    status = {NotFound: 404, Refused: 400, Conflict: 409}[kind]
+    with connected() as (device, client, clock):
+        device.add(Answer(status, {"message": "01020036:3: x"}), path="ltm/pool")
+        with pytest.raises(kind):
+            client.get("ltm/pool")
+        assert not clock.waits
+
+
+@pytest.mark.parametrize("auth", ["token", "basic"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_no_connection_is_repeated(method, auth):
+    """Nothing was sent, so a write is repeated as well; when the device is back it is done once."""
+    clock, port = Clock(), closed_port()
+    with contextlib.ExitStack() as stack:
+        devices = []
+
+        def sleep(seconds):
+            clock.sleep(seconds)
+            if len(clock.waits) == 3:
+                devices.append(stack.enter_context(running(port=port)))
+
+        settings = settings_for(f"https://127.0.0.1:{port}", auth=auth)
+        client = stack.enter_context(Client(settings, clock=clock, sleep=sleep))
+        if method == "GET":
+            client.get("ltm/pool")
+        else:
+            client.post("ltm/pool", {"name": "x"})
+        assert len(devices[0].sent(method, "ltm/pool")) == 1
+        assert len(clock.waits) == 3
+
+
+@pytest.mark.parametrize("auth", ["token", "basic"])
+def test_no_connection_is_given_up(auth):
+    """After retry_s, and the write is known not to be done."""
+    clock = Clock()
+    settings = settings_for(f"https://127.0.0.1:{closed_port()}", auth=auth, retry_s=20)
+    with Client(settings, clock=clock, sleep=clock.sleep) as client, pytest.raises(Unreachable) as caught:
+        client.post("ltm/pool", {})
+    assert not caught.value.doubtful
+    assert 1020 <= clock.now <= 1025
+
+
+FORBIDS = Answer(403, {"code": 403, "message": "Forbidden"})
+FORBIDDEN_CALLS = pytest.mark.parametrize(("method", "call"), [
+    ("GET", lambda client: client.get("ltm/pool/x")),
+    ("PATCH", lambda client: client.patch("ltm/pool/x", {})),
+    ("POST", lambda client: client.post("ltm/pool/x", {})),
+    ("DELETE", lambda client: client.delete("ltm/pool/x")),
+], ids=["GET", "PATCH", "POST", "DELETE"])
+
+
+@FORBIDDEN_CALLS
+def test_a_single_403_is_repeated(method, call):
+    """Nothing was done, and the device answers a harmless read: once more."""
+    with connected() as (device, client, _):
+        device.add(FORBIDS, method=method, path="ltm/pool/x")
+        call(client)
+        assert len(device.sent(method, "ltm/pool/x")) == 2
+        assert len(device.sent("GET", "sys/version")) == 1
+
+
+@FORBIDDEN_CALLS
+def test_a_403_that_stays(method, call):
+    """Not repeated for ever; the error says that the device answers others."""
+    with connected() as (device, client, _):
+        device.add(*[FORBIDS] * 5, method=method, path="ltm/pool/x")
+        with pytest.raises(Forbidden, match="403 Forbidden"):
+            call(client)
+        assert len(device.sent(method, "ltm/pool/x")) == 2
+
+
+@FORBIDDEN_CALLS
+def test_a_403_of_everything(method, call):
+    """The credentials are to blame, and the request is not repeated."""
+    with connected() as (device, client, _):
+        device.add(*[FORBIDS] * 5, path="/mgmt/tm/")
+        with pytest.raises(AuthFailed) as caught:
+            call(client)
+        assert type(caught.value) is AuthFailed
+        assert len(device.sent(method, "ltm/pool/x")) == 1
+
+
+def test_quoted_error():
+    """Method, path without query, status, number, and the title of a page."""
+    with connected(retry_s=0) as (device, client, _):
+        device.add(RESTARTING, Answer(404, {"message": "01020036:3: no (/p/x)" + "x" * 999}), path="ltm/pool")
+        with pytest.raises(NotReady) as caught:
+            client.get("ltm/pool/x", {"$filter": "partition eq p"})
+        words = "503 BIG-IP® - Configuration Utility restarting..."
+        assert str(caught.value) == f"GET /mgmt/tm/ltm/pool/x: {words}"
+        with pytest.raises(NotFound) as caught:
+            client.get("ltm/pool/x")
+        assert caught.value.code == "01020036"
+        assert len(caught.value.text) == 256
+
+
+def test_upload():
+    """Chunks of 512 KiB, each with its place; the path on the device."""
+    data = bytes(range(256)) * 5000  # 1,280,000
+    with connected() as (device, client, _):
+        assert client.upload("a-1_b.crt", data) == "/var/config/rest/downloads/a-1_b.crt"
+        sent = device.sent("POST", "/uploads/")
+    assert {r.path for r in sent} == {"/mgmt/shared/file-transfer/uploads/a-1_b.crt"}
+    assert [r.headers["Content-Range"] for r in sent] == [
+        "0-524287/1280000", "524288-1048575/1280000", "1048576-1279999/1280000"]
+    assert {r.headers["Content-Type"] for r in sent} == {"application/octet-stream"}
+    assert b"".join(r.body for r in sent) == data
+
+
+@pytest.mark.parametrize("size", [1, CHUNK - 1, CHUNK, CHUNK + 1])
+def test_upload_sizes(size):
+    """No chunk is empty."""
+    with connected() as (device, client, _):
+        client.upload("a", b"x" * size)
+        assert [len(r.body) for r in device.sent("POST", "/uploads/")] == [
+            n for n in (min(size, CHUNK), size - CHUNK) if n > 0]
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", ".a", "a b", "../x", "a\n", "~"])
+def test_upload_name(name):
+    """A bare file name."""
+    with connected() as (_, client, _), pytest.raises(ValueError, match="name of an uploaded file"):
+        client.upload(name, b"x")
+
+
+def test_upload_of_nothing():
+    """An empty range cannot be written."""
+    with connected() as (_, client, _), pytest.raises(ValueError, match="no data"):
+        client.upload("a", b"")
+
+
+@pytest.mark.parametrize("answer", [
+    LOST, RESTARTING, HALF_JSON, Answer(200, PEM), Answer(500, "MIGHAgEAMBMGByqGSM49"),
+    Answer(400, {"message": "Chunk byte count 3 different from received buffer length 4"}),
+    Answer(200, {"remainingByteCount": 7}),
+], ids=["lost", "page", "half", "payload", "piece", "length", "missing"])
+def test_broken_upload(answer):
+    """It starts again at 0; the third failure is final; what came back is not shown."""
+    data = b"x" * (CHUNK + 1)
+    with connected() as (device, client, clock):
+        device.add(Answer(), answer, Answer(), answer, path="/uploads/")
+        client.upload("a", data)
+        starts = [r.headers["Content-Range"].split("-")[0] for r in device.sent("POST", "/uploads/")]
+        assert starts == ["0", str(CHUNK)] * 3
+        assert clock.waits == [1, 2]
+        device.add(*[Answer(), answer] * 3, path="/uploads/")
+        with pytest.raises(BigIPError) as caught:
+            client.upload("a", data)
+        assert "MIGH" not in "".join(everything(caught.value))
+        assert len(device.sent("POST", "/uploads/")) == 12
+        assert not device.sent("GET")
+
+
+def test_refused_upload():
+    """A missing right does not come by trying."""
+    refusal = Answer(401, {"message": "Authorization failed: user=https://localhost/x resource=/mgmt/shared"})
+    with connected() as (device, client, clock):
+        device.add(refusal, path="/uploads/")
+        with pytest.raises(AuthFailed):
+            client.upload("a", b"x")
+        assert not clock.waits
+
+
+YES = {"configReady": "yes", "licenseReady": "yes", "provisionReady": "yes"}
+
+
+@pytest.mark.parametrize(("version", "path", "reply", "ready"), [
+    ("14.1.2.1", "sys/ready", Answer(body=statistics("u", **YES)), True),
+    ("13.1.0", "sys/ready", Answer(body=statistics("u", **YES | {"configReady": "no"})), False),
+    ("12.1.2", "sys/mcp-state", Answer(body=statistics("u", phase="running")), True),
+    ("11.6.0", "sys/mcp-state", Answer(body=statistics("u", phase="platform")), False),
+    ("11.5.0", "sys/mcp-state", Answer(400, {"message": "Found unexpected URI sys/mcp-state."}), True),
+    ("14.1.2.1", "sys/ready", RESTARTING, False),
+    ("14.1.2.1", "sys/ready", BUSY, False),
+    ("14.1.2.1", "sys/ready", TIMED_OUT, False),
+    ("14.1.2.1", "sys/version", MCPD_LOST, False),
+    ("14.1.2.1", "/authn/login", NOT_REGISTERED, False),
+])
+def test_ready(version, path, reply, ready):
+    """One answer, at once: nothing is repeated."""
+    with connected() as (device, client, clock):
+        device.add(reply, path=path)
+        device.add(*[Answer(body=statistics("u", Version=version))] * 2, path="sys/version")
+        assert client.ready() is ready
+        assert not clock.waits
+
+
+@pytest.mark.parametrize(("path", "answer", "kind"), [
+    ("sys/ready", LOST, Unreachable),
+    ("/authn/login", Answer(401, {"message": "Authentication failed."}), AuthFailed),
+    ("/authn/login", Answer(404, "<html><title>404 Not Found</title>"), Unsupported),
+])
+def test_ready_without_answer(path, answer, kind):
+    """That the device cannot be asked is another matter than its not being ready."""
+    with connected() as (device, client, clock):
+        device.add(answer, path=path)
+        device.add(Answer(body=statistics("u", Version="15.1.0")), path="sys/version")
+        with pytest.raises(kind):
+            client.ready()
+        assert not clock.waits
+
+
+def test_version():
+    """Read once; again after the device was away, as it may have been upgraded."""
+    with connected() as (device, client, _):
+        versions = [Answer(body=statistics("u", Version=text)) for text in ("14.1.2.1", "15.1.0")]
+        device.add(RESTARTING, *versions, path="sys/version")
+        assert client.version() == (14, 1, 2, 1)
+        assert client.version() == (14, 1, 2, 1)
+        device.add(Answer(404, {"message": "01020036:3: x"}), LOST, path="ltm/pool")
+        with pytest.raises(NotFound):
+            client.delete("ltm/pool/x")
+        assert client.version() == (14, 1, 2, 1)
+        with pytest.raises(Unreachable):
+            client.delete("ltm/pool/x")
+        assert client.version() == (15, 1, 0)
+        assert len(device.sent(path="sys/version")) == 3
+
+
+@pytest.mark.parametrize("answer", [
+    Answer(404, "<!DOCTYPE HTML PUBLIC><html><title>404 Not Found</title></html>"),
+    Answer(body=statistics("u", Version="11.3.0")),
+], ids=["no REST", "too old"])
+def test_unsupported_version(answer):
+    """The message says what is needed."""
+    with connected(auth="basic") as (device, client, clock):
+        device.add(answer, path="sys/version")
+        with pytest.raises(Unsupported, match=r"11\.4 or later is needed"):
+            client.version()
+        assert not clock.waits
+
+
+def test_save(caplog):
+    """A time-out of the device is no failure: it goes on."""
+    with connected() as (device, client, _):
+        client.save()
+        assert json.loads(device.sent(path="sys/config")[0].body) == {"command": "save"}
+        device.add(TIMED_OUT, BUSY, LOST, path="sys/config")
+        client.save()
+        assert "goes on" in caplog.text
+        with pytest.raises(Busy):
+            client.save()
+        with pytest.raises(Unreachable):
+            client.save()
+
+
+def test_save_waits_longer():
+    """For the device's own time-out, which comes after 60 s: ours must not come first."""
+    answered = threading.Event()
+    with connected(auth="basic", timeout_s=0.05) as (device, client, _):
+        device.add(Answer(meanwhile=lambda: answered.wait(0.3)), path="sys/config")
+        client.save()
+
+
+def test_counts():
+    """What a pass cost the device."""
+    with connected() as (device, client, clock):
+        device.add(BUSY, method="GET", path="ltm/pool")
+        client.get("ltm/pool")
+        client.post("ltm/pool", {})
+        client.patch("ltm/pool/x", {"a": 1})
+        client.delete("ltm/pool/x")
+        clock.now += 1190
+        client.get("ltm/pool")
+        client.close()
+        assert client.counts == {"GET": 3, "POST": 1, "PATCH": 1, "DELETE": 1, "login": 2, "logout": 2}
+
+
+def test_log_of_a_write_that_was_not_sent(caplog):
+    """The status of the login before it is not its own."""
+    caplog.set_level(logging.DEBUG, logger="f5router")
+    with connected(retry_s=0) as (device, client, _):
+        device.add(RESTARTING, path="/authn/login")
+        with pytest.raises(NotReady):
+            client.post("ltm/pool", {})
+    assert "method=POST path=/mgmt/tm/ltm/pool status=0 " in caplog.text
+
+
+def test_log_of_writes(caplog):
+    """One line each at debug; none for reads; repeated reads are told."""
+    caplog.set_level(logging.DEBUG, logger="f5router")
+    with connected() as (device, client, _):
+        device.add(Answer(400, {"message": "x"}), method="DELETE", path="ltm/pool")
+        device.add(LOST, BUSY, path="ltm/node")
+        client.patch("ltm/pool/x", {"a": 1}, {"options": "secret"})
+        for call in (lambda: client.delete("ltm/pool/x"), lambda: client.post("ltm/node", {})):
+            with pytest.raises(BigIPError):
+                call()
+        client.get("ltm/node")
+    lines = [r.message.split(" ms=")[0] for r in caplog.records if "write" in r.message]
+    assert lines == [
+        "BIG-IP write: method=PATCH path=/mgmt/tm/ltm/pool/x status=200",
+        "BIG-IP write: method=DELETE path=/mgmt/tm/ltm/pool/x status=400",
+        "BIG-IP write: method=POST path=/mgmt/tm/ltm/node status=0",
+    ]
+    assert len([r for r in caplog.records if r.message.startswith("BIG-IP request repeated: wait_s=")]) == 1
+
+
+def test_context_manager():
+    """Leaving it closes the client, after an exception too."""
+    with connected() as (device, client, _):
+        device.add(Answer(404, {"message": "01020036:3: x"}), path="ltm/pool")
+        with pytest.raises(NotFound), client:
+            client.get("ltm/pool")
+        assert device.sent("DELETE", "/authz/tokens/")

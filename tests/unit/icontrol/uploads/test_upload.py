@@ -1,0 +1,513 @@
+"""SSHUploader against the fake BIG-IP."""
+
+import dataclasses
+import hashlib
+import logging
+import socket
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+import paramiko
+import pytest
+
+from f5router.icontrol.uploads.hostkeys import OPTIONS
+from f5router.icontrol.uploads.ssh_upload import IDLE_LIMIT_S, SSHUploader, load_private_key
+from f5router.model.errors import HostKeyRefused, UploadAuthFailed, UploadError
+from mocks.bigip.sshd import SSHServer
+from mocks.bigip.store import DiskFile
+from tests.unit.icontrol.uploads.conftest import FORMS, KINDS_AND_FORMS, MAKERS, PASSWORD
+
+PATH = "/var/tmp/openshift_a.key"
+DATA = b"the private key of a Route\n" * 4000
+PEM = "-----BEGIN {0}-----\nAAAA\n-----END {0}-----\n"
+LIMIT_S = 0.3
+"""Time-out of the tests in which a server hangs."""
+SOON_S = 5.0
+"""A test that takes longer was not ended by LIMIT_S."""
+
+
+@pytest.mark.parametrize("data", [
+    pytest.param(b"", id="empty"),
+    pytest.param(b"x", id="one byte"),
+    pytest.param(bytes(range(256)) * 8192, id="2 MiB, every byte value"),
+])
+def test_put(server, uploader, data):
+    """The file is there, whole, and only its owner may read it."""
+    uploader().put(PATH, data)
+    assert server.disk == {PATH: DiskFile(data, 0o600)}
+
+
+def test_put_hides_a_file_that_was_readable(server, uploader):
+    """scp would keep the mode of an existing file; ours is new before the first byte is written."""
+    server.disk[PATH] = DiskFile(b"old", 0o644)
+    uploader().put(PATH, DATA)
+    assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+    assert server.log == [f"rm -f {PATH}", f"scp -t {PATH}"]
+
+
+def test_remove(server, uploader):
+    """A file that is there goes; one that is not there is no error."""
+    server.disk[PATH] = DiskFile(b"old", 0o600)
+    uploader().remove(PATH)
+    uploader().remove(PATH)
+    assert server.disk == {}
+
+
+def test_one_connection_for_many_files(server, uploader):
+    """Key exchange and login are paid for once."""
+    ours = uploader()
+    for number in range(10):
+        with ours.staged(f"/var/tmp/{number}.cert", DATA):
+            assert server.disk == {f"/var/tmp/{number}.cert": DiskFile(DATA, 0o600)}
+    assert server.connections == 1
+    assert server.disk == {}
+
+
+def test_threads_share_the_connection(server, uploader):
+    """Commands of several threads do not disturb each other."""
+    ours = uploader()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: ours.put(f"/var/tmp/{n}", b"%d" % n), range(40)))
+    assert server.disk == {f"/var/tmp/{n}": DiskFile(b"%d" % n, 0o600) for n in range(40)}
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("path", [
+    "", "var/tmp/a", "/", "/var/tmp/", "/var/tmp/a b", "/var/tmp/a;reboot", "/var/tmp/$(id)", "/var/tmp/a\n",
+    "/var/tmp/é", "/var/tmp/../../etc/passwd", "-rf /", "/var/tmp/~", "/var/tmp/*",
+])
+def test_paths_that_are_refused(server, uploader, path):
+    """Nothing but plain absolute paths gets into a command line."""
+    ours = uploader()
+    with pytest.raises(ValueError, match="not a path"):
+        ours.put(path, DATA)
+    with pytest.raises(ValueError, match="not a path"):
+        ours.remove(path)
+    with pytest.raises(ValueError, match="not a path"), ours.staged(path, DATA):
+        pass
+    assert server.connections == 0
+
+
+# -- staged ---------------------------------------------------------------------------------------
+
+
+def test_staged_removes_when_the_body_raises(server, uploader):
+    """The exception of the body arrives, and the file is gone."""
+    there = []
+
+    def body():
+        with uploader().staged(PATH, DATA):
+            there.append(dict(server.disk))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        body()
+    assert there == [{PATH: DiskFile(DATA, 0o600)}]
+    assert server.disk == {}
+
+
+def test_staged_removes_what_a_cut_put_left(server, uploader):
+    """Half a private key does not stay on the device."""
+    ours = uploader()
+    server.inject("drop-mid-transfer", times=2)
+    with pytest.raises(UploadError, match="broke"), ours.staged(PATH, DATA):
+        pytest.fail("the body must not run")
+    assert server.disk == {}
+    assert ours.leftovers == ()
+    assert server.log[-1] == f"rm -f {PATH}"
+
+
+def test_staged_does_not_connect_again_when_nothing_was_sent(server, uploader):
+    """A device that cannot be reached costs one time-out, not two."""
+    server.inject("refuse-auth", times=9)
+    ours = uploader()
+    with pytest.raises(UploadAuthFailed), ours.staged(PATH, DATA):
+        pytest.fail("the body must not run")
+    assert server.connections == 1
+    assert ours.leftovers == ()
+
+
+def test_leftover_is_removed_with_the_next_file(server, uploader, caplog):
+    """A removal that fails is logged, not raised, and repeated when another file is removed."""
+    ours = uploader()
+    server.inject("rm-fails")
+    with ours.staged(PATH, DATA):
+        pass
+    assert ours.leftovers == (PATH,)
+    assert "Operation not permitted" in caplog.text
+    with ours.staged("/var/tmp/b", DATA):
+        assert PATH in server.disk
+    assert server.disk == {}
+    assert ours.leftovers == ()
+
+
+def test_leftover_is_removed_by_close(server, uploader):
+    """The end is the last opportunity."""
+    ours = uploader()
+    server.inject("rm-fails")
+    with ours.staged(PATH, DATA):
+        pass
+    ours.close()
+    assert server.disk == {}
+    assert ours.leftovers == ()
+
+
+def test_close_gives_up_on_a_device_that_is_gone(server, uploader, caplog):
+    """With several leftovers and no device there is one attempt, and no exception."""
+    ours = uploader()
+    server.inject("rm-fails", times=3)  # a; then b, and a again
+    with ours.staged("/var/tmp/a", DATA):
+        pass
+    with ours.staged("/var/tmp/b", DATA):
+        pass
+    server.stop()
+    caplog.clear()
+    ours.close()
+    assert ours.leftovers == ("/var/tmp/a", "/var/tmp/b")
+    assert caplog.text.count("temporary file not removed") == 1
+
+
+# -- host keys ------------------------------------------------------------------------------------
+
+
+def test_unknown_host_key(server, uploader):
+    """Refused, with the fingerprint and the options that would accept it; no password was sent."""
+    server.inject("refuse-auth")
+    with pytest.raises(HostKeyRefused) as caught:
+        uploader(host_key_fingerprint=None).put(PATH, DATA)
+    text = str(caught.value)
+    assert text.startswith(f"unknown SSH host key ssh-ed25519 {server.host_key_fingerprint}")
+    assert OPTIONS in text
+    assert server.take("refuse-auth"), "a login was tried"
+
+
+def test_changed_host_key(server, uploader, tmp_path):
+    """Another server at the address of a known one is refused, by known_hosts and by fingerprint."""
+    with SSHServer({}, password_of={"admin": PASSWORD}.get) as other:
+        known_hosts = tmp_path / "known_hosts"
+        known_hosts.write_text(other.host_key_line.replace(f":{other.port} ", f":{server.port} "))
+        for changes in ({"host_key_fingerprint": None, "known_hosts": str(known_hosts)},
+                        {"host_key_fingerprint": other.host_key_fingerprint}):
+            with pytest.raises(HostKeyRefused, match="changed SSH host key") as caught:
+                uploader(**changes).put(PATH, DATA)
+            assert server.host_key_fingerprint in str(caught.value)
+    assert server.disk == {}
+
+
+@pytest.mark.parametrize("how", ["known_hosts", "md5", "list", "insecure"])
+def test_known_host_key(server, uploader, tmp_path, how):
+    """Each way to name a host key, other than the SHA256 of the other tests."""
+    known_hosts = tmp_path / "known_hosts"
+    known_hosts.write_text(server.host_key_line)
+    md5 = hashlib.md5(server.host_key.asbytes()).digest().hex(":")
+    changes = {
+        "known_hosts": {"host_key_fingerprint": None, "known_hosts": str(known_hosts)},
+        "md5": {"host_key_fingerprint": f"MD5:{md5}"},
+        "list": {"host_key_fingerprint": f"SHA256:{'x' * 43}, {server.host_key_fingerprint}"},
+        "insecure": {"host_key_fingerprint": None, "insecure_host_key": True},
+    }
+    uploader(**changes[how]).put(PATH, DATA)
+    assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+
+
+def test_known_hosts_file_is_missing(uploader, tmp_path):
+    """Named in the error; not a reason to accept the key."""
+    path = str(tmp_path / "nowhere")
+    with pytest.raises(HostKeyRefused, match=r"nowhere: No such file"):
+        uploader(host_key_fingerprint=None, known_hosts=path).put(PATH, DATA)
+
+
+def test_fingerprint_without_form_is_found_at_start(settings):
+    """A mistyped fingerprint does not wait for the first certificate."""
+    with pytest.raises(ValueError, match="not a host key fingerprint"):
+        SSHUploader(dataclasses.replace(settings, host_key_fingerprint="SHA256:short"))
+
+
+# -- logging in -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "form"), KINDS_AND_FORMS)
+def test_key_files(keys, tmp_path, kind, form):
+    """Every kind and form is read, from a file that everybody may read, as a Secret volume has it."""
+    path = tmp_path / "router.pem"
+    path.write_text(keys.private(kind, form).rstrip("\n"))
+    path.chmod(0o444)
+    loaded = load_private_key(str(path))
+    assert f"{loaded.get_name()} {loaded.get_base64()}" == keys.public(kind)
+    assert loaded.can_sign()
+
+
+@pytest.mark.parametrize("text", [
+    pytest.param("", id="empty"),
+    pytest.param("not a key", id="text"),
+    pytest.param(PEM.format("OPENSSH PRIVATE KEY"), id="broken OpenSSH form"),
+    pytest.param(PEM.format("RSA PRIVATE KEY"), id="broken PEM"),
+    pytest.param(PEM.format("CERTIFICATE"), id="certificate"),
+    pytest.param("\N{SNOWMAN}", id="not ASCII"),
+])
+def test_key_file_that_is_none(tmp_path, text):
+    """The error names the file and shows nothing of it."""
+    path = tmp_path / "router.pem"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"router\.pem: not a private key") as caught:
+        load_private_key(str(path))
+    assert caught.value.__suppress_context__
+
+
+def test_key_file_with_passphrase(tmp_path):
+    """Nobody could type it."""
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding
+
+    for form in FORMS.values():
+        path = tmp_path / "router.pem"
+        key = MAKERS["rsa"]()
+        path.write_bytes(key.private_bytes(Encoding.PEM, form, BestAvailableEncryption(b"secret")))
+        with pytest.raises(ValueError, match=r"router\.pem: the private key has a passphrase"):
+            load_private_key(str(path))
+
+
+def test_key_file_is_missing(uploader, tmp_path, server):
+    """FileNotFoundError at the check, UploadAuthFailed at the upload; both name it."""
+    path = str(tmp_path / "router.pem")
+    with pytest.raises(FileNotFoundError, match=r"router\.pem"):
+        load_private_key(path)
+    with pytest.raises(UploadAuthFailed, match=r"router\.pem: No such file"):
+        uploader(private_key=path).put(PATH, DATA)
+    assert server.connections == 0
+
+
+def test_key_text(server, uploader, keys):
+    """A key that is in memory is used like one in a file."""
+    server.authorize(keys.public("ed25519"))
+    uploader(password=None, private_key_text=keys.private("ed25519")).put(PATH, DATA)
+    assert PATH in server.disk
+
+
+@pytest.mark.parametrize(("changes", "tried"), [
+    pytest.param({"password": "wrong"}, "tried: password", id="wrong password"),
+    pytest.param({"username": "root"}, "'root' is refused", id="wrong user"),
+    pytest.param({"password": None}, "neither key nor password", id="nothing to try"),
+    pytest.param({"password": None, "private_key_text": "rsa"}, "tried: key$", id="wrong key"),
+    pytest.param({"password": "wrong", "private_key_text": "rsa"}, "tried: key, password", id="both wrong"),
+])
+def test_login_is_refused(server, uploader, keys, changes, tried):
+    """The error says who was refused and what was tried."""
+    if changes.get("private_key_text"):
+        changes = changes | {"private_key_text": keys.private(changes["private_key_text"])}
+    with pytest.raises(UploadAuthFailed, match=tried):
+        uploader(**changes).put(PATH, DATA)
+    assert server.log == []
+    assert server.connections == 1
+
+
+def test_password_after_key(server, uploader, keys):
+    """A key that the device does not know does not keep the password from being tried."""
+    uploader(private_key_text=keys.private("ecdsa-256")).put(PATH, DATA)
+    assert PATH in server.disk
+
+
+def test_login_works_again_later(server, uploader):
+    """A refusal, for instance while the device starts, is not remembered."""
+    server.inject("refuse-auth")
+    ours = uploader()
+    with pytest.raises(UploadAuthFailed):
+        ours.put(PATH, DATA)
+    ours.put(PATH, DATA)
+    assert PATH in server.disk
+
+
+# -- faults ---------------------------------------------------------------------------------------
+
+
+def test_put_is_repeated_when_the_connection_breaks(server, uploader):
+    """One broken connection is nobody's business but ours."""
+    server.inject("drop-mid-transfer")
+    uploader().put(PATH, DATA)
+    assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+    assert server.connections == 2
+
+
+def test_put_is_repeated_once_only(server, uploader):
+    """The second break is told; the next pass of the controller tries again."""
+    server.inject("drop-mid-transfer", times=2)
+    with pytest.raises(UploadError, match=rf"\[127\.0\.0\.1\]:{server.port} broke"):
+        uploader().put(PATH, DATA)
+    assert server.connections == 2
+    assert server.disk == {PATH: DiskFile(DATA[:len(DATA) // 2], 0o600)}
+
+
+def test_connection_lost_between_files(server, uploader):
+    """A restart of the device's sshd is not noticed."""
+    ours = uploader()
+    ours.put(PATH, DATA)
+    server.drop_connections()
+    ours.put("/var/tmp/b", DATA)
+    assert set(server.disk) == {PATH, "/var/tmp/b"}
+    assert server.connections == 2
+
+
+def test_connection_known_to_be_lost(server, uploader):
+    """It costs no attempt: the one repetition is left for the next break."""
+    ours = uploader()
+    ours.put(PATH, DATA)
+    server.drop_connections()
+    ours._transport.join()  # until paramiko has noticed
+    server.inject("drop-mid-transfer")
+    ours.put(PATH, DATA)
+    assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+    assert server.connections == 3
+
+
+@pytest.mark.parametrize("command", ["rm", "scp"])
+def test_command_that_was_killed(server, uploader, command):
+    """Without an exit status nothing is known: it is repeated, over a new connection."""
+    server.inject("killed", command=command)
+    uploader().put(PATH, DATA)
+    assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize(("idle_s", "connections"), [(IDLE_LIMIT_S - 1, 1), (IDLE_LIMIT_S + 1, 2)])
+def test_idle_connection(server, uploader, idle_s, connections):
+    """One that a firewall may have dropped is not trusted."""
+    now = [1000.0]
+    ours = uploader(clock=lambda: now[0])
+    for _ in range(2):
+        ours.put(PATH, DATA)
+        now[0] += idle_s
+    assert server.connections == connections
+
+
+@pytest.mark.parametrize(("fault", "command"), [
+    ("hang-request", "rm"), ("hang-request", "scp"), ("hang", "rm"), ("hang", "scp"),
+    ("hang-exit", "rm"), ("hang-exit", "scp"), ("banner-delay", None),
+])
+def test_hung_server(server, uploader, fault, command):
+    """Wherever the device stops talking, the call ends within its limit, and is not repeated."""
+    server.inject(fault, command=command)
+    ours = uploader(io_timeout_s=LIMIT_S, connect_timeout_s=LIMIT_S if fault == "banner-delay" else 10)
+    began = time.monotonic()
+    with pytest.raises(UploadError, match=r"no answer within 0\.3 s"):
+        ours.put(PATH, DATA)
+    assert LIMIT_S <= time.monotonic() - began < SOON_S
+    assert server.connections == 1
+    ours.put(PATH, DATA)
+    assert server.disk == {PATH: DiskFile(DATA, 0o600)}
+
+
+@pytest.mark.parametrize(("fault", "changes"), [
+    pytest.param("refuse-auth", {}, id="login refused"),
+    pytest.param("rm-fails", {"host_key_fingerprint": None}, id="host key refused"),
+    pytest.param("banner-delay", {"connect_timeout_s": LIMIT_S}, id="no banner"),
+    pytest.param("hang", {"io_timeout_s": LIMIT_S}, id="hung command"),
+    pytest.param("disk-full", {}, id="file refused, then closed"),
+])
+def test_failure_leaves_no_connection(server, uploader, fault, changes):
+    """Every pass of the controller may fail; sockets and threads must not add up."""
+    server.inject(fault)
+    ours = uploader(**changes)
+    with pytest.raises(UploadError):
+        ours.put(PATH, DATA)
+    ours.close()
+    for thread in threading.enumerate():  # ours, and the server's other end
+        if isinstance(thread, paramiko.Transport):
+            thread.join(timeout=SOON_S)
+            assert not thread.is_alive()
+
+
+def test_small_packets_are_sent_at_once(uploader):
+    """With Nagle's algorithm a file takes 190 ms instead of 3 ms on a loopback."""
+    ours = uploader()
+    ours.put(PATH, DATA)
+    assert ours._transport.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_device_that_is_down(uploader):
+    """No connection: an UploadError with the system's words."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with pytest.raises(UploadError, match=rf"\[127\.0\.0\.1\]:{port}: Connection refused"):
+        uploader(port=port).put(PATH, DATA)
+
+
+def test_server_that_is_no_ssh_server(uploader):
+    """It hangs up, or says something else: an UploadError."""
+    with socket.create_server(("127.0.0.1", 0)) as http, ThreadPoolExecutor(1) as pool:
+        def answer():
+            connection, _ = http.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        answered = pool.submit(answer)
+        with pytest.raises(UploadError, match="broke"):
+            uploader(port=http.getsockname()[1], connect_timeout_s=5).put(PATH, DATA)
+        answered.result()
+
+
+@pytest.mark.parametrize(("fault", "words"), [
+    ("disk-full", "No space left on device"),
+    ("scp-fatal", "Input/output error"),
+])
+def test_device_refuses_the_file(server, uploader, fault, words):
+    """Its own words are in the error; it is not repeated, and the connection is kept."""
+    ours = uploader()
+    server.inject(fault)
+    with pytest.raises(UploadError, match=words), ours.staged(PATH, DATA):
+        pytest.fail("the body must not run")
+    assert server.disk == {}
+    with ours.staged(PATH, DATA):
+        pass
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(("path", "words"), [
+    ("/ro/x", "/ro/x: Permission denied"),
+    ("/missing/x", "/missing/x: No such file or directory"),
+    ("/var/tmp", "rm -f /var/tmp: exit status 1: rm: cannot remove '/var/tmp': Is a directory"),
+])
+def test_device_refuses_the_path(uploader, path, words):
+    """The words of scp or rm are in the error."""
+    with pytest.raises(UploadError, match=words):
+        uploader().put(path, DATA)
+
+
+def test_remove_fails(server, uploader):
+    """remove() raises; only staged() does not."""
+    ours = uploader()
+    ours.put(PATH, DATA)
+    server.inject("rm-fails")
+    with pytest.raises(UploadError, match="Operation not permitted"):
+        ours.remove(PATH)
+
+
+def test_nothing_secret_is_told(server, uploader, keys, caplog, tmp_path):
+    """Neither exceptions nor logs, those of paramiko included, hold a password, a key or file data."""
+    caplog.set_level(logging.DEBUG)
+    told = []
+    key = keys.private("rsa")
+    data = b"-----BEGIN PRIVATE KEY-----\nRm9vdHByaW50\n" * 2000
+    faults = ("refuse-auth", "drop-mid-transfer", "disk-full", "scp-fatal", "hang", "rm-fails", "hang-exit")
+    for fault in faults:
+        ours = uploader(private_key_text=key, io_timeout_s=LIMIT_S)
+        server.inject(fault, times=2)
+        try:
+            with ours.staged(PATH, data):
+                raise UploadError("for the traceback")
+        except UploadError:
+            told.append(traceback.format_exc())
+        while server.take(fault):
+            pass
+        told.append(repr(ours._settings))
+    broken = tmp_path / "router.pem"
+    broken.write_text(key.replace("b3BlbnNza", "xxxxxxxxx"))
+    with pytest.raises(ValueError, match="not a private key") as caught:
+        load_private_key(str(broken))
+    told += traceback.format_exception(caught.value)
+    text = "\n".join([*told, caplog.text])
+    assert "Traceback" in text  # paramiko's log is in it, too
+    assert "paramiko.transport" in text
+    for secret in (PASSWORD, "Rm9vdHByaW50", *key.splitlines()[1:-1]):
+        assert secret not in text

@@ -1,0 +1,495 @@
+"""connection.py and replies.py: settings, credentials, replies and streams over HTTPS."""
+
+import base64
+import io
+import json
+import logging
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from kubernetes.config import incluster_config
+from urllib3 import HTTPResponse
+
+from f5router.kube.api.api_errors import error_for, error_in_stream
+from f5router.kube.api.connection import KubeSettings, LineStream, Page, connect
+from f5router.model.errors import (
+    ConfigError,
+    KindNotServed,
+    KubeConflict,
+    KubeError,
+    KubeForbidden,
+    KubeGone,
+    KubeNotFound,
+    KubeRefused,
+    KubeUnreachable,
+)
+from tests.unit.kube import objects
+from tests.unit.kube.conftest import LIMIT_S, watching
+
+ROUTES = "/apis/route.openshift.io/v1/routes"
+SECRET_LIKE = "fake-kube-token"
+
+
+@pytest.fixture
+def pod(kube, tmp_path, monkeypatch) -> Path:
+    """The files and variables of a pod with a service account; the token file is returned."""
+    token = tmp_path / "token"
+    token.write_text(kube.token)
+    host, port = kube.url.removeprefix("https://").split(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", kube.ca_file)
+    return token
+
+
+def edited(kubeconfig: str, change) -> str:
+    """The kubeconfig after change(cluster, user)."""
+    content = yaml.safe_load(Path(kubeconfig).read_text())
+    change(content["clusters"][0]["cluster"], content["users"][0]["user"])
+    Path(kubeconfig).write_text(yaml.safe_dump(content))
+    return kubeconfig
+
+
+def works(**settings) -> bool:
+    """Whether a list of Routes is answered."""
+    found = connect(KubeSettings(connect_timeout_s=2, read_timeout_s=2, **settings)).request("GET", ROUTES)
+    return found["kind"] == "RouteList"
+
+
+# -- settings
+
+def test_kubeconfig(kubeconfig):
+    assert works(kubeconfig=kubeconfig)
+
+
+def test_kubeconfig_of_the_environment(kubeconfig, monkeypatch):
+    """Missing files of the list are passed over, as kubectl does."""
+    monkeypatch.setenv("KUBECONFIG", f"/nonexistent:{kubeconfig}")
+    assert works()
+
+
+def test_kubeconfig_of_the_home_directory(kube, tmp_path):
+    (tmp_path / ".kube").mkdir()
+    kube.write_kubeconfig(tmp_path / ".kube" / "config")
+    assert works()
+
+
+def test_service_account(pod):
+    assert works()
+
+
+def test_token_is_exchanged(kube, pod):
+    """A service account's token is replaced while the router runs."""
+    connection = connect(KubeSettings())
+    connection.request("GET", ROUTES)
+    kube.token = "the next one"
+    pod.write_text(kube.token)
+    kube.clear_log()
+    assert connection.request("GET", ROUTES)
+    assert [entry.status for entry in kube.log] == [401, 200]
+
+
+def test_token_file_with_a_line_break(kube, pod):
+    """At its end it is left out; inside, nothing is sent, and the token is not told."""
+    pod.write_text(kube.token + "\n")
+    assert works()
+    pod.write_text(f"{kube.token}\nmore")
+    with pytest.raises(KubeUnreachable, match="line break") as caught:
+        works()
+    assert SECRET_LIKE not in str(caught.value)
+
+
+def test_exec_plugin(kube, kubeconfig, tmp_path):
+    """Credentials from a command, which is run again after 401."""
+    answer = tmp_path / "answer"
+
+    def credentials():
+        answer.write_text(json.dumps({
+            "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+            "status": {"token": kube.token}}))
+
+    def use_command(cluster, user):
+        user.clear()
+        user["exec"] = {"apiVersion": "client.authentication.k8s.io/v1", "command": "cat",
+                        "args": [str(answer)], "interactiveMode": "Never"}
+
+    credentials()
+    connection = connect(KubeSettings(kubeconfig=edited(kubeconfig, use_command)))
+    assert connection.request("GET", ROUTES)
+    kube.token = "the next one"
+    credentials()
+    assert connection.request("GET", ROUTES)
+
+
+def test_master_replaces_the_server(kube, kubeconfig):
+    def point_elsewhere(cluster, user):
+        cluster["server"] = "https://127.0.0.1:1"
+
+    edited(kubeconfig, point_elsewhere)
+    assert works(kubeconfig=kubeconfig, master=kube.url)
+
+
+def test_master_stays_after_a_refresh(kube, pod, monkeypatch):
+    """The package sets the host back when it re-reads the token."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    connection = connect(KubeSettings(master=kube.url))
+    assert connection.request("GET", ROUTES)
+    assert connection.request("GET", ROUTES)
+    assert connection.server == kube.url
+
+
+def garbage(cluster, user):
+    user["client-certificate-data"] = user["client-key-data"] = base64.b64encode(b"no PEM").decode()
+
+
+def no_server(cluster, user):
+    cluster["certificate-authority"] = "/nonexistent"
+    del cluster["certificate-authority-data"]
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    pytest.param("]", "kubeconfig", id="no YAML"),
+    pytest.param("- a", "kubeconfig", id="a list"),
+    pytest.param("", "kubeconfig", id="empty"),
+    pytest.param("current-context: x", "contexts", id="no contexts"),
+    pytest.param(garbage, "certificates for https://", id="client certificate"),
+    pytest.param(no_server, "/nonexistent", id="missing authority"),
+])
+def test_bad_kubeconfig(kubeconfig, content, words):
+    """Told at the start, without the content."""
+    if isinstance(content, str):
+        Path(kubeconfig).write_text(content)
+    else:
+        edited(kubeconfig, content)
+    with pytest.raises(ConfigError, match=words) as caught:
+        connect(KubeSettings(kubeconfig=kubeconfig))
+    assert SECRET_LIKE not in str(caught.value)
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    pytest.param({"kubeconfig": "/nonexistent"}, "does not exist", id="missing file"),
+    pytest.param({}, "API server is unknown", id="nothing"),
+])
+def test_no_configuration(settings, words):
+    with pytest.raises(ConfigError, match=words):
+        connect(KubeSettings(**settings))
+
+
+def test_unknown_context(kubeconfig):
+    with pytest.raises(ConfigError, match="nowhere"):
+        connect(KubeSettings(kubeconfig=kubeconfig, context="nowhere"))
+
+
+def test_proxy_of_the_environment(kubeconfig, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "")
+    with pytest.raises(KubeUnreachable, match="Proxy"):
+        works(kubeconfig=kubeconfig)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    assert works(kubeconfig=kubeconfig)
+
+
+def test_another_authority(kubeconfig, kube):
+    """A server whose certificate is not trusted gets no token."""
+    from mocks.kube import FakeKube
+
+    with FakeKube() as stranger, pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
+        works(kubeconfig=kubeconfig, master=stranger.url)
+    assert stranger.log == []
+
+
+# -- replies
+
+@pytest.mark.parametrize(("status", "kind"), [
+    pytest.param("400", KubeRefused, id="400"),
+    pytest.param("403", KubeForbidden, id="403"),
+    pytest.param("404", KindNotServed, id="404 without a name"),
+    pytest.param("409", KubeConflict, id="409"),
+    pytest.param("422", KubeRefused, id="422"),
+    pytest.param("429", KubeUnreachable, id="429"),
+    pytest.param("500", KubeUnreachable, id="500"),
+    pytest.param("503", KubeUnreachable, id="503"),
+    pytest.param("drop", KubeUnreachable, id="no reply"),
+])
+def test_refusals(connection, kube, status, kind):
+    kube.inject(status)
+    with pytest.raises(KubeError) as caught:
+        connection.request("GET", ROUTES)
+    assert type(caught.value) is kind
+    assert str(caught.value).startswith(f"GET {ROUTES}: ")
+
+
+@pytest.mark.parametrize(("body", "kind"), [
+    pytest.param({"message": 'routes "a" is forbidden: User "u" cannot patch resource "routes/status"'},
+                 KubeForbidden, id="a right"),
+    pytest.param({"message": 'User "u" cannot update routes/status in project "p"'},
+                 KubeForbidden, id="a right, OpenShift 3"),
+    pytest.param({"message": f'routes "{"a" * 253}" is forbidden: User "u" cannot patch'},
+                 KubeForbidden, id="a right, long name"),
+    pytest.param({"message": 'admission webhook "w.example.com" denied the request: no'},
+                 KubeRefused, id="a webhook"),
+    pytest.param({"message": 'routes "a" is forbidden: exceeded quota: q'}, KubeRefused, id="a quota"),
+    pytest.param("<html>go away</html>", KubeForbidden, id="something in between"),
+])
+def test_what_is_forbidden(body, kind):
+    """A right that somebody can grant, or this one object."""
+    raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    found = error_for("PATCH", ROUTES, 403, raw)
+    assert type(found) is kind
+    assert ("grant it with" in str(found)) is (kind is KubeForbidden)
+
+
+def test_missing_object(connection):
+    """A 404 that names the object is about the object, another about the kind."""
+    with pytest.raises(KubeNotFound, match='"nobody" not found'):
+        connection.request("GET", "/apis/route.openshift.io/v1/namespaces/shop/routes/nobody")
+    with pytest.raises(KindNotServed, match="page not found"):
+        connection.request("GET", "/apis/nothing.example.com/v1/things")
+
+
+def test_expired(connection, kube):
+    kube.apply([objects.route("a"), objects.route("b")])
+    token = connection.request("GET", ROUTES, query={"limit": "1"})["metadata"]["continue"]
+    kube.compact()
+    kube.apply(objects.route("c"))
+    kube.compact()
+    with pytest.raises(KubeGone):
+        connection.request("GET", ROUTES, query={"limit": "1", "continue": token})
+
+
+@pytest.mark.parametrize(("headers", "body", "seconds"), [
+    pytest.param({"Retry-After": "7"}, b"", 7, id="header"),
+    pytest.param({}, b'{"details": {"retryAfterSeconds": 3}}', 3, id="Status"),
+    pytest.param({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"", None, id="date"),
+    pytest.param({"Retry-After": "-1"}, b"", None, id="negative"),
+    pytest.param({}, b'{"details": []}', None, id="odd details"),
+])
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after(status, headers, body, seconds):
+    assert error_for("GET", ROUTES, status, body, headers).retry_after_s == seconds
+
+
+@pytest.mark.parametrize(("status", "body", "expected"), [
+    pytest.param(503, b"<html><h1>Service\nUnavailable</h1></html>",
+                 "503 <html><h1>Service Unavailable</h1></html>", id="page of a proxy"),
+    pytest.param(500, b"", "500", id="empty"),
+    pytest.param(500, b"[]", "500 []", id="odd JSON"),
+    pytest.param(500, b'{"message": 5}', '500 {"message": 5}', id="odd message"),
+    pytest.param(500, b"\xff" + b"x" * 1000, "500 \ufffd" + "x" * 255, id="long and not text"),
+    pytest.param(422, b'{"message": "spec.tls.key: Invalid value: -----BEGIN RSA PRIVATE KEY-----abc"}',
+                 "422 spec.tls.key: Invalid value:", id="a key is not repeated"),
+    pytest.param(302, b"log in", "302 log in", id="redirect of a proxy"),
+])
+def test_message(status, body, expected):
+    assert str(error_for("GET", "/x", status, body)) == f"GET /x: {expected}"
+
+
+def refusal(user, resource="routes"):
+    return json.dumps({"message": f'{resource} is forbidden: User "{user}" cannot list'}).encode()
+
+
+ACCOUNT = "system:serviceaccount:infra:f5"
+
+
+@pytest.mark.parametrize(("path", "user", "words"), [
+    pytest.param(ROUTES, ACCOUNT, "oc adm policy add-cluster-role-to-user system:router -z f5 -n infra",
+                 id="routes"),
+    pytest.param("/apis/route.openshift.io/v1/namespaces/shop/routes/a/status", ACCOUNT,
+                 "add-cluster-role-to-user system:router -z f5 -n infra", id="status"),
+    pytest.param("/api/v1/nodes", ACCOUNT,
+                 f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="nodes"),
+    pytest.param("/apis/network.openshift.io/v1/hostsubnets", ACCOUNT,
+                 f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="hostsubnets"),
+    pytest.param("/oapi/v1/clusternetworks/default", ACCOUNT,
+                 f"add-cluster-role-to-user system:sdn-reader {ACCOUNT}", id="oapi"),
+    pytest.param(ROUTES, "alice", "add-cluster-role-to-user system:router alice", id="a person"),
+    pytest.param("/api/v1/namespaces", ACCOUNT, "oc create clusterrole f5router-namespaces "
+                 "--verb=get,list,watch --resource=namespaces and ", id="namespaces"),
+    pytest.param("/oapi/v1/routes", ACCOUNT, "add-cluster-role-to-user system:router -z f5 -n infra",
+                 id="legacy routes"),
+])
+def test_forbidden_message(path, user, words):
+    """The server's own text, and what an administrator can type."""
+    text = str(error_for("GET", path, 403, refusal(user)))
+    assert f'User "{user}" cannot list' in text
+    assert words in text
+
+
+STATUS = "/apis/route.openshift.io/v1/namespaces/shop/routes/a/status"
+APPLY = "oc apply -f docs/deploy/10-account.yaml"
+BIND = "oc adm policy add-cluster-role-to-user"
+OWN = "system:serviceaccount:f5router:f5router"
+
+
+@pytest.mark.parametrize(("method", "path", "user", "advice"), [
+    pytest.param("GET", "/apis/discovery.k8s.io/v1/endpointslices", OWN, APPLY, id="slices"),
+    pytest.param("POST", "/api/v1/namespaces/shop/events", OWN, APPLY, id="events"),
+    pytest.param("PATCH", STATUS, OWN, APPLY, id="patch of a status"),
+    pytest.param("PUT", STATUS, OWN, f"{BIND} system:router -z f5router -n f5router, or with: {APPLY}",
+                 id="update of a status"),
+    pytest.param("GET", ROUTES, OWN, f"{BIND} system:router -z f5router -n f5router, or with: {APPLY}",
+                 id="routes"),
+    pytest.param("POST", "/api/v1/namespaces/shop/events", ACCOUNT,
+                 f"{APPLY} and {BIND} f5router -z f5 -n infra", id="another account"),
+    pytest.param("POST", "/api/v1/namespaces/shop/events", "alice", f"{APPLY} and {BIND} f5router alice",
+                 id="a person"),
+    pytest.param("GET", "/oapi/v1/routes", OWN, f"{BIND} system:router -z f5router -n f5router",
+                 id="legacy routes"),
+])
+def test_advice_fits_the_roles(method, path, user, advice):
+    """The shipped role has what system:router has not; it is bound to the account that it is shipped with."""
+    text = str(error_for(method, path, 403, refusal(user)))
+    assert text.endswith(f"; grant it with: {advice}")
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_forbidden_write(method):
+    """The role for reading HostSubnets cannot write them."""
+    text = str(error_for(method, "/apis/network.openshift.io/v1/hostsubnets", 403, refusal("alice")))
+    assert text.endswith("oc adm policy add-cluster-role-to-user system:sdn-manager alice")
+
+
+@pytest.mark.parametrize(("status", "kind"), [
+    pytest.param({"code": 410, "message": "too old"}, KubeGone, id="410"),
+    pytest.param({"code": 500, "message": "boom"}, KubeUnreachable, id="500"),
+    pytest.param({}, KubeUnreachable, id="empty"),
+    pytest.param("odd", KubeUnreachable, id="odd"),
+])
+def test_error_in_stream(status, kind):
+    assert type(error_in_stream(ROUTES, status)) is kind
+
+
+def test_token_is_tried_twice(connection, kube):
+    kube.inject("401")
+    assert connection.request("GET", ROUTES)
+    assert [entry.status for entry in kube.log] == [401, 200]
+
+
+def test_wrong_token(connection, kube, caplog):
+    """Refused twice is refused; the token is nowhere."""
+    caplog.set_level(logging.DEBUG)
+    kube.token = "another one"
+    with pytest.raises(KubeForbidden, match="credentials are missing, expired") as caught:
+        connection.request("GET", ROUTES)
+    assert [entry.status for entry in kube.log] == [401, 401]
+    assert SECRET_LIKE not in str(caught.value) + caplog.text
+
+
+def test_slow_reply(connection, kube):
+    kube.inject("delay", seconds=5)
+    started = time.monotonic()
+    with pytest.raises(KubeUnreachable, match="Read timed out"):
+        connection.request("GET", ROUTES, timeout_s=0.1)
+    assert time.monotonic() - started < 1
+
+
+def test_write(connection, kube):
+    """A body, a content type, and the object that comes back."""
+    kube.apply(objects.route("a"))
+    path = "/apis/route.openshift.io/v1/namespaces/shop/routes/a"
+    found = connection.request("PATCH", path, body={"metadata": {"labels": {"x": "\u00e9"}}},
+                               content_type="application/merge-patch+json")
+    assert found["metadata"]["labels"] == {"x": "\u00e9"}
+    with pytest.raises(KubeConflict):
+        connection.request("PATCH", path, body={"metadata": {"resourceVersion": "1"}},
+                           content_type="application/merge-patch+json")
+
+
+# -- streams
+
+def stream_of(connection, timeout_s=2.0):
+    return connection.request("GET", ROUTES, stream=True, timeout_s=timeout_s,
+                              query={"watch": "true", "resourceVersion": "0", "timeoutSeconds": "60"})
+
+
+def test_stream(connection, kube):
+    """One value per line, as they come, whatever their size."""
+    kube.apply(objects.route("a", path="/" + "x" * 300_000))
+    found = iter(stream_of(connection))
+    assert len(next(found)["object"]["spec"]["path"]) == 300_001
+    kube.apply(objects.route("b"))
+    assert next(found)["object"]["metadata"]["name"] == "b"
+    kube.inject("drop-watch")
+    assert list(found) == []
+
+
+@pytest.mark.parametrize(("fault", "options"), [
+    pytest.param("drop-watch", {"abrupt": True}, id="cut"),
+    pytest.param("truncated", {}, id="in the middle of a line"),
+    pytest.param("silent-drop", {}, id="silent"),
+])
+def test_broken_stream(connection, kube, fault, options):
+    found = stream_of(connection, timeout_s=0.3)
+    assert kube.wait_for(lambda: watching(kube))
+    kube.inject(fault, **options)
+    kube.apply(objects.route("a"))
+    with pytest.raises(KubeUnreachable, match=f"GET {ROUTES}: "):
+        list(found)
+
+
+@pytest.mark.parametrize(("body", "values"), [
+    pytest.param(b'{"a": 1}\n\n{"b": 2}', [{"a": 1}, {"b": 2}], id="no line break at the end"),
+    pytest.param(b"", [], id="empty"),
+])
+def test_end_of_stream(body, values):
+    """A proxy that speaks HTTP/1.0 ends a reply by closing the connection, not by a last chunk."""
+    assert list(LineStream(HTTPResponse(io.BytesIO(body), preload_content=False), "GET /")) == values
+
+
+def test_stream_cut_without_notice():
+    found = iter(LineStream(HTTPResponse(io.BytesIO(b'{"a": 1}\n{"b"'), preload_content=False), "GET /"))
+    assert next(found) == {"a": 1}
+    with pytest.raises(KubeUnreachable, match="cut off"):
+        next(found)
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    pytest.param(b"[]", "is no list", id="no object"),
+    pytest.param(b"<html>", "is not JSON", id="a page of a proxy"),
+    pytest.param(b'{"items":[{"a":1},{"a"', "is not JSON", id="cut off"),
+    pytest.param(b'{"items":[]', "is not JSON", id="cut off behind the items"),
+    pytest.param(b"", "is not JSON", id="empty"),
+])
+def test_a_reply_that_is_no_list(body, message):
+    page = Page(HTTPResponse(io.BytesIO(body), preload_content=False), "GET /")
+    with pytest.raises(KubeUnreachable, match=f"GET /: the reply {message}"):
+        list(page.documents())
+
+
+def test_page():
+    body = b'{"items":[{"a":1}],"metadata":{"resourceVersion":"7","continue":"more"}}'
+    page = Page(HTTPResponse(io.BytesIO(body), preload_content=False), "GET /")
+    assert [document.load() for document in page.documents()] == [{"a": 1}]
+    assert (page.version, page.token) == ("7", "more")
+
+
+def test_a_reply_that_is_too_large(connection, kube):
+    """What is read as a whole must not fill the memory."""
+    kube.apply([objects.route(f"a{number}", note="x" * (1 << 20)) for number in range(33)])
+    with pytest.raises(KubeRefused, match=f"GET {ROUTES}: the reply is larger than 32 MiB"):
+        connection.request("GET", ROUTES)
+
+
+def test_refused_stream(connection, kube):
+    kube.forbid("routes", ["watch"])
+    with pytest.raises(KubeForbidden, match="cannot watch"):
+        stream_of(connection)
+
+
+def test_closed_stream(connection, kube):
+    """A reader that waits is woken by another thread, and the server sees it leave."""
+    found = stream_of(connection, timeout_s=60)
+    reader = threading.Thread(target=list, args=(found,))
+    reader.start()
+    assert kube.wait_for(lambda: watching(kube))
+    started = time.monotonic()
+    found.close()
+    reader.join(LIMIT_S)
+    assert not reader.is_alive()
+    assert time.monotonic() - started < 1
+    assert kube.wait_for(lambda: not watching(kube))
+    found.close()

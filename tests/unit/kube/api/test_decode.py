@@ -1,0 +1,441 @@
+"""decode.py and addresses.py: API objects to frozen values, and what becomes of odd ones."""
+
+import contextlib
+import copy
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.admission import annotations
+from f5router.kube.api import addresses, decode
+from f5router.model.cluster import (
+    EndpointPort,
+    EndpointSlice,
+    Key,
+    Node,
+    Route,
+    RouteTLS,
+    Secret,
+    Service,
+    ServicePort,
+)
+from tests.unit.kube import objects
+
+FULL = {
+    "metadata": {"namespace": "shop", "name": "a", "uid": "u1", "resourceVersion": "7",
+                 "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": {"b": "2", "a": "1"}},
+    "spec": {
+        "host": "www.example.com", "subdomain": "www", "path": "/x", "wildcardPolicy": "Subdomain",
+        "to": {"kind": "Service", "name": "web", "weight": 10},
+        "alternateBackends": [{"kind": "Service", "name": "b", "weight": 1}, {"name": "c"}],
+        "port": {"targetPort": "http"},
+        "tls": {"termination": "reencrypt", "insecureEdgeTerminationPolicy": "Redirect", "certificate": "C",
+                "key": "K", "caCertificate": "CA", "destinationCACertificate": "D",
+                "externalCertificate": {"name": "secret"}},
+    },
+    "status": {"ingress": [{"routerName": "public", "host": "www.example.com"}]},
+}
+
+ROUTE = Route(
+    Key("shop", "a"), uid="u1", created="2026-01-01T00:00:00Z", host="www.example.com", subdomain="www",
+    path="/x", service="web", weight=10, alternate_services=("b", "c"), target_port="http",
+    tls=RouteTLS("reencrypt", "Redirect", "C", "K", "CA", "D", "secret"),
+    wildcard_policy="Subdomain",
+)
+
+
+def changed(obj, path, value):
+    """A copy with one field set, or deleted if the value is None."""
+    result = copy.deepcopy(obj)
+    *parents, last = path.split(".")
+    place = result
+    for name in parents:
+        place = place[name]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return result
+
+
+def test_route():
+    """Every field, and the two that are not compared."""
+    found = decode.route(FULL)
+    assert found == ROUTE
+    assert found.resource_version == "7"
+    assert found.status_ingress == ({"routerName": "public", "host": "www.example.com"},)
+
+
+def test_smallest_route():
+    """Missing fields have the defaults of the API."""
+    assert decode.route({"metadata": {"name": "a", "namespace": "n"}, "spec": {}}) == Route(Key("n", "a"))
+
+
+@pytest.mark.parametrize(("path", "value", "field", "expected"), [
+    pytest.param("spec.wildcardPolicy", None, "wildcard_policy", "None", id="no wildcard policy"),
+    pytest.param("spec.wildcardPolicy", "", "wildcard_policy", "None", id="empty wildcard policy"),
+    pytest.param("spec.wildcardPolicy", 5, "wildcard_policy", "None", id="odd wildcard policy"),
+    pytest.param("spec.port.targetPort", 8080, "target_port", "8080", id="port number"),
+    pytest.param("spec.port.targetPort", True, "target_port", "", id="odd port"),
+    pytest.param("spec.port", ["x"], "target_port", "", id="odd port object"),
+    pytest.param("spec.host", 5, "host", "", id="odd host"),
+    pytest.param("spec.subdomain", 5, "subdomain", "", id="odd subdomain"),
+    pytest.param("spec.to.name", ["web"], "service", "", id="odd target"),
+    pytest.param("spec.to.kind", None, "service_kind", "Service", id="no kind"),
+    pytest.param("spec.to.weight", None, "weight", None, id="no weight"),
+    pytest.param("spec.to.weight", 0, "weight", 0, id="weight 0"),
+    pytest.param("spec.to.weight", "10", "weight", None, id="odd weight"),
+    pytest.param("spec.alternateBackends", {"name": "b"}, "alternate_services", (), id="odd alternates"),
+    pytest.param("spec.alternateBackends", [7, {"name": "b"}, {}], "alternate_services", ("b",),
+                 id="odd alternate"),
+    pytest.param("spec.tls", None, "tls", None, id="no tls"),
+    pytest.param("status", 5, "status_ingress", (), id="odd status"),
+])
+def test_route_field(path, value, field, expected):
+    """A field that is missing or of a wrong type has its neutral value; the others stay."""
+    found = decode.route(changed(FULL, path, value))
+    assert getattr(found, field) == expected
+    assert replace(found, **{field: getattr(ROUTE, field)}) == ROUTE
+
+
+@pytest.mark.parametrize(("path", "value", "field"), [
+    pytest.param("spec.tls", "edge", "spec.tls", id="tls would become clear text"),
+    pytest.param("spec.path", ["/x"], "spec.path", id="path would become every path"),
+    pytest.param("spec", None, "spec", id="no spec"),
+    pytest.param("spec", [], "spec", id="odd spec"),
+    pytest.param("metadata.name", 5, "metadata.name", id="no name"),
+    pytest.param("metadata", None, "metadata.name", id="no metadata"),
+])
+def test_route_without_a_meaning(path, value, field):
+    """Where the neutral value would serve what nobody asked for, the object is refused."""
+    with pytest.raises(decode.DecodeError) as caught:
+        decode.route(changed(FULL, path, value))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("decoded", [
+    decode.route, decode.service, decode.endpoint_slice, decode.endpoints, decode.secret],
+    ids=lambda function: function.__name__)
+@pytest.mark.parametrize(("metadata", "field"), [
+    pytest.param({"name": name}, "metadata.name", id=label) for label, name in (
+        ("slash", "a/b"), ("upper case", "A"), ("underscore", "a_b"), ("lone surrogate", "a\ud800"),
+        ("right to left", "a\u202eb"), ("escape", "a\x1b[2J"), ("line break", "a\n"), ("NUL", "a\0"),
+        ("dot at the end", "a."), ("two dots", "a..b"), ("dots", ".."), ("percent", "a%2fb"),
+        ("blank", "a b"), ("other digits", "a\u0663"), ("too long", "a" * 254),
+        ("very long", "a" * 1_500_000))
+] + [
+    pytest.param({"name": "a", "namespace": namespace}, "metadata.namespace", id=f"namespace {label}")
+    for label, namespace in (("missing", ""), ("with a dot", "a.b"), ("slash", "a/b"), ("number", 5),
+                             ("upper case", "A"), ("underscore", "a_b"), ("too long", "a" * 64))
+])
+def test_names_that_the_api_gives_to_nothing(decoded, metadata, field):
+    """Names on the BIG-IP, paths of requests and logs are made of them."""
+    with pytest.raises(decode.DecodeError) as caught:
+        decoded({"metadata": {"namespace": "shop", **metadata}, "spec": {}})
+    assert caught.value.field == field
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("name", ["a", "0", "a.b-c.d", "a" * 253, ".".join(["a" * 63] * 3)])
+def test_good_names(name):
+    assert decode.route({"metadata": {"namespace": "a" * 63, "name": name}, "spec": {}}).key.name == name
+
+
+def test_names_of_hosts():
+    """OpenShift's own kinds for its network take what may stand in a path."""
+    assert decode.host_subnet({"metadata": {"name": "F5_one"}}).key.name == "F5_one"
+
+
+def test_nothing_is_kept_that_nobody_reads():
+    """An object is as large as the API server takes it; 2,000 of these filled the memory of the router."""
+    load = "x" * 255_000
+    metadata = {"namespace": "shop", "name": "a", "annotations": {"note": load}, "labels": {"l": load},
+                "managedFields": [{"manager": load}], "uid": load, "creationTimestamp": load}
+    spec = {"host": load, "path": load, "unknown": load, "to": {"kind": load, "name": load},
+            "alternateBackends": [{"name": load}] * 9, "port": {"targetPort": load}, "wildcardPolicy": load,
+            "tls": {"termination": load, "externalCertificate": {"name": load}}, "type": load,
+            "ports": [{"name": load, "port": 80, "targetPort": load}], "podCIDR": load}
+    obj = {"metadata": metadata, "spec": spec, "status": {"conditions": [{"message": load}]}, "type": load,
+           "data": {"token": load}}
+    for decoded in (decode.route, decode.service, decode.secret, decode.node):
+        assert len(repr(decoded(obj))) < 20 * decode.MOST_TEXT, decoded
+
+
+def test_annotations_for_a_router():
+    """Their keys are kept, for warnings; a protection is seen among however many others."""
+    prefix, allow = "haproxy.router.openshift.io/", "haproxy.router.openshift.io/ip_whitelist"
+    given = {f"{prefix}key{number}": "x" for number in range(1000)}
+    given |= {allow: "10.0.0.0/8", "note": "x", f"{prefix}empty": " ", f"{prefix}number": 3,
+              f"{prefix}{'x' * 400}": "x", "virtual-server.f5.com/waf": "/Common/waf"}
+    metadata = {"namespace": "shop", "name": "a", "annotations": given}
+    found = decode.route({"metadata": metadata, "spec": {}}).unsupported
+    assert found[:2] == (allow, "virtual-server.f5.com/waf")
+    assert len(found) == 2 + annotations.MOST_KEYS
+    assert all(key.startswith(f"{prefix}key") for key in found[2:])
+
+
+@pytest.mark.parametrize(("headers", "kept"), [
+    ({"actions": {"request": [{"name": "a"}]}}, ("spec.httpHeaders",)),
+    ({"actions": {"response": [{"name": "a"}]}}, ("spec.httpHeaders",)),
+    ({"actions": {"request": [], "response": None}}, ()), ({}, ()), (None, ()), ("x", ()),
+])
+def test_header_actions(headers, kept):
+    metadata = {"namespace": "shop", "name": "a"}
+    assert decode.route({"metadata": metadata, "spec": {"httpHeaders": headers}}).unsupported == kept
+
+
+def test_too_many_ports():
+    """A Service of 65,000 ports would cost 10 MB."""
+    ports = [{"port": number} for number in range(1, decode.MOST_PORTS + 2)]
+    with pytest.raises(decode.DecodeError, match=r"shop/web: spec.ports has 1001 entries, at most 1000"):
+        decode.service(objects.service(ports=ports))
+    assert len(decode.service(objects.service(ports=ports[1:])).ports) == decode.MOST_PORTS
+
+
+def test_no_secret_is_printed():
+    """Neither the key nor the certificate."""
+    assert "'K'" not in repr(decode.route(FULL))
+    assert asdict(decode.route(FULL))["tls"]["key"] == "K"
+
+
+def test_service():
+    found = decode.service({
+        "metadata": {"namespace": "shop", "name": "web", "annotations": {"x": "y"}},
+        "spec": {"clusterIP": "172.30.0.10", "ports": [
+            {"name": "http", "port": 80, "targetPort": "web", "nodePort": 30080},
+            {"port": 53, "protocol": "UDP"}, {"name": "no number"}, {"port": 70000}, "odd"]}})
+    assert found == Service(
+        Key("shop", "web"),
+        (ServicePort("http", 80, "TCP", "web", 30080), ServicePort("", 53, "UDP")),
+        "172.30.0.10")
+
+
+@pytest.mark.parametrize(("spec", "kind", "local"), [
+    pytest.param({}, "ClusterIP", False, id="nothing"),
+    pytest.param({"type": "NodePort"}, "NodePort", False, id="node port"),
+    pytest.param({"type": "LoadBalancer", "externalTrafficPolicy": "Local"}, "LoadBalancer", True,
+                 id="Local"),
+    pytest.param({"type": "NodePort", "externalTrafficPolicy": "Cluster"}, "NodePort", False, id="Cluster"),
+    pytest.param({"type": 5, "externalTrafficPolicy": ["Local"]}, "ClusterIP", False, id="odd"),
+])
+def test_service_type(spec, kind, local):
+    found = decode.service({"metadata": {"namespace": "shop", "name": "web"}, "spec": spec})
+    assert (found.type, found.local) == (kind, local)
+
+
+@pytest.mark.parametrize("spec", [
+    pytest.param({"clusterIP": "None"}, id="headless"),
+    pytest.param({"clusterIP": 5, "ports": "x"}, id="odd"),
+    pytest.param("odd", id="odd spec"),
+])
+def test_service_without_address(spec):
+    obj = {"metadata": {"namespace": "n", "name": "a"}, "spec": spec}
+    assert decode.service(obj) == Service(Key("n", "a"))
+
+
+def slice_of(*endpoints, **more):
+    return objects.endpoint_slice("web-1") | {"endpoints": list(endpoints)} | more
+
+
+@pytest.mark.parametrize(("endpoint", "ready"), [
+    pytest.param({}, True, id="no conditions"),
+    pytest.param({"conditions": {}}, True, id="no condition"),
+    pytest.param({"conditions": {"ready": None}}, True, id="nil is ready"),
+    pytest.param({"conditions": {"ready": True}}, True, id="ready"),
+    pytest.param({"conditions": {"ready": False}}, False, id="not ready"),
+    pytest.param({"conditions": {"ready": False, "serving": True, "terminating": True}}, False,
+                 id="terminating"),
+    pytest.param({"conditions": "odd"}, True, id="odd conditions"),
+])
+def test_ready(endpoint, ready):
+    found = decode.endpoint_slice(slice_of({"addresses": ["10.1.0.1"], **endpoint}))
+    assert found.addresses == (frozenset({"10.1.0.1"}) if ready else frozenset())
+
+
+def test_endpoint_slice():
+    """Addresses of all endpoints together; ports sorted, without those that have no number."""
+    found = decode.endpoint_slice(slice_of(
+        {"addresses": ["10.1.0.2", "10.1.0.1"]}, {"addresses": ["10.1.0.2", 5]}, {"addresses": "odd"}, "odd",
+        ports=[{"name": "b", "port": 2, "protocol": "UDP"}, {"port": 1}, {"name": "null", "port": None},
+               {"port": 1}, "odd"]))
+    assert found == EndpointSlice(
+        Key("shop", "web-1"), "web", frozenset({"10.1.0.1", "10.1.0.2"}),
+        (EndpointPort("", 1), EndpointPort("b", 2, "UDP")))
+
+
+def test_placed_slice():
+    """Nodes of the ready endpoints instead of their addresses: pods that move within a Node are no change."""
+    def placed(*addresses: str, node: str = "n1", **more) -> dict:
+        return {"addresses": list(addresses), "nodeName": node, **more}
+
+    found = decode.endpoint_slice(slice_of(
+        placed("10.1.0.1"), placed("10.1.0.2", node="n2", conditions={"ready": False}),
+        placed(node="n3"), placed("10.1.0.4", node=5), "odd"), placed=True)
+    assert found == EndpointSlice(
+        Key("shop", "web-1"), "web", frozenset(), (EndpointPort("http", 8080),), frozenset({"n1", ""}))
+    other = decode.endpoint_slice(slice_of(placed("10.1.0.9"), {"addresses": ["10.1.0.8"]}), placed=True)
+    assert other == found
+
+
+@pytest.mark.parametrize("more", [0, 1, 20_000])
+def test_many_addresses(more):
+    """So many are read; the others are counted."""
+    texts = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(decode.MOST_ADDRESSES + more)]
+    part = decode.endpoint_slice(slice_of(*({"addresses": [text]} for text in texts)))
+    assert (len(part.addresses), part.unread) == (decode.MOST_ADDRESSES, more)
+    parts = decode.endpoints(objects.endpoints("web", (8080, texts[:7]), (9090, texts[7:])))
+    assert [len(part.addresses) for part in parts] == [7, decode.MOST_ADDRESSES - 7]
+    assert [part.unread for part in parts] == [0, more]
+
+
+def test_many_subsets():
+    """None is read: which ones would count is anybody's guess."""
+    obj = objects.endpoints("web", *[(8080, ["10.1.0.1"])] * (decode.MOST_SUBSETS + 1))
+    with pytest.raises(decode.DecodeError, match="shop/web: subsets has 1001 entries, at most 1000 are read"):
+        decode.endpoints(obj)
+
+
+def test_placed_endpoints():
+    obj = objects.endpoints("web", (8080, ["10.1.0.1", "10.1.0.2"]))
+    obj["subsets"][0]["addresses"][0]["nodeName"] = "n1"
+    obj["subsets"][0]["notReadyAddresses"] = [{"ip": "10.1.0.9", "nodeName": "n9"}]
+    (found,) = decode.endpoints(obj, placed=True)
+    assert (found.addresses, found.nodes) == (frozenset(), frozenset({"n1", ""}))
+
+
+@pytest.mark.parametrize("more", [
+    pytest.param({"addressType": "FQDN"}, id="names instead of addresses"),
+    pytest.param({"metadata": {"namespace": "shop", "name": "web-1"}}, id="no label"),
+    pytest.param({"metadata": {"namespace": "shop", "name": "web-1", "labels": {decode.SERVICE_LABEL: 5}}},
+                 id="odd label"),
+])
+def test_slice_of_no_service(more):
+    assert decode.endpoint_slice(slice_of(**more)) is None
+
+
+def test_endpoints():
+    """One value per subset; addresses that are not ready are left out."""
+    obj = objects.endpoints("web", (8080, ["10.1.0.1"]), (9090, []))
+    obj["subsets"][1]["notReadyAddresses"] = [{"ip": "10.1.0.9"}]
+    assert decode.endpoints(obj) == (
+        EndpointSlice(Key("shop", "web/0"), "web", frozenset({"10.1.0.1"}), (EndpointPort("http", 8080),)),
+        EndpointSlice(Key("shop", "web/1"), "web", frozenset(), (EndpointPort("http", 9090),)))
+
+
+@pytest.mark.parametrize("subsets", [pytest.param(None, id="null"), pytest.param("odd", id="odd")])
+def test_endpoints_without_subsets(subsets):
+    assert decode.endpoints({"metadata": {"namespace": "shop", "name": "web"}, "subsets": subsets}) == ()
+
+
+def test_node():
+    found = decode.node({
+        "metadata": {"name": "n1", "uid": "u", "labels": {"zone": "a"},
+                     "creationTimestamp": "2026-01-01T00:00:00Z",
+                     "annotations": {"k8s.ovn.org/node-subnets": "{}", "other": "x"}},
+        "spec": {"podCIDR": "10.128.0.0/23", "podCIDRs": ["10.128.0.0/23", 5], "unschedulable": True},
+        "status": {
+            "addresses": [
+                {"type": "Hostname", "address": "n1"}, {"type": "InternalIP", "address": "192.0.2.1"},
+                {"type": "InternalIP", "address": "FD00::1"}, {"type": "InternalIP", "address": "bad"}],
+            "conditions": [{"type": "Ready", "status": "Unknown"}]}})
+    assert found == Node(Key("", "n1"), "u", ("192.0.2.1", "fd00::1"), False, True,
+                         ("10.128.0.0/23",), "{}", "2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(("spec", "cidrs"), [
+    pytest.param({"podCIDR": "10.128.0.0/23"}, ("10.128.0.0/23",), id="only the old field"),
+    pytest.param({"podCIDR": 5, "podCIDRs": 5}, (), id="odd"),
+    pytest.param({}, (), id="none"),
+])
+def test_node_networks(spec, cidrs):
+    found = decode.node({"metadata": {"name": "n1"}, "spec": spec})
+    assert (found.pod_cidrs, found.ready, found.unschedulable) == (cidrs, True, False)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    pytest.param("10.1.2.3", "10.1.2.3", id="IPv4"),
+    pytest.param("2001:DB8:0:0::1", "2001:db8::1", id="IPv6 in canonical form"),
+    pytest.param("::ffff:10.1.2.3", "10.1.2.3", id="IPv4-mapped is IPv4"),
+    pytest.param("fd00:ec2::253", "fd00:ec2::253", id="private IPv6"),
+    pytest.param("169.253.1.1", "169.253.1.1", id="beside link-local"),
+    pytest.param("fe80::1%eth0", None, id="zone"),
+    pytest.param("2001:db8::1%1", None, id="zone of a global address"),
+    pytest.param("10.1.2", None, id="short"),
+    pytest.param("010.1.2.3", None, id="leading zero"),
+    pytest.param("10.1.2.3/32", None, id="prefix"),
+    pytest.param(" 10.1.2.3", None, id="space"),
+    pytest.param("pod.example.com", None, id="name"),
+    pytest.param("", None, id="empty"),
+])
+def test_addresses(text, expected):
+    """In one spelling; which of them become pool members is decided later."""
+    assert addresses.parse(text) == expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([
+        "metadata", "spec", "status", "name", "namespace", "labels", "annotations", "to", "port", "tls",
+        "ingress", "ports", "endpoints", "addresses", "conditions", "subsets", "ip", "targetPort",
+        "alternateBackends", "externalCertificate", "podCIDRs"]), inner, max_size=4),
+    max_leaves=25)
+
+
+@pytest.mark.parametrize("function", [
+    decode.route, decode.service, decode.endpoint_slice, decode.endpoints, decode.node, decode.secret])
+@given(spec=JSON, status=JSON, more=JSON)
+def test_no_object_crashes(function, spec, status, more):
+    """Any JSON gives a value that can be compared and stored, or DecodeError."""
+    obj = {"metadata": {"name": "x", "labels": more, "annotations": more}, "spec": spec, "status": status,
+           "subsets": more, "endpoints": more, "ports": spec, "type": "kubernetes.io/tls",
+           "data": {"tls.crt": spec, "tls.key": more}}
+    with contextlib.suppress(decode.DecodeError):
+        hash(function(obj))
+
+
+@pytest.mark.parametrize(("data", "wanted"), [
+    ({"tls.crt": "b25l", "tls.key": "dHdv"}, ("one", "two")), ({"tls.crt": "b25l"}, ("one", "")),
+    ({"tls.crt": "b25", "tls.key": "b25l b25l"}, ("", "")),
+    ({"tls.crt": "\xe9", "tls.key": "/w=="}, ("", "\ufffd")),
+    ({"tls.crt": 7}, ("", "")), (None, ("", "")),
+])
+def test_secret(data, wanted):
+    """What is no base64 counts as empty. Of other types nothing is kept."""
+    obj = {"metadata": {"name": "tls", "namespace": "shop"}, "type": "kubernetes.io/tls", "data": data}
+    found = decode.secret(obj)
+    assert (found.certificate, found.private_key) == wanted
+    assert decode.secret({**obj, "type": "Opaque"}) == Secret(found.key, "Opaque")
+    assert "one" not in repr(found)
+
+
+@pytest.mark.parametrize(("obj", "wanted"), [
+    ({"hostIP": "192.0.2.1", "subnet": "10.1.0.0/23"}, ("192.0.2.1", "10.1.0.0/23")),
+    ({"hostIP": "x", "subnet": 7}, ("", "")), ({}, ("", "")),
+])
+def test_host_subnet(obj, wanted):
+    """Fields of a wrong type have their neutral value."""
+    found = decode.host_subnet({"metadata": {"name": "f5"}, **obj})
+    assert (found.key.name, found.host_ip, found.subnet) == ("f5", *wanted)
+
+
+@pytest.mark.parametrize(("obj", "wanted"), [
+    ({"network": "10.128.0.0/14"}, ("10.128.0.0/14",)),
+    ({"network": "10.1.0.0/16", "clusterNetworks": [{"CIDR": "10.1.0.0/16"}, {"CIDR": "10.2.0.0/16"}]},
+     ("10.1.0.0/16", "10.2.0.0/16")),
+    ({"network": None, "clusterNetworks": "x"}, ()),
+])
+def test_cluster_network(obj, wanted):
+    assert decode.cluster_network({"metadata": {"name": "default"}, **obj}).networks == wanted
+
+
+@pytest.mark.parametrize(("given", "port"), [
+    pytest.param({}, 4789, id="none"), pytest.param({"vxlanPort": None}, 4789, id="null"),
+    pytest.param({"vxlanPort": 8472}, 8472, id="another"), pytest.param({"vxlanPort": 0}, 4789, id="no port"),
+    pytest.param({"vxlanPort": "8472"}, 4789, id="a text"),
+])
+def test_port_of_the_cluster_network(given, port):
+    """openshift/api: network/v1, ClusterNetwork: an integer from 1 to 65535, 4789 if unset."""
+    assert decode.cluster_network({"metadata": {"name": "default"}, **given}).vxlan_port == port

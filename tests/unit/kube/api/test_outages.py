@@ -1,0 +1,47 @@
+"""Outages: one message for a cause, whoever meets it and however often."""
+
+import logging
+
+import pytest
+
+from f5router.kube.api.outages import Outages
+from f5router.model.errors import KubeUnreachable
+
+DOWN, BUSY = KubeUnreachable("GET /a: refused"), KubeUnreachable("GET /b: 503 busy", None, 503)
+
+
+@pytest.mark.parametrize(("steps", "expected"), [
+    pytest.param([("a", DOWN), ("b", DOWN), ("a", DOWN), ("a", None), ("b", None)], "begin end",
+                 id="two users"),
+    pytest.param([("a", None), ("b", None)], "", id="all is well"),
+    pytest.param([("a", DOWN), ("a", None), ("a", DOWN)], "begin end begin", id="twice"),
+    pytest.param([("a", BUSY), ("a", DOWN), ("a", BUSY), ("a", None)], "begin end begin end begin end",
+                 id="another cause"),
+    pytest.param([("a", DOWN), ("b", BUSY), ("b", DOWN), ("b", None), ("a", None)], "begin begin end end",
+                 id="two causes at a time"),
+    pytest.param([("a", DOWN), ("b", None)], "begin", id="somebody else is well"),
+])
+def test_messages(caplog, steps, expected):
+    caplog.set_level(logging.DEBUG)
+    now = [0.0]
+    outages = Outages(lambda: now[0])
+    for user, exc in steps:
+        now[0] += 1.5
+        outages.failed(user, exc) if exc else outages.answered(user)
+    told = [record for record in caplog.records if record.levelno > logging.DEBUG]
+    words = {"API server cannot be used": "begin", "API server can be used again": "end"}
+    assert " ".join(words[record.message] for record in told) == expected
+    assert len(caplog.records) >= len(told)
+
+
+def test_fields(caplog):
+    """The first error, and how long it was so."""
+    caplog.set_level(logging.INFO)
+    now = [0.0]
+    outages = Outages(lambda: now[0])
+    outages.failed("routes", DOWN)
+    now[0] = 12.34
+    outages.answered("routes")
+    begun, ended = caplog.records
+    assert (begun.levelno, begun.kind, begun.error) == (logging.WARNING, "routes", "GET /a: refused")
+    assert (ended.levelno, ended.was, ended.lasted_s) == (logging.INFO, "no reply", 12.3)

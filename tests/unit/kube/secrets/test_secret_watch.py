@@ -1,0 +1,442 @@
+"""secret_watch.py: the Secrets that Routes name, and Routes that wait for theirs."""
+
+import itertools
+import threading
+import time
+
+import pytest
+
+from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.secrets import secret_namespaces
+from f5router.kube.secrets.named_secrets import SecretLimits
+from f5router.kube.secrets.secret_schedule import Pace
+from f5router.kube.watch.reflector import Reflector, Timing
+from f5router.model.cluster import Key, Secret
+from f5router.model.selection import Selection
+from tests.unit.kube import objects
+from tests.unit.kube.conftest import HURRY, LIMIT_S, lists, watches, watching
+
+A, TLS = Key("shop", "a"), Key("shop", "tls")
+MISSING = Secret(TLS, problem="Secret 'tls' not found")
+ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
+BINDING = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding"}
+
+
+def route(name="a", secret="tls", termination="edge", **spec):
+    tls = {"termination": termination, "externalCertificate": {"name": secret}}
+    return objects.route(name, tls=tls, **spec)
+
+
+def test_only_those_that_are_named(kube, follow):
+    """By a field selector, for which the right to one Secret is enough."""
+    kube.apply([route(), objects.route("plain"), objects.secret(), objects.secret("other")])
+    seen = follow(watch_secrets=True)
+    seen.until(lambda: seen.names())
+    assert seen.state["secrets"] == {TLS: Secret(TLS, "kubernetes.io/tls", "certificate", "key")}
+    assert {entry.query["fieldSelector"] for entry in reads(kube)} == {"metadata.name=tls"}
+
+
+def test_none_unless_wanted(kube, follow):
+    """--allow-external-certificates=false."""
+    kube.apply([route(), objects.secret()])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    assert not lists(kube, "secrets")
+
+
+def test_none_of_other_namespaces(kube, follow):
+    """Routes that are not selected name nothing; when their namespace is, they wait for their Secret."""
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    kube.apply([shop, route(), objects.secret()])
+    seen = follow(watch_secrets=True, selection=Selection(namespace_labels="tier=web"))
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.drain()
+    assert not lists(kube, "secrets")
+    kube.apply({**shop, "metadata": {"name": "shop", "labels": {"tier": "web"}}})
+    seen.until(lambda: seen.names() == {"a"} and seen.names("secrets") == {"tls"})
+    kube.apply(shop)
+    seen.until(lambda: not seen.names("secrets"))
+    assert seen.names() == set()
+
+
+@pytest.mark.parametrize("wrong", [
+    pytest.param({"secret": "a,metadata.name!=b"}, id="a selector"),
+    pytest.param({"secret": "A"}, id="capital"),
+    pytest.param({"secret": "x" * 254}, id="254 characters"),
+    pytest.param({"secret": "../nodes"}, id="a path"),
+    pytest.param({"termination": "passthrough"}, id="passthrough"),
+])
+def test_what_names_no_secret(kube, follow, wrong):
+    """Nobody waits for it."""
+    kube.apply(route(**wrong))
+    seen = follow(watch_secrets=True)
+    seen.until(lambda: seen.names() == {"a"})
+    assert not lists(kube, "secrets")
+
+
+def test_the_start_waits_for_it(kube, follow):
+    """Without, every Route with a Secret would lose its certificate when the router starts."""
+    kube.apply([route(), objects.secret()])
+    kube.inject("503", method="list", path="secrets", times=1000)
+    seen = follow(watch_secrets=True)
+    assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
+    assert not seen.cluster.wait_synced(0)
+    assert seen.cluster.missing() == ("Secret shop/tls is not read yet",)
+    kube.clear_faults()
+    seen.until(lambda: seen.names("secrets") == {"tls"})
+    assert seen.names() == {"a"}
+    assert seen.cluster.missing() == ()
+
+
+def test_the_start_waits_for_what_routes_name_by_then(kube, follow):
+    """A Route that changes while the router starts: told without its Secret, or left out of the first drain,
+    it would lose what the BIG-IP has of it.
+    """
+    kube.apply([route(secret="old"), objects.secret("old"), objects.secret()])
+    kube.forbid("services")
+    seen = follow(watch_secrets=True)
+    assert kube.wait_for(lambda: watching(kube))
+    kube.inject("503", method="list", path="secrets", times=1000)
+    kube.apply(route())
+    kube.allow("services")
+    assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
+    assert not seen.cluster.wait_synced(0)
+    kube.clear_faults()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert seen.cluster.pending() == 2
+    seen.drain()
+    assert seen.state["routes"][A].secret == TLS
+    assert seen.names("secrets") == {"tls"}
+
+
+def test_the_start_waits_no_more_for_what_nobody_names(kube, follow):
+    kube.apply(route())
+    kube.inject("503", method="list", path="secrets", times=1000)
+    seen = follow(watch_secrets=True)
+    assert kube.wait_for(lambda: lists(kube, "secrets"))
+    assert not seen.cluster.synced()
+    kube.apply(objects.route())
+    seen.until(lambda: seen.names() == {"a"})
+
+
+@pytest.mark.parametrize("fault", ["503", "500", "delay"])
+def test_the_start_waits_for_a_while(kube, follow, fault):
+    """One that the API server fails over, or hangs on, holds up nobody; it is told of when it was read."""
+    kube.apply([route(), objects.route("b"), objects.secret()])
+    options = {"seconds": 60} if fault == "delay" else {}
+    kube.inject(fault, method="list", path="secrets", times=1000, **options)
+    seen = follow(watch_secrets=True, secrets_s=0.3)
+    seen.until(lambda: seen.names() == {"a", "b"})
+    assert lists(kube, "secrets") or fault == "delay"
+    assert seen.names("secrets") == set()
+    assert seen.cluster.missing() == ()
+    kube.clear_faults()
+    if fault != "delay":
+        seen.until(lambda: seen.names("secrets") == {"tls"})
+
+
+def test_a_start_that_ends_in_time_is_not_ended_again(kube, follow):
+    kube.apply([route(), objects.secret()])
+    seen = follow(watch_secrets=True, secrets_s=3600)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.cluster.stop()
+    assert kube.wait_for(lambda: not any(isinstance(t, threading.Timer) for t in threading.enumerate()))
+
+
+@pytest.mark.parametrize(
+    "before", [None, objects.route(), route(secret="old")], ids=["new", "plain", "another"])
+def test_a_route_is_told_before_its_secret(kube, follow, before):
+    """Its claim counts at once; what of its Secret is not known is not told as missing."""
+    kube.apply([objects.secret(), objects.secret("old"), *([before] if before else [])])
+    seen = follow(watch_secrets=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.drain()
+    kube.inject("503", method="list", path="secrets", times=1000)
+    kube.apply(route())
+    seen.until(lambda: A in seen.state["routes"] and seen.state["routes"][A].secret == TLS)
+    assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
+    seen.until(lambda: seen.names("secrets") == set())
+    assert ("secrets", TLS) not in seen.told
+    kube.clear_faults()
+    seen.until(lambda: seen.names("secrets") == {"tls"})
+
+
+def test_the_route_is_deleted_before_its_secret_is_read(kube, follow):
+    seen = follow(watch_secrets=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    kube.inject("503", method="list", path="secrets", times=1000)
+    kube.apply(route())
+    seen.until(lambda: lists(kube, "secrets"))
+    kube.delete("Route", "shop", "a")
+    seen.until(lambda: not seen.names() and ("routes", A) in seen.told)
+    kube.clear_faults()
+    kube.apply(objects.route("b"))
+    seen.until(lambda: seen.names() == {"b"})
+    assert seen.names("secrets") == set()
+
+
+def test_rotation_and_end(kube, follow):
+    kube.apply([route(), objects.secret()])
+    seen = follow(watch_secrets=True)
+    seen.until(lambda: seen.names() == {"a"})
+    kube.apply(objects.secret(**{"tls.crt": "second"}))
+    seen.until(lambda: seen.state["secrets"][TLS].certificate == "second")
+    kube.delete("Secret", "shop", "tls")
+    seen.until(lambda: seen.state["secrets"][TLS] == MISSING)
+    kube.apply(objects.secret(**{"tls.crt": "third"}))
+    seen.until(lambda: seen.state["secrets"][TLS].certificate == "third")
+
+
+def test_absent_until_it_is_made(kube, follow):
+    kube.apply(route())
+    seen = follow(watch_secrets=True)
+    seen.until(lambda: seen.names("secrets") == {"tls"})
+    assert seen.state["secrets"][TLS] == MISSING
+    kube.apply(objects.secret())
+    seen.until(lambda: seen.state["secrets"][TLS].certificate)
+
+
+def test_nobody_names_it_any_more(kube, follow):
+    """Two Routes share one reading; it ends with the last."""
+    kube.apply([route(), route("b"), objects.secret()])
+    seen = follow(watch_secrets=True, secret_pace=Pace())
+    seen.until(lambda: seen.names() == {"a", "b"} and seen.names("secrets") == {"tls"})
+    assert len(reads(kube)) == 1
+    kube.apply(objects.route("a"))
+    seen.until(lambda: not seen.state["routes"][A].tls)
+    assert seen.names("secrets") == {"tls"}
+    kube.delete("Route", "shop", "b")
+    seen.until(lambda: not seen.names("secrets"))
+    kube.apply(objects.route("c"))
+    seen.until(lambda: "c" in seen.names())
+
+
+def reads(kube) -> list:
+    """Lists that can hold one Secret only."""
+    return [entry for entry in lists(kube, "secrets") if "fieldSelector" in entry.query]
+
+
+@pytest.fixture
+def account(kube, tmp_path):
+    """A connection with the rights of a ServiceAccount that may read Routes, but no Secret."""
+    kube.apply([
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "f5", "name": "router"}},
+        {**ROLE, "kind": "ClusterRole", "metadata": {"name": "routes"}, "rules": [
+            {"apiGroups": ["*"], "resources": ["routes", "services", "endpoints", "endpointslices"],
+             "verbs": ["get", "list", "watch"]}]},
+        {**BINDING, "kind": "ClusterRoleBinding", "metadata": {"name": "routes"},
+         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "routes"},
+         "subjects": [{"kind": "ServiceAccount", "namespace": "f5", "name": "router"}]},
+    ])
+    path = tmp_path / "account"
+    kube.write_kubeconfig(path)
+    path.write_text(path.read_text().replace(kube.token, kube.token_for("f5", "router")))
+    return connect(KubeSettings(kubeconfig=str(path), connect_timeout_s=2, read_timeout_s=2))
+
+
+def grant(kube, *verbs: str, names: tuple[str, ...] = ("tls",)) -> None:
+    """What the message tells to do, for some verbs. Args: names: none for all Secrets of the namespace."""
+    kube.apply([
+        {**ROLE, "metadata": {"namespace": "shop", "name": "read-tls"}, "rules": [
+            {"apiGroups": [""], "resources": ["secrets"], "verbs": list(verbs)}
+            | ({"resourceNames": list(names)} if names else {})]},
+        {**BINDING, "metadata": {"namespace": "shop", "name": "read-tls"},
+         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "read-tls"},
+         "subjects": [{"kind": "ServiceAccount", "namespace": "f5", "name": "router"}]},
+    ])
+
+
+def test_rights_for_one_secret(kube, account, follow):
+    """Refused it is known too: the Route is told, with the way out. The right is noticed by itself."""
+    kube.apply([route(), objects.secret()])
+    seen = follow(connection=account, watch_secrets=True)
+    seen.until(lambda: seen.names() == {"a"})
+    assert seen.state["secrets"][TLS].problem == (
+        "the router may not get, list and watch Secret tls; "
+        "oc create role read-tls --verb=get,list,watch --resource=secrets --resource-name=tls -n shop and "
+        "oc create rolebinding read-tls --role=read-tls --serviceaccount=f5:router -n shop")
+    grant(kube, "get", "list", "watch")
+    seen.until(lambda: seen.state["secrets"][TLS].certificate == "certificate")
+    assert seen.state["secrets"][TLS].problem == ""
+
+
+def test_too_many(kube, follow):
+    """The Secrets of the oldest Routes are read; of the others it is known why not, so nobody waits."""
+    names = ("a", "b", "c", "d")
+    kube.apply([objects.secret(name) for name in names])
+    kube.apply([route(name, name) | {"metadata": {
+        **route(name, name)["metadata"], "creationTimestamp": f"2026-01-0{9 - number}T00:00:00Z"}}
+        for number, name in enumerate(names)])
+    seen = follow(watch_secrets=True, secret_limits=SecretLimits(per_namespace=2))
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.until(lambda: seen.names("secrets") == set(names))
+    found = {key.name: secret for key, secret in seen.state["secrets"].items()}
+    assert [name for name in names if found[name].certificate] == ["c", "d"]
+    assert found["a"].problem.startswith("namespace shop names more than 2 Secrets")
+    kube.delete("Route", "shop", "d")
+    seen.until(lambda: found_now(seen, "b").certificate)
+    assert found_now(seen, "a").problem
+
+
+def found_now(seen, name: str) -> Secret:
+    return seen.state["secrets"].get(Key("shop", name), Secret(Key("shop", name)))
+
+
+def test_an_edit_of_the_route_hastens_it(kube, follow):
+    """Nobody who adds the Secret afterwards has to wait for the next turn of a missing one."""
+    kube.apply(route())
+    seen = follow(watch_secrets=True, secret_pace=Pace(hasten_s=0.0, absent_s=(3600, 3600)))
+    seen.until(lambda: seen.names("secrets") == {"tls"})
+    kube.apply(objects.secret())
+    kube.apply(route(host="edited.example.com"))
+    seen.until(lambda: found_now(seen, "tls").certificate)
+
+
+def test_one_that_hangs_costs_no_other(kube, follow):
+    """Secrets of a namespace in which the API server hangs leave readers to the others, first reads too."""
+    kube.apply([route(f"r{n}", f"s{n}") for n in range(20)])
+    kube.inject("delay", method="list", path="namespaces/shop/secrets", times=None, seconds=60)
+    seen = follow(watch_secrets=True, secrets_s=0.0)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    other = route("other", "fine")
+    kube.apply([{**other, "metadata": {**other["metadata"], "namespace": "bank"}},
+                {**objects.secret("fine"), "metadata": {"namespace": "bank", "name": "fine"}}])
+    seen.until(lambda: Key("bank", "fine") in seen.state["secrets"])
+    assert seen.state["secrets"][Key("bank", "fine")].certificate
+
+
+def readers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("secret")]
+
+
+def test_few_threads(kube, follow):
+    """However many Secrets, and whether they exist or not; all end with the Cluster."""
+    kube.apply([route(f"r{n}", f"s{n}") for n in range(100)])
+    seen = follow(watch_secrets=True)
+    seen.until(lambda: len(seen.state["secrets"]) == 100)
+    assert 1 < len(readers()) <= HURRY.readers + 2
+    seen.cluster.stop()
+    for thread in readers():
+        thread.join(LIMIT_S)
+    assert not readers()
+
+
+def test_no_thread_for_nothing(kube, follow):
+    """Readers start when there is a Secret to read."""
+    kube.apply(objects.route())
+    seen = follow(watch_secrets=True)
+    seen.until(lambda: seen.names() == {"a"})
+    assert [thread.name for thread in readers()] == ["secrets"]
+
+
+SELDOM = Pace(refresh_s=3600, watched_s=3600, hasten_s=0.0, absent_s=(3600, 3600))
+
+
+def test_a_namespace_that_may_be_watched(kube, account, follow):
+    """What changes there is read at once."""
+    kube.apply([route(), objects.secret(), objects.secret("other")])
+    grant(kube, "get", "list", "watch", names=())
+    seen = follow(connection=account, watch_secrets=True, secret_pace=SELDOM)
+    seen.until(lambda: seen.names("secrets") == {"tls"} and watching(kube, "secrets"))
+    kube.apply(objects.secret("other", **{"tls.crt": "changed"}))
+    kube.apply(objects.secret(**{"tls.crt": "second"}))
+    seen.until(lambda: found_now(seen, "tls").certificate == "second")
+    kube.delete("Secret", "shop", "tls")
+    seen.until(lambda: found_now(seen, "tls") == MISSING)
+    kube.apply(objects.secret(**{"tls.crt": "third"}))
+    seen.until(lambda: found_now(seen, "tls").certificate == "third")
+    assert seen.names("secrets") == {"tls"}
+    assert {entry.query["fieldSelector"] for entry in reads(kube)} == {"metadata.name=tls"}
+
+
+def test_metadata_only(kube, connection):
+    """Neither the list nor the watch of a namespace has what is in its Secrets."""
+    kube.apply([objects.secret(), objects.secret("other")])
+    seen, asked = [], []
+
+    class Spy:
+        """Passes on requests, and keeps the replies."""
+
+        def page(self, path, query, accept):
+            asked.append(path)
+            page = connection.page(path, query, accept)
+            documents = page.documents
+            page.documents = lambda: (seen.append(document) or document for document in documents())
+            return page
+
+        def request(self, method, path, **options):
+            asked.append(path)
+            stream = connection.request(method, path, **options)
+            seen.extend(itertools.islice(stream.documents(), 1))
+            return stream
+
+    changes, done = secret_namespaces.Changes(lambda key: None), threading.Event()
+    reflector = Reflector(
+        Spy(), secret_namespaces.SOURCE, changes, namespace="shop", selectors={}, timing=Timing(),
+        clock=time.monotonic, sleep=done.wait, on_list=lambda: kube.apply(objects.secret("third")),
+        on_change=lambda: None, on_problem=lambda text: reflector.stop())
+    reflector.run()
+    assert asked == ["/api/v1/namespaces/shop/secrets"] * 2
+    assert len(seen) == 3
+    assert all(b"tls.crt" not in document.text and b"metadata" in document.text for document in seen)
+
+
+@pytest.mark.parametrize("fault", ["410", "error-event", "truncated", "drop-watch"])
+def test_the_watch_of_a_namespace_ends(kube, follow, fault):
+    """It begins anew, and nothing that happened meanwhile is missed."""
+    kube.apply([route(), objects.secret()])
+    seen = follow(watch_secrets=True, secret_pace=SELDOM)
+    seen.until(lambda: seen.names("secrets") == {"tls"} and watching(kube, "secrets"))
+    kube.inject(fault, path="secrets", **({"code": "410"} if fault == "error-event" else {}))
+    if fault == "410":
+        kube.inject("drop-watch", path="secrets")
+    kube.apply(objects.secret(**{"tls.crt": "second"}))
+    seen.until(lambda: found_now(seen, "tls").certificate == "second")
+
+
+@pytest.mark.parametrize("verbs", [("get", "list"), ("get", "watch"), ()], ids=" ".join)
+def test_no_watch_without_the_right(kube, account, follow, verbs):
+    """The right is asked for; no request is refused because of it."""
+    kube.apply([route(), objects.secret()])
+    grant(kube, *verbs, names=())
+    seen = follow(connection=account, watch_secrets=True)
+    seen.until(lambda: seen.names("secrets") == {"tls"} and len(asked(kube)) >= 1)
+    kube.apply(route("b", "more"))
+    seen.until(lambda: seen.names("secrets") == {"tls", "more"})
+    assert not watches(kube, "secrets")
+    assert all("fieldSelector" in entry.query for entry in lists(kube, "secrets"))
+
+
+def asked(kube) -> list:
+    return [entry for entry in kube.log if entry.path.endswith("/selfsubjectaccessreviews")]
+
+
+def test_the_right_to_watch_is_withdrawn(kube, account, follow):
+    """Its Secrets are read in turn again."""
+    kube.apply([route(), objects.secret()])
+    grant(kube, "get", "list", "watch", names=())
+    pace = Pace(refresh_s=0.1, watched_s=3600, hasten_s=0.0)
+    seen = follow(connection=account, watch_secrets=True, secret_pace=pace)
+    seen.until(lambda: seen.names("secrets") == {"tls"} and watching(kube, "secrets"))
+    grant(kube, "get", "list", "watch")
+    kube.inject("drop-watch", path="secrets")
+    assert kube.wait_for(lambda: not watching(kube, "secrets"))
+    kube.apply(objects.secret(**{"tls.crt": "second"}))
+    seen.until(lambda: found_now(seen, "tls").certificate == "second")
+
+
+def test_few_namespaces_are_watched(kube, follow):
+    """Those with the most Secrets; the threads stay few, and end."""
+    for number in range(secret_namespaces.MOST + 3):
+        namespace = f"n{number}"
+        kube.apply([route(f"r{each}", f"s{each}", namespace=namespace) for each in range(number + 1)])
+    seen = follow(watch_secrets=True, secret_pace=Pace())
+    seen.until(lambda: len(watches(kube, "secrets")) >= secret_namespaces.MOST)
+    watched = {entry.path.split("/")[4] for entry in watches(kube, "secrets")}
+    assert watched == {f"n{number}" for number in range(3, secret_namespaces.MOST + 3)}
+    assert len(readers()) <= HURRY.readers + 2
+    seen.cluster.stop()
+    for thread in threading.enumerate():
+        if thread.name.startswith(("watch-secrets", "secret")):
+            thread.join(LIMIT_S)
+            assert not thread.is_alive()

@@ -1,0 +1,701 @@
+"""watch.py and reflector.py against the fake API server, over HTTPS."""
+
+import queue
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from f5router.kube.api import decode
+from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.cluster_watch import Cluster
+from f5router.kube.watch.reflector import listed
+from f5router.kube.watch.sources import ROUTES
+from f5router.model.cluster import ClusterNetwork, Delta, HostSubnet, Key
+from f5router.model.selection import Selection
+from mocks.kube import FakeKube
+from tests.unit.kube import objects
+from tests.unit.kube.conftest import LIMIT_S, Follower, lists, watches, watching
+
+A = Key("shop", "a")
+
+
+def test_first_lists(kube, follow):
+    """The first drain holds everything of all kinds."""
+    kube.apply([objects.route("a"), objects.route("b"), objects.service(), objects.node(),
+                objects.endpoint_slice("web-1", "10.1.0.1")])
+    seen = follow(watch_nodes=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.drain()
+    assert seen.names() == {"a", "b"}
+    assert seen.names("services") == {"web"}
+    assert seen.state["slices"][Key("shop", "web-1")].addresses == {"10.1.0.1"}
+    assert seen.state["nodes"][Key("", "node-1")].internal_ips == ("192.0.2.1",)
+    assert seen.cluster.drain() == Delta()
+    assert seen.cluster.problems() == ()
+
+
+def test_nothing_before_every_list(kube, follow):
+    """A partial view would delete what is not in it yet."""
+    kube.apply(objects.route("a"))
+    kube.forbid("services")
+    seen = follow()
+    assert kube.wait_for(lambda: watching(kube))
+    assert not seen.cluster.synced()
+    assert not seen.cluster.drain()
+    assert not seen.cluster.wait_synced(0)
+    kube.allow("services")
+    seen.until(lambda: seen.names() == {"a"})
+
+
+def test_nodes_are_not_asked_for_without_need(kube, follow):
+    """The router's role may have no right on them."""
+    assert follow().cluster.wait_synced(LIMIT_S)
+    assert lists(kube, "nodes") == []
+
+
+def test_pages(kube, follow):
+    kube.apply([objects.route(f"r{number}") for number in range(5)])
+    seen = follow(page_size=2)
+    seen.until(lambda: len(seen.names()) == 5)
+    assert ["continue" in entry.query for entry in lists(kube)] == [False, True, True]
+
+
+def test_page_expired(kube, follow):
+    """410 between pages starts the list again."""
+    kube.apply([objects.route(f"r{number}") for number in range(5)])
+    kube.inject("410", method="list", path="routes")
+    seen = follow(page_size=2)
+    seen.until(lambda: len(seen.names()) == 5)
+    assert [entry.status for entry in lists(kube)] == [200, 410, 200, 200, 200]
+
+
+def test_changes(kube, follow):
+    """Added, modified, deleted."""
+    seen = follow()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    kube.apply(objects.route("a"))
+    seen.until(lambda: seen.names() == {"a"})
+    kube.apply(objects.route("a", host="new.example.com"))
+    seen.until(lambda: seen.state["routes"][A].host == "new.example.com")
+    kube.delete("Route", "shop", "a")
+    seen.until(lambda: not seen.names())
+    assert seen.cluster.route(A) is None
+
+
+def test_status_is_no_change(kube, follow):
+    """The router's own writes must not wake it, but the writer needs the newest version."""
+    kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    before = seen.cluster.route(A).resource_version
+    kube.apply(objects.route("a", ingress=[{"routerName": "x"}]))
+    seen.until(lambda: seen.cluster.route(A).status_ingress == ({"routerName": "x"},))
+    assert seen.cluster.route(A).resource_version != before
+    assert seen.told == [("routes", A)]
+
+
+def test_back_to_the_old_value_is_no_change(kube, follow):
+    kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    kube.apply(objects.route("a", host="new.example.com"))
+    kube.apply(objects.route("a"))
+    version = kube.get("Route", "shop", "a")["metadata"]["resourceVersion"]
+    end = time.monotonic() + LIMIT_S
+    while seen.cluster.route(A).resource_version != version:
+        assert time.monotonic() < end
+    assert seen.cluster.drain() == Delta()
+
+
+@pytest.mark.parametrize("fault", [
+    pytest.param(("drop-watch", {}), id="ended"),
+    pytest.param(("drop-watch", {"abrupt": True}), id="cut"),
+    pytest.param(("truncated", {}), id="in the middle of a line"),
+])
+def test_watch_goes_on(kube, follow, fault):
+    """After a broken watch the next one starts where it ended, without a list."""
+    seen = follow()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert kube.wait_for(lambda: watching(kube))
+    kind, options = fault
+    assert kube.inject(kind, path="routes", **options) == 1
+    kube.apply(objects.route("a"))
+    assert kube.wait_for(lambda: len(watches(kube)) == 2)
+    kube.apply(objects.route("b"))
+    seen.until(lambda: seen.names() == {"a", "b"})
+    assert len(lists(kube)) == 1
+
+
+def test_bookmarks_count(kube, follow):
+    """A quiet kind keeps up with the cluster, so that its history is not lost."""
+    seen = follow(watch_s=(1, 1))
+    assert kube.wait_for(lambda: watching(kube) and watching(kube, "services"))
+    newest = kube.apply(objects.service())["metadata"]["resourceVersion"]
+    seen.until(lambda: seen.names("services"))
+    kube.compact()
+    assert kube.wait_for(lambda: len(watches(kube)) == 2)
+    assert int(watches(kube)[1].query["resourceVersion"]) >= int(newest)
+    assert len(lists(kube)) == 1
+
+
+@pytest.mark.parametrize("fault", [
+    pytest.param(("410", {"method": "watch"}), id="410 on the next watch"),
+    pytest.param(("400", {"method": "watch"}), id="400 on the next watch"),
+    pytest.param(("error-event", {"code": 410}), id="410 in the stream"),
+    pytest.param(("error-event", {"code": 500}), id="another error in the stream"),
+])
+def test_list_again(kube, follow, fault):
+    """Deletions that no watch told of are found by the next list."""
+    kube.apply([objects.route("a"), objects.route("b")])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a", "b"})
+    assert kube.wait_for(lambda: watching(kube))
+    kind, options = fault
+    kube.inject(kind, path="routes", **options)
+    kube.inject("drop-watch", path="routes")
+    assert kube.wait_for(lambda: len(lists(kube)) == 2)
+    kube.delete("Route", "shop", "a")
+    seen.until(lambda: seen.names() == {"b"})
+
+
+def test_missed_deletion(kube, follow):
+    """The server was away, with its history; what is known stays until it is back."""
+    kube.apply([objects.route("a"), objects.route("b")])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a", "b"})
+    kube.stop()
+    kube.delete("Route", "shop", "a")
+    kube.compact()
+    assert seen.cluster.route(A)
+    assert seen.cluster.drain() == Delta()
+    kube.start()
+    seen.until(lambda: seen.names() == {"b"})
+    assert seen.cluster.synced()
+
+
+def test_silent_watch(kube, follow):
+    """A connection that a firewall forgot never ends by itself."""
+    kube.inject("silent-drop", path="routes")
+    seen = follow(watch_s=(1, 1), grace_s=0.2)
+    assert kube.wait_for(lambda: watching(kube))
+    kube.apply(objects.route("a"))
+    seen.until(lambda: seen.names() == {"a"})
+
+
+def test_version_of_another_history(kube, follow):
+    """A cluster that was restored answers a version of its future with a time-out: list again."""
+    kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    assert kube.wait_for(lambda: watching(kube))  # else there is nothing to drop
+    kube.inject("504", times=3, method="watch", path="routes")
+    kube.inject("drop-watch", path="routes")
+    assert kube.wait_for(lambda: len(lists(kube)) == 2)
+    assert kube.wait_for(lambda: watching(kube))
+
+
+def test_resync(kube, follow):
+    """A list is due although the watch could go on."""
+    now = [0.0]
+    seen = follow(resync_s=100, clock=lambda: now[0])
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert kube.wait_for(lambda: watching(kube))
+    assert watches(kube)[0].query["timeoutSeconds"] == "100"
+    now[0] = 100.0
+    kube.inject("drop-watch", path="routes")
+    assert kube.wait_for(lambda: len(lists(kube)) == 2)
+
+
+@pytest.mark.parametrize(("resource", "words"), [
+    pytest.param("routes", ['cannot list resource "routes"', "oc adm policy add-cluster-role-to-user "
+                            "system:router -z router -n default"], id="routes"),
+    pytest.param("services", ["system:router -z router -n default"], id="services"),
+    pytest.param("endpointslices", ["oc apply -f docs/deploy/10-account.yaml and "], id="slices"),
+])
+def test_forbidden(kube, follow, resource, words):
+    """One message that says what to do; all is well as soon as the right is there."""
+    kube.forbid(resource)
+    seen = follow()
+    end = time.monotonic() + LIMIT_S
+    while not seen.cluster.problems():
+        assert time.monotonic() < end
+    (problem,) = seen.cluster.problems()
+    assert all(word in problem for word in words)
+    assert not seen.cluster.synced()
+    kube.allow(resource)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert kube.wait_for(lambda: watching(kube, resource))
+    while seen.cluster.problems():
+        assert time.monotonic() < end
+
+
+def test_waiting_ends_when_a_kind_is_refused(kube, follow):
+    """Also when another one is still on its way; not for a kind that is not waited for."""
+    kube.forbid("services")
+    kube.inject("delay", method="list", path="endpointslices", seconds=60)
+    seen = follow()
+    assert not seen.cluster.wait_synced(60, refused_s=0.1)
+    listed, refused = seen.cluster.missing()
+    assert listed == "endpointslices are not listed yet"
+    assert "cannot list" in refused
+    kube.allow("services")
+    assert kube.wait_for(lambda: watching(kube, "services"))
+    assert not seen.cluster.wait_synced(0.3, refused_s=0.1)
+    assert seen.cluster.missing() == (listed,)
+
+
+def test_waiting_is_not_ended_by_nodes(kube, follow):
+    kube.forbid("nodes")
+    kube.inject("delay", method="list", path="routes", seconds=0.5)
+    assert follow(watch_nodes=True).cluster.wait_synced(LIMIT_S, refused_s=0.1)
+
+
+def test_waiting_ends_when_told_to(kube, follow):
+    kube.forbid("routes")
+    stop = threading.Event()
+    stop.set()
+    assert not follow().cluster.wait_synced(60, stop=stop)
+
+
+def test_forbidden_nodes(kube, follow):
+    """Routes are served without Nodes; these follow when the right is granted."""
+    kube.apply([objects.node(), objects.route("a")])
+    kube.forbid("nodes")
+    seen = follow(watch_nodes=True)
+    seen.until(lambda: seen.names() == {"a"})
+    (problem,) = seen.cluster.problems()
+    assert "system:sdn-reader system:serviceaccount:default:router" in problem
+    assert seen.cluster.missing() == ()
+    kube.allow("nodes")
+    seen.until(lambda: seen.names("nodes") == {"node-1"})
+
+
+def test_watch_forbidden(kube, follow):
+    """With a right to list only, changes still come, by lists."""
+    kube.forbid("routes", ["watch"])
+    seen = follow()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    kube.apply(objects.route("a"))
+    seen.until(lambda: seen.names() == {"a"})
+    assert "cannot watch" in seen.cluster.problems()[0]
+
+
+def test_routes_not_served(tmp_path):
+    """A cluster that is no OpenShift: the message says so, also when RBAC answers first."""
+    with FakeKube(openshift=False) as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
+        end = time.monotonic() + LIMIT_S
+        while not seen.cluster.problems():
+            assert time.monotonic() < end
+        assert "does not serve routes of route.openshift.io/v1" in seen.cluster.problems()[0]
+        assert not seen.cluster.synced()
+        seen.cluster.stop()
+
+
+@pytest.mark.parametrize("hidden", [
+    pytest.param(False, id="not served"),
+    pytest.param(True, id="not served, and no right on it"),
+])
+def test_endpoints_instead_of_slices(tmp_path, hidden):
+    """OpenShift 3 has no EndpointSlices; to an account without rights it says 403, not 404."""
+    with FakeKube(slices=False) as kube:
+        if hidden:
+            kube.inject("403", times=None, path="/endpointslices")
+        kube.write_kubeconfig(tmp_path / "config")
+        kube.apply(objects.endpoints("web", (8080, ["10.1.0.1"]), (9090, ["10.1.0.2"])))
+        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
+        seen.until(lambda: seen.names("slices") == {"web/0", "web/1"})
+        kube.apply(objects.endpoints("web", (8080, ["10.1.0.3"])))
+        seen.until(lambda: seen.names("slices") == {"web/0"})
+        kube.delete("Endpoints", "shop", "web")
+        seen.until(lambda: not seen.names("slices"))
+        seen.cluster.stop()
+
+
+def test_endpoints_on_request(kube, follow):
+    kube.apply([objects.endpoints("web", (8080, ["10.1.0.1"])), objects.endpoint_slice("web-1", "10.1.0.1")])
+    seen = follow(use_endpoints=True)
+    seen.until(lambda: seen.names("slices") == {"web/0"})
+    assert lists(kube, "endpointslices") == []
+
+
+def test_one_namespace(kube, follow):
+    kube.apply([objects.route("a"), objects.route("b", namespace="other"), objects.node()])
+    seen = follow(selection=Selection("shop"), watch_nodes=True)
+    seen.until(lambda: seen.names() == {"a"})
+    assert lists(kube)[0].path == "/apis/route.openshift.io/v1/namespaces/shop/routes"
+    assert lists(kube, "nodes")[0].path == "/api/v1/nodes"
+
+
+def test_namespace_of_the_settings(kube, kubeconfig):
+    kube.apply([objects.route("a"), objects.route("b", namespace="other")])
+    seen = Follower(connect(KubeSettings(kubeconfig=kubeconfig, namespace="other")))
+    seen.until(lambda: seen.names() == {"b"})
+    seen.cluster.stop()
+
+
+def test_object_without_a_meaning(kube, follow):
+    """It counts as absent, in a list and in a watch, and the others go on."""
+    kube.apply([objects.route("bad", tls="edge"), objects.route("a")])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    kube.apply(objects.route("a", tls="edge"))
+    seen.until(lambda: not seen.names())
+    kube.apply(objects.route("bad", tls={"termination": "edge"}))
+    seen.until(lambda: seen.names() == {"bad"})
+
+
+def test_backoff(kubeconfig, kube):
+    """An API server that is away is not asked in a loop, and gets what it asks for."""
+    slept, enough = [], threading.Event()
+
+    def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) == 8:
+            enough.set()
+
+    kube.inject("503", times=None, path="routes")
+    cluster = Cluster(connect(KubeSettings(kubeconfig=kubeconfig)), on_change=lambda: None, sleep=sleep)
+    cluster.start()
+    assert enough.wait(LIMIT_S)
+    cluster.stop()
+    limits = [0.5, 1, 2, 4, 8, 16, 32, 60]
+    assert all(limit / 2 <= seconds <= limit for seconds, limit in zip(slept[:8], limits, strict=True))
+
+
+def test_retry_after(kubeconfig, kube):
+    slept, once = [], threading.Event()
+
+    def sleep(seconds):
+        slept.append(seconds)
+        once.set()
+
+    kube.inject("429", method="list", path="routes", retry_after=7)
+    cluster = Cluster(connect(KubeSettings(kubeconfig=kubeconfig)), on_change=lambda: None, sleep=sleep)
+    cluster.start()
+    assert once.wait(LIMIT_S)
+    assert cluster.wait_synced(LIMIT_S)
+    cluster.stop()
+    assert slept[0] == 7
+
+
+def test_quick_ends_are_failures(kube, follow):
+    """A server that ends each watch at once is not asked in a loop."""
+    slept = []
+    stopped = threading.Event()
+
+    def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) == 3:
+            stopped.set()
+
+    kube.inject("drop-watch", times=None, path="routes")
+    seen = follow(sleep=sleep)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    end = time.monotonic() + LIMIT_S
+    while not stopped.is_set():
+        assert time.monotonic() < end
+        kube.inject("drop-watch", path="routes")
+    assert len(slept) >= 3
+
+
+def test_server_away_at_the_start(kubeconfig, kube):
+    """No problem to tell of: it is waited for."""
+    kube.apply(objects.route("a"))
+    kube.stop()
+    seen = Follower(connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=1)))
+    assert not seen.cluster.wait_synced(0.1)
+    assert seen.cluster.problems() == ()
+    kube.start()
+    seen.until(lambda: seen.names() == {"a"})
+    seen.cluster.stop()
+
+
+@pytest.mark.parametrize("busy", [
+    pytest.param(False, id="idle watches"), pytest.param(True, id="an answer that does not come")])
+def test_stop_is_prompt(kube, follow, busy):
+    if busy:
+        kube.inject("delay", method="list", path="routes", seconds=5)
+        kube.inject("delay", path="discovery", seconds=5)
+    seen = follow()
+    assert kube.wait_for(lambda: watching(kube, "services"))
+    if not busy:
+        assert kube.wait_for(lambda: watching(kube) and watching(kube, "endpointslices"))
+    started = time.monotonic()
+    seen.cluster.stop()
+    assert time.monotonic() - started < 1
+    if not busy:
+        assert not any(thread.name.startswith("watch-") for thread in threading.enumerate()
+                       if thread in seen.cluster._threads)
+
+
+def test_listener_may_fail(connection, kube, caplog):
+    """A bug of the listener costs no updates."""
+    calls = []
+
+    def listener():
+        calls.append(1)
+        raise RuntimeError("a bug")
+
+    cluster = Cluster(connection, on_change=listener)
+    cluster.start()
+    assert cluster.wait_synced(LIMIT_S)
+    kube.apply(objects.route("a"))
+    end = time.monotonic() + LIMIT_S
+    while cluster.route(A) is None or len(calls) < 2:
+        assert time.monotonic() < end
+    cluster.stop()
+    assert {record.message for record in caplog.records} == {"listener failed"}
+
+
+def test_observe(kube, follow):
+    """A newer reading of a known Route is taken over; older and unknown ones are not."""
+    old = kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names() == {"a"})
+    new = decode.route(old | {"spec": old["spec"] | {"host": "new.example.com"}})
+    seen.cluster.observe(new)  # of the same version
+    assert not seen.cluster.drain()
+    object.__setattr__(new, "resource_version", str(int(new.resource_version) + 1000))
+    seen.cluster.observe(new)
+    seen.until(lambda: seen.state["routes"][A].host == "new.example.com")
+    kube.apply(objects.route("a", host="late.example.com"))  # an event from before
+    kube.apply(objects.service("marker"))
+    seen.until(lambda: seen.names("services") == {"marker"})
+    assert seen.cluster.route(A).host == "new.example.com"
+    kube.delete("Route", "shop", "a")
+    seen.until(lambda: not seen.names())
+    seen.cluster.observe(new)
+    assert seen.cluster.route(A) is None
+
+
+GHOST = {"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": "f5"},
+         "host": "f5", "hostIP": "192.0.2.9", "subnet": "10.131.0.0/23"}
+NETWORK = {"apiVersion": "network.openshift.io/v1", "kind": "ClusterNetwork", "metadata": {"name": "default"},
+           "network": "10.128.0.0/14"}
+
+
+def test_network_of_the_cluster(kube, follow):
+    """HostSubnets are watched, the ClusterNetwork is read by name: no role allows to list it."""
+    kube.apply([GHOST, NETWORK, objects.node()])
+    kube.forbid("clusternetworks", ["list", "watch"])
+    seen = follow(watch_nodes=True, watch_sdn=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    found = seen.cluster.drain()
+    assert found.host_subnets == {Key("", "f5"): HostSubnet(Key("", "f5"), "192.0.2.9", "10.131.0.0/23")}
+    assert found.cluster_networks == {
+        Key("", "default"): ClusterNetwork(Key("", "default"), ("10.128.0.0/14",))}
+    assert found.nodes_listed
+    assert lists(kube, "clusternetworks") == []
+    kube.delete("HostSubnet", "", "f5")
+    end = time.monotonic() + LIMIT_S
+    while not (found := seen.cluster.drain()):
+        assert time.monotonic() < end
+    assert found.host_subnets == {Key("", "f5"): None}
+
+
+def test_another_vxlan_port(kube, follow):
+    """The ClusterNetwork is read every minute, not only when everything is listed again."""
+    kube.apply(NETWORK)
+    slept, go_on = queue.Queue(), threading.Event()
+
+    def sleep(seconds):
+        slept.put(seconds)
+        go_on.wait(LIMIT_S)
+        go_on.clear()
+
+    seen = follow(watch_nodes=True, watch_sdn=True, sleep=sleep)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.cluster.drain()
+    assert slept.get(timeout=LIMIT_S) == 60.0
+    kube.apply(NETWORK | {"vxlanPort": 4800})
+    go_on.set()
+    end = time.monotonic() + LIMIT_S
+    while not (found := seen.cluster.drain()):
+        assert time.monotonic() < end
+    assert found.cluster_networks[Key("", "default")].vxlan_port == 4800
+
+
+@pytest.mark.parametrize("resource", ["hostsubnets", "clusternetworks"])
+def test_network_that_may_not_be_read(kube, follow, resource):
+    """It is optional: no problem, and nothing waits for it."""
+    kube.apply([GHOST, NETWORK])
+    kube.forbid(resource)
+    seen = follow(watch_nodes=True, watch_sdn=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert seen.cluster.problems() == ()
+    assert seen.cluster.missing() == ()
+    assert seen.cluster.nodes_problem() == ""
+
+
+def test_nodes_are_complete_when_they_are_listed(kube, follow):
+    """Before, nobody may be taken for gone."""
+    kube.apply(objects.node())
+    kube.forbid("nodes")
+    seen = follow(watch_nodes=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert not seen.cluster.drain().nodes_listed
+    assert "system:sdn-reader" in seen.cluster.nodes_problem()
+    kube.allow("nodes")
+    end = time.monotonic() + LIMIT_S
+    known = {}
+    while not (found := seen.cluster.drain()).nodes_listed:
+        known |= found.nodes
+        assert time.monotonic() < end
+    # Told with the Nodes or after them, never before.
+    assert {key.name for key in known | found.nodes} == {"node-1"}
+
+
+@pytest.mark.parametrize(("resource", "options"), [
+    ("nodes", {"watch_nodes": True}), ("endpointslices", {"nodeport": True})])
+def test_an_empty_list_is_told(kube, follow, resource, options):
+    """What nobody uses any more can be told from then on, although no object came."""
+    kube.forbid(resource)
+    seen = follow(**options)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen._changed.clear()
+    kube.allow(resource)
+    assert seen._changed.wait(LIMIT_S)
+    found = seen.cluster.drain()
+    assert found.nodes_listed if resource == "nodes" else found.slices_listed
+
+
+# --- Nodes as pool members ---------------------------------------------------------------
+
+
+def test_nodes_are_needed_as_members(kube, follow):
+    """Without them every pool would be emptied."""
+    kube.apply([objects.route("a"), objects.node()])
+    kube.forbid("nodes")
+    seen = follow(nodeport=True)
+    seen.until(seen.cluster.problems)
+    assert not seen.cluster.synced()
+    assert any("nodes" in text for text in seen.cluster.missing())
+    kube.allow("nodes")
+    seen.until(lambda: seen.names("nodes") == {"node-1"} and seen.names() == {"a"})
+
+
+@pytest.mark.parametrize("slices", [True, False])
+def test_nodes_of_endpoints(slices, tmp_path):
+    """Of endpoints only their Nodes are kept; without EndpointSlices those of Endpoints."""
+    with FakeKube(slices=slices, bookmark_s=0.2) as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        made, old = objects.endpoint_slice("web-1", "10.1.0.1"), objects.endpoints("web", (80, ["10.1.0.1"]))
+        for where in (made["endpoints"][0], old["subsets"][0]["addresses"][0]):
+            where["nodeName"] = "n1"
+        kube.apply(made if slices else old)
+        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))), nodeport=True)
+        seen.until(lambda: seen.state["slices"])
+        (found,) = seen.state["slices"].values()
+        assert (found.addresses, found.nodes) == (frozenset(), {"n1"})
+        seen.cluster.stop()
+
+
+def test_endpoints_are_dispensable_with_nodes_as_members(kube, follow):
+    """Forbidden, they are not waited for; when the right is granted, they follow."""
+    kube.apply([objects.route("a"), objects.endpoint_slice("web-1", "10.1.0.1")])
+    kube.forbid("endpointslices")
+    seen = follow(nodeport=True)
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert not seen.cluster.drain().slices_listed
+    assert seen.cluster.missing() == ()
+    kube.allow("endpointslices")
+    end = time.monotonic() + LIMIT_S
+    known = {}
+    while not (found := seen.cluster.drain()).slices_listed:
+        known |= found.slices
+        assert time.monotonic() < end
+    assert {key.name for key in known | found.slices} == {"web-1"}
+
+
+def test_slices_are_listed(kube, follow):
+    """Where pods are members they always are, at the first drain."""
+    seen = follow()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    assert seen.cluster.drain().slices_listed
+
+
+def test_node_selector(kube, follow):
+    """The API server selects; a Node that gets the label joins, one that loses it is gone."""
+    def labelled(name: str, **labels: str) -> dict:
+        return objects.node(name) | {"metadata": {"name": name, "labels": labels}}
+
+    kube.apply([labelled("n1", tier="edge"), labelled("n2"), labelled("n3", tier="edge")])
+    seen = follow(nodeport=True, node_selector="tier in (edge)")
+    seen.until(lambda: seen.names("nodes") == {"n1", "n3"})
+    assert kube.wait_for(lambda: watching(kube, "nodes"))
+    kube.apply([labelled("n2", tier="edge"), labelled("n3")])
+    seen.until(lambda: seen.names("nodes") == {"n1", "n2"})
+    asked = {entry.query.get("labelSelector") for entry in (*lists(kube, "nodes"), *watches(kube, "nodes"))}
+    assert asked == {"tier in (edge)"}
+    assert {entry.query.get("labelSelector") for entry in lists(kube, "services")} == {None}
+
+
+HOSTILE = {
+    "deep": b"[" * 3000 + b"]" * 3000, "infinite": b"1e999999", "digits": b"1" * 100_000, "nan": b"NaN",
+    "surrogate": b'"\\ud800"',
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("make", [objects.route, objects.service], ids=["routes", "services"])
+def test_what_nobody_can_read_costs_one_object(kube, follow, caplog, make, text):
+    """An unknown field, kept by the API server, nested 3,000 deep: it ended watch and lists for good."""
+    kind = f"{make.__name__}s"
+    kube.spell("@hostile", HOSTILE[text])
+    kube.apply([make("bad", unknown="@hostile"), make("good")])
+    seen = follow()
+    seen.until(lambda: seen.names(kind) == {"good"})
+    kube.apply([make("worse", unknown="@hostile"), make("better")])
+    seen.until(lambda: seen.names(kind) == {"good", "better"})
+    kube.apply(make("good", unknown="@hostile"))
+    seen.until(lambda: seen.names(kind) == {"better"})
+    kube.apply(make("good"))
+    seen.until(lambda: seen.names(kind) == {"good", "better"})
+    kube.delete(make("worse")["kind"], "shop", "worse")
+    told = [record for record in caplog.records if record.message == "object ignored"]
+    assert {record.object for record in told} == {"shop/bad", "shop/worse", "shop/good"}
+    assert {record.kind for record in told} == {kind}
+    assert not [record for record in caplog.records if record.exc_info]
+    assert len(watches(kube, kind)) == 1
+
+
+def test_names_that_no_object_can_have(kube, follow, caplog):
+    """They are left out by name, in a list and in a watch."""
+    kube.apply([objects.route(name) for name in ("a\ud800", "B", "b")])
+    seen = follow()
+    seen.until(lambda: seen.names() == {"b"})
+    kube.apply([objects.route("c\n"), objects.route("d")])
+    seen.until(lambda: seen.names() == {"b", "d"})
+    told = {record.object for record in caplog.records if record.message == "object ignored"}
+    assert told == {"without a name", "shop/B", r"'c\n'"}
+
+
+def test_annotations_are_no_change(kube, follow):
+    """Nothing reads them, so nobody is woken for them."""
+    kube.apply([objects.route("a"), objects.service("web")])
+    seen = follow()
+    seen.until(lambda: seen.names() and seen.names("services"))
+    for make, name in ((objects.route, "a"), (objects.service, "web")):
+        obj = make(name)
+        obj["metadata"] |= {"annotations": {"note": "new"}, "labels": {"a": "b"}}
+        kube.apply(obj)
+    kube.apply([objects.route("z"), objects.service("z")])
+    seen.until(lambda: "z" in seen.names() & seen.names("services"))
+    assert seen.told.count(("routes", Key("shop", "a"))) == 1
+    assert seen.told.count(("services", Key("shop", "web"))) == 1
+
+
+def test_a_fault_of_a_decoder(kube, connection, caplog):
+    """Whatever goes wrong with one object costs this object only."""
+    def decode(obj):
+        return (1 // obj["spec"]["divisor"],)
+
+    kube.apply([objects.route("a", divisor=0), objects.route("b", divisor=1), objects.route("c")])
+    source = replace(ROUTES, decode=decode)
+    found, _ = listed(connection, source, source.path(None), {}, page_size=2, stopped=threading.Event())
+    assert found == {Key("shop", "a"): (), Key("shop", "b"): (1,), Key("shop", "c"): ()}
+    assert {record.object for record in caplog.records if record.exc_info} == {"shop/a", "shop/c"}

@@ -1,0 +1,191 @@
+"""Which Routes are read: selectors and namespaces, against the fake API server."""
+
+import threading
+import time
+
+import pytest
+
+from f5router.kube.api.connection import KubeSettings, connect
+from f5router.model.cluster import Delta, Key
+from f5router.model.selection import Selection
+from mocks.kube import FakeKube
+from tests.unit.kube import objects
+from tests.unit.kube.conftest import LIMIT_S, Follower, lists, watches, watching
+
+FRONT, BACK = {"tier": "front"}, {"tier": "back"}
+
+
+def namespace(name: str, **labels: str) -> dict:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def labelled(name: str, space: str = "shop", **labels: str) -> dict:
+    found = objects.route(name, namespace=space)
+    found["metadata"]["labels"] = labels
+    return found
+
+
+WEST = Selection(namespace_labels="zone=west")
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [
+    (Selection(labels="tier in (front,back),!old"), {"a", "b"}),
+    (Selection(labels="tier!=front"), {"b", "d"}),
+    (Selection(fields="metadata.namespace=shop,spec.host!=d.com"), {"a", "b", "c"}),
+    (Selection(fields="metadata.name=a", labels="tier=front"), {"a"}),
+    (Selection("shop", labels="tier=front"), {"a", "c"}),
+])
+def test_selectors_of_routes(kube, follow, chosen, expected):
+    """The API server chooses, in list and watch; other kinds are read whole."""
+    kube.apply([labelled("a", tier="front"), labelled("b", tier="back"), labelled("c", tier="front", old=""),
+                objects.route("d", namespace="bank", host="d.com"), objects.service()])
+    seen = follow(selection=chosen)
+    seen.until(lambda: seen.names() == expected)
+    assert seen.names("services") == {"web"}
+    assert kube.wait_for(lambda: watching(kube))
+    wanted = {"labelSelector": chosen.labels, "fieldSelector": chosen.fields}
+    for entry in (lists(kube)[0], watches(kube)[0]):
+        assert {name: entry.query.get(name, "") for name in wanted} == wanted
+    assert not wanted.keys() & lists(kube, "services")[0].query.keys()
+
+
+def test_a_route_enters_and_leaves(kube, follow):
+    """By its labels, without another list."""
+    kube.apply(labelled("a"))
+    seen = follow(selection=Selection(labels="tier=front"))
+    assert seen.cluster.wait_synced(LIMIT_S)
+    for labels, expected in ((FRONT, {"a"}), (BACK, set()), (FRONT, {"a"})):
+        kube.apply(labelled("a", **labels))
+        seen.until(lambda wanted=expected: seen.names() == wanted)
+    assert len(lists(kube)) == 1
+
+
+def test_a_namespace_enters_and_leaves(kube, follow):
+    """By its labels, and when it is deleted; its Routes are read before."""
+    kube.apply([namespace("shop"), namespace("bank", zone="west"), labelled("a"), labelled("b", "bank")])
+    seen = follow(selection=WEST)
+    seen.until(lambda: seen.names() == {"b"})
+    kube.apply(namespace("shop", zone="west"))
+    seen.until(lambda: seen.names() == {"a", "b"})
+    kube.apply(namespace("shop", zone="east"))
+    seen.until(lambda: seen.names() == {"b"})
+    kube.delete("Namespace", None, "bank")
+    seen.until(lambda: not seen.names())
+    asked = [*lists(kube, "namespaces"), *watches(kube, "namespaces")]
+    assert {entry.query["labelSelector"] for entry in asked} == {"zone=west"}
+
+
+def test_nothing_before_the_namespaces(kube, follow):
+    """A list that fails is not an empty list: neither at the start nor later."""
+    kube.apply([namespace("shop", zone="west"), labelled("a")])
+    kube.inject("503", times=2, method="list", path="namespaces")
+    kube.forbid("namespaces")
+    seen = follow(selection=WEST)
+    end = time.monotonic() + LIMIT_S
+    while not seen.cluster.problems():
+        assert time.monotonic() < end
+    (problem,) = seen.cluster.problems()
+    assert problem.endswith(
+        "grant it with: oc create clusterrole f5router-namespaces --verb=get,list,watch "
+        "--resource=namespaces and oc adm policy add-cluster-role-to-user f5router-namespaces "
+        "system:serviceaccount:default:router")
+    assert not seen.cluster.synced()
+    assert seen.cluster.drain() == Delta()
+    kube.allow("namespaces")
+    seen.until(lambda: seen.names() == {"a"})
+    kube.forbid("namespaces")
+    kube.compact()
+    kube.inject("drop-watch", path="namespaces")
+    while not seen.cluster.problems():
+        assert time.monotonic() < end
+    assert seen.cluster.drain() == Delta()
+    assert seen.cluster.warnings() == ()
+
+
+def test_no_namespace_is_selected(kube, follow):
+    """Said, since it may be a slip; then nothing is served."""
+    kube.apply([namespace("shop"), labelled("a")])
+    seen = follow(selection=WEST)
+    assert seen.cluster.warnings() == ()
+    assert seen.cluster.wait_synced(LIMIT_S)
+    seen.drain()
+    assert seen.names() == set()
+    assert seen.cluster.warnings() == (
+        "--namespace-labels 'zone=west' takes no namespace: no Route is served",)
+    kube.apply(namespace("shop", zone="west"))
+    seen.until(lambda: seen.names() == {"a"})
+    assert seen.cluster.warnings() == ()
+
+
+@pytest.mark.parametrize(("text", "expected"), [("zone=west", {"b"}), ("*", {"a", "b"})])
+def test_projects(kube, follow, text, expected):
+    """Those that the account may see: listed, not watched, again and again."""
+    kube.apply([namespace("shop"), namespace("bank", zone="west"), labelled("a"), labelled("b", "bank")])
+    again = threading.Semaphore(0)
+
+    def sleep(seconds: float) -> None:
+        if seconds == 30:
+            again.acquire(timeout=LIMIT_S)
+
+    seen = follow(selection=Selection(project_labels=text), sleep=sleep)
+    seen.until(lambda: seen.names() == expected)
+    kube.delete("Namespace", None, "bank")
+    kube.apply(namespace("shop", zone="west"))
+    again.release()
+    seen.until(lambda: seen.names() == {"a"})
+    assert watches(kube, "projects") == lists(kube, "namespaces") == []
+    queries = {entry.query.get("labelSelector", "*") for entry in lists(kube, "projects")}
+    assert queries == {text}
+    again.release(9)
+
+
+@pytest.mark.parametrize("options", [{}, {"openshift": False}])
+def test_projects_that_cannot_be_listed(tmp_path, options):
+    """No right, or no OpenShift; nothing is served on the strength of that."""
+    with FakeKube(**options) as kube:
+        path = tmp_path / "kubeconfig"
+        kube.write_kubeconfig(path)
+        kube.apply(labelled("a"))
+        kube.forbid("projects")
+        seen = Follower(connect(KubeSettings(kubeconfig=str(path))), selection=Selection(project_labels="*"))
+        end = time.monotonic() + LIMIT_S
+        while not any("projects" in text for text in seen.cluster.problems()):
+            assert time.monotonic() < end
+        assert not seen.cluster.synced()
+        seen.cluster.stop()
+
+
+@pytest.mark.parametrize(("chosen", "words"), [
+    pytest.param(Selection(fields="spec.hots=x"),
+                 "field label not supported: spec.hots (fieldSelector 'spec.hots=x')", id="no such field"),
+    pytest.param(Selection(labels="x in (a,,)"), "found ')', expected: ',', or identifier "
+                 "(labelSelector 'x in (a,,)')", id="only the server knows"),
+])
+def test_selectors_that_the_server_refuses(kube, follow, chosen, words):
+    """Told like a missing right, and nothing is served."""
+    kube.apply(labelled("a"))
+    seen = follow(selection=chosen)
+    end = time.monotonic() + LIMIT_S
+    while not seen.cluster.problems():
+        assert time.monotonic() < end
+    (problem,) = seen.cluster.problems()
+    assert problem.startswith("GET /apis/route.openshift.io/v1/routes: 400 ")
+    assert problem.endswith(words)
+    assert not seen.cluster.synced()
+
+
+def test_labels_that_change_all_the_time(kube, follow):
+    """What counts is what is true in the end; what was true in between is nobody's business."""
+    kube.apply([namespace("shop", zone="west"), labelled("a", tier="front")])
+    seen = follow(selection=Selection(labels="tier=front", namespace_labels="zone=west"))
+    seen.until(lambda: seen.names() == {"a"})
+    seen.told.clear()
+    for number in range(200):
+        kube.apply(labelled("a", tier="front" if number % 2 else "back"))
+        kube.apply(namespace("shop", zone="west" if number % 2 else "east"))
+    newest = kube.apply(labelled("last", tier="front"))["metadata"]["resourceVersion"]
+    assert int(newest) > 400
+    end = time.monotonic() + LIMIT_S
+    while seen.cluster.route(Key("shop", "last")) is None:
+        assert time.monotonic() < end
+    seen.until(lambda: seen.names() == {"a", "last"})

@@ -1,0 +1,15 @@
+"""Lasting problems are told when they begin and when they end."""
+
+import logging
+
+from f5router.logs.persistent import Notices
+
+
+def test_once(caplog):
+    caplog.set_level(logging.INFO)
+    notices = Notices("VxLAN")
+    for problems, warnings in ((("a",), ("b",)), (("a",), ("b",)), (("a",), ()), ((), ("a",)), ((), ())):
+        notices.tell(problems, warnings)
+    assert [(r.levelname, r.message, r.problem) for r in caplog.records] == [
+        ("WARNING", "VxLAN", "b"), ("ERROR", "VxLAN", "a"), ("INFO", "no longer so", "b"),
+        ("WARNING", "VxLAN", "a"), ("INFO", "no longer so", "a")]

@@ -1,0 +1,222 @@
+"""Names are distinct for distinct inputs, legal on the device, and recognised as ours."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.admission import admission
+from f5router.kube.api import decode
+from f5router.model import hostnames, names
+from f5router.model.cluster import Key
+from f5router.model.ltm import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    Forward,
+    IRule,
+    KeyFile,
+    Policy,
+    Pool,
+    Record,
+    Rule,
+    ServerSSL,
+)
+from tests import strategies
+
+KEYS = st.builds(Key, strategies.LABELS, strategies.HOST_NAMES)
+PORTS = st.one_of(st.just(""), strategies.LABELS)
+TLS = st.sampled_from(["", "0123456789abcdef", "fedcba9876543210"])
+
+
+def test_names_of_the_original():
+    """Objects that mean the same keep their name (f5-router.md App. A)."""
+    assert names.rule(Key("foo", "bar")) == "openshift_route_foo_bar"
+    assert names.pool("/Common", Key("foo", "test")) == "/Common/openshift_foo_test"
+    assert names.pool("/P/sub", Key("foo", "test"), "8080") == "/P/sub/openshift_foo_test_8080"
+    path = names.cert_file("/P", Key("foo", "bar"), "pem")
+    assert path.startswith("/P/openshift_route_foo_bar-https-cert-")
+
+
+@given(st.lists(st.tuples(KEYS, PORTS, TLS), min_size=2, max_size=2, unique=True))
+def test_distinct_pools(pair):
+    """Service `a-80` and port 80 of Service `a` are two pools."""
+    one, other = (names.pool("/Common", *item) for item in pair)
+    assert len({one, other, f"/Common/{names.NOWHERE_POOL}"}) == 3
+    assert max(map(len, (one, other))) < 255
+
+
+@given(st.lists(st.tuples(KEYS, st.integers(0, 3)), min_size=2, max_size=2, unique=True))
+def test_distinct_rules(pair):
+    one, other = (names.rule(*item) for item in pair)
+    assert one != other
+
+
+def test_last_band():
+    """Below the rule that is always last."""
+    assert names.band_ordinals(names.band("", labels=1))[-1] < names.LAST_ORDINAL
+    assert names.band_ordinals(names.band(""))[-1] < names.band_ordinals(names.band("/" * 2000, labels=20))[0]
+
+
+ANY_HOST = strategies.HOST_NAMES | strategies.HOST_NAMES.map(lambda host: f"*.{host}")
+
+
+@given(st.lists(ANY_HOST, min_size=2, max_size=2, unique=True))
+def test_distinct_profiles(pair):
+    one, other = (names.client_ssl("/Common", host) for host in pair)
+    assert one != other
+    assert len(one) < 255
+    assert "*" not in one
+
+
+@given(ANY_HOST)
+def test_passthrough_records(host):
+    assert names.passthrough_host(names.passthrough_record(host)) == host
+
+
+NAMES = st.one_of(
+    strategies.LABELS, strategies.HOST_NAMES, st.text(),
+    st.text(st.sampled_from("ab-.09_A/%~ \n\u0663\u202e\ud800"), max_size=6),
+    st.integers(1, 260).map(lambda length: "a" * length))
+
+
+@given(NAMES, NAMES, NAMES, NAMES, NAMES)
+def test_owns_whatever_can_be_named(namespace, name, to, port, host):
+    """What is made of all that decoding and validation let through is ours."""
+    obj = {"metadata": {"namespace": namespace, "name": name},
+           "spec": {"host": host, "to": {"name": to}, "port": {"targetPort": port}}}
+    try:
+        found = admission.check(decode.route(obj), admission.Settings())
+    except decode.DecodeError:
+        return
+    if found.rejection is not None:
+        return
+    route, policy = found.route, f"/Common/{names.SECURE_POLICY}"
+    ours = [
+        Pool(names.pool("/Common", Key(route.key.namespace, route.service), route.target_port)),
+        Rule(policy, names.rule(route.key), 0, frozenset(), Forward("/x")),
+        ClientSSL(names.client_ssl("/Common", route.host), route.host, "", ""),
+        CertFile(names.cert_file("/Common", route.key, "")),
+        KeyFile(names.key_file("/Common", route.key, "")),
+    ]
+    assert [obj for obj in ours if not names.owns("/Common", obj)] == []
+    assert all(re.fullmatch(r"[A-Za-z0-9_./-]{1,254}", obj.ref.path) for obj in ours)
+    assert names.pool_namespace(ours[0].path) == names.rule_namespace(names.rule(route.key)) == namespace
+
+
+@pytest.mark.parametrize("length", [149, 150, 151, 400])
+def test_long_names_are_shortened_to_the_limit(length):
+    stem = "x" * length
+    assert len(names.shorten(stem)) == min(length, names.STEM_LIMIT)
+    assert names.shorten(stem) == names.shorten(stem)
+    assert names.shorten("x" * 400) != names.shorten("x" * 401)
+
+
+@given(KEYS, PORTS, TLS, ANY_HOST, st.sampled_from(["/Common", "/P/sub"]))
+def test_owns_what_it_names(key, port, tls, host, folder):
+    policy = f"{folder}/{names.SECURE_POLICY}"
+    profile = names.client_ssl(folder, host)
+    ours = [
+        Pool(names.pool(folder, key, port, tls)),
+        Pool(f"{folder}/{names.NOWHERE_POOL}"),
+        IRule(f"{folder}/{names.REQUEST_IRULE}"),
+        Policy(policy),
+        Rule(policy, names.rule(key, 1), 0, frozenset(), Forward("/x")),
+        Record(f"{folder}/{names.PASSTHROUGH_GROUP}", host, "x"),
+        ClientSSL(profile, host, "", ""),
+        ServerSSL(names.server_ssl(folder, "0123456789abcdef")),
+        ServerSSL(f"{folder}/{names.DEFAULT_SERVERSSL}"),
+        CertFile(names.cert_file(folder, key, host)),
+        CertFile(names.chain_file(folder, key, host)),
+        CertFile(names.destination_ca_file(folder, host)),
+        KeyFile(names.key_file(folder, key, host)),
+        Attachment("/Common/vs", "profiles", profile, ClientSSL.KIND),
+    ]
+    assert [obj for obj in ours if not names.owns(folder, obj)] == []
+    assert [obj for obj in ours if names.owns("/Other", obj)] == []
+    assert [obj for obj in ours if names.owns(f"{folder}/below", obj)] == []
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        Pool("/Common/web_pool"),
+        Pool("/Common/openshift"),
+        Pool("/Common/sub/openshift_foo_bar"),
+        Policy("/Common/openshift_routes"),
+        Policy("/Common/Drafts/openshift_secure_routes"),
+        Rule("/Common/openshift_secure_routes", "maintenance", 0, frozenset(), Forward("/x")),
+        Rule("/Common/mine", "openshift_route_a_b", 0, frozenset(), Forward("/x")),
+        ClientSSL("/Common/clientssl", "", "", ""),
+        ClientSSL("/Common/openshift_route_a_b-client-ssl-profile", "", "", ""),
+        CertFile("/Common/default.crt"),
+        CertFile("/Common/openshift_route_a_b-https-cert.crt"),
+        Attachment("/Common/vs", "profiles", "/Common/clientssl", ClientSSL.KIND),
+    ],
+    ids=lambda obj: str(obj.ref),
+)
+def test_does_not_own_others_objects(obj):
+    assert not names.owns("/Common", obj)
+
+
+LABELS = st.sampled_from([0, 0, 1, 2, 3, hostnames.MOST_LABELS])
+
+
+@given(st.integers(0, 2200), st.integers(0, 2200), LABELS, LABELS, st.text(), st.text())
+def test_bands_order_rules(one, other, labels_one, labels_other, name_one, name_other):
+    """Exact hosts before wildcards, longer domains first, longer paths first; every ordinal in its band."""
+    paths = ["/" + "x" * (length - 1) if length else "" for length in (one, other)]
+    bands = [names.band(p, labels=n) for p, n in zip(paths, (labels_one, labels_other), strict=True)]
+    if labels_one != labels_other:
+        before = not labels_one or (labels_other and labels_one > labels_other)
+        assert (bands[0] < bands[1]) == bool(before)
+    elif max(one, other) <= names.MAX_PATH:
+        assert (bands[0] < bands[1]) == (one > other)
+    ordinal = names.first_ordinal(bands[0], name_one)
+    assert names.band_of(ordinal) == bands[0]
+    assert 0 < ordinal < names.LAST_ORDINAL
+
+
+# --- files on the device's disk ----------------------------------------------------------
+
+UPLOADED = st.builds(
+    names.UploadedFile, folder=st.text("0123456789abcdef", min_size=16, max_size=16),
+    host=st.text("0123456789abcdef", min_size=16, max_size=16), process=st.integers(0, 2**32 - 1),
+    second=st.integers(0, 10**12 - 1), nonce=st.text("0123456789abcdef", min_size=8, max_size=8),
+    suffix=st.sampled_from(["cert", "key"]))
+
+
+@given(UPLOADED)
+def test_the_name_of_an_upload_tells_what_it_was_made_of(file):
+    assert names.UploadedFile.parse(str(file)) == file
+    assert len(str(file)) < 120
+
+
+A, B, C = "a" * 16, "b" * 16, "c" * 8
+
+
+@pytest.mark.parametrize("name", [
+    "", "f5router", "f5router.key", "f5router_x_y_1_2_3.key", "openshift_route_a_b-https-key.key",
+    f"f5router_{A}_{B}_1_2_{C}.key.bak", f"f5router_{A}_{B}_1_2_{C}.pem", f"f5router_{A}_{B}_1_2_{C}.key\n",
+    f"f5router_{A.upper()}_{B}_1_2_{C}.key", f"xf5router_{A}_{B}_1_2_{C}.key",
+    f"f5router_{A}_{B}_-1_2_{C}.key",
+])
+def test_no_other_name_counts_as_an_upload(name):
+    assert names.UploadedFile.parse(name) is None
+    assert names.formerly_uploaded("/P", name) == ""
+
+
+def test_uploads_of_an_earlier_release_are_known_by_what_they_were_for():
+    """They had the name of the file object, with .cert for .crt."""
+    key = Key("foo", "bar" * 60)  # shortened
+    for path in (names.cert_file("/P/f", key, "pem"), names.chain_file("/P/f", key, "pem"),
+                 names.key_file("/P/f", key, "pem"), names.destination_ca_file("/P/f", "pem")):
+        name = path.rsplit("/", 1)[1].replace(".crt", ".cert")
+        assert names.formerly_uploaded("/P/f", name) == path
+        assert names.formerly_uploaded("/P/f", f"{name}~") == ""
+
+
+@pytest.mark.parametrize("name", ["cert.cert", "key.key", "chain.chain"])
+def test_uploads_of_the_original_router_tell_nobody_and_stay(name):
+    assert names.formerly_uploaded("/P", f"openshift_route_foo_bar-https-{name}") == ""

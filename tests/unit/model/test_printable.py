@@ -1,0 +1,74 @@
+"""printable.py, and that whatever is shown passes through it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.model.cluster import Key, Route
+from f5router.model.ltm import Pool, Ref
+from f5router.model.printable import printable
+from f5router.monitoring import health
+from f5router.plan import rendering
+from f5router.plan.plan import Change, Plan
+from f5router.plan.preview import Preview, RejectedRoute
+from f5router.plan.problems import Problem
+from f5router.status import condition
+from f5router.status.condition import Verdict
+from ghost_hostsubnet import manifest, output
+
+HOSTILE = "a\x1b]0;title\x07\x9b2J\u202eb\u2028c\r\n\t\x00\x7f\ud800d\u200b"
+SHOWN = r"a\x1b]0;title\x07\x9b2J\u202eb\u2028c\r\n\t\x00\x7f\ud800d\u200b"
+
+
+@given(st.text(st.characters(), max_size=50))
+def test_any_text(text):
+    """One printable line; what is printed as itself stays."""
+    shown = printable(text)
+    assert shown.isprintable()
+    assert shown.encode().decode() == shown
+    assert shown == text or not text.isprintable()
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    pytest.param(HOSTILE, SHOWN, id="hostile"),
+    pytest.param("Größe 中 -1 \\x1b", "Größe 中 -1 \\x1b", id="printable"),
+    pytest.param(["a"], "['a']", id="no text"),
+])
+def test_texts(text, shown):
+    assert printable(text) == shown
+
+
+def test_plan():
+    """Changes, Routes, problems and warnings; in JSON with escapes."""
+    path, key = f"/Common/{HOSTILE}", Key("shop", HOSTILE)
+    preview = Preview(
+        Plan((Change("create", None, Pool(path)),)), (Problem(HOSTILE, (Ref("ltm/pool", path),), (key,)),),
+        (RejectedRoute(key, HOSTILE, HOSTILE), RejectedRoute(Key("a", "b"), "Why", HOSTILE)), {key: HOSTILE},
+        (HOSTILE,))
+    table = rendering.as_table(preview)
+    assert table.count(SHOWN) == 10
+    assert all(line.isprintable() for line in table.splitlines())
+    assert rendering.as_json(preview).replace("\n", "").isprintable()
+
+
+def test_health():
+    assert health.excerpt("a\nb\x1b[2J") == r"a b\x1b[2J"
+
+
+def test_status():
+    """`oc describe route` prints it."""
+    (entry,) = condition.entries(
+        Route(Key("a", "b")), Verdict(False, "Why", HOSTILE), host="h", router_name="r",
+        canonical_hostname="", now="now")
+    assert entry["conditions"][0]["message"] == SHOWN
+
+
+def test_hostsubnets():
+    obj = {"metadata": {"name": HOSTILE}, "hostIP": HOSTILE, "subnet": HOSTILE}
+    table = output.hostsubnets([obj], manifest.Facts(), "table")
+    assert table.count(SHOWN) == 3
+    assert len(table.splitlines()) == 2
+    assert output.checks([manifest.Check("a", True, HOSTILE)], "table") == f"ok     {SHOWN}"
+    for form in ("yaml", "json"):
+        text = output.hostsubnets([obj], manifest.Facts(), form)
+        assert all(line.replace("\x7f", "").isprintable() and line.isascii() for line in text.split("\n"))

@@ -1,0 +1,105 @@
+"""Checks of /healthz and /readyz."""
+
+import threading
+
+import pytest
+
+from f5router.model.errors import Unreachable
+from f5router.monitoring import health
+from f5router.monitoring.health import Check, Health, Heartbeat
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def problems(checks: list[Check]) -> dict[str, str]:
+    return {check.name: check.problem for check in checks if check.problem}
+
+
+def test_a_loop_that_comes_round_is_alive(clock):
+    heart = Heartbeat(limit_s=30, clock=clock)
+    for _ in range(3):
+        heart.beat()
+        clock.now += 30
+        assert heart.problem() == ""
+
+
+def test_a_loop_that_hangs_is_not(clock):
+    """Neither is one that never began."""
+    heart = Heartbeat(limit_s=30, clock=clock)
+    clock.now += 31
+    assert heart.problem() == "the loop has not come round for 31 s, at most 30 s are right"
+    heart.beat()
+    assert heart.problem() == ""
+    clock.now += 31
+    assert heart.problem()
+
+
+def test_a_long_pass_is_alive_as_long_as_it_gets_on(clock):
+    """Each request that was sent counts; the last one counts once."""
+    sent = [0]
+    heart = Heartbeat(limit_s=30, progress=lambda: sent[0], clock=clock)
+    heart.beat()
+    for _ in range(4):
+        clock.now += 25
+        sent[0] += 1
+        assert heart.problem() == ""
+    clock.now += 31
+    assert heart.problem()
+
+
+def test_a_loop_whose_thread_ended_is_dead_at_once(clock):
+    heart = Heartbeat(limit_s=30, clock=clock)
+    thread = threading.Thread(target=heart.beat)
+    thread.start()
+    thread.join()
+    assert heart.problem() == "the loop has ended"
+
+
+def test_readiness_lists_what_is_missing(clock):
+    """First nothing is there; then one after the other."""
+    missing, stopping = ["routes are not listed yet", "services are not listed yet"], []
+    state = Health(Heartbeat(limit_s=30, clock=clock), missing=lambda: missing,
+                   stopping=lambda: bool(stopping))
+    assert problems(state.ready()) == {
+        "cluster-listed": "routes are not listed yet; services are not listed yet",
+        "bigip-reached": "not reached yet", "has-synced": "the first load is not complete",
+    }
+    missing.clear()
+    state.failed(Unreachable("GET", "/mgmt/tm/sys/version", "Connection refused"))
+    assert problems(state.ready()) == {
+        "bigip-reached": "GET /mgmt/tm/sys/version: Connection refused",
+        "has-synced": "the first load is not complete",
+    }
+    state.reached()
+    assert problems(state.ready()) == {"has-synced": "the first load is not complete"}
+    state.loaded()
+    assert problems(state.ready()) == {}
+    state.failed(Unreachable(text="gone"))
+    assert problems(state.ready()) == {"bigip-reached": "gone"}  # it was loaded, and serves
+    state.reached()
+    stopping.append(True)
+    assert problems(state.ready()) == {"process-running": "the router is stopping"}
+
+
+@pytest.mark.parametrize(("checks", "verbose", "expected"), [
+    ([Check("a")], False, (True, "ok")),
+    ([Check("a"), Check("b")], True, (True, "[+]a ok\n[+]b ok\nreadyz check passed\n")),
+    ([Check("a"), Check("b", "why")], False,
+     (False, "[+]a ok\n[-]b failed: why\nreadyz check failed\n")),
+])
+def test_report(checks, verbose, expected):
+    assert health.report("readyz", checks, verbose=verbose) == expected
+
+
+def test_a_reason_is_one_short_line():
+    assert health.excerpt("a\n b" + "x" * 999) == "a b" + "x" * 253

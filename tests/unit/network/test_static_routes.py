@@ -1,0 +1,221 @@
+"""Nodes to static routes: what one Node asks for, and who gets what several ask for."""
+
+import ipaddress
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.desired import route_objects
+from f5router.model import names
+from f5router.model.errors import error_for
+from f5router.model.ltm import Ref
+from f5router.model.net import StaticRoute
+from f5router.network import static_routes
+from tests.builders import FACTS, Settings, node, snapshot
+
+CONFIG = Settings(static_routes=True)
+NEITHER = "neither spec.podCIDRs nor annotation k8s.ovn.org/node-subnets"
+
+
+def claim(found) -> static_routes.Claim:
+    return static_routes.claim(found, "/Common")
+
+
+def wanted(found) -> dict[str, str]:
+    """Gateways by network."""
+    return {route.network: route.gateway for _, route in claim(found).wanted}
+
+
+def routes(*found, config=CONFIG) -> dict[str, str]:
+    """Gateways by network, of all Nodes together."""
+    return {obj.network: obj.gateway for obj in static_routes.build(found, config).routes.values()}
+
+
+def ovn(value: object) -> dict[str, str]:
+    return {"ovn_subnets": value if isinstance(value, str) else json.dumps(value)}
+
+
+@pytest.mark.parametrize(("more", "expected"), [
+    pytest.param({"pod_cidrs": ("10.128.0.0/23",)}, {"10.128.0.0/23": "10.1.1.1"}, id="spec"),
+    pytest.param({"pod_cidrs": ("10.128.0.0/23", "fd01::/64")},
+                 {"10.128.0.0/23": "10.1.1.1", "fd01::/64": "2001:db8::1"}, id="both families"),
+    pytest.param({"pod_cidrs": ("FD01:0::/64",)}, {"fd01::/64": "2001:db8::1"}, id="canonical"),
+    pytest.param({"pod_cidrs": ("10.128.1.7/23",)}, {"10.128.0.0/23": "10.1.1.1"}, id="host bits"),
+    pytest.param({"pod_cidrs": ("10.128.0.0/23", "10.128.1.0/23")}, {"10.128.0.0/23": "10.1.1.1"},
+                 id="twice"),
+    pytest.param(ovn({"default": "10.128.0.0/23"}), {"10.128.0.0/23": "10.1.1.1"}, id="annotation, text"),
+    pytest.param(ovn({"default": ["10.128.0.0/23", "fd01::/64"]}),
+                 {"10.128.0.0/23": "10.1.1.1", "fd01::/64": "2001:db8::1"}, id="annotation, list"),
+    pytest.param(ovn({"default": ["10.128.0.0/23"], "blue": ["10.7.0.0/16"]}), {"10.128.0.0/23": "10.1.1.1"},
+                 id="annotation, other networks"),
+    pytest.param({"pod_cidrs": ("10.244.0.0/24",), **ovn({"default": "10.128.0.0/23"})},
+                 {"10.128.0.0/23": "10.1.1.1"}, id="annotation first"),
+])
+def test_claim(more, expected):
+    found = node("n", "10.1.1.1", "2001:db8::1", **more)
+    assert wanted(found) == expected
+    assert claim(found).warnings == ()
+
+
+@pytest.mark.parametrize(("addresses", "expected"), [
+    (("10.1.1.1", "10.1.1.2"), "10.1.1.1"), (("2001:db8::1", "10.1.1.2"), "10.1.1.2"),
+    (("127.0.0.1", "169.254.0.1", "10.1.1.3"), "10.1.1.3"),
+])
+def test_gateway(addresses, expected):
+    """The first usable InternalIP of the network's family."""
+    assert wanted(node("n", *addresses, pod_cidrs=("10.128.0.0/23",))) == {"10.128.0.0/23": expected}
+
+
+BAD = [
+    pytest.param({}, NEITHER, id="nothing"),
+    pytest.param(ovn("{"), "is no JSON object with", id="no JSON"),
+    pytest.param(ovn('"10.128.0.0/23"'), "is no JSON object with", id="a text"),
+    pytest.param(ovn(["10.128.0.0/23"]), "is no JSON object with", id="a list"),
+    pytest.param(ovn({"blue": "10.7.0.0/16"}), "is no JSON object with", id="no default"),
+    pytest.param(ovn("[" * 100000), "is no JSON object with", id="too deep"),
+    pytest.param(ovn({"default": None}), "neither a network nor several", id="null"),
+    pytest.param(ovn({"default": []}), "neither a network nor several", id="empty"),
+    pytest.param(ovn({"default": ""}), "pod CIDR '' is not a network", id="empty text"),
+    pytest.param(ovn({"default": {"x": 1}}), "neither a network nor several", id="a mapping"),
+    pytest.param(ovn({"default": ["10.128.0.0/23", 5]}), "neither a network nor several", id="a number"),
+    pytest.param({"pod_cidrs": ("10.128.0.0/33",)}, "pod CIDR '10.128.0.0/33' is not a network", id="/33"),
+    pytest.param({"pod_cidrs": ("",)}, "pod CIDR '' is not a network", id="empty CIDR"),
+    pytest.param({"pod_cidrs": ("10.128.0.0",)}, "is not a network but an address", id="address"),
+    pytest.param({"pod_cidrs": ("10.128.0.0%1/23",)}, "is not a network", id="route domain"),
+    pytest.param({"pod_cidrs": ("\x1b[31m" * 99,)}, "'\\x1b[31m", id="control characters"),
+    pytest.param({"pod_cidrs": ("0.0.0.0/0",)}, "would be the default route", id="default route"),
+    pytest.param({"pod_cidrs": ("::/0",)}, "would be the default route", id="default route of IPv6"),
+    pytest.param({"pod_cidrs": ("127.0.0.0/24",)}, "no pod can have", id="loopback"),
+    pytest.param({"pod_cidrs": ("0.0.0.0/1",)}, "no pod can have", id="half of all"),
+    pytest.param({"pod_cidrs": ("fe80::/64",)}, "no pod can have", id="link-local"),
+    pytest.param({"pod_cidrs": ("::ffff:10.1.0.0/112",)}, "no pod can have", id="mapped"),
+]
+
+
+@pytest.mark.parametrize(("more", "words"), BAD)
+def test_bad(more, words):
+    """One sentence of bounded length, which names the Node; the Node's other networks are served."""
+    found = claim(node("n", "10.1.1.1", "2001:db8::1", **more))
+    (warning,) = found.warnings
+    assert found.wanted == ()
+    assert warning.startswith("Node n: ")
+    assert words in warning
+    assert warning.isprintable()
+    assert len(warning) < 250
+
+
+def test_a_bad_network_beside_a_good_one():
+    found = node("n", "10.1.1.1", pod_cidrs=("x/8", "10.128.0.0/23", "fd01::/64"))
+    assert wanted(found) == {"10.128.0.0/23": "10.1.1.1"}
+    warnings = claim(found).warnings
+    assert "'x/8' is not a network" in warnings[0]
+    words = "fd01::/64: the Node has no usable IPv6 address of type InternalIP in status.addresses (10.1.1.1)"
+    assert words in warnings[1]
+
+
+def test_readiness_and_labels_are_no_matter():
+    one = node("n", "10.1.1.1", pod_cidrs=("10.128.0.0/23",))
+    other = node("n", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), ready=False, unschedulable=True)
+    assert claim(one) == claim(other)
+
+
+OLD = node("old", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), age=1)
+
+
+@pytest.mark.parametrize(("cidr", "words"), [
+    ("10.128.0.0/23", "overlaps 10.128.0.0/23 of Node old"), ("10.128.1.0/24", "overlaps"),
+    ("10.128.0.0/16", "overlaps"), ("10.128.0.0/32", "overlaps"), ("10.128.1.255/32", "overlaps"),
+    ("10.0.0.0/9", "holds the address 10.1.1.1 of Node old"),
+    ("10.1.1.1/32", "holds the address 10.1.1.1 of Node old"),
+    ("10.1.1.2/32", "holds the address 10.1.1.2 of Node new"),
+    ("10.128.2.0/23", ""), ("10.127.254.0/23", ""), ("10.1.1.3/32", ""),
+])
+def test_what_an_older_node_has(cidr, words):
+    """Its networks and its addresses are its own; it is served whatever a newer Node says."""
+    new = node("new", "10.1.1.2", pod_cidrs=(cidr,), age=2)
+    found = static_routes.build([new, OLD], CONFIG)
+    assert routes(new, OLD) == {"10.128.0.0/23": "10.1.1.1"} | ({} if words else {cidr: "10.1.1.2"})
+    assert len(found.warnings) == bool(words)
+    assert words in "".join(found.warnings)
+    assert all(text.startswith(f"Node new: pod CIDR {cidr} ") for text in found.warnings)
+
+
+def test_a_network_is_free_again():
+    new = node("new", "10.1.1.2", pod_cidrs=("10.128.0.0/23",), age=2)
+    assert routes(OLD, new) == {"10.128.0.0/23": "10.1.1.1"}
+    assert routes(new) == {"10.128.0.0/23": "10.1.1.2"}
+
+
+def test_without_the_flag():
+    assert static_routes.build([OLD], Settings()) == static_routes.Contest({})
+    made = route_objects.build(snapshot(OLD), Settings(), FACTS).objects
+    assert not [ref for ref in made if ref.kind == StaticRoute.KIND]
+
+
+ADDRESSES = st.sampled_from(["10.128.0.9", "10.3.0.1", "10.3.0.2", "2001:db8::1", "fd01::9"])
+FIRST = int(ipaddress.IPv4Address("10.128.0.0"))
+CIDRS = st.one_of(
+    st.tuples(st.integers(FIRST, FIRST + 2047), st.sampled_from([21, 22, 23, 24, 31, 32])).map(
+        lambda pair: str(ipaddress.ip_network(pair, strict=False))),
+    st.sampled_from(["fd01::/64", "fd01::/65", "fd01:0:0:1::/64", "0.0.0.0/0", "x"]))
+NODES = st.lists(
+    st.builds(node, st.sampled_from([f"n{n}" for n in range(9)]), ADDRESSES, ADDRESSES, age=st.integers(0, 4),
+              pod_cidrs=st.lists(CIDRS, max_size=2).map(tuple)),
+    max_size=9, unique_by=lambda found: found.key)
+
+
+@given(NODES, st.randoms())
+def test_contest(found, random):
+    """In any order the same; disjoint; no Node's address inside; what nobody disputes is served."""
+    one = static_routes.build(found, CONFIG)
+    shuffled = random.sample(found, len(found))
+    assert static_routes.build(shuffled, CONFIG) == one
+    assert route_objects.build(snapshot(*shuffled), CONFIG, FACTS).objects.items() >= one.routes.items()
+    networks = [ipaddress.ip_network(obj.network) for obj in one.routes.values()]
+    hosts = [ipaddress.ip_address(text) for item in found for text in item.internal_ips]
+    claimed = [ipaddress.ip_network(route.network) for item in found for _, route in claim(item).wanted]
+    for network in networks:
+        assert not any(network.version == other.version and network.overlaps(other)
+                       for other in networks if other != network)
+        assert not any(host in network for host in hosts)
+    for network in claimed:
+        alone = sum(network.version == other.version and network.overlaps(other) for other in claimed) == 1
+        if alone and not any(host in network for host in hosts):
+            assert network in networks
+    assert all(names.owns("/Common", obj) for obj in one.routes.values())
+
+
+@given(st.lists(CIDRS.filter(lambda text: text != "x"), min_size=2, max_size=2, unique=True))
+def test_names_are_distinct(pair):
+    one, other = (names.pod_route("/Common", network) for network in pair)
+    assert one != other
+
+
+@pytest.mark.parametrize(("path", "network", "ours"), [
+    ("/Common/openshift_pods_10.128.0.0_23", "10.128.0.0/23", True),
+    ("/Common/openshift_pods_fd01--_64", "fd01::/64", True),
+    ("/Common/openshift_pods_10.128.0.0_23", "10.128.0.0/24", False),
+    ("/Common/x/openshift_pods_10.128.0.0_23", "10.128.0.0/23", False),
+    ("/Common/openshift_pods_x", "default", False), ("/Common/k8s-n1-10.1.1.1", "10.128.0.0/23", False),
+])
+def test_owns(path, network, ours):
+    """The name and the network must agree."""
+    assert names.owns("/Common", StaticRoute(path, network, "10.1.1.1")) is ours
+
+
+def test_refusals():
+    """A sentence per message number, however many Nodes there are."""
+    far = error_for("POST", "net/route", 400, "01070330:3: Static route gateway A is not directly connected.")
+    odd = error_for("POST", "net/route", 400, "01070734:3: Configuration error: x")
+    refs = [Ref(StaticRoute.KIND, f"/Common/r{n}") for n in range(4)]
+    found = static_routes.refusals({refs[2]: far, refs[0]: far, refs[3]: odd, refs[1]: far})
+    assert found.warnings == ()
+    near, other = found.problems
+    assert near.startswith("net/route /Common/r0: 01070330:3: ")
+    assert "and 2 more alike" in near
+    assert "self IP in the Nodes' network" in near
+    assert other.startswith("net/route /Common/r3: 01070734:3: Configuration error: x; these")
+    assert static_routes.refusals({}) == static_routes.Findings()
+

@@ -1,0 +1,301 @@
+"""Nodes to FDB records, settings to the VxLAN device, and what is said of wrong ones."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.desired import route_objects
+from f5router.model import names
+from f5router.model.cluster import ClusterNetwork, Key
+from f5router.model.errors import Refused, error_for
+from f5router.model.ltm import DeviceFacts, Ref, TunnelFacts
+from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
+from f5router.network import vxlan, vxlan_checks
+from tests.builders import FACTS, Settings, host_subnet, node, snapshot
+
+SETUP = vxlan.Setup("10.3.89.213", "10.131.0.5/14")
+CONFIG = Settings(vxlan=SETUP)
+AUTOMAP = replace(FACTS, http=replace(FACTS.http, snat="automap"), https=replace(FACTS.https, snat="automap"))
+NETWORK = ClusterNetwork(Key("", "default"), ("10.128.0.0/14",))
+GHOST = host_subnet("f5", "10.3.89.213", "10.131.0.0/23")
+TUNNEL = "/Common/vxlan5000"
+
+
+@pytest.mark.parametrize(("addresses", "host_ip", "wanted"), [
+    pytest.param(("10.1.1.1",), None, "10.1.1.1", id="InternalIP"),
+    pytest.param(("10.1.1.1", "10.1.1.2"), None, "10.1.1.1", id="the first of two"),
+    pytest.param(("2001:db8::1", "10.1.1.2"), None, "10.1.1.2", id="IPv6 first"),
+    pytest.param(("127.0.0.1", "169.254.1.1", "0.0.0.0", "224.0.0.1", "10.1.1.2"), None, "10.1.1.2",
+                 id="special"),
+    pytest.param(("10.1.1.1",), "10.1.1.1", "10.1.1.1", id="equal hostIP"),
+    pytest.param(("10.1.1.1",), "10.9.9.9", "10.9.9.9", id="another hostIP"),
+    pytest.param(("10.1.1.1",), "", "10.1.1.1", id="HostSubnet without hostIP"),
+    pytest.param((), "10.9.9.9", "10.9.9.9", id="only hostIP"),
+    pytest.param(("2001:db8::1",), None, "", id="no IPv4"),
+    pytest.param((), None, "", id="none"),
+])
+def test_vtep(addresses, host_ip, wanted):
+    subnet = None if host_ip is None else host_subnet("n", host_ip)
+    assert vxlan.vtep(node("n", *addresses), subnet) == wanted
+
+
+@pytest.mark.parametrize(("address", "mac"), [
+    ("10.1.2.255", "0a:0a:0a:01:02:ff"), ("192.168.0.1", "0a:0a:c0:a8:00:01"),
+    ("2001:db8::1", ""), ("x", ""), ("10.1.1.1%0", ""),
+])
+def test_mac(address, mac):
+    """f5-router.md 5."""
+    assert names.fdb_mac(address) == mac
+
+
+ADDRESSES = st.ip_addresses(v=4).map(str)
+
+
+@given(ADDRESSES, ADDRESSES)
+def test_macs_are_distinct(one, other):
+    assert (names.fdb_mac(one) == names.fdb_mac(other)) == (one == other)
+
+
+NUMBERED = st.lists(st.tuples(st.integers(0, 20), ADDRESSES), max_size=20, unique_by=lambda n: n[0])
+
+
+@given(NUMBERED, st.randoms())
+def test_order_does_not_matter(nodes, random):
+    """Shuffled Nodes give the same records, each ours, one per address."""
+    made = [node(f"n{number}", address) for number, address in nodes]
+    one = route_objects.build(snapshot(*made), CONFIG, FACTS).objects
+    random.shuffle(made)
+    assert route_objects.build(snapshot(*made), CONFIG, FACTS).objects == one
+    records = [obj for obj in one.values() if isinstance(obj, FDBRecord)]
+    assert all(names.owns("/Common", obj) for obj in records)
+    wanted = {vxlan.vtep(n, None) for n in made} - {"", SETUP.internal_address}
+    assert {obj.endpoint for obj in records} == wanted
+
+
+def test_device():
+    """f5-router.md 2, rows 24-26."""
+    profile, tunnel, address = vxlan.base(CONFIG, FACTS, {})
+    assert profile == VxlanProfile("/Common/vxlan-ose", 4789, "multipoint")
+    assert tunnel == Tunnel(TUNNEL, "/Common/vxlan-ose", "10.3.89.213", 0)
+    assert address == SelfIP("/Common/10.131.0.5/14", "10.131.0.5/14", TUNNEL, ("all",))
+    assert [obj.needs for obj in (profile, tunnel, address)] == [(), (profile.ref,), (tunnel.ref,)]
+
+
+@pytest.mark.parametrize(("cluster", "device", "wanted"), [
+    pytest.param(None, 0, 4789, id="nothing is known"),
+    pytest.param(4789, 0, 4789, id="the usual one"),
+    pytest.param(8472, 0, 8472, id="another"),
+    pytest.param(8472, 4789, 8472, id="the device has the usual one"),
+    pytest.param(4789, 8472, 4789, id="the device has another one"),
+    pytest.param(None, 8472, 8472, id="the cluster's may not be read"),
+])
+def test_port(cluster, device, wanted):
+    """That of the cluster; a right that is lost must not change a device that works."""
+    networks = {NETWORK.key: replace(NETWORK, vxlan_port=cluster)} if cluster else {}
+    profile, *_ = vxlan.base(CONFIG, replace(FACTS, vxlan_port=device), networks)
+    assert profile.port == wanted
+
+
+@pytest.mark.parametrize("version", [(11, 4), (11, 6, 5), (12, 0), (12, 1, 2), (16, 1)])
+def test_versions(version):
+    facts = replace(FACTS, version=version)
+    made = route_objects.build(snapshot(node("n", "10.1.1.1")), CONFIG, facts).objects
+    assert any(ref.kind in vxlan.KINDS for ref in made) is (version >= (12, 0))
+    problems = vxlan_checks.check(CONFIG, facts, vxlan_checks.Cluster()).problems
+    assert bool(problems) is (version < (12, 0))
+    assert all("ramp node" in text for text in problems)
+
+
+def test_ghost_and_own_address_get_no_record():
+    """A HostSubnet is no Node; a Node with the BIG-IP's address is a mistake."""
+    found = route_objects.build(snapshot(GHOST, node("n", "10.3.89.213")), CONFIG, FACTS).objects
+    assert not [ref for ref in found if ref.kind == FDBRecord.KIND]
+
+
+def test_without_vxlan():
+    assert vxlan.base(Settings(manage_snat=True), FACTS, {}) == []
+    assert vxlan.record(node("n", "10.1.1.1"), None, Settings(), FACTS) == {}
+    assert vxlan_checks.check(Settings(), FACTS, vxlan_checks.Cluster()) == vxlan_checks.Findings()
+
+
+@pytest.mark.parametrize(("snat", "flag", "wanted"), [
+    ("none", True, 2), ("automap", True, 2), ("snat", True, 0), ("lsn", True, 0), ("none", False, 0),
+])
+def test_manage_snat(snat, flag, wanted):
+    facts = replace(FACTS, http=replace(FACTS.http, snat=snat), https=replace(FACTS.https, snat=snat))
+    made = vxlan.base(Settings(vxlan=SETUP, manage_snat=flag), facts, {})
+    assert len([obj for obj in made if isinstance(obj, SourceTranslation)]) == wanted
+
+
+@pytest.mark.parametrize(("obj", "ours"), [
+    (VxlanProfile("/Common/vxlan-ose"), True), (VxlanProfile("/Common/vxlan"), False),
+    (VxlanProfile("/Common/x/vxlan-ose"), False),
+    (Tunnel(TUNNEL, "/Common/other", "10.1.1.1"), True), (Tunnel("/Common/vxlan5001", "p", "x"), False),
+    (SelfIP("/Common/10.1.1.1/14", "10.1.1.1/14", TUNNEL), True),
+    (SelfIP("/Common/10.1.1.1/14", "10.1.1.1/14", "/Common/internal"), False),
+    (SelfIP("/Common/x/10.1.1.1/14", "10.1.1.1/14", TUNNEL), False),
+    (SelfIP("/Common/mine", "10.1.1.1/14", TUNNEL), False),
+    (FDBRecord(TUNNEL, "0a:0a:0a:01:01:01", "10.1.1.1"), True),
+    (FDBRecord(TUNNEL, "0a:0a:0a:01:01:01", "10.1.1.2"), False),
+    (FDBRecord(TUNNEL, "00:50:56:01:01:01", "10.1.1.1"), False),
+    (FDBRecord("/Common/other", "0a:0a:0a:01:01:01", "10.1.1.1"), False),
+    (SourceTranslation("/Common/v", "automap"), False),
+])
+def test_owns(obj, ours):
+    assert names.owns("/Common", obj) is ours
+
+
+def told(gateway="10.131.0.5/14", *, address="10.3.89.213", subnets=(GHOST,), networks=(NETWORK,), nodes=(),
+         facts=AUTOMAP, **settings) -> vxlan_checks.Findings:
+    config = Settings(vxlan=vxlan.Setup(address, gateway), **settings)
+    known = ({obj.key: obj for obj in objects} for objects in (nodes, subnets, networks))
+    return vxlan_checks.check(config, facts, vxlan_checks.Cluster(*known))
+
+
+SEVERAL = ClusterNetwork(Key("", "default"), ("10.0.0.0/16", "10.128.0.0/14"))
+
+
+@pytest.mark.parametrize(("case", "words"), [
+    pytest.param({}, [], id="right"),
+    pytest.param({"subnets": (), "networks": ()}, [], id="nothing can be read"),
+    pytest.param({"gateway": "10.131.0.5/23"}, ["cluster network 10.128.0.0/14", "set 10.131.0.5/14"],
+                 id="/23"),
+    pytest.param({"gateway": "10.131.0.5/13"}, ["set 10.131.0.5/14"], id="too wide"),
+    pytest.param({"gateway": "10.129.0.5/14"}, ["10.131.0.0/23, the subnet of HostSubnet f5",
+                                                "set for example 10.131.0.5/14"], id="another subnet"),
+    pytest.param({"gateway": "10.129.2.0/23"}, ["set for example 10.131.0.1/14"], id="subnet and mask"),
+    pytest.param({"gateway": "10.131.0.0/14"}, ["set for example 10.131.0.1/14"], id="first address"),
+    pytest.param({"gateway": "10.131.0.5/23", "networks": ()}, ["oc get clusternetwork"], id="no network"),
+    pytest.param({"gateway": "10.131.0.5/23", "subnets": ()}, ["set 10.131.0.5/14"], id="/23, no subnets"),
+    pytest.param({"gateway": "192.168.0.5/14", "subnets": ()}, ["not in the cluster network 10.128.0.0/14"],
+                 id="elsewhere"),
+    pytest.param({"gateway": "10.131.0.5/23", "networks": (SEVERAL,)}, ["set 10.131.0.5/14"], id="several"),
+    pytest.param({"address": "10.3.89.9", "nodes": (node("n", "10.1.1.1"),)},
+                 ["no HostSubnet has this hostIP", "set 10.3.89.213 of HostSubnet f5"], id="not the ghost's"),
+    pytest.param({"address": "10.3.89.9", "subnets": (host_subnet("n", "10.1.1.1"),),
+                  "nodes": (node("n", "10.1.1.1"),)}, ["create a HostSubnet with hostIP 10.3.89.9"],
+                 id="no ghost"),
+    pytest.param({"subnets": (host_subnet("f5", "10.3.89.213", ""),)}, ["f5 has no subnet yet"],
+                 id="no subnet"),
+    pytest.param({"address": "10.130.0.1", "subnets": ()}, ["lies in the cluster network 10.128.0.0/14"],
+                 id="a pod's address"),
+    pytest.param({"nodes": (node("n", "10.3.89.213"),)}, ["it is the address of Node n"],
+                 id="a Node's address"),
+])
+def test_problems(case, words):
+    """Each names the setting and shows the right value."""
+    problems = told(**case).problems
+    assert len(problems) == bool(words)
+    for text in words:
+        assert text in problems[0]
+    assert all(text.startswith("--f5-") for text in problems)
+
+
+def test_warnings():
+    nodes = node("a", "10.1.1.1"), node("b", "10.1.1.1"), node("c", "2001:db8::1")
+    found = told(nodes=nodes, networks=(SEVERAL,))
+    assert found.problems == ()
+    assert found.warnings == (
+        "Node c: no usable IPv4 address of type InternalIP in status.addresses (2001:db8::1); its pods are "
+        "not reachable",
+        "Nodes a, b have the same address 10.1.1.1; one FDB record stands for all",
+        "--f5-vxlan-gateway-cidr: the cluster has 2 networks (10.0.0.0/16, 10.128.0.0/14); only pods of the "
+        "one that holds the gateway are reached",
+    )
+
+
+@pytest.mark.parametrize(("snat", "pool", "flag", "words"), [
+    ("automap", (), False, ""), ("none", (), False, "--f5-manage-snat"), ("none", (), True, ""),
+    ("snat", ("10.131.0.5",), False, ""), ("snat", ("10.131.0.6",), True, "does not hold 10.131.0.5"),
+    ("lsn", (), True, "does not hold 10.131.0.5"),
+])
+def test_return_traffic(snat, pool, flag, words):
+    http = replace(FACTS.http, snat=snat, snat_pool="/Common/sp", snat_addresses=frozenset(pool))
+    found = told(facts=replace(AUTOMAP, http=http), manage_snat=flag)
+    assert found.problems == ()
+    assert len(found.warnings) == bool(words)
+    assert words in "".join(found.warnings)
+
+
+@pytest.mark.parametrize(("port", "networks", "words"), [
+    (0, (), ""), (4789, (), ""), (8472, (NETWORK,), ""), (8472, (), "vxlan-ose: port 8472 stays as it is"),
+])
+def test_a_port_that_cannot_be_compared(port, networks, words):
+    found = told(facts=replace(AUTOMAP, vxlan_port=port), networks=networks)
+    assert found.problems == ()
+    assert len(found.warnings) == bool(words)
+    assert words in "".join(found.warnings)
+
+
+@pytest.mark.parametrize(("kind", "text", "licence"), [
+    (VxlanProfile.KIND, "01070356:3: SDN Services feature not licensed.", True),
+    (VxlanProfile.KIND, "01070356:3: another sentence", True),
+    (VxlanProfile.KIND, "One of the following features must be licensed/provisioned for the URI x", True),
+    (VxlanProfile.KIND, "01070734:3: Configuration error: x", False),
+    (Tunnel.KIND, "01070734:3: Configuration error: x", False),
+])
+def test_refusal(kind, text, licence):
+    error = error_for("POST", "x", 400, text)
+    assert isinstance(error, Refused)
+    said = vxlan_checks.refusal(Ref(kind, "/Common/x"), error)
+    assert error.text in said
+    assert ("ramp node" in said) is licence
+
+
+def test_default_facts_are_no_problem():
+    """Before the first reading nothing is said of the version."""
+    found = vxlan_checks.check(CONFIG, DeviceFacts(), vxlan_checks.Cluster())
+    assert not any("TMOS" in text for text in found.problems)
+
+
+# --- several routers on one BIG-IP -------------------------------------------------------
+
+OURS = TunnelFacts(TUNNEL, "10.3.89.213", ("10.131.0.5/14",))
+THEIRS = TunnelFacts("/zone2/vxlan5000", "10.3.89.214", ("10.130.2.5/14",))
+
+
+@pytest.mark.parametrize(("others", "rivals"), [
+    pytest.param([], [], id="none"),
+    pytest.param([THEIRS], [THEIRS.path], id="another subnet of the cluster network"),
+    pytest.param([replace(THEIRS, path="/Common/openshift")], ["/Common/openshift"], id="made by hand"),
+    pytest.param([replace(THEIRS, addresses=("10.9.9.9/24", "10.131.0.5/14"))], [THEIRS.path],
+                 id="one of its addresses"),
+    pytest.param([replace(THEIRS, addresses=("10.131.0.5/23",))], [], id="another network"),
+    pytest.param([replace(THEIRS, addresses=("2001:db8::1/14",))], [], id="IPv6"),
+    pytest.param([replace(THEIRS, addresses=("10.8.0.1/14",), local_address="10.3.89.213")], [THEIRS.path],
+                 id="another cluster, by our address"),
+    pytest.param([TunnelFacts("/zone2/gre", "10.3.89.213", ("10.8.0.1/14",))], [],
+                 id="another sort of tunnel at our address"),
+    pytest.param([THEIRS, replace(THEIRS, path="/zone3/vxlan5000")], [THEIRS.path, "/zone3/vxlan5000"],
+                 id="two"),
+])
+def test_one_router_joins_for_all(others, rivals):
+    """The second makes nothing, and says why; one that has a tunnel already keeps all, and says so too."""
+    without = replace(AUTOMAP, tunnels=tuple(others))
+    assert [tunnel.path for tunnel in vxlan.rivals(CONFIG, without)] == rivals
+    config = replace(CONFIG, manage_snat=True)
+    made = [*vxlan.base(config, without, {}), *vxlan.record(node("n", "10.1.1.1"), None, config, without)]
+    assert bool(made) is not bool(rivals)
+    problems = vxlan_checks.check(CONFIG, without, vxlan_checks.Cluster()).problems
+    assert len(problems) == len(rivals)
+    for path, problem in zip(rivals, problems, strict=True):
+        assert f"by tunnel {path} with self IP " in problem
+        assert "nothing was made here; leave out --f5-internal-address and --f5-vxlan-gateway-cidr" in problem
+
+    alone = vxlan_checks.check(CONFIG, replace(FACTS, tunnels=tuple(others)), vxlan_checks.Cluster())
+    assert bool(alone.warnings) is not bool(rivals), "what else is wrong does not matter then"
+
+    both = replace(AUTOMAP, tunnels=(OURS, *others))
+    assert vxlan.joins(CONFIG, both)
+    assert vxlan.base(CONFIG, both, {}) == vxlan.base(CONFIG, AUTOMAP, {})
+    problems = vxlan_checks.check(CONFIG, both, vxlan_checks.Cluster()).problems
+    assert len(problems) == len(rivals)
+    assert all(f"with {TUNNEL} there are two, and pods may not be reached" in text for text in problems)
+
+
+def test_without_vxlan_other_tunnels_do_not_matter():
+    facts = replace(AUTOMAP, tunnels=(THEIRS,))
+    assert vxlan_checks.check(Settings(), facts, vxlan_checks.Cluster()).problems == ()
+    assert not vxlan.joins(Settings(), facts)

@@ -1,0 +1,407 @@
+"""Order of Changes, ordinals of Rules, and what is left alone."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f5router.admission.admission import Settings as Admission
+from f5router.desired import route_objects
+from f5router.model import names
+from f5router.model.cluster import Route, RouteTLS
+from f5router.model.ltm import (
+    Attachment,
+    Forward,
+    IRule,
+    OriginalFacts,
+    Policy,
+    Pool,
+    PoolMember,
+    Record,
+    Redirect,
+    Ref,
+    Rule,
+    attachment_ref,
+    record_ref,
+)
+from f5router.network.vxlan import Setup
+from f5router.plan import plan
+from f5router.plan.plan import CREATE, DELETE, UPDATE, Unknown, diff
+from tests import strategies
+from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
+from tests.serving import Request, answer
+
+POLICY = "/Common/openshift_secure_routes"
+
+
+def owns(obj):
+    return names.owns("/Common", obj)
+
+
+def built(*objects, config=None, facts=FACTS):
+    """Desired of a cluster that holds these objects."""
+    return dict(route_objects.build(snapshot(*objects), config or Settings(), facts).objects)
+
+
+def applied(state: dict, changes: plan.Plan) -> dict:
+    """The state after a Plan, as a device that refuses nothing has it."""
+    after = dict(state)
+    for change in changes:
+        if change.verb == DELETE:
+            del after[change.ref]
+        else:
+            after[change.ref] = change.new
+    return after
+
+
+CLUSTERS = st.lists(
+    st.one_of(strategies.routes(), strategies.routes(), strategies.slices(), strategies.nodes(),
+              strategies.secrets()),
+    max_size=10, unique_by=lambda o: (type(o), o.key),
+)
+WILD, FREE = Admission(wildcards=True), Admission(wildcards=True, ownership=False)
+CONFIGS = st.sampled_from([
+    Settings(admission=WILD, vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True),
+    Settings(admission=WILD), Settings(admission=FREE), Settings(),
+])
+
+
+def step(state: dict, cluster, config) -> tuple[dict, plan.Plan]:
+    """What a cluster wants of a device, and how it gets there; what waits for Secrets is left out."""
+    found = route_objects.build(snapshot(*cluster), config, FACTS)
+    changes = diff(found.objects, state, owns)
+    return found.objects, Unknown.of(found.unknown, found.objects, state).split(changes, state)[0]
+
+
+@settings(max_examples=150, deadline=None)
+@given(CLUSTERS, CLUSTERS, CONFIGS)
+def test_a_plan_leads_to_desired_and_never_breaks_references(before, after, config):
+    """At every intermediate step each object finds what it needs, and the second Plan is empty."""
+    state = applied({}, step({}, before, config)[1])
+    wanted, changes = step(state, after, config)
+    for change in changes:
+        state = applied(state, plan.Plan((change,)))
+        for obj in state.values():
+            missing = [ref for ref in obj.needs if ref not in state]
+            assert not missing, (change, obj, missing)
+    if not route_objects.build(snapshot(*after), config, FACTS).unknown:
+        assert state == wanted
+    assert not step(state, after, config)[1]
+
+
+ASKED = ("www.example.com", "api.example.com", "x.example.com", "a.b", "x.b", "a.www.example.com", "x.y.b")
+REQUESTS = [Request(host, path, tls) for host in ASKED for path in ("/", "/a", "/a/b", "/A")
+            for tls in (False, True)]
+
+
+def holders(cluster, config) -> dict[str, set[str]]:
+    """By host that requests are for: namespaces that hold it, or its wildcard."""
+    rejections = route_objects.build(snapshot(*cluster), config, FACTS).rejections
+    held: dict[str, set[str]] = {}
+    for one in cluster:
+        if isinstance(one, Route) and one.key not in rejections:
+            host = f"*.{one.host.partition('.')[2]}" if one.wildcard_policy == "Subdomain" else one.host
+            held.setdefault(host, set()).add(one.key.namespace)
+    return {host: held.get(host, set()) | held.get(f"*.{host.partition('.')[2]}", set())
+            for host in ASKED}
+
+
+def answers(state: dict) -> dict:
+    return {request: answer(state, request) for request in REQUESTS}
+
+
+@st.composite
+def www(draw):
+    """A host or the wildcard that covers it, of few names, so that both meet often."""
+    wildcard = draw(st.booleans())
+    return route(
+        draw(st.sampled_from(["r1", "r2"])), host="any.example.com" if wildcard else "www.example.com",
+        wildcard=wildcard, kind=draw(st.sampled_from(["edge", "passthrough"])), age=draw(st.integers(0, 4)),
+        service=draw(st.sampled_from(["web", "api"])), namespace=draw(strategies.NAMESPACES))
+
+
+@st.composite
+def changes(draw):
+    """Routes before and after some of them came, went, or changed all but what requests they are for."""
+    # "" and "/" are the same requests, but two Routes may hold them: either may answer.
+    anyone = strategies.routes().map(lambda one: replace(one, path="") if one.path == "/" else one)
+    routes = st.lists(st.one_of(anyone, www()), max_size=6, unique_by=lambda one: one.key)
+    before = draw(routes)
+    known = {one.key: one for one in before}
+    after = []
+    for new in draw(routes):
+        old = known.get(new.key)
+        if old and new.tls and new.tls.termination == "passthrough" and old.path:
+            continue
+        after.append(replace(new, host=old.host, path=old.path, wildcard_policy=old.wildcard_policy,
+                             created=old.created) if old else new)
+    return before, after
+
+
+@settings(max_examples=100, deadline=None)
+@given(changes(), CONFIGS, st.data())
+def test_a_plan_never_leads_a_request_astray(clusters, config, data):
+    """After every write, and after every write of the Plan that follows a crash in between: who is served
+    before and after is served, in the same way if that is so; and nobody by a namespace that does not hold
+    the host.
+    """
+    before, after = clusters
+    begin = applied({}, step({}, before, config)[1])
+    _, planned = step(begin, after, config)
+    first, last = answers(begin), answers(applied(begin, planned))
+    held = [holders(cluster, config) for cluster in clusters]
+
+    def follow(state: dict, on_the_way: plan.Plan) -> dict:
+        for change in on_the_way:
+            state = applied(state, plan.Plan((change,)))
+            for request, now in answers(state).items():
+                seen = first[request], now, last[request]
+                assert now or not (first[request] and last[request]), (change, request, seen)
+                assert now == first[request] or first[request] != last[request], (change, request, seen)
+                if now.removeprefix("passthrough ").startswith("/"):
+                    allowed = held[0][request.host] | held[1][request.host]
+                    assert names.pool_namespace(now) in allowed, (change, request, seen)
+        return state
+
+    follow(begin, planned)
+    half = applied(begin, plan.Plan(tuple(planned)[:data.draw(st.integers(0, len(planned)))]))
+    end = follow(half, step(half, after, config)[1])
+    assert answers(end) == last
+
+
+@settings(max_examples=100, deadline=None)
+@given(CLUSTERS, CLUSTERS, CONFIGS)
+def test_ordinals_are_unique_and_in_their_band(before, after, config):
+    state = applied({}, step({}, before, config)[1])
+    state = applied(state, step(state, after, config)[1])
+    rules = [obj for obj in state.values() if isinstance(obj, Rule)]
+    assert len({(rule.policy, rule.ordinal) for rule in rules}) == len(rules)
+    assert all(names.band_of(rule.ordinal) == rule.band for rule in rules)
+    assert all(rule.ordinal < names.LAST_ORDINAL for rule in rules)
+
+
+def test_adding_a_route_writes_its_own_objects_only():
+    state = applied(
+        {}, diff(built(*(route(f"r{n}", path=f"/p{n}") for n in range(20)), endpoints("10.1.1.1")), {}, owns)
+    )
+    more = [route(f"r{n}", path=f"/p{n}") for n in range(20)] + [
+        route("new", path="/new"),
+        endpoints("10.1.1.1"),
+    ]
+    changes = diff(built(*more), state, owns)
+    assert [(c.verb, c.obj.name) for c in changes] == [(CREATE, "openshift_route_shop_new")]
+
+
+def test_equal_bands_get_distinct_ordinals():
+    """Even when the device holds the ordinal that a Rule would take first."""
+    rule = Rule(POLICY, "openshift_route_a_b", names.band("/x"), frozenset(), Redirect("x"))
+    first = names.first_ordinal(rule.band, rule.name)
+    other = Rule(POLICY, "foreign", rule.band, frozenset(), Redirect("y"), ordinal=first)
+    changes = diff({rule.ref: rule}, {other.ref: other}, owns)
+    assert [c.new.ordinal for c in changes] == [first + 1]
+    end = (rule.band + 1) * names.BAND_WIDTH - 1
+    last = replace(rule, ordinal=end)
+    assert names.band_of(last.ordinal) == rule.band
+
+
+def test_a_rule_that_stays_in_its_band_keeps_its_ordinal():
+    old = Rule(POLICY, "openshift_route_a_b", 7, frozenset(), Forward("/p"), ordinal=7 * names.BAND_WIDTH + 5)
+    new = replace(old, action=Forward("/q"), ordinal=-1)
+    (change,) = diff({new.ref: new}, {old.ref: old}, owns)
+    assert (change.verb, change.new.ordinal) == (UPDATE, old.ordinal)
+    moved = replace(new, band=8)
+    (change,) = diff({moved.ref: moved}, {old.ref: old}, owns)
+    assert names.band_of(change.new.ordinal) == 8
+
+
+def test_only_what_is_ours_is_deleted():
+    ours = Pool("/Common/openshift_a_b")
+    others = Pool("/Common/web"), Pool("/Common/sub/openshift_a_b")
+    rule = Rule(POLICY, "maintenance", 1, frozenset(), Redirect("x"))
+    observed = {obj.ref: obj for obj in (ours, *others, rule)}
+    assert [(c.verb, c.ref) for c in diff({}, observed, owns)] == [(DELETE, ours.ref)]
+
+
+def test_refs_bound_the_comparison():
+    one, other = Pool("/Common/openshift_a_b"), Pool("/Common/openshift_a_c")
+    wanted = {obj.ref: obj for obj in (one, other)}
+    assert [c.ref for c in diff(wanted, {}, owns, [one.ref])] == [one.ref]
+
+
+def test_members_come_before_everything_else():
+    """A pod's address may belong to another tenant's pod a moment later."""
+    pool = Pool("/Common/openshift_shop_web", "/Common/tcp", frozenset({PoolMember("10.9.9.9", 1)}))
+    state = applied({}, diff(built(endpoints("10.1.1.1"), route("a")), {}, owns)) | {pool.ref: pool}
+    wanted = built(endpoints("10.1.1.1"), route("a"), route("b", host="b.com", kind="edge", **identity().tls))
+    changes = list(diff(wanted, state, owns))
+    assert (changes[0].verb, changes[0].ref) == (UPDATE, pool.ref)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "order"),
+    [
+        pytest.param(
+            {"kind": "edge"},
+            {"kind": ""},
+            [(CREATE, "insecure"), (DELETE, "secure")],
+            id="edge to unsecured: port 80 first",
+        ),
+        pytest.param(
+            {"kind": ""},
+            {"kind": "edge"},
+            [(CREATE, "secure"), (DELETE, "insecure")],
+            id="unsecured to edge: port 443 first",
+        ),
+        pytest.param(
+            {"kind": ""},
+            {"kind": "edge", "insecure": "Redirect"},
+            [(CREATE, "secure"), (UPDATE, "insecure")],
+            id="redirect only to what is served",
+        ),
+        pytest.param(
+            {"kind": "edge", "insecure": "Redirect"},
+            {"kind": ""},
+            [(UPDATE, "insecure"), (DELETE, "secure")],
+            id="redirect goes before its target",
+        ),
+        pytest.param(
+            {"kind": "edge"},
+            {"kind": "passthrough"},
+            [(CREATE, "passthrough"), (DELETE, "secure")],
+            id="edge to passthrough",
+        ),
+        pytest.param(
+            {"kind": "passthrough", "insecure": "Redirect"},
+            {"kind": "edge", "insecure": "Redirect"},
+            [(CREATE, "secure"), (DELETE, "passthrough")],
+            id="passthrough to edge",
+        ),
+        pytest.param(
+            {"kind": "edge"}, {"kind": "edge", "path": "/a"}, [(UPDATE, "secure")], id="path in one write"
+        ),
+        pytest.param(
+            {"kind": "edge"},
+            {"kind": "edge", "host": "other.example.com"},
+            [(UPDATE, "secure")],
+            id="host in one write",
+        ),
+        pytest.param(
+            {"kind": "edge", "path": "/a"},
+            {"kind": "edge", "path": "/a//b"},
+            [(UPDATE, "secure"), (CREATE, "secure")],
+            id="one rule to two",
+        ),
+    ],
+)
+def test_a_changed_route_is_always_served(before, after, order):
+    """What requests come through, in the order of its writes."""
+    pods = endpoints("10.1.1.1")
+    state = applied({}, diff(built(route("a", **before), pods), {}, owns))
+    changes = diff(built(route("a", **after), pods), state, owns)
+    found = [(c.verb, _entrance(c)) for c in changes if _entrance(c)]
+    assert sorted(found) == sorted(order)
+    assert [verb == DELETE for verb, _ in found] == [verb == DELETE for verb, _ in order]
+    assert [e for v, e in found if v != DELETE] == [e for v, e in order if v != DELETE]
+
+
+COVER = route("all", host="any.example.com", kind="passthrough", wildcard=True)
+ENDED, PASSED = route("www", kind="edge", age=1), route("www", kind="passthrough", age=1)
+
+
+@pytest.mark.parametrize(("before", "after", "order"), [
+    pytest.param([COVER], [COVER, ENDED], ["create rule", "create www"], id="covered till then"),
+    pytest.param([COVER, ENDED], [COVER], ["delete www", "delete rule"], id="covered from then on"),
+    pytest.param([ENDED], [COVER, ENDED], ["create www", "create all"], id="the wildcard comes"),
+    pytest.param([COVER, ENDED], [ENDED], ["delete all", "delete www"], id="the wildcard goes"),
+    pytest.param([], [COVER, ENDED], ["create www", "create all", "create rule"], id="both come"),
+    pytest.param([COVER, ENDED], [], ["delete rule", "delete all", "delete www"], id="both go"),
+    pytest.param([COVER, PASSED], [COVER, ENDED], ["create rule", "update www"], id="TLS ends from now on"),
+    pytest.param([COVER, ENDED], [COVER, PASSED], ["update www", "delete rule"], id="TLS passes from now on"),
+])
+def test_a_host_and_a_passthrough_wildcard(before, after, order):
+    config = Settings(admission=WILD)
+    state = applied({}, step({}, before, config)[1])
+    names_of = {"www.example.com": "www", ".example.com": "all", "openshift_route_shop_www": "rule"}
+    found = [f"{change.verb} {names_of[change.obj.name]}" for change in step(state, after, config)[1]
+             if getattr(change.obj, "name", "") in names_of]
+    assert found == order
+
+
+NARROW = [route("www", host="www.example.com", age=1),
+          route("path", host="www.example.com", path="/a", age=2)]
+WIDE = [route("all", host="any.example.com", wildcard=True)]
+
+
+@pytest.mark.parametrize(("kind", "before", "after", "order"), [
+    pytest.param("", [], WIDE + NARROW, ["create path", "create www", "create all"], id="rules come"),
+    pytest.param("", WIDE + NARROW, [], ["delete all", "delete www", "delete path"], id="rules go"),
+    pytest.param("", WIDE, [replace(WIDE[0], service="api"), *NARROW],
+                 ["create path", "create www", "update all"], id="a wildcard changes as others come"),
+    pytest.param("passthrough", [], [*WIDE, NARROW[0]], ["create www", "create all"], id="records come"),
+    pytest.param("passthrough", [*WIDE, NARROW[0]], [], ["delete all", "delete www"], id="records go"),
+])
+def test_what_is_for_fewer_requests_comes_first(kind, before, after, order):
+    """No request is led by a wildcard, or a shorter path, while what is meant for it is not there."""
+    tls = RouteTLS(termination=kind) if kind else None
+    before, after = ([replace(one, tls=tls) for one in routes] for routes in (before, after))
+    state = applied({}, step({}, before, Settings(admission=WILD))[1])
+    found = [f"{change.verb} {change.obj.name}" for change in step(state, after, Settings(admission=WILD))[1]
+             if isinstance(change.obj, Rule | Record)]
+    short = {"openshift_route_shop_": "", "www.example.com": "www", ".example.com": "all"}
+    for long, name in short.items():
+        found = [text.replace(long, name) for text in found]
+    assert found == order
+
+
+def _entrance(change) -> str:
+    if isinstance(change.obj, Rule):
+        return "secure" if change.obj.policy == POLICY else "insecure"
+    return (
+        "passthrough"
+        if "passthrough_servername" in change.ref.path and "/records/" in change.ref.path
+        else ""
+    )
+
+
+def test_a_policy_changes_strategy_after_its_rules():
+    """An original's best-match policy becomes first-match when default_noop is last."""
+    pods = endpoints("10.1.1.1")
+    wanted = built(route("a", kind="edge"), pods)
+    old = replace(wanted[Policy(POLICY).ref], strategy="best-match", noop=False)
+    changes = list(diff(wanted, {old.ref: old}, owns))
+    assert (changes[-1].verb, changes[-1].ref) == (UPDATE, old.ref)
+
+
+ORIGINAL = replace(
+    FACTS, original=OriginalFacts(True, frozenset({("r.com", "/Common/openshift_shop_tls")})),
+    https=replace(FACTS.https, original_server_ssl=("/Common/openshift_route_shop_r-server-ssl-profile",)))
+
+
+def test_the_originals_irule_is_replaced_between_our_attachments_and_rules():
+    """It decides about TLS towards pods until then; records of its pools are there before ours do."""
+    routes = [route("r", host="r.com", service="tls", kind="reencrypt"),
+              route("e", host="e.com", kind="edge"), route("x", host="x.w.com", kind="edge"),
+              route("w", host="any.w.com", kind="passthrough", wildcard=True)]
+    config = Settings(admission=WILD)
+    wanted = route_objects.build(snapshot(*routes), config, ORIGINAL).objects
+    irule = Ref(IRule.KIND, f"/Common/{names.PASSTHROUGH_IRULE}")
+    attached = attachment_ref(config.https_virtual, "rules", irule.path)
+    there = {irule: replace(wanted[irule], text="when CLIENT_DATA { }"), attached: wanted[attached]}
+    kinds = [(change.verb, change.ref.kind, change.ref.path.rsplit("/", 1)[1])
+             for change in diff(wanted, there, lambda obj: True)]
+    place = {(verb, kind, name): number for number, (verb, kind, name) in enumerate(kinds)}
+    here = place[UPDATE, IRule.KIND, names.PASSTHROUGH_IRULE]
+    for kind, name in ((Record.KIND, "openshift_shop_tls"), (Attachment.KIND, names.REENCRYPT_IRULE),
+                       (Attachment.KIND, names.REQUEST_IRULE), (Attachment.KIND, names.DEFAULT_SERVERSSL)):
+        assert place[CREATE, kind, name] < here, name
+    for kind, name in ((Record.KIND, "x.w.com"), (Record.KIND, ".w.com"),
+                       (Rule.KIND, "openshift_route_shop_r"), (Rule.KIND, "openshift_route_shop_e")):
+        assert place[CREATE, kind, name] > here, name
+    assert place[CREATE, Record.KIND, "x.w.com"] < place[CREATE, Record.KIND, ".w.com"]
+    for obj in wanted.values():
+        if isinstance(obj, Rule) and obj.policy.endswith(names.SECURE_POLICY):
+            assert attached in obj.needs, "a Rule would work against the original's iRule"
+    tls = attachment_ref(config.https_virtual, "rules", f"/Common/{names.REENCRYPT_IRULE}")
+    assert {tls, record_ref(f"/Common/{names.REENCRYPT_GROUP}", "/Common/openshift_shop_tls")} <= set(
+        wanted[irule].needs), "a portion of a Plan would replace it too early"

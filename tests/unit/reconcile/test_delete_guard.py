@@ -1,0 +1,118 @@
+"""What is held back, in tables; features are in tests/feature/test_mass_delete.py."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.model.ltm import Forward, Pool, Record, Ref, Rule
+from f5router.reconcile import delete_guard
+from f5router.reconcile.delete_guard import BURST_S, LEAST, DeleteGuard, is_mass
+
+POOL = Pool("/Common/openshift_shop_web")
+PASSTHROUGH = "/Common/ssl_passthrough_servername_dg"
+
+
+def refs(count: int, begin: int = 0) -> set[Ref]:
+    return {Ref(Rule.KIND, f"r{n}") for n in range(begin, begin + count)}
+
+
+def judge(guard: DeleteGuard, waiting: set[Ref], total: int, now: float = 0.0) -> int:
+    guard.judge(waiting, waiting, is_going=lambda ref: True, total=lambda: total, now=now)
+    return len(guard.held)
+
+
+@pytest.mark.parametrize(("deletes", "total", "mass"), [
+    (19, 19, False), (20, 20, True), (20, 39, True), (20, 40, False), (21, 41, True), (0, 0, False),
+    (500, 1000, False), (501, 1000, True),
+])
+def test_is_mass(deletes, total, mass):
+    assert is_mass(deletes, total) is mass
+
+
+def test_once_held_all_wait_until_confirmed():
+    guard = DeleteGuard()
+    assert judge(guard, refs(30), 40, now=1.0) == 30
+    assert (guard.since, guard.figures) == (1.0, (30, 40))
+    assert judge(guard, refs(31), 400, now=2.0) == 31
+    assert (guard.since, guard.held_ever) == (1.0, 31)
+    guard.confirm(refs(31))
+    assert (judge(guard, refs(31), 40, now=3.0), guard.since) == (0, None)
+
+
+def test_what_comes_after_the_confirmation_is_judged_anew():
+    """Of what is left: neither too many nor too few are held back."""
+    guard = DeleteGuard()
+    judge(guard, refs(30), 100 - 45)
+    guard.confirm(refs(30))
+    assert judge(guard, refs(49), 70) == 0
+    assert judge(guard, refs(51), 70) == 21
+
+
+def test_what_is_wanted_again_is_let_go():
+    guard = DeleteGuard()
+    judge(guard, refs(30), 40)
+    assert (judge(guard, set(), 40), guard.since) == (0, None)
+
+
+@pytest.mark.parametrize(("passes", "held"), [
+    pytest.param([(0, 10), (1, 10)], 10, id="in a row"),
+    pytest.param([(0, 10), (1, -10), (2, 10), (3, -10)], 0, id="a Route that comes and goes"),
+    pytest.param([(0, -100), (1, 10), (2, 10)], 10, id="created before"),
+    pytest.param([(0, 10), (BURST_S + 5.0, 0)], 0, id="long ago"),
+])
+def test_burst(passes, held):
+    """Each pass made the objects fewer; ten more are to go, of which ten would be left."""
+    guard = DeleteGuard()
+    for now, fewer in passes:
+        guard.note_done(fewer, now)
+    assert judge(guard, refs(10), 19, now=passes[-1][0] + 1.0) == held
+
+
+def test_allowed():
+    guard = DeleteGuard(allow=True)
+    assert judge(guard, refs(30), 30) == 0
+    guard.judge_emptied(refs(30), 30, 0.0)
+    assert (guard.emptied, guard.since, guard.figures) == (frozenset(), None, (30, 30))
+
+
+def test_emptied_pools_have_a_guard_of_their_own():
+    guard = DeleteGuard()
+    guard.judge_emptied(refs(19), 19, 1.0)
+    assert guard.since is None
+    guard.judge_emptied(refs(20), 20, 2.0)
+    assert (len(guard.emptied), guard.since) == (20, 2.0)
+    assert (judge(guard, set(), 5, now=3.0), guard.since) == (0, 2.0)
+    guard.confirm(set())
+    assert (guard.emptied, guard.since) == (frozenset(), None)
+
+
+@given(st.lists(st.integers(1, 60), max_size=30), st.integers(1, 500))
+def test_no_series_of_small_passes_takes_most(sizes, total):
+    """However deletes are spread over passes: half is left until a confirmation, or all but a few."""
+    guard, left = DeleteGuard(), total
+    for size in sizes:
+        waiting = refs(min(size, left), begin=left)
+        if judge(guard, waiting, left):
+            break
+        guard.note_done(len(waiting), 0.0)
+        left -= len(waiting)
+    assert 2 * left >= total or total - left < LEAST
+
+
+def rule(name: str, host: str) -> Rule:
+    return Rule("/Common/openshift_insecure_routes", name, 1, frozenset(), Forward(POOL.path),
+                hosts=frozenset({host}))
+
+
+def test_holdable():
+    """Not the old form of a Host that is served; all that what is held needs."""
+    gone, taken = rule("gone", "a.com"), rule("taken", "b.com")
+    exception = Record(PASSTHROUGH, "b.com", "terminate")
+    group = "/Common/ssl_reencrypt_serverssl_dg"
+    towards = [Record(group, path, "p") for path in (POOL.path, "/Common/kept")]
+    observed = {obj.ref: obj for obj in (gone, taken, exception, POOL, *towards)}
+    desired = {Ref(Pool.KIND, "/Common/kept"): Pool("/Common/kept")}
+    found = delete_guard.holdable(observed, desired, observed, lambda host: host == "b.com")
+    assert found == {gone.ref, exception.ref, POOL.ref, towards[0].ref}
+    assert delete_guard.counted(found, observed) == {gone.ref, exception.ref, POOL.ref}
+    assert delete_guard.total(observed, lambda obj: True) == 4

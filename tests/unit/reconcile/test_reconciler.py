@@ -1,0 +1,104 @@
+"""A Reconciler that has something to do gets on with it, or waits: it never turns in circles."""
+
+from collections.abc import Iterable
+from random import Random
+from types import SimpleNamespace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from f5router.desired.engine import Engine
+from f5router.icontrol.device import Device
+from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
+from f5router.plan.plan import DELETE, Change
+from f5router.reconcile.reconciler import Reconciler
+from tests.builders import FACTS, Settings
+from tests.unit.desired.test_engine import STEPS, delta
+
+PASSES_AT_ONCE = 30
+"""More than any series of passes that follow from each other takes, each of which gets something done."""
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Faulty(Device):
+    """A Device without a BIG-IP behind it, whose writes succeed, are refused, or get no usable reply."""
+
+    def __init__(self, seed: int):
+        super().__init__(None, SimpleNamespace(KINDS=(), close=lambda: None), folder="/Common",
+                         http_virtual="/Common/ose-vserver", https_virtual="/Common/https-ose-vserver")
+        self.failover = SimpleNamespace(require_active=lambda: None)
+        self.seed, self.well, self.there, self.interruptions = seed, False, {}, Random(seed)
+
+    def observe(self, *, create_folder: bool = True) -> None:
+        self.observed, self.unknown, self.facts, self.stale = dict(self.there), set(), FACTS, False
+
+    def _sent(self, changes: list[Change], newest, tried) -> Iterable:
+        for change in changes:
+            tried.add(change.ref)
+            change = newest(change) if change.ref.kind == "ltm/pool" else change
+            if change is not None:
+                yield self._one(change)
+            if not self.well and self.interruptions.random() < 0.05:
+                self.calls.interrupted = True
+                return
+
+    def _one(self, change: Change) -> tuple[Change, Exception | None]:
+        fates = ("done", "done", "refused", "unclear", "in use", "gone")
+        # Not drawn in turn: threads write some of them.
+        drawn = Random(f"{self.seed} {change.ref} {change.verb}")
+        fate = "done" if self.well else drawn.choice(fates)
+        unclear = fate == "unclear"
+        if fate == "done" or (unclear and drawn.random() < 0.5):
+            if change.verb == DELETE:
+                self.there.pop(change.ref, None)
+            else:
+                self.there[change.ref] = change.new
+        errors = {"refused": Refused(text="no", status=400), "unclear": Unconfirmed(text="time-out"),
+                  "in use": InUse(text="used", status=400), "gone": NotFound(text="gone", status=404)}
+        return change, errors.get(fate)
+
+
+def passes(reconciler: Reconciler, clock: Clock) -> None:
+    """What the loop does until it may sleep."""
+    for _ in range(PASSES_AT_ONCE):
+        retry, full = reconciler.next_retry(), reconciler.needs_observation()
+        if not full and (retry is None or retry > clock.now):
+            return
+        if full:
+            reconciler.device.observe()
+        reconciler.run(full=full)
+    raise AssertionError("it does not sleep")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(STEPS, min_size=1, max_size=5), st.integers(0, 2**32), st.integers(0, 3))
+def test_it_sleeps_whatever_was_refused(parts, seed, later):
+    """After every event, and after every retry; when the device is well again, nothing is left to do."""
+    clock, device = Clock(), Faulty(seed)
+    try:
+        reconciler = Reconciler(Engine(Settings()), device, folder="/Common", clock=clock)
+        for steps in parts:
+            device.seed += 1
+            reconciler.apply(delta(*steps))
+            passes(reconciler, clock)
+            for _ in range(later):
+                if (retry := reconciler.next_retry()) is not None:
+                    clock.now = max(clock.now, retry)
+                passes(reconciler, clock)
+        device.well = True
+        for _ in range(100):
+            if (retry := reconciler.next_retry()) is None:
+                break
+            clock.now = max(clock.now, retry)
+            passes(reconciler, clock)
+        assert reconciler.next_retry() is None
+        assert not reconciler.has_members()
+        assert not reconciler._backlog
+    finally:
+        device.calls.close()
