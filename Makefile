@@ -7,6 +7,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK_TOOLS = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[lock]'
+LINT = $(BIN)/ruff check . && $(BIN)/lint-imports --config setup.cfg --no-logo >$(VENV)/imports || \
+  { cat $(VENV)/imports 2>/dev/null; exit 1; }
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
   --annotation-style line --custom-compile-command 'make lock'
 # The reason for each is in docs/deploy/README.md.
@@ -34,11 +36,11 @@ demo: environment
 
 test: environment
 	@tests/system-packages
-	@$(BIN)/ruff check .
+	@$(LINT)
 	@$(BIN)/pytest --numprocesses auto --dist worksteal
 
 lint: environment
-	@$(BIN)/ruff check .
+	@$(LINT)
 
 bench: environment
 	@$(BIN)/python -m benchmarks

@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from f5router.admission import admission
-from f5router.config import files, ignored_variables, parsers, pod_network
+from f5router.config import files, ignored_variables, metrics_tls, parsers, pod_network
+from f5router.config.metrics_tls import TLS
 from f5router.config.options import LATER, OPTIONS, Reader
 from f5router.model import hostnames
 from f5router.model.errors import ConfigError
 from f5router.model.selection import Selection
-from f5router.monitoring import serving_tls
 
 HIDDEN = "***"
 
@@ -127,7 +127,7 @@ class Config(pod_network.Reach):
     """Where metrics and health are served; None: nowhere."""
     metrics_login: tuple[str, str] | None = field(repr=False)
     """User name and password for the metrics; None: everybody may read them."""
-    metrics_tls: serving_tls.TLS | None
+    metrics_tls: TLS | None
     """None: metrics and health are served over HTTP only."""
     warnings: tuple[str, ...] = ()
     """One sentence each, to be logged at start."""
@@ -217,7 +217,7 @@ def _config(reader: Reader) -> Config:
         admission=_admission(reader),
         watch_endpoints=reader.value("watch-endpoints"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
-        listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=serving_tls.load(reader),
+        listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=metrics_tls.load(reader),
         warnings=_remarks(reader),
     )
 

@@ -14,6 +14,7 @@ from f5router.icontrol import own_addresses
 from f5router.icontrol.codec import ltm_codec, net_codec, policy_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
+from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names
 from f5router.model.errors import DeviceTimeout, NotFound, NotReady
 from f5router.model.ltm import (
@@ -227,16 +228,6 @@ def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[Mapping
     return list(got.values())
 
 
-def virtual(client: Client, path: str | None) -> Mapping | None:
-    """A virtual server with its profiles and policies; None when it does not exist."""
-    if path is None:
-        return None
-    try:
-        return client.get(item_path("ltm/virtual", path), {"expandSubcollections": "true"})
-    except NotFound:
-        return None
-
-
 def virtual_facts(
     path: str, raw: Mapping | None, read: Mapping[str, list[Mapping]], folder: str
 ) -> VirtualFacts:
@@ -301,14 +292,6 @@ def attachments(path: str, raw: Mapping, folder: str) -> list[Attachment]:
             if owner := _ours(folder, kind, target):
                 found.append(Attachment(path, kind, target, owner, context))
     return found
-
-
-def listed(raw: Mapping, kind: str) -> list[tuple[str, str]]:
-    """Full paths, with the context of profiles, in the device's order."""
-    if kind == "rules":
-        return [(str(name), "") for name in raw.get("rules") or ()]
-    context = "context" if kind == "profiles" else ""
-    return [(ltm_codec.path_of(item), str(item.get(context, ""))) for item in ltm_codec.items(raw, kind)]
 
 
 _TARGETS = {

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Collection, Mapping
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.observe import listed, virtual
 from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names
 from f5router.model.errors import NotFound
 from f5router.model.ltm import ClientSSL, DataGroup, IRule, Ref, ServerSSL

@@ -1,138 +1,20 @@
-"""TLS for metrics and health: files and limits from the settings, and files that change while it serves.
+"""The certificate with which metrics and health are served: its files are read again when they change.
 
-Source: openshift/router, makeTLSConfig (both files together, read again when they change);
-haproxy-parity.md 1.1 and 6.1. The files are those of a serving certificate, which the cluster replaces.
+Source: openshift/router, makeTLSConfig. The files are those of a serving certificate, which the cluster
+replaces.
 """
 
 import hashlib
 import logging
-import re
 import ssl
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-from f5router.config import files
-from f5router.config.options import OPTIONS, Reader
+from f5router.config.metrics_tls import CERT, KEY, TLS, context, reason
+from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 
 log = logging.getLogger(__name__)
-
-CERT, KEY = "metrics-tls-cert-file", "metrics-tls-key-file"
-MINIMUM, CIPHERS = "metrics-tls-min-version", "metrics-tls-ciphers"
-LOWEST = "1.2"
-"""Below it OpenSSL 3 has no cipher left at its own level of security."""
-
-_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
-_AES = re.compile(r"AES-(128|256)(?:-CBC)?")
-
-
-@dataclass(frozen=True, slots=True)
-class TLS:
-    """How TLS is served."""
-
-    cert_file: str
-    """Path of the certificate and its chain, PEM."""
-    key_file: str
-    minimum: str = LOWEST
-    """Oldest version: "1.2" or "1.3"."""
-    ciphers: str = ""
-    """OpenSSL's names with colons between, for TLS 1.2; "" for its own choice."""
-
-
-def load(reader: Reader) -> TLS | None:
-    """What the settings say; None without TLS, and after a problem."""
-    given = [name for name in (CERT, KEY) if reader.text(name)]
-    if len(given) == 1:
-        reader.problem("certificate and key must both be set, or neither", CERT, KEY)
-    minimum, ciphers = _limits(reader)
-    if len(given) < 2:
-        for name in (MINIMUM, CIPHERS):
-            if not given and reader.text(name) != OPTIONS[name].default:
-                reader.warn(f"not used: there is no {OPTIONS[CERT].label}", name)
-        return None
-    tls = TLS(reader.text(CERT), reader.text(KEY), minimum, ciphers)
-    good = [bool(files.certificates(reader, CERT)), _key_parses(reader)]
-    if not all(good):
-        return None
-    try:
-        context(tls)
-    except OSError as exc:
-        reader.problem(reason(exc), CERT, KEY)
-    return tls
-
-
-def _key_parses(reader: Reader) -> bool:
-    text = reader.read(KEY)
-    if text is None:
-        return False
-    try:
-        load_pem_private_key(text.encode(), password=None)
-    except TypeError:
-        reader.problem(f"the key in {reader.text(KEY)!r} has a passphrase; give one without", KEY)
-    except (ValueError, UnsupportedAlgorithm):
-        reader.problem(f"{reader.text(KEY)!r} is not a private key in PEM form", KEY)
-    else:
-        return True
-    return False
-
-
-def _limits(reader: Reader) -> tuple[str, str]:
-    """Oldest version, and ciphers of TLS 1.2."""
-    minimum = reader.value(MINIMUM)
-    if minimum < LOWEST:
-        reader.warn(f"TLS {LOWEST} is the oldest that is served", MINIMUM)
-        minimum = LOWEST
-    names = [_openssl(name) for name in re.split(r"[:,\s]+", reader.text(CIPHERS)) if name]
-    served = _served()
-    if unknown := [name for name in names if name not in served]:
-        reader.warn(f"left out, OpenSSL does not serve them: {', '.join(unknown)}", CIPHERS)
-    old = [name for name in names if served.get(name, "TLSv1.3") != "TLSv1.3"]
-    if names and len(unknown) == len(names):
-        reader.problem("OpenSSL serves none of them", CIPHERS)
-    elif names and not old:
-        minimum = "1.3"
-    return minimum, ":".join(dict.fromkeys(old))
-
-
-def _served() -> dict[str, str]:
-    """OpenSSL's name of each cipher that goes with a certificate, to the version that brought it."""
-    probe = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    probe.set_ciphers("ALL:!aNULL:!eNULL:!PSK:!SRP")
-    return {cipher["name"]: cipher["protocol"] for cipher in probe.get_ciphers()}
-
-
-def _openssl(name: str) -> str:
-    """OpenSSL's name of a cipher, also of IANA's: TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
-    exchange, found, cipher = name.removeprefix("TLS_").partition("_WITH_")
-    if not found:
-        return name
-    cipher = _AES.sub(r"AES\1", cipher.replace("_", "-")).replace("POLY1305-SHA256", "POLY1305")
-    return cipher if exchange == "RSA" else f"{exchange.replace('_', '-')}-{cipher}"
-
-
-def context(tls: TLS) -> ssl.SSLContext:
-    """What a connection is served with. Raises: OSError, also ssl.SSLError: see reason."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = _VERSIONS[tls.minimum]
-    made.options |= ssl.OP_NO_RENEGOTIATION
-    if tls.ciphers:
-        made.set_ciphers(tls.ciphers)
-    # The password keeps OpenSSL from asking for one at the terminal.
-    made.load_cert_chain(tls.cert_file, tls.key_file, password=lambda: "none")
-    return made
-
-
-def reason(exc: OSError) -> str:
-    """Why files cannot be used, without anything of what is in them."""
-    if not isinstance(exc, ssl.SSLError):
-        return f"a file cannot be read: {exc.strerror or type(exc).__name__}"
-    if exc.reason == "KEY_VALUES_MISMATCH":
-        return "the key does not match the certificate"
-    return f"OpenSSL does not take them: {(exc.reason or 'unknown').lower().replace('_', ' ')}"
 
 
 class Contexts:

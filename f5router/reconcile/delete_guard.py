@@ -29,21 +29,14 @@ from f5router.model.ltm import (
     Rule,
     ServerSSL,
 )
+from f5router.model.mass_loss import LEAST, is_mass
 from f5router.reconcile.backlog import hosts_of
-
-LEAST = 20
-"""Fewer deletes than this are never held back."""
 
 BURST_S = 60.0
 """Deletes within this time are judged together."""
 
 _OF_ROUTES = (Rule, Record, ClientSSL, ServerSSL, CertFile, KeyFile, Pool)
 _COUNTED = (Rule, Record, ClientSSL)
-
-
-def is_mass(deletes: int, total: int) -> bool:
-    """True if so many deletes must be confirmed. Args: total: objects before the first of them."""
-    return deletes >= LEAST and 2 * deletes > total
 
 
 class DeleteGuard:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from itertools import chain
 
-from f5router.icontrol.observe import listed, virtual
+from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
@@ -111,6 +111,24 @@ class AttachmentWriter:
         if raw is None:
             raise NotFound("GET", f"ltm/virtual {path}", missing(path), status=404)
         return raw
+
+
+def virtual(client: Client, path: str | None) -> Mapping | None:
+    """A virtual server with its profiles and policies; None when it does not exist."""
+    if path is None:
+        return None
+    try:
+        return client.get(item_path("ltm/virtual", path), {"expandSubcollections": "true"})
+    except NotFound:
+        return None
+
+
+def listed(raw: Mapping, kind: str) -> list[tuple[str, str]]:
+    """Full paths, with the context of profiles, in the device's order."""
+    if kind == "rules":
+        return [(str(name), "") for name in raw.get("rules") or ()]
+    context = "context" if kind == "profiles" else ""
+    return [(ltm_codec.path_of(item), str(item.get(context, ""))) for item in ltm_codec.items(raw, kind)]
 
 
 def missing(path: str) -> str:

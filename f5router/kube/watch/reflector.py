@@ -21,7 +21,7 @@ from f5router.model.errors import (
     KubeRefused,
     KubeUnreachable,
 )
-from f5router.reconcile.delete_guard import is_mass
+from f5router.model.mass_loss import is_mass
 
 log = logging.getLogger(__name__)
 
