@@ -38,6 +38,7 @@ from f5router.model.errors import (
     NotFound,
     Refused,
     Unconfirmed,
+    is_usable,
 )
 from f5router.model.ltm import (
     Attachment,
@@ -476,7 +477,7 @@ class Device:
         stack = list(obj.needs) if errors else []
         while stack:
             ref = stack.pop()
-            if ref in errors and not _usable(errors[ref]):
+            if ref in errors and not is_usable(errors[ref]):
                 return errors[ref], True
             if ref not in seen and ref in self.observed:
                 seen.add(ref)
@@ -528,8 +529,3 @@ class Device:
 def _addresses(objects: BigIPState) -> set[str]:
     """Those of the members of all pools."""
     return {m.address for obj in objects.values() if isinstance(obj, Pool) for m in obj.members}
-
-
-def _usable(error: BigIPError) -> bool:
-    """Whether what was refused is there all the same, well enough for what needs it."""
-    return isinstance(error, Incomplete) and error.usable

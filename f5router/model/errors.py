@@ -234,6 +234,11 @@ class Incomplete(Refused):
         self.made, self.usable = made, usable
 
 
+def is_usable(error: BigIPError) -> bool:
+    """True if an object that was refused in part does its work for those that depend on it."""
+    return isinstance(error, Incomplete) and error.usable
+
+
 class Unconfirmed(BigIPError):
     """No usable reply to the write of one object, while the device answers reads: it may have been done.
 

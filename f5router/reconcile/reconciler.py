@@ -15,7 +15,7 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device, Outcome
 from f5router.model import names
 from f5router.model.cluster import Delta, Key, Route
-from f5router.model.errors import IN_DOUBT, NO_RIGHT, BigIPError, Unconfirmed
+from f5router.model.errors import IN_DOUBT, NO_RIGHT, BigIPError, Unconfirmed, is_usable
 from f5router.model.ltm import FDBRecord, Object, Pool, Ref, Rule, StaticRoute
 from f5router.network import static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings
@@ -243,6 +243,8 @@ class Reconciler:
             for ref in self.failures.keys() & (unsettled | refs & self._overtaken):
                 self._try_at_once(ref)
             self._overtaken -= refs
+            # A pool with a part of its members is enough for the Rules that wait for it.
+            self._recovered = self._recovered or any(map(is_usable, outcome.failed.values()))
 
 
     def _awaits_members(self) -> bool:
@@ -718,7 +720,8 @@ class Reconciler:
         if failure is None or not failure.blocked:
             return failure is not None and failure.due > now
         others = (self.failures.get(need) for need in self.engine.closure({ref}))
-        return any(other is not None and not other.blocked and other.due > now for other in others)
+        return any(other is not None and not other.blocked and other.due > now and not is_usable(other.error)
+                   for other in others)
 
     def _forgive(self, dirty: set[Ref], touched: set[Key]) -> None:
         """What a team changed is tried at once, not when its back-off ends."""

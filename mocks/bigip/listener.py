@@ -87,6 +87,13 @@ class Listener:
 
     async def _close(self) -> None:
         if self._runner is not None:
+            for site in list(self._runner.sites):
+                await site.stop()
+            # A handshake that has begun is a task; left alone, its client would wait for an answer.
+            if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks, timeout=1)
             await self._runner.cleanup()
             self._runner = None
 

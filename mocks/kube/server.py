@@ -89,6 +89,13 @@ class Server:
         return self._runner.addresses[0][1]
 
     async def _close(self) -> None:
+        for site in list(self._runner.sites):
+            await site.stop()
+        # A handshake that has begun is a task; left alone, its client would wait for an answer.
+        if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=1)
         # Watches never end by themselves: cut them, cleanup would wait.
         for connection in self._runner.server.connections:
             _cut(connection.transport)

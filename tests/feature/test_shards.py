@@ -50,9 +50,11 @@ class Shard:
         return {one.key: one for one in map(decode.endpoint_slice, self.lab.kube.list("EndpointSlice"))}
 
     def bring_in_step(self) -> None:
-        """Passes until nothing is left to write."""
+        """Passes until nothing is left to write, and none is due."""
         self.catch_up()
-        while self.router._bring_in_step().outcome.done:
+        reconciler = self.router._reconciler
+        while self.router._bring_in_step().outcome.done or (
+                (due := reconciler.next_retry()) is not None and due <= reconciler._clock()):
             pass
 
     def ask(self, host: str, path: str = "/", *, tls: bool = False) -> str:

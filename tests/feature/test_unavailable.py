@@ -126,7 +126,8 @@ def test_without_http_profile(make_lab, caplog):
     lab = make_lab()
     lab.virtuals(profiles=("/Common/tcp", "/Common/clientssl-default"))
     lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"))
-    assert lab.converge() == []
+    (reason,) = lab.converge()
+    assert "an http profile is missing" in reason
     told = refusals(caplog)
     assert any(name.endswith(f"{VIRTUALS[True]}/rules/{RULE}") for name, _ in told)
     assert all("an http profile is missing" in reason for _, reason in told)
@@ -137,7 +138,7 @@ def test_without_http_profile(make_lab, caplog):
 
 @pytest.mark.parametrize("refused", [("POST", "ltm/rule"), ("PATCH", "ltm/virtual")], ids=" ".join)
 def test_a_device_that_refuses_it(lab, caplog, refused):
-    """It is told, and no Route suffers."""
+    """It is told, and makes `run --once` fail; no Route suffers."""
     lab.apply(
         manifests.route("a", kind="reencrypt"), manifests.route("p", host="p.example.com", kind="passthrough")
     )
@@ -147,7 +148,9 @@ def test_a_device_that_refuses_it(lab, caplog, refused):
     lab.bigip.inject("refuse", times=None, method=method, path=path, status=400, message="01070151:3: no")
     router = lab.router()
     lab.apply(manifests.route("late", host="late.example.com"))
-    assert lab.converge(router) == []
+    (reason,) = lab.converge(router)
+    assert RULE in reason
+    assert "01070151:3: no" in reason
     told = refusals(caplog)
     assert len(told) == (1 if method == "POST" else 2)
     assert all(name.endswith(RULE) and "01070151:3: no" in reason for name, reason in told)
