@@ -9,6 +9,7 @@ import functools
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import click
 
@@ -166,7 +167,7 @@ def _show_intent(cluster: Cluster, name: str, host_ip: str, verdict: manifest.Ve
         click.echo(output.structured(manifest.build(name, host_ip, cluster.api.version), form))
 
 
-def _assigned(cluster: Cluster, name: str, uid: str, timeout_s: float) -> dict:
+def _assigned(cluster: Cluster, name: str, uid: str, timeout_s: float) -> dict[str, Any]:
     """The HostSubnet with its subnet. Args: uid: of the one that asks for it."""
     try:
         return Waiter(cluster, name, uid=uid, timeout_s=timeout_s, tell=_tell, clock=time.monotonic,
@@ -178,7 +179,7 @@ def _assigned(cluster: Cluster, name: str, uid: str, timeout_s: float) -> dict:
         raise
 
 
-def _created(cluster: Cluster, name: str, host_ip: str) -> dict:
+def _created(cluster: Cluster, name: str, host_ip: str) -> dict[str, Any]:
     """The HostSubnet that asks for a subnet; {} if somebody else asked, and it is just being re-created."""
     try:
         found = _asked(cluster, name, host_ip)
@@ -195,7 +196,7 @@ def _created(cluster: Cluster, name: str, host_ip: str) -> dict:
     return found
 
 
-def _asked(cluster: Cluster, name: str, host_ip: str) -> dict:
+def _asked(cluster: Cluster, name: str, host_ip: str) -> dict[str, Any]:
     """Create it without a subnet, or with a placeholder where the schema wants one. Raises: KubeError."""
     try:
         return cluster.create(manifest.build(name, host_ip, cluster.api.version))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from f5router.kube.api import api_errors
@@ -16,6 +17,7 @@ from f5router.model.errors import (
     KubeUnreachable,
     RouterError,
 )
+from f5router.model.json_types import JSON
 from ghost_hostsubnet import manifest
 
 SILENCE_S = 3.0
@@ -57,7 +59,7 @@ class Cluster:
         self._connection = connection
         self.api = self._discovered()
 
-    def read(self) -> tuple[manifest.Facts, dict[str, dict]]:
+    def read(self) -> tuple[manifest.Facts, dict[str, dict[str, Any]]]:
         """What the cluster has, and its HostSubnets as the API has them, by name.
 
         Raises: NoHostSubnets: served, but the SDN does not run; KubeError.
@@ -71,12 +73,12 @@ class Cluster:
                                 f"is not its network plug-in{_seems(self.plugin())}")
         return found, {obj["metadata"]["name"]: obj for obj in hostsubnets}
 
-    def hostsubnets(self) -> tuple[list[dict], str]:
+    def hostsubnets(self) -> tuple[list[dict[str, Any]], str]:
         """All HostSubnets and the resourceVersion at which they were read."""
         found, version = self._list(f"{self.api.path}/hostsubnets")
         return [self._typed(obj) for obj in found], version
 
-    def create(self, body: Mapping) -> dict:
+    def create(self, body: JSON) -> dict[str, Any]:
         """Raises: KubeConflict: it exists; KubeUnreachable: it may have been done."""
         return self._typed(self._connection.request("POST", f"{self.api.path}/hostsubnets", body=body))
 
@@ -88,7 +90,7 @@ class Cluster:
         path = f"{self.api.path}/hostsubnets/{quote(name, safe='')}"
         self._connection.request("DELETE", path, body=options)
 
-    def watch(self, version: str, *, lasts_s: int) -> Iterator[tuple[bool, dict, str]]:
+    def watch(self, version: str, *, lasts_s: int) -> Iterator[tuple[bool, dict[str, Any], str]]:
         """Changes of HostSubnets after a resourceVersion: gone, object, new resourceVersion.
 
         Raises: KubeGone: list again; KubeError.
@@ -143,24 +145,24 @@ class Cluster:
                             f"{_seems(self.plugin())}. A ghost HostSubnet is neither possible nor needed; "
                             "reach the pods by routes, or through a ramp node")
 
-    def _cluster_networks(self) -> list[dict]:
+    def _cluster_networks(self) -> list[dict[str, Any]]:
         """The one that counts, by its name: system:sdn-reader may get it, but not list."""
         try:
             return [self._connection.request("GET", f"{self.api.path}/clusternetworks/default")]
         except (KubeNotFound, KindNotServed):
             return []
 
-    def _list(self, path: str) -> tuple[list[dict], str]:
+    def _list(self, path: str) -> tuple[list[dict[str, Any]], str]:
         collection = Collection(self._connection, path, {})
         found = list(collection.values())
         return found, collection.version
 
-    def _typed(self, obj: Mapping) -> dict:
+    def _typed(self, obj: JSON) -> dict[str, Any]:
         """With kind and apiVersion, which items of a list may lack."""
         return {"apiVersion": self.api.version, "kind": "HostSubnet"} | dict(obj)
 
 
-def _version(obj: Mapping) -> str:
+def _version(obj: JSON) -> str:
     return str((obj.get("metadata") or {}).get("resourceVersion") or "")
 
 

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
-from typing import Literal
+from typing import Any, Literal
 
+from f5router.model.json_types import JSON
 from ghost_hostsubnet import gateway
 
 ASSIGN = "pod.network.openshift.io/assign-subnet"
@@ -93,7 +94,7 @@ class Check:
     message: str
 
 
-def build(name: str, host_ip: str, api_version: str, subnet: str = "") -> dict:
+def build(name: str, host_ip: str, api_version: str, subnet: str = "") -> dict[str, Any]:
     """The object to create. Args: subnet: "" to leave it out."""
     return {
         "apiVersion": api_version,
@@ -104,7 +105,7 @@ def build(name: str, host_ip: str, api_version: str, subnet: str = "") -> dict:
     } | ({"subnet": subnet} if subnet else {})
 
 
-def decode(obj: Mapping) -> HostSubnet:
+def decode(obj: JSON) -> HostSubnet:
     """A HostSubnet of the API; what is missing or of another type counts as empty."""
     metadata = _mapping(obj.get("metadata"))
     annotations = _mapping(metadata.get("annotations"))
@@ -117,7 +118,7 @@ def decode(obj: Mapping) -> HostSubnet:
     )
 
 
-def facts(hostsubnets: Iterable[Mapping], nodes: Iterable[Mapping], networks: Iterable[Mapping]) -> Facts:
+def facts(hostsubnets: Iterable[JSON], nodes: Iterable[JSON], networks: Iterable[JSON]) -> Facts:
     """Facts from API objects: HostSubnets, Nodes, ClusterNetworks."""
     pods: list[object] = []
     services: list[object] = []
@@ -277,7 +278,7 @@ def _gateway_check(one: HostSubnet, text: str, known: Facts) -> Check:
     return Check("gateway", not wrong, wrong or f"{text} is in the subnet and has the cluster's mask")
 
 
-def _node(obj: Mapping) -> tuple[str, frozenset[str]]:
+def _node(obj: JSON) -> tuple[str, frozenset[str]]:
     listed = _mapping(obj.get("status")).get("addresses") or ()
     found = (_address(_mapping(one).get("address")) for one in listed)
     return _text(_mapping(obj.get("metadata")).get("name")), frozenset(one for one in found if one)
@@ -301,7 +302,7 @@ def _network(value: object) -> IPv4Network | None:
     return found if isinstance(found, IPv4Network) else None
 
 
-def _mapping(value: object) -> Mapping:
+def _mapping(value: object) -> JSON:
     return value if isinstance(value, Mapping) else {}
 
 

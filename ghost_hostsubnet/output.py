@@ -1,11 +1,12 @@
 """What is printed on standard output: tables for people, YAML and JSON for programs. Computes only."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import yaml
 from tabulate import tabulate
 
+from f5router.model.json_types import JSON
 from f5router.model.printable import printable
 from ghost_hostsubnet import gateway
 from ghost_hostsubnet.manifest import Check, Facts, HostSubnet, decode
@@ -22,7 +23,7 @@ def structured(value: object, form: str) -> str:
     return yaml.safe_dump(value, sort_keys=False, default_flow_style=False).rstrip("\n")
 
 
-def hostsubnets(objects: Iterable[Mapping], known: Facts, form: str, *, several: bool = False) -> str:
+def hostsubnets(objects: Iterable[JSON], known: Facts, form: str, *, several: bool = False) -> str:
     """HostSubnets as the API has them, or a row for each.
 
     Args: several: YAML and JSON show a List, however many there are.

@@ -7,6 +7,7 @@ pkg/network/master/subnets.go, handleAssignHostSubnetAnnotation.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from f5router.kube.api import backoff
 from f5router.model.errors import KubeError, KubeGone, KubeUnreachable, RouterError
@@ -41,7 +42,7 @@ class Waiter:
         self._failures = 0
         self._state = ""
 
-    def run(self) -> dict:
+    def run(self) -> dict[str, Any]:
         """The object that has a subnet.
 
         Raises: NotAssigned: time is over, or the object was changed in another way; KubeError: a right is
@@ -60,7 +61,7 @@ class Waiter:
                        f"{self._timeout_s:.0f} s: {self._state}")
         raise NotAssigned(self._explained())
 
-    def _step(self) -> dict | None:
+    def _step(self) -> dict[str, Any] | None:
         """One list, if need be, and one watch."""
         if not self._version:
             objects, self._version = self._cluster.hostsubnets()
@@ -82,7 +83,7 @@ class Waiter:
         self._failures = 0
         return None
 
-    def _seen(self, obj: dict | None) -> dict | None:
+    def _seen(self, obj: dict[str, Any] | None) -> dict[str, Any] | None:
         """Note what became of the object. Returns it if that is what was waited for."""
         found = manifest.decode(obj) if obj else None
         state = _state(found)

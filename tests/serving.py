@@ -7,7 +7,8 @@ of its own.
 from dataclasses import dataclass
 
 from f5router.model import names
-from f5router.model.ltm import Attachment, BigIPState, Condition, Forward, Record, Ref, Rule
+from f5router.model.ltm import Attachment, BigIPState, Condition, Forward, Record, Rule
+from f5router.model.objects import Ref
 
 HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
 

@@ -6,13 +6,14 @@ for (--f5-config-sync=push), and only while the device itself recommends this un
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from f5router.app.debounce import wake_at
 from f5router.icontrol.config_sync import ConfigSync, DeviceGroup, SyncStatus
 from f5router.logs.persistent import Notices
 from f5router.model.errors import AuthFailed, BigIPError, Refused, Standby
+from f5router.model.json_types import JSON
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ class ConfigSyncer:
     """Follows the sync status after changes; the thread of the loop uses it."""
 
     def __init__(self, sync: ConfigSync, *, mode: str, require_active: Callable[[], None],
-                 folder: Callable[[], Mapping], clock: Callable[[], float]):
+                 folder: Callable[[], JSON], clock: Callable[[], float]):
         """Args: folder: properties of the router's folder; {} while they are not known."""
         self._sync, self._mode, self._clock = sync, mode, clock
         self._require_active, self._folder = require_active, folder

@@ -22,7 +22,8 @@ from f5router.icontrol.rest.client import Client
 from f5router.logs.persistent import Notices
 from f5router.model import original_names
 from f5router.model.errors import BigIPError, Refused
-from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Ref, Rule
+from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
+from f5router.model.objects import Ref
 from f5router.model.printable import printable
 from f5router.plan import adoption, rendering
 from f5router.plan.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover

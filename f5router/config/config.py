@@ -8,6 +8,7 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from f5router.admission import admission
 from f5router.config import files, ignored_variables, metrics_tls, parsers, pod_network
@@ -150,7 +151,7 @@ class Config(pod_network.Reach):
         pairs = [base64.b64encode(":".join(login).encode()).decode() for login in logins]
         return (*(password for _, password in logins), *pairs)
 
-    def redacted(self) -> dict:
+    def redacted(self) -> dict[str, Any]:
         """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
         shown = asdict(self)
         del shown["warnings"]

@@ -13,11 +13,11 @@ from f5router.model.ltm import (
     Policy,
     Pool,
     Record,
-    Ref,
     ServerSSL,
     VirtualFacts,
     attachment_ref,
 )
+from f5router.model.objects import Ref
 from f5router.network import vxlan
 
 TELLS_SINCE = (12, 1)

@@ -27,7 +27,8 @@ from f5router.model.cluster import (
     Secret,
     Service,
 )
-from f5router.model.ltm import DeviceFacts, Object, Pool, Ref
+from f5router.model.ltm import DeviceFacts, Object, Pool
+from f5router.model.objects import Ref
 from f5router.model.steps import Steps, finish
 from f5router.network import node_ports, pool_members, refused_addresses, static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings

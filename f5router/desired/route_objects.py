@@ -29,7 +29,6 @@ from f5router.model.ltm import (
     Pool,
     Record,
     Redirect,
-    Ref,
     Rule,
     ServerSSL,
     VirtualFacts,
@@ -37,6 +36,7 @@ from f5router.model.ltm import (
     record_ref,
     rule_ref,
 )
+from f5router.model.objects import Ref
 from f5router.model.steps import Steps, finish
 from f5router.network import node_ports, pool_members, static_routes, vxlan
 from f5router.network.pool_members import Candidate, LeftOut, ServiceView

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import texts
+from f5router.model.json_types import JSON
 
 GROUPS, STATUS, DEVICES, COMMAND = "cm/device-group", "cm/sync-status", "cm/device", "/mgmt/tm/cm"
 
@@ -45,7 +46,7 @@ class SyncStatus:
     """Unit whose configuration the device recommends to sync to the group; "" for none."""
 
 
-def group_of(folder: Mapping, reply: Mapping) -> DeviceGroup | None:
+def group_of(folder: JSON, reply: JSON) -> DeviceGroup | None:
     """Find the device group of a folder.
 
     Args:
@@ -66,7 +67,7 @@ def group_of(folder: Mapping, reply: Mapping) -> DeviceGroup | None:
     return DeviceGroup(path, str(groups[path].get("autoSync")) == "enabled")
 
 
-def status_of(group: DeviceGroup, reply: Mapping) -> SyncStatus:
+def status_of(group: DeviceGroup, reply: JSON) -> SyncStatus:
     """Read the status of one group from a reply of cm/sync-status."""
     found = texts(reply)
     fields = {name: text.strip() for name, text in found}
@@ -94,7 +95,7 @@ class ConfigSync:
     def __init__(self, client: Client):
         self._client = client
 
-    def group(self, folder: Mapping) -> DeviceGroup | None:
+    def group(self, folder: JSON) -> DeviceGroup | None:
         """Read the device group of a folder; None if it is not synced to another unit."""
         return group_of(folder, self._client.get(GROUPS))
 

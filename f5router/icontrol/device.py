@@ -40,6 +40,7 @@ from f5router.model.errors import (
     Unconfirmed,
     is_usable,
 )
+from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -48,11 +49,11 @@ from f5router.model.ltm import (
     Policy,
     Pool,
     Record,
-    Ref,
     Rule,
     VirtualFacts,
 )
 from f5router.model.net import FDBRecord, StaticRoute
+from f5router.model.objects import Ref
 from f5router.plan.overtaking import InDoubt
 from f5router.plan.plan import DELETE, LATE, LEADS, Change, Plan
 
@@ -126,7 +127,7 @@ class Device:
                                       enough=lambda: self.calls.interrupted, attempt=self._attempt_rule)
         self._in_doubt = InDoubt()
         self._given_up = threading.Event()
-        self.folder: Mapping = {}
+        self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
         self._in_flight: set[Ref] = set()
         self._meanwhile: dict[Ref, Object | None] | None = None

@@ -12,13 +12,14 @@ active).
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from f5router.icontrol.rest import session
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.readiness import texts
 from f5router.model.errors import NO_RIGHT, AuthFailed, BigIPError, NotReady, Refused, Standby
+from f5router.model.json_types import JSON
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class FailoverState:
         return ""
 
 
-def parse(reply: Mapping) -> FailoverState:
+def parse(reply: JSON) -> FailoverState:
     """Read a reply of cm/failover-status."""
     found = texts(reply)
     status = next((text.strip().upper() for name, text in found if name == "status"), "")

@@ -1,17 +1,17 @@
 """The folder of the router's objects: looked for, and made below a partition that exists."""
 
 import logging
-from collections.abc import Mapping
 
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, PartitionMissing
+from f5router.model.json_types import JSON
 
 log = logging.getLogger(__name__)
 
 KIND = "sys/folder"
 
 
-def ensure(client: Client, folder: str, *, create: bool) -> Mapping | None:
+def ensure(client: Client, folder: str, *, create: bool) -> JSON | None:
     """Look for a folder, and create what is missing below its partition.
 
     A partition is never created: the virtual servers must be in it, so a missing one is a misspelt path.
@@ -22,7 +22,7 @@ def ensure(client: Client, folder: str, *, create: bool) -> Mapping | None:
         PartitionMissing: with the partitions that exist.
         BigIPError: the device cannot be asked, or refused.
     """
-    found: Mapping = {}
+    found: JSON = {}
     path, parts = "", folder.strip("/").split("/")
     for part in parts:
         path += f"/{part}"
@@ -52,7 +52,7 @@ def _words(client: Client, partition: str) -> str:
     return f"{text}. Partitions of this BIG-IP: {', '.join(names)}" if names else text
 
 
-def _create(client: Client, path: str) -> Mapping:
+def _create(client: Client, path: str) -> JSON:
     try:
         return client.post(KIND, {"name": path})
     except Conflict:

@@ -17,6 +17,7 @@ from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names
 from f5router.model.errors import DeviceTimeout, NotFound, NotReady
+from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -31,13 +32,13 @@ from f5router.model.ltm import (
     Policy,
     Pool,
     Record,
-    Ref,
     Rule,
     ServerSSL,
     VirtualFacts,
     record_ref,
 )
 from f5router.model.net import StaticRoute, VxlanProfile
+from f5router.model.objects import Ref
 from f5router.network.vxlan import SINCE
 
 log = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ def observe(
     """
     _require_ready(client)
     version = client.version()
-    read: dict[str, list[Mapping]] = {
+    read: dict[str, list[JSON]] = {
         kind: collection(client, kind, folder, expand=kind in _EXPANDED) for kind in _PARTITIONED
     }
     for kind in (*_PROFILES, _HTTP):
@@ -114,7 +115,7 @@ def observe(
                        ltm_nodes.places(_members(read[Pool.KIND], folder)))
 
 
-def _members(pools: Iterable[Mapping], folder: str) -> Iterable[Mapping]:
+def _members(pools: Iterable[JSON], folder: str) -> Iterable[JSON]:
     """Of our pools, as far as they can be read; _decoded tells of the others."""
     for obj in pools:
         with contextlib.suppress(*ltm_codec.ODD):
@@ -122,7 +123,7 @@ def _members(pools: Iterable[Mapping], folder: str) -> Iterable[Mapping]:
                 yield from ltm_codec.items(obj, "members")
 
 
-def _policy_state(raw: Iterable[Mapping], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
+def _policy_state(raw: Iterable[JSON], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Those of our policies that are legacy, and drafts that were left of them."""
     ours = {f"{folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)}
     drafts = {draft for path in ours for draft in names.draft_paths(path)}
@@ -180,7 +181,7 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
     return found
 
 
-def decoded(kind: str, item: Mapping) -> list[Object]:
+def decoded(kind: str, item: JSON) -> list[Object]:
     """Objects of ours-or-not of one item of a collection, its parts included. Raises: codec.ODD."""
     if kind == Policy.KIND:
         policy, rules = policy_codec.decode_policy(item)
@@ -191,7 +192,7 @@ def decoded(kind: str, item: Mapping) -> list[Object]:
     return [ltm_codec.DECODERS[kind](item)]
 
 
-def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[Mapping]:
+def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[JSON]:
     """Items of a collection that may be ours.
 
     In a nested folder the whole collection is read: whether `$filter=partition` gives what lies in
@@ -208,7 +209,7 @@ def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[
         return _paged(client, kind, params)
 
 
-def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[Mapping]:
+def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[JSON]:
     """The same in pages, checked against the list of names.
 
     How `$top` and `$skip` behave is not recorded (bigip-rest.md A10.5): what the pages lack is read
@@ -216,7 +217,7 @@ def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[Mapping
     """
     plain = {key: value for key, value in params.items() if key != "expandSubcollections"}
     wanted = [ltm_codec.path_of(item) for item in client.get(kind, plain).get("items") or []]
-    got: dict[str, Mapping] = {}
+    got: dict[str, JSON] = {}
     for skip in range(0, len(wanted), PAGE):
         page = client.get(kind, {**params, "$top": str(PAGE), "$skip": str(skip)}).get("items") or []
         got.update((ltm_codec.path_of(item), item) for item in page)
@@ -229,7 +230,7 @@ def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[Mapping
 
 
 def virtual_facts(
-    path: str, raw: Mapping | None, read: Mapping[str, list[Mapping]], folder: str
+    path: str, raw: JSON | None, read: Mapping[str, list[JSON]], folder: str
 ) -> VirtualFacts:
     """What of a virtual server is the administrator's."""
     if raw is None:
@@ -284,7 +285,7 @@ def _records(client: Client, group: str) -> list[Record]:
         return []
 
 
-def attachments(path: str, raw: Mapping, folder: str) -> list[Attachment]:
+def attachments(path: str, raw: JSON, folder: str) -> list[Attachment]:
     """What a virtual server carries of ours."""
     found = []
     for kind in ("policies", "rules", "profiles"):
@@ -306,7 +307,7 @@ def _ours(folder: str, kind: str, target: str) -> str:
     return next((k for k in _TARGETS[kind] if names.owns_path(folder, k, target)), "")
 
 
-def _decoded(kind: str, raw: Iterable[Mapping], folder: str) -> Iterable[Object]:
+def _decoded(kind: str, raw: Iterable[JSON], folder: str) -> Iterable[Object]:
     """Objects of ours; one that cannot be read counts as absent, so what is wanted is written over it."""
     for item in raw:
         try:

@@ -1,14 +1,16 @@
 """Reads what the original router left in /Common, and removes it."""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names
 from f5router.model.errors import NotFound
-from f5router.model.ltm import ClientSSL, DataGroup, IRule, Ref, ServerSSL
+from f5router.model.json_types import JSON
+from f5router.model.ltm import ClientSSL, DataGroup, IRule, ServerSSL
+from f5router.model.objects import Ref
 from f5router.plan.adoption import FILES, Inventory
 
 log = logging.getLogger(__name__)
@@ -35,7 +37,7 @@ def inventory(client: Client, folder: str) -> Inventory:
     return Inventory(profiles, frozenset(files), groups, texts, carried)
 
 
-def _items(client: Client, kind: str, **params: str) -> list[Mapping]:
+def _items(client: Client, kind: str, **params: str) -> list[JSON]:
     return client.get(kind, params).get("items") or []
 
 

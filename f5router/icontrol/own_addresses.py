@@ -1,11 +1,12 @@
 """Addresses at which the device itself answers, read for `refused_addresses`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.writers.tunnels import default_route_domain
 from f5router.model.errors import AuthFailed, Refused
+from f5router.model.json_types import JSON
 from f5router.model.net import SelfIP
 
 DEVICES = "cm/device"
@@ -15,7 +16,7 @@ Addresses = tuple[frozenset[str], tuple[str, ...]]
 """In canonical form; and which could not be read, with the device's words."""
 
 
-def read(client: Client, folder: str, virtuals: Iterable[Mapping]) -> Addresses:
+def read(client: Client, folder: str, virtuals: Iterable[JSON]) -> Addresses:
     """Destinations of virtual servers, self IPs and management addresses.
 
     A self IP of a route domain other than that of our partition is no address that a pool member means.

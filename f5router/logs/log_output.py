@@ -19,7 +19,7 @@ import sys
 import urllib.parse
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Any, TextIO
 
 try:
     from pythonjsonlogger.json import JsonFormatter
@@ -193,7 +193,8 @@ class _JSON(JsonFormatter):
     def __init__(self):
         super().__init__(json_default=str, json_ensure_ascii=True)
 
-    def add_fields(self, log_record: dict, record: logging.LogRecord, message_dict: dict) -> None:
+    def add_fields(self, log_record: dict[str, Any], record: logging.LogRecord,
+                   message_dict: dict[str, Any]) -> None:
         log_record.update(
             time=_time(record), level=record.levelname.lower(), logger=record.name,
             message=record.getMessage(), **_fields(record),

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
+from f5router.model.json_types import JSON
+
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
@@ -67,7 +69,7 @@ class Route:
     unsupported: tuple[str, ...] = ()
     """Keys of annotations for a router, and other fields, without effect here; see annotations.py."""
     resource_version: str = field(default="", compare=False, repr=False)
-    status_ingress: tuple[Mapping, ...] = field(default=(), compare=False, repr=False, hash=False)
+    status_ingress: tuple[JSON, ...] = field(default=(), compare=False, repr=False, hash=False)
     """status.ingress as plain JSON objects, other routers' entries too."""
 
     @property
@@ -264,6 +266,6 @@ class Delta:
         after = later._kinds()
         return replace(later, **{name: {**kind, **after[name]} for name, kind in self._kinds().items()})
 
-    def _kinds(self) -> dict[str, Mapping]:
+    def _kinds(self) -> dict[str, JSON]:
         return {one.name: kind for one in fields(self)
                 if isinstance(kind := getattr(self, one.name), Mapping)}

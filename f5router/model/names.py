@@ -23,12 +23,12 @@ from f5router.model.ltm import (
     Policy,
     Pool,
     Record,
-    Ref,
     Rule,
     ServerSSL,
     record_ref,
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
+from f5router.model.objects import Ref
 
 INSECURE_POLICY = "openshift_insecure_routes"
 SECURE_POLICY = "openshift_secure_routes"

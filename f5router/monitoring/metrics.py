@@ -24,7 +24,8 @@ from prometheus_client.registry import Collector
 
 from f5router import __version__
 from f5router.model.cluster import Key
-from f5router.model.ltm import Object, Ref
+from f5router.model.ltm import Object
+from f5router.model.objects import Ref
 from f5router.reconcile.reconciler import DEVICE_REJECTED, Report
 from f5router.status.condition import Verdict
 

@@ -17,8 +17,9 @@ from typing import Protocol
 from f5router.model import names
 from f5router.model.cluster import OVN_SUBNETS, Key, Node
 from f5router.model.errors import BigIPError
-from f5router.model.ltm import Object, Ref
+from f5router.model.ltm import Object
 from f5router.model.net import StaticRoute
+from f5router.model.objects import Ref
 from f5router.network import node_addresses
 from f5router.network.diagnostics import Findings
 

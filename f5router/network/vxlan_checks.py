@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from f5router.model import names
 from f5router.model.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
 from f5router.model.errors import BigIPError
-from f5router.model.ltm import DeviceFacts, Ref, VirtualFacts
+from f5router.model.ltm import DeviceFacts, VirtualFacts
 from f5router.model.net import VxlanProfile
+from f5router.model.objects import Ref
 from f5router.network import vxlan
 from f5router.network.diagnostics import Findings
 

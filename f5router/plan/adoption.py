@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from f5router.model import original_names
-from f5router.model.ltm import CertFile, ClientSSL, DataGroup, KeyFile, Record, Ref
+from f5router.model.ltm import CertFile, ClientSSL, DataGroup, KeyFile, Record
+from f5router.model.objects import Ref
 
 FILES = (CertFile.KIND, KeyFile.KIND)
 REMOVED, REPLACED, LEFT, TAKEN_OVER = "removed", "replaced", "left", "taken over"

@@ -21,11 +21,11 @@ from f5router.model.ltm import (
     Policy,
     Pool,
     Record,
-    Ref,
     Rule,
     ServerSSL,
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
+from f5router.model.objects import Ref
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 

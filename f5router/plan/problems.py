@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from f5router.model.cluster import Key
-from f5router.model.ltm import Ref
+from f5router.model.objects import Ref
 
 NAMED_MOST = 3
 """Routes of a Problem that its sentence names; of the others it gives the number."""

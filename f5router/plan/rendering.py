@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import tabulate
 
@@ -93,7 +94,7 @@ def _table(rows: Iterable[tuple], headers: tuple[str, ...]) -> str:
     return tabulate.tabulate(shown, headers=headers, tablefmt="plain", disable_numparse=True)
 
 
-def _shown(obj: Object | None) -> dict | None:
+def _shown(obj: Object | None) -> dict[str, Any] | None:
     """Fields of an object, as JSON; secrets have no repr and are left out."""
     if obj is None:
         return None

@@ -13,7 +13,8 @@ Namespaces take turns. The way to the pods is in every portion.
 from collections.abc import Iterable, Iterator
 
 from f5router.model import names
-from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Ref, Rule
+from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
+from f5router.model.objects import Ref
 from f5router.plan.plan import level
 
 

@@ -25,11 +25,11 @@ from f5router.model.ltm import (
     Object,
     Pool,
     Record,
-    Ref,
     Rule,
     ServerSSL,
 )
 from f5router.model.mass_loss import LEAST, is_mass
+from f5router.model.objects import Ref
 from f5router.reconcile.backlog import hosts_of
 
 BURST_S = 60.0

@@ -16,7 +16,9 @@ from f5router.icontrol.device import Device, Outcome
 from f5router.model import names
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.errors import IN_DOUBT, NO_RIGHT, BigIPError, Unconfirmed, is_usable
-from f5router.model.ltm import FDBRecord, Object, Pool, Ref, Rule, StaticRoute
+from f5router.model.ltm import Object, Pool, Rule
+from f5router.model.net import FDBRecord, StaticRoute
+from f5router.model.objects import Ref
 from f5router.network import static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings
 from f5router.plan.plan import CREATE, DELETE, UPDATE, Change, Plan, Unknown, diff, level

@@ -13,8 +13,9 @@ from dataclasses import replace
 from f5router.desired.engine import Engine
 from f5router.model import hostnames, names
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Pool, Record, Ref, Rule
+from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Pool, Record, Rule
 from f5router.model.net import SelfIP
+from f5router.model.objects import Ref
 from f5router.plan.plan import CREATE, DELETE, UPDATE, Change, Plan
 
 

@@ -6,8 +6,10 @@ Source: haproxy-parity.md 3.5.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from f5router.model.cluster import Route
+from f5router.model.json_types import JSON
 from f5router.model.printable import printable
 
 ADMITTED = "Admitted"
@@ -47,17 +49,17 @@ Sources: printRoute and describe of oc, Argo CD's health.lua of Route; RouteIngr
 """
 
 
-def own(ingress: Iterable[Mapping], router_name: str) -> Mapping | None:
+def own(ingress: Iterable[JSON], router_name: str) -> JSON | None:
     """The entry of a router name, the first if there are several."""
     return next((entry for entry in ingress if entry.get("routerName") == router_name), None)
 
 
-def without(ingress: Iterable[Mapping], router_name: str) -> list[Mapping]:
+def without(ingress: Iterable[JSON], router_name: str) -> list[JSON]:
     """The entries of all other router names."""
     return [entry for entry in ingress if entry.get("routerName") != router_name]
 
 
-def same(one: Mapping | None, other: Mapping | None) -> bool:
+def same(one: JSON | None, other: JSON | None) -> bool:
     """Whether two entries say the same, whenever they do; None is no entry.
 
     Source: haproxy-parity.md 3.5: equality ignores the times.
@@ -67,20 +69,20 @@ def same(one: Mapping | None, other: Mapping | None) -> bool:
     return _said(one) == _said(other)
 
 
-def admitted(entry: Mapping) -> Mapping:
+def admitted(entry: JSON) -> JSON:
     """The condition Admitted of an entry, the first if there are several; empty if there is none."""
     conditions = _objects(entry.get("conditions"))
     return next((item for item in conditions if item.get("type") == ADMITTED), {})
 
 
-def judged(ingress: Iterable[Mapping], router_name: str) -> bool:
+def judged(ingress: Iterable[JSON], router_name: str) -> bool:
     """Whether a router name has said yes or no: not if it said nothing, or that it does not know yet."""
     entry = own(ingress, router_name)
     return entry is not None and admitted(entry).get("status") in ("True", "False")
 
 
 def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,
-            canonical_hostname: str, now: str) -> list[dict] | None:
+            canonical_hostname: str, now: str) -> list[dict[str, Any]] | None:
     """The new status.ingress of a Route.
 
     Args:
@@ -107,7 +109,7 @@ def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,
     return _replaced(route.status_ingress, router_name, new)
 
 
-def _replaced(existing: tuple[Mapping, ...], router_name: str, new: dict) -> list[dict]:
+def _replaced(existing: tuple[JSON, ...], router_name: str, new: dict[str, Any]) -> list[dict[str, Any]]:
     result, placed = [], False
     for entry in existing:
         if entry.get("routerName") != router_name:
@@ -118,7 +120,7 @@ def _replaced(existing: tuple[Mapping, ...], router_name: str, new: dict) -> lis
     return result if placed else [*result, new]
 
 
-def _conditions(existing: object, verdict: Verdict, now: str) -> list[dict]:
+def _conditions(existing: object, verdict: Verdict, now: str) -> list[dict[str, Any]]:
     """The conditions of our entry: Admitted replaced in place, or in front; others kept."""
     known = _objects(existing)
     new = _admitted(verdict, now)
@@ -132,7 +134,7 @@ def _conditions(existing: object, verdict: Verdict, now: str) -> list[dict]:
     return result if placed else [new, *result]
 
 
-def _admitted(verdict: Verdict, now: str) -> dict:
+def _admitted(verdict: Verdict, now: str) -> dict[str, Any]:
     condition = {"type": ADMITTED, "status": verdict.status}
     if verdict.reason:
         condition["reason"] = verdict.reason
@@ -141,7 +143,7 @@ def _admitted(verdict: Verdict, now: str) -> dict:
     return condition | {"lastTransitionTime": now}
 
 
-def _renewed(old: Mapping, new: dict) -> Mapping:
+def _renewed(old: JSON, new: dict[str, Any]) -> JSON:
     """The old condition if it says the same, else the new one: with the old time if the status is as before.
 
     Source: Kubernetes API conventions: lastTransitionTime is when the status changed last. Upstream sets
@@ -153,12 +155,12 @@ def _renewed(old: Mapping, new: dict) -> Mapping:
     return new | {"lastTransitionTime": time} if time and old.get("status") == new["status"] else new
 
 
-def _words(condition: Mapping) -> tuple:
+def _words(condition: JSON) -> tuple:
     # A condition stored with an empty reason says the same as one without.
     return tuple(condition.get(field) or "" for field in ("status", "reason", "message"))
 
 
-def _said(entry: Mapping) -> tuple:
+def _said(entry: JSON) -> tuple:
     """What of an entry is compared: not its times, and nothing that a server may fill in."""
     fields = tuple(entry.get(field) or "" for field in ("host", CANONICAL, "wildcardPolicy"))
     conditions = sorted((str(item.get("type")), *map(str, _words(item)))
@@ -166,5 +168,5 @@ def _said(entry: Mapping) -> tuple:
     return (*fields, *conditions)
 
 
-def _objects(value: object) -> list[Mapping]:
+def _objects(value: object) -> list[JSON]:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

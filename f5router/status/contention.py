@@ -5,9 +5,10 @@ differences: a removed entry counts as a change too, since this router removes e
 no change by others, except that one over somebody else's entry makes a candidate.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from f5router.model.json_types import JSON
 from f5router.status import condition
 
 MOST = 5
@@ -27,7 +28,7 @@ class Change:
     at: float
     """When it became a candidate, or contended."""
     contended: bool
-    last: Mapping | None
+    last: JSON | None
     """The entry after the last change, by anybody; None for none."""
 
 
@@ -38,7 +39,7 @@ class Contention:
         """interval_s: how long a contended Route is left alone; upstream: a tenth of the resync interval."""
         self._interval_s, self._clock = interval_s, clock
         self._routes: dict[str, Change] = {}
-        self._ours: dict[str, Mapping] = {}
+        self._ours: dict[str, JSON] = {}
         self._changes = 0
         """Of contended Routes, since the last flush."""
         self._flush_at = clock() + FLUSH * interval_s
@@ -54,7 +55,7 @@ class Contention:
         at = self._contended_at
         return at is not None and self._clock() <= at + CALM * self._interval_s
 
-    def changed(self, uid: str, entry: Mapping | None) -> bool:
+    def changed(self, uid: str, entry: JSON | None) -> bool:
         """The watch told of an entry that differs from the one before. Returns whether others changed it.
 
         The first change makes a Route a candidate, a second, different one makes it contended.
@@ -74,15 +75,15 @@ class Contention:
                 self._routes[uid] = Change(self._clock(), True, entry)
         return True
 
-    def agrees(self, uid: str, entry: Mapping) -> None:
+    def agrees(self, uid: str, entry: JSON) -> None:
         """The entry is there as we wish it."""
         self._ours[uid] = entry
 
-    def ours(self, uid: str) -> Mapping | None:
+    def ours(self, uid: str) -> JSON | None:
         """The entry that we wrote or found right; None if that is not known."""
         return self._ours.get(uid)
 
-    def wrote(self, uid: str, entry: Mapping, over: Mapping | None) -> None:
+    def wrote(self, uid: str, entry: JSON, over: JSON | None) -> None:
         """We are about to write this entry.
 
         Args: over: the one that is there, None for none. Where it is not ours, the Route becomes a

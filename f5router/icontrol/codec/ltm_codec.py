@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     CertFile,
     ClientSSL,
@@ -22,8 +23,6 @@ from f5router.model.ltm import (
     Record,
     ServerSSL,
 )
-
-JSON = Mapping[str, Any]
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a decoder raises for JSON of a form that no recording shows."""
@@ -62,7 +61,7 @@ def items(obj: JSON, name: str) -> list[JSON]:
 # --- pools -------------------------------------------------------------------------------
 
 
-def encode_pool(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict:
+def encode_pool(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Body of a POST; places: see pool_changes."""
     body = {**located(pool.path), **pool_changes(pool, places)}
     if not pool.monitor:
@@ -70,7 +69,7 @@ def encode_pool(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) ->
     return body
 
 
-def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict:
+def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Body of a PATCH: the member list replaces the old one whole.
 
     Args:
@@ -124,14 +123,14 @@ def _monitor(text: str) -> str:
 # --- data-groups and iRules --------------------------------------------------------------
 
 
-def encode_data_group(group: DataGroup) -> dict:
+def encode_data_group(group: DataGroup) -> dict[str, Any]:
     """Body of a POST, without records but those that are copied."""
     body = {**located(group.path), "type": group.type}
     copied = [Record(group.path, name, data) for name, data in group.copied]
     return {**body, "records": encode_records(copied)} if copied else body
 
 
-def encode_records(records: Iterable[Record]) -> list[dict]:
+def encode_records(records: Iterable[Record]) -> list[dict[str, Any]]:
     """Value of `records`, the whole list."""
     return [{"name": record.name, "data": record.data} for record in sorted(records, key=lambda r: r.name)]
 
@@ -142,7 +141,7 @@ def decode_data_group(obj: JSON) -> tuple[DataGroup, list[Record]]:
     return DataGroup(path, obj.get("type", "string")), records
 
 
-def encode_irule(irule: IRule) -> dict:
+def encode_irule(irule: IRule) -> dict[str, Any]:
     return {**located(irule.path), "apiAnonymous": irule.text}
 
 
@@ -153,11 +152,11 @@ def decode_irule(obj: JSON) -> IRule:
 # --- profiles and files ------------------------------------------------------------------
 
 
-def encode_client_ssl(profile: ClientSSL) -> dict:
+def encode_client_ssl(profile: ClientSSL) -> dict[str, Any]:
     return {**located(profile.path), **client_ssl_changes(profile)}
 
 
-def client_ssl_changes(profile: ClientSSL) -> dict:
+def client_ssl_changes(profile: ClientSSL) -> dict[str, Any]:
     """Body of a PATCH. The pair is sent together: half a pair is refused (bigip-rest.md A7)."""
     return {
         "defaultsFrom": profile.parent, "serverName": profile.server_name,
@@ -165,7 +164,7 @@ def client_ssl_changes(profile: ClientSSL) -> dict:
     }
 
 
-def _pair(profile: ClientSSL) -> dict:
+def _pair(profile: ClientSSL) -> dict[str, Any]:
     return {"cert": profile.cert, "key": profile.key, "chain": profile.chain or "none"}
 
 
@@ -177,11 +176,11 @@ def decode_client_ssl(obj: JSON) -> ClientSSL:
     )
 
 
-def encode_server_ssl(profile: ServerSSL) -> dict:
+def encode_server_ssl(profile: ServerSSL) -> dict[str, Any]:
     return {**located(profile.path), **server_ssl_changes(profile)}
 
 
-def server_ssl_changes(profile: ServerSSL) -> dict:
+def server_ssl_changes(profile: ServerSSL) -> dict[str, Any]:
     """Body of a PATCH. Without peerCertMode require nothing is verified (f5-router.md 3.3)."""
     return {
         "defaultsFrom": profile.parent,

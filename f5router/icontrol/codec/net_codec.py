@@ -8,7 +8,8 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from f5router.icontrol.codec.ltm_codec import JSON, address_of, items, located, path_of
+from f5router.icontrol.codec.ltm_codec import address_of, items, located, path_of
+from f5router.model.json_types import JSON
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 
 FIXED: Mapping[str, frozenset[str]] = {

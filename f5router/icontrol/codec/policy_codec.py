@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from f5router.icontrol.codec.ltm_codec import JSON, ODD, items, located, path_of
+from f5router.icontrol.codec.ltm_codec import ODD, items, located, path_of
 from f5router.model import names
+from f5router.model.json_types import JSON
 from f5router.model.ltm import CheckedRedirect, Condition, Foreign, Forward, Policy, Redirect, Rule
 
 _OPERANDS = {
@@ -32,12 +33,12 @@ _ACTION_NOISE = frozenset({
 })
 
 
-def encode_policy(policy: Policy) -> dict:
+def encode_policy(policy: Policy) -> dict[str, Any]:
     """Body of a POST, with the rule that makes the policy fit to be attached."""
     return {**located(policy.path), **policy_changes(policy), "rules": [encode_noop(policy)]}
 
 
-def policy_changes(policy: Policy) -> dict:
+def policy_changes(policy: Policy) -> dict[str, Any]:
     """Body of a PATCH."""
     return {
         "controls": sorted(policy.controls),
@@ -46,13 +47,13 @@ def policy_changes(policy: Policy) -> dict:
     }
 
 
-def encode_noop(policy: Policy) -> dict:
+def encode_noop(policy: Policy) -> dict[str, Any]:
     """The last Rule: no conditions, and no action but to tell that no other Rule matched."""
     told = {"actions": [_telling(0, names.UNMATCHED_VARIABLE, "1")]} if policy.told else {}
     return {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL, **told}
 
 
-def noop_changes(policy: Policy) -> dict:
+def noop_changes(policy: Policy) -> dict[str, Any]:
     """Body of a PATCH of it; both lists replace the old ones whole."""
     rule = {"conditions": [], "actions": [], **encode_noop(policy)}
     return {key: value for key, value in rule.items() if key != "name"}
@@ -73,12 +74,12 @@ def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
     return policy, [rule for rule in rules if rule.name != names.NOOP_RULE]
 
 
-def encode_rule(rule: Rule) -> dict:
+def encode_rule(rule: Rule) -> dict[str, Any]:
     """Body of a POST: conditions and action in one write."""
     return {"name": rule.name, **rule_changes(rule)}
 
 
-def rule_changes(rule: Rule) -> dict:
+def rule_changes(rule: Rule) -> dict[str, Any]:
     """Body of a PATCH: both lists replace the old ones whole."""
     conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator))
     actions = [{"name": str(n), **action} for n, action in enumerate(_action(rule.action))]
@@ -113,7 +114,7 @@ def _decode_rule(policy: str, obj: JSON) -> Rule:
     )
 
 
-def _condition(condition: Condition) -> dict:
+def _condition(condition: Condition) -> dict[str, Any]:
     body = {
         condition.operand: True, condition.selector: True, condition.operator: True, "request": True,
         "caseSensitive" if condition.case_sensitive else "caseInsensitive": True,
@@ -136,7 +137,7 @@ def _decode_condition(item: JSON) -> Condition | Foreign:
     )
 
 
-def _action(action: Forward | Redirect | CheckedRedirect) -> list[dict]:
+def _action(action: Forward | Redirect | CheckedRedirect) -> list[dict[str, Any]]:
     """What the device does by itself; a CheckedRedirect is for an iRule."""
     if isinstance(action, Forward):
         return [{"forward": True, "select": True, "request": True, "pool": action.pool}]
@@ -157,7 +158,7 @@ def _tells_pool(action: Action) -> bool:
     return isinstance(action, Forward) and action.told
 
 
-def _telling(number: int, variable: str, value: str) -> dict:
+def _telling(number: int, variable: str, value: str) -> dict[str, Any]:
     """An action that sets a variable of iRules to a plain text. Source: recorded, ltm/policy/16.0.0."""
     return {"name": str(number), "tcl": True, "setVariable": True, "request": True,
             "tmName": variable, "expression": value}

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 
 from f5router.model.errors import AuthFailed, BigIPError, Forbidden, Refused, Unconfirmed, UploadError
-from f5router.model.ltm import Ref
+from f5router.model.objects import Ref
 
 log = logging.getLogger(__name__)
 

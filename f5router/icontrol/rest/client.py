@@ -15,12 +15,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import quote
 
 import tenacity
 
 from f5router.icontrol.rest import readiness
-from f5router.icontrol.rest.session import JSON, LOGIN, NO_RIGHT, Session
+from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, Session
 from f5router.icontrol.rest.transport import ClientSettings, Reply, Transport
 from f5router.model.errors import (
     AuthFailed,
@@ -34,6 +35,7 @@ from f5router.model.errors import (
     Unsupported,
     Untrusted,
 )
+from f5router.model.json_types import JSON
 
 __all__ = ["Client", "ClientSettings", "item_path"]
 
@@ -103,7 +105,7 @@ class Client:
         """Requests sent: GET, POST, PATCH, DELETE, login, logout."""
         return self._transport.counts
 
-    def get(self, path: str, params: Mapping[str, str] | None = None) -> dict:
+    def get(self, path: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Read an object or a collection; repeated for up to retry_s.
 
         Args:
@@ -112,15 +114,15 @@ class Client:
         """
         return self._repeat(_is_passing, lambda: self._call("GET", path, query=_query(params)))
 
-    def get_once(self, path: str) -> dict:
+    def get_once(self, path: str) -> dict[str, Any]:
         """Read an object, without repetition."""
         return self._call("GET", path)
 
-    def post(self, path: str, body: Mapping) -> dict:
+    def post(self, path: str, body: JSON) -> dict[str, Any]:
         """Create an object, or run a command."""
         return self._write("POST", path, body)
 
-    def patch(self, path: str, body: Mapping, params: Mapping[str, str] | None = None) -> dict:
+    def patch(self, path: str, body: JSON, params: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Change what body names; a list in it replaces the whole list."""
         return self._write("PATCH", path, body, params)
 
@@ -226,15 +228,16 @@ class Client:
         return version
 
     def _write(
-        self, method: str, path: str, body: Mapping | None = None,
+        self, method: str, path: str, body: JSON | None = None,
         params: Mapping[str, str] | None = None, **how,
-    ) -> dict:
+    ) -> dict[str, Any]:
         """Args: how: `timeout_s` and `beside` of Transport.send."""
         data = None if body is None else encode(body)
         query = _query(params)
 
-        def call() -> dict:
-            return self._call(method, path, query=query, body=data, headers=JSON if data else None, **how)
+        def call() -> dict[str, Any]:
+            headers = JSON_HEADERS if data else None
+            return self._call(method, path, query=query, body=data, headers=headers, **how)
 
         try:
             return self._repeat(_was_not_sent, call)
@@ -269,7 +272,7 @@ class Client:
                            doubtful=True)
         return f"{DOWNLOADS}/{name}"
 
-    def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], dict]):
+    def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], dict[str, Any]]):
         """Call until it succeeds, fails in an unwanted way, or retry_s is over."""
         end = self._clock() + self._settings.retry_s
         return tenacity.Retrying(
@@ -281,7 +284,7 @@ class Client:
             sleep=self._sleep, reraise=True,
         )(lambda: self._insist(call))
 
-    def _insist(self, call: Callable[[], dict]) -> dict:
+    def _insist(self, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Call, and once more after a 403 if the device answers a harmless read.
 
         Raises: Forbidden: 403 again.
@@ -304,7 +307,7 @@ class Client:
                 raise
             raise Forbidden(exc.method, exc.path, exc.text) from None
 
-    def _call(self, method: str, path: str, *, is_file: bool = False, **request) -> dict:
+    def _call(self, method: str, path: str, *, is_file: bool = False, **request) -> dict[str, Any]:
         """One request; its JSON."""
         path = path if path.startswith("/mgmt/") else ROOT + path
         begin, status = self._clock(), 0
@@ -322,7 +325,7 @@ class Client:
                 log.debug("BIG-IP write: method=%s path=%s status=%d ms=%.0f",
                           method, path, status, (self._clock() - begin) * 1000)
 
-    def _result(self, method: str, path: str, reply: Reply, *, is_file: bool) -> dict:
+    def _result(self, method: str, path: str, reply: Reply, *, is_file: bool) -> dict[str, Any]:
         found, is_write = reply.json(), method != "GET"
         if reply.status >= 300:
             # A broken upload can come back as the reply, and a piece of a key has no BEGIN line.
@@ -340,7 +343,7 @@ class Client:
         raise NotReady(method, path, _NO_JSON, status=reply.status, doubtful=is_write)
 
 
-def encode(body: Mapping) -> bytes:
+def encode(body: JSON) -> bytes:
     r"""A body as the device reads it: UTF-8, no \uXXXX (old TMOS keeps that as text), < > & as they are.
 
     Raises: ValueError: a text is no valid Unicode, or a number is not finite.

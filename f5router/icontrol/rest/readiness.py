@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from f5router.model.errors import NotReady, Unsupported
+from f5router.model.json_types import JSON
 
 VERSION = "/mgmt/tm/sys/version"
 READY = "/mgmt/tm/sys/ready"
@@ -16,7 +17,7 @@ OLDEST = (11, 4)
 READY_SINCE = (13, 1)
 
 
-def descriptions(reply: Mapping) -> dict[str, str]:
+def descriptions(reply: JSON) -> dict[str, str]:
     """The texts of a statistics reply, by name.
 
     {"entries": {"<url>": {"nestedStats": {"entries": {"phase": {"description": "running"}}}}}}
@@ -26,7 +27,7 @@ def descriptions(reply: Mapping) -> dict[str, str]:
     return dict(texts(reply))
 
 
-def texts(reply: Mapping) -> list[tuple[str, str]]:
+def texts(reply: JSON) -> list[tuple[str, str]]:
     """Return the same as pairs: a reply may have several texts of one name, such as "details"."""
     found: list[tuple[str, str]] = []
     for name, value in _entries(reply).items():
@@ -39,12 +40,12 @@ def texts(reply: Mapping) -> list[tuple[str, str]]:
     return found
 
 
-def _entries(reply: Mapping) -> Mapping:
+def _entries(reply: JSON) -> JSON:
     entries = reply.get("entries")
     return entries if isinstance(entries, Mapping) else {}
 
 
-def version_of(reply: Mapping) -> tuple[int, ...]:
+def version_of(reply: JSON) -> tuple[int, ...]:
     """(14, 1, 2, 1) from a reply of sys/version.
 
     Raises:
@@ -66,7 +67,7 @@ def readiness_path(version: tuple[int, ...]) -> str:
     return READY if version >= READY_SINCE else MCP_STATE
 
 
-def is_ready(reply: Mapping) -> bool:
+def is_ready(reply: JSON) -> bool:
     """Whether a reply of sys/ready or sys/mcp-state says that configuration may be read and written."""
     found = descriptions(reply)
     if "phase" in found:

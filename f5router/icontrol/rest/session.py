@@ -14,18 +14,19 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from f5router.icontrol.rest.transport import ClientSettings, Reply, Transport, hide_token
 from f5router.model.errors import AuthFailed, BigIPError, NotReady, Refused, error_for
+from f5router.model.json_types import JSON
 
 log = logging.getLogger(__name__)
 
 LOGIN = "/mgmt/shared/authn/login"
 TOKENS = "/mgmt/shared/authz/tokens"
-JSON = {"Content-Type": "application/json"}
+JSON_HEADERS = {"Content-Type": "application/json"}
 """Exactly this: with a charset, or octet-stream from an upload, some versions answer 415."""
 
 DEFAULT_LIFE_S = 1200
@@ -208,7 +209,7 @@ class Session:
         body = {"username": self._settings.username, "password": self._settings.password,
                 "loginProviderName": "tmos"}
         reply = self._transport.send(
-            "POST", LOGIN, credentials={}, headers=JSON, label="login",
+            "POST", LOGIN, credentials={}, headers=JSON_HEADERS, label="login",
             body=json.dumps(body, ensure_ascii=False).encode())
         found = reply.json() or {}
         if reply.status == 404 and _no_such_worker(found):
@@ -265,7 +266,7 @@ class Session:
             log.debug("BIG-IP token not deleted: error=%s", exc)
 
 
-def token_life_s(item: Mapping) -> float:
+def token_life_s(item: JSON) -> float:
     """Seconds that a token lives, from the token object of a login's reply.
 
     The device's clock may be wrong, so only the difference of its two times counts. Where that is
@@ -281,7 +282,7 @@ def token_life_s(item: Mapping) -> float:
     return DEFAULT_LIFE_S
 
 
-def _no_such_worker(found: Mapping) -> bool:
+def _no_such_worker(found: JSON) -> bool:
     """Whether restjavad lacks the worker, as on 11.5; not "not registered": that is a later
     version that is starting."""
     words = [str(found.get("message") or ""), *map(str, found.get("errorStack") or ())]

@@ -19,6 +19,7 @@ import threading
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
@@ -87,7 +88,7 @@ class Reply:
     body: bytes = field(repr=False, default=b"")
     location: str = ""
 
-    def json(self) -> dict | None:
+    def json(self) -> dict[str, Any] | None:
         """The body, or None if it is not a JSON object."""
         try:
             value = json.loads(self.body)

@@ -4,14 +4,16 @@ The lists are read just before they are written, and only the lists that change 
 """
 
 import logging
-from collections.abc import Mapping
 from itertools import chain
+from typing import Any
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
-from f5router.model.ltm import Attachment, ClientSSL, DeviceFacts, IRule, Policy, Ref, ServerSSL, VirtualFacts
+from f5router.model.json_types import JSON
+from f5router.model.ltm import Attachment, ClientSSL, DeviceFacts, IRule, Policy, ServerSSL, VirtualFacts
+from f5router.model.objects import Ref
 from f5router.plan.plan import DELETE, Change, Plan
 
 log = logging.getLogger(__name__)
@@ -106,14 +108,14 @@ class AttachmentWriter:
         places = {names.full_path(self._folder, name): at for at, name in enumerate(names.IRULE_ORDER)}
         return sorted(entries, key=lambda entry: places.get(entry[0], -1))
 
-    def _read(self, path: str) -> Mapping:
+    def _read(self, path: str) -> JSON:
         raw = virtual(self._client, path)
         if raw is None:
             raise NotFound("GET", f"ltm/virtual {path}", missing(path), status=404)
         return raw
 
 
-def virtual(client: Client, path: str | None) -> Mapping | None:
+def virtual(client: Client, path: str | None) -> JSON | None:
     """A virtual server with its profiles and policies; None when it does not exist."""
     if path is None:
         return None
@@ -123,7 +125,7 @@ def virtual(client: Client, path: str | None) -> Mapping | None:
         return None
 
 
-def listed(raw: Mapping, kind: str) -> list[tuple[str, str]]:
+def listed(raw: JSON, kind: str) -> list[tuple[str, str]]:
     """Full paths, with the context of profiles, in the device's order."""
     if kind == "rules":
         return [(str(name), "") for name in raw.get("rules") or ()]
@@ -182,7 +184,7 @@ def _merged(old: list[tuple[str, str]], changes: list[Change]) -> list[tuple[str
                    if c.verb != DELETE and c.obj.target not in there]
 
 
-def _item(kind: str, name: str, context: str) -> str | dict:
+def _item(kind: str, name: str, context: str) -> str | dict[str, Any]:
     if kind == "rules":
         return name
     return {"name": name, "context": context} if context else {"name": name}

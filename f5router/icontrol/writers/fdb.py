@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
-from f5router.model.ltm import Ref
+from f5router.model.json_types import JSON
 from f5router.model.net import FDBRecord
+from f5router.model.objects import Ref
 from f5router.plan.plan import CREATE, UPDATE, Change
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ SUB_COLLECTION_SINCE = (12, 1)
 Results = list[tuple[Change, BigIPError | None]]
 
 
-def read(client: Client, tunnel: str) -> list[Mapping]:
+def read(client: Client, tunnel: str) -> list[JSON]:
     """Every record of a tunnel as it is; [] where there is no such tunnel. Raises: BigIPError."""
     try:
         body = client.get(item_path(FDB, tunnel), {"expandSubcollections": "true"})
@@ -111,7 +112,7 @@ class FDBWriter:
         self._client.patch(item_path(FDB, tunnel), {"records": kept + ours})
 
 
-def restore(client: Client, tunnel: str, raw: list[Mapping]) -> None:
+def restore(client: Client, tunnel: str, raw: list[JSON]) -> None:
     """Give a tunnel that was made anew the records that it had. Raises: BigIPError."""
     if raw:
         client.patch(item_path(FDB, tunnel), {"records": [net_codec.sendable(item) for item in raw]})

@@ -18,6 +18,7 @@ from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, Incomplete, InUse, NotFound, Refused
+from f5router.model.json_types import JSON
 from f5router.model.ltm import Pool
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ Write = Callable[[Pool, Mapping[str, str]], None]
 """Sends a pool, given the partition of each member's node where that is not the pool's own."""
 
 
-def places(members: Iterable[Mapping]) -> dict[str, str]:
+def places(members: Iterable[JSON]) -> dict[str, str]:
     """Partition, with its slash, of the node of each address, from pool members as read.
 
     A member that cannot be read counts as absent, as its pool does.
@@ -211,7 +212,7 @@ class NodeWriter:
             addresses = {address for address, _ in self._found}
         self._listed = addresses
 
-    def _ours(self, item: Mapping) -> bool:
+    def _ours(self, item: JSON) -> bool:
         """Of nodes named by their address: what we made on purpose, or, where nodes come with members,
         what nobody has changed."""
         description = item.get("description", "")

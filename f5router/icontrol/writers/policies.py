@@ -11,13 +11,15 @@ there. Source: bigip-rest.md B4.
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
-from f5router.model.ltm import Policy, Ref, Rule
+from f5router.model.ltm import Policy, Rule
+from f5router.model.objects import Ref
 from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
 
 log = logging.getLogger(__name__)
@@ -98,7 +100,7 @@ class PolicyWriter:
         if model == LEGACY:
             self._legacy.add(policy.path)
 
-    def _drafted(self, policy: Policy, body: dict) -> bool:
+    def _drafted(self, policy: Policy, body: dict[str, Any]) -> bool:
         """Create by draft and publish; False where the device has no folder for the draft.
 
         Where drafts of nested folders lie is not recorded, see names.draft_paths.

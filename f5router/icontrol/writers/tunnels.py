@@ -6,7 +6,7 @@ was there before, other people's FDB records too, is there afterwards.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, net_codec
@@ -14,6 +14,7 @@ from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.writers import fdb
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused
+from f5router.model.json_types import JSON
 from f5router.model.ltm import Object, TunnelFacts, VirtualFacts
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel, VxlanProfile
 from f5router.plan.plan import CREATE, DELETE, Change
@@ -51,7 +52,7 @@ def observe(client: Client, folder: str) -> tuple[list[Object], tuple[TunnelFact
 
 
 def _facts(
-    client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Iterable[tuple[Mapping, SelfIP]],
+    client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Iterable[tuple[JSON, SelfIP]],
 ) -> tuple[TunnelFacts, ...]:
     """One more read where there are self IPs on tunnels that are not ours."""
     own, on = names.tunnel(folder), {}
@@ -75,7 +76,7 @@ def default_route_domain(client: Client, folder: str) -> int:
     return int(partition.get("defaultRouteDomain") or 0)
 
 
-def _readable(client: Client, kind: str) -> list[tuple[Mapping, Any]]:
+def _readable(client: Client, kind: str) -> list[tuple[JSON, Any]]:
     """Items of a collection, everybody's, each with what it stands for; an odd one counts as absent."""
     found = []
     for item in client.get(kind).get("items") or []:
@@ -91,11 +92,11 @@ def own_addresses(client: Client, folder: str) -> list[SelfIP]:
     return _own(_readable(client, SelfIP.KIND), folder)
 
 
-def _own(addresses: Iterable[tuple[Mapping, SelfIP]], folder: str) -> list[SelfIP]:
+def _own(addresses: Iterable[tuple[JSON, SelfIP]], folder: str) -> list[SelfIP]:
     return [address for _, address in addresses if names.owns(folder, address)]
 
 
-def translation_facts(client: Client, path: str, raw: Mapping) -> dict:
+def translation_facts(client: Client, path: str, raw: JSON) -> dict[str, Any]:
     """Keywords of VirtualFacts that tell a virtual server's source addresses."""
     kind, pool = net_codec.decode_translation(path, raw).type, net_codec.translation_pool(raw)
     addresses = frozenset()

@@ -16,6 +16,7 @@ from f5router.model.errors import (
     KubeUnauthorized,
     KubeUnreachable,
 )
+from f5router.model.json_types import JSON
 
 BY_STATUS: Mapping[int, type[KubeError]] = {
     401: KubeUnauthorized,
@@ -89,7 +90,7 @@ def excerpt(text: str) -> str:
     return " ".join(text.partition("-----BEGIN")[0].split())[:EXCERPT]
 
 
-def _error(method: str, path: str, status: int, text: str, details: Mapping,
+def _error(method: str, path: str, status: int, text: str, details: JSON,
            headers: Mapping[str, str], *, sdn: bool = True) -> KubeError:
     message = f"{method} {path}: {status} {text}".rstrip()
     kind = BY_STATUS.get(status, KubeRefused if 400 <= status < 500 else KubeUnreachable)
@@ -145,7 +146,7 @@ def _bind(role: str, text: str) -> str:
     return f"oc adm policy add-cluster-role-to-user {role} {to}"
 
 
-def _status_object(body: bytes) -> Mapping:
+def _status_object(body: bytes) -> JSON:
     try:
         found = documents.loads(body)
     except ValueError:
@@ -153,12 +154,12 @@ def _status_object(body: bytes) -> Mapping:
     return found if isinstance(found, Mapping) else {}
 
 
-def _details(status: Mapping) -> Mapping:
+def _details(status: JSON) -> JSON:
     found = status.get("details")
     return found if isinstance(found, Mapping) else {}
 
 
-def _retry_after_s(headers: Mapping[str, str], status: Mapping) -> float | None:
+def _retry_after_s(headers: Mapping[str, str], status: JSON) -> float | None:
     """Seconds of the header Retry-After or of a Status; an HTTP date counts as none."""
     text = headers.get("Retry-After") or _details(status).get("retryAfterSeconds")
     try:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
@@ -199,7 +200,7 @@ class Connection:
         """Namespace of the settings."""
         return self._settings.namespace
 
-    def request(self, method: str, path: str, *, query: dict | None = None, body: object = None,
+    def request(self, method: str, path: str, *, query: dict[str, Any] | None = None, body: object = None,
                 content_type: str = "application/json", stream: bool = False,
                 timeout_s: float | None = None, accept: str = PLAIN) -> object:
         """Send a request and return the JSON value of its reply, or a LineStream.
@@ -221,7 +222,7 @@ class Connection:
         data = self._body(sent, method, path)
         return value(Document(data), request) if data else None
 
-    def page(self, path: str, query: dict, accept: str = PLAIN) -> Page:
+    def page(self, path: str, query: dict[str, Any], accept: str = PLAIN) -> Page:
         """Ask for part of a list. Raises: as request()."""
         sent = self._answered("GET", path, query, None, "", None, accept)
         if sent.status != 200:
@@ -232,7 +233,7 @@ class Connection:
         """Give up idle connections."""
         self._client.pool_manager.clear()
 
-    def _answered(self, method: str, path: str, query: dict | None, body: object, content_type: str,
+    def _answered(self, method: str, path: str, query: dict[str, Any] | None, body: object, content_type: str,
                   timeout_s: float | None, accept: str) -> urllib3.BaseHTTPResponse:
         """The reply, its body not read yet."""
         used = self._client
@@ -259,7 +260,7 @@ class Connection:
                 method, path, sent.status, bytes(data), sent.headers, sdn=self._settings.sdn)
         return bytes(data)
 
-    def _send(self, client: RESTClientObject, method: str, path: str, query: dict | None,
+    def _send(self, client: RESTClientObject, method: str, path: str, query: dict[str, Any] | None,
               body: object, content_type: str, timeout_s: float | None,
               accept: str) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": accept, "User-Agent": f"f5router/{__version__}"}

@@ -38,6 +38,7 @@ from f5router.model.cluster import (
 )
 from f5router.model.errors import RouterError
 from f5router.model.hostnames import quote
+from f5router.model.json_types import JSON
 
 SERVICE_LABEL = "kubernetes.io/service-name"
 
@@ -67,7 +68,7 @@ _SEGMENT = re.compile(r"[!-$&-.0-~]{1,253}")
 which forbids "/", "%", "." and ".."."""
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
-_NOTHING: Mapping = {}
+_NOTHING: JSON = {}
 
 
 class DecodeError(RouterError):
@@ -137,12 +138,12 @@ def uid(obj: object) -> str:
     return _text(_mapping(_mapping(obj).get("metadata")).get("uid"))
 
 
-def ingress(obj: object) -> tuple[Mapping, ...]:
+def ingress(obj: object) -> tuple[JSON, ...]:
     """status.ingress of a Route."""
     return tuple(_objects(_mapping(_mapping(obj).get("status")).get("ingress")))
 
 
-def route(obj: Mapping) -> Route:
+def route(obj: JSON) -> Route:
     """A route.openshift.io/v1 Route.
 
     Raises:
@@ -178,7 +179,7 @@ def route(obj: Mapping) -> Route:
     )
 
 
-def _unsupported(metadata: Mapping, spec: Mapping) -> tuple[str, ...]:
+def _unsupported(metadata: JSON, spec: JSON) -> tuple[str, ...]:
     """Keys of what a team wrote for a router and has no effect; an empty annotation asks for nothing."""
     given = _mapping(metadata.get("annotations"))
     keys = annotations.select(key for key, value in given.items() if isinstance(value, str) and value.strip())
@@ -209,7 +210,7 @@ def _tls(name: Key, tls: object) -> RouteTLS | None:
     )
 
 
-def service(obj: Mapping) -> Service:
+def service(obj: JSON) -> Service:
     """A core/v1 Service; a headless one has cluster_ip "".
 
     Raises:
@@ -240,7 +241,7 @@ def _service_ports(items: object) -> Iterator[ServicePort]:
             )
 
 
-def endpoint_slice(obj: Mapping, *, placed: bool = False) -> EndpointSlice | None:
+def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
     """A discovery.k8s.io/v1 EndpointSlice.
 
     None without a Service, and for addressType FQDN. An endpoint without conditions.ready is ready.
@@ -265,7 +266,7 @@ def endpoint_slice(obj: Mapping, *, placed: bool = False) -> EndpointSlice | Non
                          unread=max(0, len(texts) - MOST_ADDRESSES))
 
 
-def endpoints(obj: Mapping, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
+def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
     """A core/v1 Endpoints object: one value per subset, keyed <name>/<number> from 0.
 
     Args:
@@ -285,7 +286,7 @@ def endpoints(obj: Mapping, *, placed: bool = False) -> tuple[EndpointSlice, ...
     return tuple(found)
 
 
-def _subset(name: Key, owner: str, subset: Mapping, *, placed: bool, most: int) -> EndpointSlice:
+def _subset(name: Key, owner: str, subset: JSON, *, placed: bool, most: int) -> EndpointSlice:
     found, ports = _objects(subset.get("addresses")), _endpoint_ports(subset.get("ports"))
     if placed:
         return EndpointSlice(name, owner, ports=ports, nodes=_places(found))
@@ -293,7 +294,7 @@ def _subset(name: Key, owner: str, subset: Mapping, *, placed: bool, most: int) 
                          unread=max(0, len(found) - most))
 
 
-def _places(items: Iterable[Mapping]) -> frozenset[str]:
+def _places(items: Iterable[JSON]) -> frozenset[str]:
     return frozenset(intern(_text(item.get("nodeName"))) for item in items)
 
 
@@ -308,12 +309,12 @@ def _endpoint_ports(items: object) -> tuple[EndpointPort, ...]:
         for item in _objects(items) if (number := _port(item.get("port"))) is not None}))
 
 
-def namespace(obj: Mapping) -> Namespace:
+def namespace(obj: JSON) -> Namespace:
     """A v1 Namespace or a project.openshift.io/v1 Project. Raises: DecodeError: no name."""
     return Namespace(_named(obj))
 
 
-def node(obj: Mapping) -> Node:
+def node(obj: JSON) -> Node:
     """A core/v1 Node. Without a Ready condition it is ready.
 
     Raises:
@@ -339,7 +340,7 @@ def node(obj: Mapping) -> Node:
     )
 
 
-def secret(obj: Mapping) -> Secret:
+def secret(obj: JSON) -> Secret:
     """A core/v1 Secret; of types other than kubernetes.io/tls only the type is kept.
 
     Raises:
@@ -359,7 +360,7 @@ def _plain(text: object) -> str:
         return ""
 
 
-def host_subnet(obj: Mapping) -> HostSubnet:
+def host_subnet(obj: JSON) -> HostSubnet:
     """A network.openshift.io/v1 HostSubnet; its fields stand at the top.
 
     Raises:
@@ -368,7 +369,7 @@ def host_subnet(obj: Mapping) -> HostSubnet:
     return HostSubnet(key(obj), addresses.parse(obj.get("hostIP")) or "", _text(obj.get("subnet")))
 
 
-def cluster_network(obj: Mapping) -> ClusterNetwork:
+def cluster_network(obj: JSON) -> ClusterNetwork:
     """A network.openshift.io/v1 ClusterNetwork: clusterNetworks, or network alone before OpenShift 3.7.
 
     vxlanPort came with OpenShift 3.10 (openshift/api#57, openshift/origin#20024).
@@ -381,7 +382,7 @@ def cluster_network(obj: Mapping) -> ClusterNetwork:
     return ClusterNetwork(key(obj), networks, _port(obj.get("vxlanPort")) or VXLAN_PORT)
 
 
-def _mapping(value: object) -> Mapping:
+def _mapping(value: object) -> JSON:
     return value if isinstance(value, Mapping) else _NOTHING
 
 
@@ -389,7 +390,7 @@ def _items(value: object) -> list:
     return value if isinstance(value, list) else []
 
 
-def _objects(value: object) -> list[Mapping]:
+def _objects(value: object) -> list[JSON]:
     return [item for item in _items(value) if isinstance(item, Mapping)]
 
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from f5router.model.json_types import JSON
+
 MOST_BYTES = 10 << 20
 """Size of one object. etcd takes 1.5 MiB (--max-request-bytes), of which JSON makes at most six times as
 much: \\u0001 for one byte."""
@@ -55,7 +57,7 @@ class Document:
             raise Unreadable(self.problem)
         return loads(self.text)
 
-    def members(self, *path: str) -> Mapping:
+    def members(self, *path: str) -> JSON:
         """The texts and numbers of an object inside, empty without it: of a document that does not load, too.
 
         Args: path: keys that lead to the object, letters only.
@@ -231,10 +233,10 @@ class _Kept:
         return text
 
 
-def _members(text: bytes, path: list[bytes]) -> Mapping:
+def _members(text: bytes, path: list[bytes]) -> JSON:
     """The plain members of the object to which the keys of `path` lead; see Document.members."""
     found, inside, depth, kept, at = bytearray(), 0, 0, 0, 0
-    result: Mapping = {}
+    result: JSON = {}
     while (at := _NO_BRACKET.match(text, at).end()) < len(text) and text[at] != _QUOTE:
         if text[at] in _OPENING:
             if inside == len(path) and depth == inside + 1:
@@ -260,7 +262,7 @@ def _key_before(text: bytes, at: int) -> bytes:
     return found[1] if found else b""
 
 
-def _plain(text: bytes) -> Mapping:
+def _plain(text: bytes) -> JSON:
     try:
         value = loads(text)
     except ValueError:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from f5router.kube.api.connection import Connection
@@ -190,11 +190,11 @@ class EventWriter:
         self._patch(path, name, {"count": count})
         return count
 
-    def _patch(self, path: str, name: str, fields: dict) -> object:
+    def _patch(self, path: str, name: str, fields: dict[str, Any]) -> object:
         return self._connection.request("PATCH", f"{path}/{quote(name, safe='')}", body=fields,
                                         content_type="application/merge-patch+json")
 
-    def _event(self, warned: Warned, now: str) -> dict:
+    def _event(self, warned: Warned, now: str) -> dict[str, Any]:
         route = warned.route
         told = (self._component, self._router_name, route.uid, warned.reason, warned.message)
         suffix = f".{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}"

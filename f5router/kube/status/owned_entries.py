@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from f5router.kube.api import decode
 from f5router.kube.api.collection import PAGE_SIZE, Collection
@@ -12,6 +13,7 @@ from f5router.kube.watch.reflector import unreadable
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeGone, KubeUnreachable
+from f5router.model.json_types import JSON
 from f5router.status import condition
 
 TRIES = 3
@@ -24,7 +26,7 @@ class Found:
 
     key: Key
     uid: str
-    entry: Mapping
+    entry: JSON
     """The first one."""
 
 
@@ -46,14 +48,15 @@ def find(connection: Connection, source: Source, router_name: str, *, namespace:
     return []
 
 
-def remove(routes: RouteStatus, found: Found, router_name: str, *, unchanged: bool = True) -> dict | None:
+def remove(routes: RouteStatus, found: Found, router_name: str, *,
+           unchanged: bool = True) -> dict[str, Any] | None:
     """Remove the entries of a router name from a Route; returns it as it is then.
 
     None if there is nothing to remove: the Route is gone or another one, or has no such entry.
     Args: unchanged: also not if the entry no longer says what `found` says: somebody else keeps it.
     Raises: KubeError: KubeConflict: it was changed meanwhile; to be tried again.
     """
-    def renewed(obj: Mapping) -> list[Mapping] | None:
+    def renewed(obj: JSON) -> list[JSON] | None:
         entry = condition.own(decode.ingress(obj), router_name)
         if decode.uid(obj) != found.uid or entry is None:
             return None

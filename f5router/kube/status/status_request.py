@@ -1,17 +1,19 @@
 """The status of one Route on the API server: read, and written with the rights that there are."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeForbidden
+from f5router.model.json_types import JSON
 
 log = logging.getLogger(__name__)
 
-Ingress = list[Mapping]
+Ingress = list[JSON]
 
 
 class RouteStatus:
@@ -27,7 +29,7 @@ class RouteStatus:
         self._labels, self._fields = labels, fields
         self._patch_is_forbidden = False
 
-    def read(self, key: Key) -> dict | None:
+    def read(self, key: Key) -> dict[str, Any] | None:
         """The newest object, None if it is gone or not selected. A list: system:router may not get one.
 
         Raises: KubeError.
@@ -40,7 +42,7 @@ class RouteStatus:
         return items[0] if items else None
 
     def write(self, key: Key, version: str, ingress: Ingress,
-              renew: Callable[[dict], Ingress | None]) -> dict | None:
+              renew: Callable[[dict[str, Any]], Ingress | None]) -> dict[str, Any] | None:
         """Replace status.ingress; returns the object as it is then, None if there was no need any more.
 
         Args:
@@ -62,7 +64,7 @@ class RouteStatus:
                 self._patch_is_forbidden = True
         return self._update(key, renew)
 
-    def _update(self, key: Key, renew: Callable[[dict], Ingress | None]) -> dict | None:
+    def _update(self, key: Key, renew: Callable[[dict[str, Any]], Ingress | None]) -> dict[str, Any] | None:
         """The object after an update, which OpenShift 3's role system:router allows; None: no need.
 
         The whole object goes back as it was read, private key included; nothing of it is logged.

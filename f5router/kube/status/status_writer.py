@@ -8,9 +8,10 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
@@ -30,6 +31,7 @@ from f5router.model.errors import (
     KubeRefused,
     KubeUnreachable,
 )
+from f5router.model.json_types import JSON
 from f5router.model.selection import Selection
 from f5router.status import condition
 from f5router.status.contention import Contention
@@ -295,7 +297,7 @@ class StatusWriter:
         self._succeeded(written)
         return None
 
-    def _wait_s(self, route: Route, new: list[Mapping] | None) -> float | None:
+    def _wait_s(self, route: Route, new: list[JSON] | None) -> float | None:
         """Seconds until this may be written: 0 for now, None if it need not or must not be."""
         old = condition.own(route.status_ingress, self._router_name)
         with self._lock:
@@ -323,7 +325,7 @@ class StatusWriter:
         self._succeeded(written, observe=self._all_known)
         return written is not None
 
-    def _succeeded(self, written: dict | None, *, observe: bool = True) -> None:
+    def _succeeded(self, written: dict[str, Any] | None, *, observe: bool = True) -> None:
         self._troubles.answered(written=written is not None)
         if written is None:
             return
@@ -333,13 +335,13 @@ class StatusWriter:
             # The watch tells of it later; a wish that comes before would be judged by old entries.
             self._cluster.observe(decode.route(written))
 
-    def _entries(self, route: Route, wish: Wish) -> list[Mapping] | None:
+    def _entries(self, route: Route, wish: Wish) -> list[JSON] | None:
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return condition.entries(
             route, wish.verdict, host=wish.host, router_name=self._router_name,
             canonical_hostname=self._canonical_hostname, now=now)
 
-    def _for_newer(self, obj: dict, wish: Wish) -> list[Mapping] | None:
+    def _for_newer(self, obj: dict[str, Any], wish: Wish) -> list[JSON] | None:
         """The same for an object that was read since."""
         route = decode.route(obj)
         self._cluster.observe(route)

@@ -21,6 +21,7 @@ from f5router.model.errors import (
     KubeRefused,
     KubeUnreachable,
 )
+from f5router.model.json_types import JSON
 from f5router.model.mass_loss import is_mass
 
 log = logging.getLogger(__name__)
@@ -300,7 +301,7 @@ def taken(source: Source, document: Document) -> tuple[Key | None, tuple[Value, 
         raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
 
 
-def unreadable(source: Source, metadata: Mapping, reason: Unreadable) -> Key | None:
+def unreadable(source: Source, metadata: JSON, reason: Unreadable) -> Key | None:
     """Warn about an object that is left out as a whole. Returns its key, None if it is not known."""
     try:
         key = decode.key({"metadata": metadata})

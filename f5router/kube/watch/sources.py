@@ -9,6 +9,7 @@ from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.store import Value
 from f5router.model.errors import KindNotServed, KubeForbidden
+from f5router.model.json_types import JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Source:
     """/api/v1 or /apis/<group>/<version>."""
     field: str
     """Of the Store."""
-    decode: Callable[[Mapping], tuple[Value, ...]]
+    decode: Callable[[JSON], tuple[Value, ...]]
     namespaced: bool = True
     metadata_only: bool = False
     """Ask for no more than the metadata of objects; servers before Kubernetes 1.15 send them whole."""
@@ -41,7 +42,7 @@ class Source:
         return self.group_path.split("/", 2)[2]
 
 
-def _slice(obj: Mapping, *, placed: bool = False) -> tuple[Value, ...]:
+def _slice(obj: JSON, *, placed: bool = False) -> tuple[Value, ...]:
     found = decode.endpoint_slice(obj, placed=placed)
     return () if found is None else (found,)
 

@@ -24,7 +24,8 @@ from f5router.model.cluster import (
     ServicePort,
 )
 from f5router.model.hostnames import Naming
-from f5router.model.ltm import DeviceFacts, Pool, Ref, Rule, VirtualFacts
+from f5router.model.ltm import DeviceFacts, Pool, Rule, VirtualFacts
+from f5router.model.objects import Ref
 from f5router.model.selection import NamespaceFilter
 from f5router.network import node_ports, refused_addresses, static_routes, vxlan_checks
 from f5router.network.diagnostics import Findings

@@ -25,11 +25,11 @@ from f5router.model.ltm import (
     PoolMember,
     Record,
     Redirect,
-    Ref,
     Rule,
     ServerSSL,
     VirtualFacts,
 )
+from f5router.model.objects import Ref
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Pool, Ref
+from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
 from f5router.model.printable import printable
 from f5router.monitoring import health
 from f5router.plan import rendering

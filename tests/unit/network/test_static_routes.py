@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.errors import error_for
-from f5router.model.ltm import Ref
 from f5router.model.net import StaticRoute
+from f5router.model.objects import Ref
 from f5router.network import static_routes
 from tests.builders import FACTS, Settings, node, snapshot
 

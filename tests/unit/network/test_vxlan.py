@@ -10,8 +10,9 @@ from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.cluster import ClusterNetwork, Key
 from f5router.model.errors import Refused, error_for
-from f5router.model.ltm import DeviceFacts, Ref, TunnelFacts
+from f5router.model.ltm import DeviceFacts, TunnelFacts
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
+from f5router.model.objects import Ref
 from f5router.network import vxlan, vxlan_checks
 from tests.builders import FACTS, Settings, host_subnet, node, snapshot
 

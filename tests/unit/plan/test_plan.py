@@ -20,11 +20,11 @@ from f5router.model.ltm import (
     PoolMember,
     Record,
     Redirect,
-    Ref,
     Rule,
     attachment_ref,
     record_ref,
 )
+from f5router.model.objects import Ref
 from f5router.network.vxlan import Setup
 from f5router.plan import plan
 from f5router.plan.plan import CREATE, DELETE, UPDATE, Unknown, diff

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.model.cluster import Key
-from f5router.model.ltm import Ref
+from f5router.model.objects import Ref
 from f5router.plan.problems import NAMED_MOST, Problem, grouped
 
 A, B, C = (Ref("ltm/rule", f"/Common/{name}") for name in "abc")

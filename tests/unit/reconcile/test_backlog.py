@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from f5router.desired import route_objects
 from f5router.model import names
-from f5router.model.ltm import Policy, Ref, Rule
+from f5router.model.ltm import Policy, Rule
+from f5router.model.objects import Ref
 from f5router.plan import plan
 from f5router.plan.plan import DELETE, Unknown, diff
 from f5router.reconcile.backlog import Backlog

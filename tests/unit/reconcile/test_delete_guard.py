@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model.ltm import Forward, Pool, Record, Ref, Rule
+from f5router.model.ltm import Forward, Pool, Record, Rule
+from f5router.model.objects import Ref
 from f5router.reconcile import delete_guard
 from f5router.reconcile.delete_guard import BURST_S, LEAST, DeleteGuard, is_mass
 

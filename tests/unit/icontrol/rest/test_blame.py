@@ -14,7 +14,7 @@ from f5router.model.errors import (
     Unconfirmed,
     Unreachable,
 )
-from f5router.model.ltm import Ref
+from f5router.model.objects import Ref
 
 A, B, C = (Ref("ltm/pool", f"/Common/{name}") for name in "abc")
 
