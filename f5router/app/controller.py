@@ -43,7 +43,7 @@ from f5router.model.errors import (
     Standby,
     Unsupported,
 )
-from f5router.plan.plan import DELETE, Change
+from f5router.plan.plan import DELETE, AnyChange
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler, Report
 
@@ -135,7 +135,7 @@ class Controller:
         calls.attend, calls.preempted = self._attend, self._is_preempted
         calls.urgent_ended = events.wake
         self._saver = Saver(reconciler.device.save, ended=events.wake, clock=clock)
-        self.on_change: Callable[[Change], None] = lambda change: None
+        self.on_change: Callable[[AnyChange], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
         """Called once, after the first load, with all Routes of the selection."""
@@ -271,7 +271,7 @@ class Controller:
         period = self._config.observe_interval_s
         return self._reconciler.needs_observation() or self._clock() >= self._observed_at + period
 
-    def _wrote(self, change: Change) -> None:
+    def _wrote(self, change: AnyChange) -> None:
         self.monitor.health.reached()
         self._to_be_saved()
         self.on_change(change)

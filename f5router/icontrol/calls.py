@@ -8,9 +8,10 @@ long, or a long series, holds up nothing that is urgent, and an urgent request t
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Any, TypeVar
 
-A, B = TypeVar("A"), TypeVar("B")
+A = TypeVar("A")
+B = TypeVar("B")
 
 POLL_S = 0.02
 """Seconds between two calls of `attend` while no request ends."""
@@ -25,7 +26,7 @@ class Calls:
         self._most = max_in_flight
         self._in_series = 0
         """Requests under way that are not urgent."""
-        self._urgent: list[Future] = []
+        self._urgent: list[Future[Any]] = []
         self._attending = False
         self._trouble: Exception | None = None
         self.attend: Callable[[], None] = lambda: None
@@ -59,7 +60,8 @@ class Calls:
 
         Args: ready: called just before a request; gives the item as it is now, None for nothing to send.
         """
-        todo, under_way = deque(items), set()
+        todo = deque(items)
+        under_way: set[Future[B]] = set()
         try:
             while True:
                 self.look()
@@ -96,7 +98,7 @@ class Calls:
         self._urgent.append(future)
         future.add_done_callback(lambda _: self.urgent_ended())
 
-    def urgent_results(self) -> list:
+    def urgent_results(self) -> list[Any]:
         """Results of the urgent requests that ended since the last call."""
         ended = [future for future in self._urgent if future.done()]
         self._urgent = [future for future in self._urgent if future not in ended]

@@ -10,6 +10,7 @@ import threading
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from types import MappingProxyType
 
@@ -20,15 +21,15 @@ from f5router.icontrol.observe import Observation, observe
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.blame import Blame, blames_object
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.uploads.files import FileWriter
+from f5router.icontrol.uploads.files import FileWriter, concerns_file
 from f5router.icontrol.writers.attachments import AttachmentWriter
 from f5router.icontrol.writers.fdb import FDBWriter
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
-from f5router.icontrol.writers.objects import ObjectWriter
+from f5router.icontrol.writers.objects import ObjectWriter, is_single
 from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import RouteWriter
-from f5router.icontrol.writers.tunnels import TunnelWriter
+from f5router.icontrol.writers.tunnels import TunnelWriter, concerns_network
 from f5router.model.errors import (
     BigIPError,
     Busy,
@@ -55,7 +56,7 @@ from f5router.model.ltm import (
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
 from f5router.plan.overtaking import InDoubt
-from f5router.plan.plan import DELETE, LATE, LEADS, Change, Plan
+from f5router.plan.plan import DELETE, LATE, LEADS, AnyChange, Change, Plan, T, concerns, of_kind
 
 log = logging.getLogger(__name__)
 
@@ -64,20 +65,20 @@ log = logging.getLogger(__name__)
 class Outcome:
     """What became of a Plan."""
 
-    done: list[Change] = field(default_factory=list)
+    done: list[AnyChange] = field(default_factory=list)
     failed: dict[Ref, BigIPError] = field(default_factory=dict)
     """Refused, or not confirmed, with the device's words; what needs such an object has the same error."""
     blocked: set[Ref] = field(default_factory=set)
     """Those of `failed` that were not sent, because they need something that was refused."""
-    withheld: list[Change] = field(default_factory=list)
+    withheld: list[AnyChange] = field(default_factory=list)
     """Deletes that wait: the object is in use, or serves a Route whose new form was refused."""
     in_use: dict[Ref, InUse] = field(default_factory=dict)
     """Those of `withheld` that the device refused, with its words."""
-    rest: list[Change] = field(default_factory=list)
+    rest: list[AnyChange] = field(default_factory=list)
     """Not tried, because something else went before."""
 
 
-Results = Iterable[tuple[Change, Exception | None]]
+Results = Iterable[tuple[AnyChange, Exception | None]]
 """Changes that were sent, each with why it was not done."""
 
 Keeper = Callable[[Object], bool]
@@ -218,8 +219,8 @@ class Device:
         known: Mapping[Ref, BigIPError] = MappingProxyType({}),
         withheld: Collection[Ref] = (),
         withhold: Callable[[Outcome], Keeper] = lambda outcome: lambda obj: False,
-        on_change: Callable[[Change], None] = lambda change: None,
-        newest: Callable[[Change], Change | None] = lambda change: change,
+        on_change: Callable[[AnyChange], None] = lambda change: None,
+        newest: Callable[[AnyChange], AnyChange | None] = lambda change: change,
         soon: Callable[[Ref], bool] = lambda ref: True,
         outcome: Outcome | None = None,
     ) -> Outcome:
@@ -267,19 +268,20 @@ class Device:
             raise
         return outcome
 
-    def begin_updates(self, changes: Iterable[Change]) -> None:
+    def begin_updates(self, changes: Iterable[AnyChange]) -> None:
         """Begin to write Changes that cannot wait, beside requests that are under way."""
         for change in changes:
             self._in_flight.add(change.ref)
             self.calls.begin_urgent(self._one, change)
 
-    def updated(self) -> list[tuple[Change, Exception | None]]:
+    def updated(self) -> list[tuple[AnyChange, Exception | None]]:
         """Changes of `begin_updates` that ended, for `settle_updates`."""
         results = self.calls.urgent_results()
         self._in_flight.difference_update(change.ref for change, _ in results)
         return results
 
-    def settle_updates(self, results: Results, on_change: Callable[[Change], None], outcome: Outcome) -> None:
+    def settle_updates(self, results: Results, on_change: Callable[[AnyChange], None],
+                       outcome: Outcome) -> None:
         """Note what became of Changes. Raises: BigIPError."""
         try:
             self._settle(results, outcome, on_change)
@@ -298,8 +300,8 @@ class Device:
         self.calls.pause(self._drain_s, self._given_up.wait)
         return True
 
-    def _write(self, changes: list[Change], newest: Callable[[Change], Change | None],
-               rest: list[Change]) -> Results:
+    def _write(self, changes: list[AnyChange], newest: Callable[[AnyChange], AnyChange | None],
+               rest: list[AnyChange]) -> Results:
         """Send Changes that do not refer to each other; yields each with its error or None.
 
         Args: rest: takes those that were not sent.
@@ -310,38 +312,44 @@ class Device:
         finally:
             rest += [change for change in changes if change.ref not in tried]
 
-    def _sent(self, changes: list[Change], newest: Callable[[Change], Change | None],
+    def _sent(self, changes: list[AnyChange], newest: Callable[[AnyChange], AnyChange | None],
               tried: set[Ref]) -> Results:
         if not changes:
             return
         kind = changes[0].ref.kind
         if kind == Record.KIND:
-            yield from self._grouped(changes, lambda c: c.obj.group, self._write_records, tried)
+            records = of_kind(changes, Record)
+            yield from self._grouped(records, lambda c: c.obj.group, self._write_records, tried)
         elif kind == Attachment.KIND:
-            yield from self._grouped(changes, lambda c: c.obj.virtual, self._attachments.write, tried)
+            attachments = of_kind(changes, Attachment)
+            yield from self._grouped(attachments, lambda c: c.obj.virtual, self._attachments.write, tried)
         elif kind == FDBRecord.KIND:
-            yield from self._grouped(changes, lambda c: c.obj.tunnel, self._fdb.write, tried)
+            entries = of_kind(changes, FDBRecord)
+            yield from self._grouped(entries, lambda c: c.obj.tunnel, self._fdb.write, tried)
         elif kind == Rule.KIND:
-            yield from self._grouped(changes, lambda c: c.obj.policy, self._policies.write_rules, tried)
+            rules = of_kind(changes, Rule)
+            yield from self._grouped(rules, lambda c: c.obj.policy, self._policies.write_rules, tried)
         else:
             yield from self._parallel(changes, newest, tried)
 
-    def _grouped(self, changes, key, write, tried: set[Ref]) -> Results:
+    def _grouped(self, changes: list[Change[T]], key: Callable[[Change[T]], str],
+                 write: Callable[[str, list[Change[T]]], Results], tried: set[Ref]) -> Results:
         for whole, group in groupby(sorted(changes, key=key), key=key):  # stable: the order of the Plan
             self._checkpoint()
             if self.calls.interrupted:
                 return
             part = list(group)
-            for change, error in self.calls.run(
-                    lambda whole=whole, part=part: self._as_group(write, whole, part)):
+            for change, error in self.calls.run(partial(self._as_group, write, whole, part)):
                 tried.add(change.ref)
                 yield change, error
 
-    def _as_group(self, write, whole: str, part: list[Change]) -> Results:
+    def _as_group(self, write: Callable[[str, list[Change[T]]], Results], whole: str,
+                  part: list[Change[T]]) -> Results:
         """Write Changes of one whole. An error of all blames an object only where it is the only one."""
         if len(part) > 1:
             return list(write(whole, part))
-        change, results = part[0], []
+        change = part[0]
+        results: list[tuple[AnyChange, Exception | None]] = []
 
         def alone() -> None:
             results.extend(write(whole, part))
@@ -351,21 +359,21 @@ class Device:
         error = self._blame.attempt(change.ref, alone)
         return [(change, error)] if results or error is not None else []
 
-    def _parallel(self, changes: list[Change], newest: Callable[[Change], Change | None],
+    def _parallel(self, changes: list[AnyChange], newest: Callable[[AnyChange], AnyChange | None],
                   tried: set[Ref]) -> Results:
-        def ready(change: Change) -> Change | None:
+        def ready(change: AnyChange) -> AnyChange | None:
             tried.add(change.ref)
             if change.ref in self._in_flight:
                 hanging.append(change)
                 return None
-            change = newest(change) if change.ref.kind == Pool.KIND else change
-            if change is not None:
-                begun.add(change.ref)
-                self._in_flight.add(change.ref)
-            return change
+            now = newest(change) if change.ref.kind == Pool.KIND else change
+            if now is not None:
+                begun.add(now.ref)
+                self._in_flight.add(now.ref)
+            return now
 
         begun: set[Ref] = set()
-        hanging: list[Change] = []
+        hanging: list[AnyChange] = []
         try:
             for change, error in self.calls.each(self._one, changes, ready):
                 self._in_flight.discard(change.ref)
@@ -378,35 +386,36 @@ class Device:
             if change.verb == DELETE:
                 yield change, InUse(text="its members are being written")
 
-    def _one(self, change: Change) -> tuple[Change, Exception | None]:
+    def _one(self, change: AnyChange) -> tuple[AnyChange, Exception | None]:
         return change, self._blame.attempt(change.ref, lambda: self._send(change))
 
-    def _send(self, change: Change) -> None:
+    def _send(self, change: AnyChange) -> None:
         self._checkpoint()
-        if change.ref.kind == Policy.KIND:
+        if concerns(change, Policy):
             self._policies.write_policy(change)
-        elif change.ref.kind in self._files.KINDS:
+        elif concerns_file(change):
             self._files.write(change)
-        elif change.ref.kind in self._tunnels.KINDS:
+        elif concerns_network(change):
             self._tunnels.write(change)
-        elif change.ref.kind == StaticRoute.KIND:
+        elif concerns(change, StaticRoute):
             self._routes.write(change)
         else:
+            assert is_single(change), change.ref
             self._objects.write(change)
 
-    def _attempt_rule(self, change: Change, write: Callable[[], object]) -> Exception | None:
+    def _attempt_rule(self, change: AnyChange, write: Callable[[], object]) -> Exception | None:
         """Write a Rule, unless it would overtake one in doubt; returns why it was not done."""
         error = self._in_doubt.obstacle(change) or self._blame.attempt(change.ref, write)
         self._in_doubt.note(change, error)
         return error
 
-    def _write_records(self, group: str, changes: list[Change]) -> Results:
+    def _write_records(self, group: str, changes: list[Change[Record]]) -> Results:
         def current() -> list[Record]:
             return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
 
         return self._records.write(group, changes, current)
 
-    def _settle(self, results: Results, outcome: Outcome, on_change: Callable[[Change], None]) -> None:
+    def _settle(self, results: Results, outcome: Outcome, on_change: Callable[[AnyChange], None]) -> None:
         """Note what became of Changes. Raises: the first error for which no object is to blame."""
         trouble = None
         for change, error in results:
@@ -437,7 +446,7 @@ class Device:
         if trouble is not None:
             raise trouble
 
-    def _confirm(self, change: Change) -> None:
+    def _confirm(self, change: AnyChange) -> None:
         if isinstance(change.old, Pool):
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
             self._nodes.forget({m.address for m in change.old.members - stays})
@@ -452,8 +461,8 @@ class Device:
             self.observed[ref] = obj
 
     def _unblocked(
-        self, changes: list[Change], known: Mapping[Ref, BigIPError], outcome: Outcome
-    ) -> list[Change]:
+        self, changes: list[AnyChange], known: Mapping[Ref, BigIPError], outcome: Outcome
+    ) -> list[AnyChange]:
         """Leave out what needs something that failed or is not there; it fails likewise."""
         free, errors = [], ChainMap(outcome.failed, known)
         for change in changes:
@@ -487,8 +496,8 @@ class Device:
         return (None if missing is None else Refused(text=f"{missing} is not there")), False
 
     def _kept_back(
-        self, changes: list[Change], keeps: Keeper, stays: set[Ref], outcome: Outcome
-    ) -> list[Change]:
+        self, changes: list[AnyChange], keeps: Keeper, stays: set[Ref], outcome: Outcome
+    ) -> list[AnyChange]:
         """Leave out deletes of old forms that must stay, and of what these need."""
         staying = {*stays, *outcome.failed, *(change.ref for change in outcome.withheld)}
         staying -= {change.ref for change in changes}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from f5router.model.errors import IN_DOUBT, BigIPError
 from f5router.model.ltm import Object, Record, Rule
 from f5router.model.objects import Ref
-from f5router.plan.plan import CREATE, Change
+from f5router.plan.plan import CREATE, AnyChange
 
 
 class InDoubt:
@@ -21,7 +21,7 @@ class InDoubt:
         self._first: dict[tuple[str, str], tuple[int, BigIPError]] = {}
         """The most specific one of a policy or data-group, by its Hosts and by the domains they lie in."""
 
-    def note(self, change: Change, error: Exception | None) -> None:
+    def note(self, change: AnyChange, error: Exception | None) -> None:
         """Take the outcome of a Change."""
         if not isinstance(error, IN_DOUBT) or change.verb != CREATE or not self._soon(change.ref):
             return
@@ -30,7 +30,7 @@ class InDoubt:
             if place not in self._first or rank < self._first[place][0]:
                 self._first[place] = rank, error
 
-    def obstacle(self, change: Change) -> BigIPError | None:
+    def obstacle(self, change: AnyChange) -> BigIPError | None:
         """The error of a more specific object that this Change would overtake."""
         if change.verb != CREATE or not self._first:
             return None

@@ -5,8 +5,9 @@ is no longer wanted deleted, the other way round. A Route that moves from one po
 to another is so always in one of them.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Generic, TypeGuard, TypeVar
 
 from f5router.model import names
 from f5router.model.ltm import (
@@ -27,6 +28,9 @@ from f5router.model.ltm import (
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
 
+T = TypeVar("T", bound=Object)
+T_co = TypeVar("T_co", bound=Object, covariant=True)
+
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 _LEVELS = {
@@ -46,18 +50,20 @@ LEADS = _PASSTHROUGH_RECORD
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Generic[T_co]):
     """One create, update or delete. `old` is None for a create, `new` for a delete."""
 
     verb: str
-    old: Object | None
-    new: Object | None
+    old: T_co | None
+    new: T_co | None
     late: bool = False
     """It comes last when it makes something, first when it deletes."""
 
     @property
-    def obj(self) -> Object:
-        return self.new if self.new is not None else self.old
+    def obj(self) -> T_co:
+        obj = self.new if self.new is not None else self.old
+        assert obj is not None, self.verb
+        return obj
 
     @property
     def ref(self) -> Ref:
@@ -76,20 +82,33 @@ class Change:
         return _LATE_RECORD if self.late else level(self.obj)
 
 
+AnyChange = Change[Object]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Changes in the order in which they are written."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[AnyChange, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.changes)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[AnyChange]:
         return iter(self.changes)
 
     def __len__(self) -> int:
         return len(self.changes)
+
+
+def concerns(change: AnyChange, kind: type[T]) -> TypeGuard[Change[T]]:
+    """Whether a Change makes, changes or deletes an object of a kind."""
+    return isinstance(change.obj, kind)
+
+
+def of_kind(changes: Iterable[AnyChange], kind: type[T]) -> list[Change[T]]:
+    """Those of one kind."""
+    return [change for change in changes if concerns(change, kind)]
 
 
 def level(obj: Object) -> int:
@@ -129,7 +148,8 @@ def diff(
         owns: only what it is true for is deleted.
         refs: where to look; None for everywhere.
     """
-    make, remove = [], []
+    make: list[AnyChange] = []
+    remove: list[AnyChange] = []
     for ref in {*desired, *observed} if refs is None else refs:
         new, old = desired.get(ref), observed.get(ref)
         if new is None:
@@ -193,7 +213,8 @@ def _is_exception(obj: Object, state: BigIPState) -> bool:
             and names.covering_record(obj) in state)
 
 
-def _after_exceptions(make: list[Change], desired: BigIPState, observed: BigIPState) -> list[Change]:
+def _after_exceptions(make: list[AnyChange], desired: BigIPState,
+                      observed: BigIPState) -> list[AnyChange]:
     """Have a wildcard that is to pass TLS through need the records that except Hosts from it.
 
     Were one refused, the wildcard would take a Host that is served. One that waits itself is of no
@@ -208,10 +229,11 @@ def _after_exceptions(make: list[Change], desired: BigIPState, observed: BigIPSt
         if isinstance(obj, Record) and obj.data == names.TERMINATE and obj.depends <= observed.keys():
             needs.setdefault(names.covering_record(obj), set()).add(obj.ref)
     return [replace(change, new=replace(change.new, depends=change.new.depends | needs[change.ref]))
-            if change.ref in come & needs.keys() else change for change in make]
+            if isinstance(change.new, Record) and change.ref in come & needs.keys() else change
+            for change in make]
 
 
-def _with_ordinals(changes: list[Change], observed: BigIPState) -> list[Change]:
+def _with_ordinals(changes: list[AnyChange], observed: BigIPState) -> list[AnyChange]:
     """Give every new or moved Rule an unused ordinal of its band; others keep theirs.
 
     So adding a Route never rewrites another's Rule.
@@ -225,11 +247,11 @@ def _with_ordinals(changes: list[Change], observed: BigIPState) -> list[Change]:
     return [_with_ordinal(change, taken) for change in changes]
 
 
-def _with_ordinal(change: Change, taken: dict[str, set[int]]) -> Change:
+def _with_ordinal(change: AnyChange, taken: dict[str, set[int]]) -> AnyChange:
     rule = change.new
     if not isinstance(rule, Rule):
         return change
-    if change.old is not None and change.old.band == rule.band:
+    if isinstance(change.old, Rule) and change.old.band == rule.band:
         return replace(change, new=replace(rule, ordinal=change.old.ordinal))
     used = taken.setdefault(rule.policy, set())
     band = names.band_ordinals(rule.band)

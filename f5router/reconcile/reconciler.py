@@ -21,7 +21,7 @@ from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
 from f5router.network import static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Change, Plan, Unknown, diff, level
+from f5router.plan.plan import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Unknown, diff, level
 from f5router.plan.problems import Problem, grouped
 from f5router.reconcile import delete_guard, retention
 from f5router.reconcile.backlog import Backlog, hosts_of
@@ -111,7 +111,7 @@ class Reconciler:
         self._recovered = False
         """Whether members were written that had been refused, since what waits for others was looked at."""
         self.patience_s = PATIENCE_S
-        self._members_done: list[Change] = []
+        self._members_done: list[AnyChange] = []
         """What was written of them since the last report."""
         self._leaving: dict[Key, set[Ref]] = {}
         """Pools that are there and not wanted any more, by their Service, of which the name may be unknown:
@@ -204,7 +204,7 @@ class Reconciler:
         self.engine.apply_endpoints(delta)
         self._collect(services)
 
-    def program_members(self, on_change: Callable[[Change], None] = lambda change: None) -> bool:
+    def program_members(self, on_change: Callable[[AnyChange], None] = lambda change: None) -> bool:
         """Begin to write members of pools that are there, whatever else is under way, and take results.
 
         Pools refer to nothing, so that is right between any two writes of a Plan, or reads. A write that
@@ -222,7 +222,7 @@ class Reconciler:
         self.device.begin_updates(changes)
         return self._awaits_members()
 
-    def _take_members(self, on_change: Callable[[Change], None]) -> None:
+    def _take_members(self, on_change: Callable[[AnyChange], None]) -> None:
         """Note what became of writes of members. Raises: BigIPError."""
         outcome, results = Outcome(), self.device.updated()
         refs = {change.ref for change, _ in results}
@@ -253,7 +253,7 @@ class Reconciler:
         """True while members are being written, and not for too long."""
         return any(self._clock() < began + self.patience_s for began in self._writing.values())
 
-    def _leave_hanging(self, on_change: Callable[[Change], None]) -> None:
+    def _leave_hanging(self, on_change: Callable[[AnyChange], None]) -> None:
         """Wait until members are written, but not for a write that hangs: what needs its pool waits."""
         self._take_members(on_change)
         while self._awaits_members():
@@ -277,7 +277,7 @@ class Reconciler:
         """True for members that may not be written yet; the end of another write wakes the loop."""
         return ref in self._members and not self._may_begin(ref)
 
-    def _goes_beside(self, change: Change) -> bool:
+    def _goes_beside(self, change: AnyChange) -> bool:
         """True for members that are written beside a Plan, as their request hangs, or may do so again."""
         ref = change.ref
         if change.verb != UPDATE or ref.kind != Pool.KIND:
@@ -285,7 +285,7 @@ class Reconciler:
         failure = self.failures.get(ref)
         return not self._may_begin(ref) or (failure is not None and isinstance(failure.error, Unconfirmed))
 
-    def _member_changes(self, most: int) -> list[Change]:
+    def _member_changes(self, most: int) -> list[AnyChange]:
         """A few Changes of pools that are there; not of those about which a request is under way."""
         changes, settled, spaces = [], [], Counter(names.pool_namespace(ref.path) for ref in self._writing)
         for ref in self._members:
@@ -314,7 +314,7 @@ class Reconciler:
         known = self.engine.addresses(names.pool_namespace(ref.path))
         return replace(there, members=frozenset(one for one in there.members if one.address in known))
 
-    def _newest(self, change: Change) -> Change | None:
+    def _newest(self, change: AnyChange) -> AnyChange | None:
         """The Change of a pool with the members of now: events may have come since the Plan was made."""
         if change.verb == DELETE:
             return change
@@ -325,7 +325,7 @@ class Reconciler:
             return None
         return Change(UPDATE if there else CREATE, there, wanted)
 
-    def _written(self, change: Change, on_change: Callable[[Change], None]) -> None:
+    def _written(self, change: AnyChange, on_change: Callable[[AnyChange], None]) -> None:
         """Note a confirmed write."""
         if change.ref.kind == Pool.KIND:
             self._note_leaving(change.ref)
@@ -392,7 +392,7 @@ class Reconciler:
                           if not self._waits(change.ref) and not self._goes_beside(change)))
 
     def run(self, *, full: bool, most: int | None = None,
-            on_change: Callable[[Change], None] = lambda change: None) -> Report:
+            on_change: Callable[[AnyChange], None] = lambda change: None) -> Report:
         """Plan and write.
 
         Args:
@@ -504,7 +504,7 @@ class Reconciler:
                  for host in sorted(hosts_of(observed[ref], observed)))
         return list(islice(dict.fromkeys(hosts), most))
 
-    def _carry_out(self, plan: Plan, on_change: Callable[[Change], None]) -> Outcome:
+    def _carry_out(self, plan: Plan, on_change: Callable[[AnyChange], None]) -> Outcome:
         self._planned = planned = {change.ref for change in plan}
         waiting = {ref: failure.error for ref, failure in self.failures.items() if ref not in planned}
         outcome = Outcome()
@@ -526,7 +526,7 @@ class Reconciler:
             self._planned = set()
         return outcome
 
-    def _amend(self, on_change: Callable[[Change], None]) -> list[Change]:
+    def _amend(self, on_change: Callable[[AnyChange], None]) -> list[AnyChange]:
         """Correct what stays because of a refusal; returns what was written.
 
         That is tried in every pass, but not where that would go on without end: an object waits for its turn

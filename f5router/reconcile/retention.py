@@ -9,6 +9,7 @@ get next; and they end where their Host is another namespace's, or where a team 
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeGuard
 
 from f5router.desired.engine import Engine
 from f5router.model import hostnames, names
@@ -16,7 +17,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Pool, Record, Rule
 from f5router.model.net import SelfIP
 from f5router.model.objects import Ref
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Change, Plan
+from f5router.plan.plan import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
 
 
 def keeper(engine: Engine, observed: BigIPState, failed: set[Ref],
@@ -42,10 +43,10 @@ def keeper(engine: Engine, observed: BigIPState, failed: set[Ref],
             rule.ref in engine.objects or stays(rule) for rule in rules().get(obj.name, ())))
 
 
-def _excepts(obj: Object, observed: BigIPState) -> bool:
+def _excepts(obj: Object, observed: BigIPState) -> TypeGuard[Record]:
     """Whether a record excepts its Host from a wildcard that passes TLS through at the moment."""
-    ours = isinstance(obj, Record) and obj.data == names.TERMINATE
-    return ours and names.covering_record(obj) in observed
+    return (isinstance(obj, Record) and obj.data == names.TERMINATE
+            and names.covering_record(obj) in observed)
 
 
 def _secure_rules(observed: BigIPState) -> Mapping[str, list[Rule]]:
@@ -121,12 +122,13 @@ def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
     old = [observed[ref] for ref in staying if ref in observed]
     pools = {need.path for obj in old for need in obj.needs if need.kind == Pool.KIND}
     pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
-    changes, addresses = [], functools.cache(engine.addresses)
+    changes: list[AnyChange] = []
+    addresses = functools.cache(engine.addresses)
     for path in sorted(pools):
         ref = Ref(Pool.KIND, path)
         there = observed.get(ref)
         # What is wanted is written by the Plan; refused, it may at least lose what left.
-        if there is None or (ref in engine.objects and ref not in staying):
+        if not isinstance(there, Pool) or (ref in engine.objects and ref not in staying):
             continue
         if (found := engine.pool(path)) is not None:
             members = found.members
@@ -204,6 +206,6 @@ def _owners(engine: Engine, host: str) -> set[str]:
     return {key.namespace for key in found}
 
 
-def _is_passthrough(obj: Object) -> bool:
-    ours = isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
-    return ours and obj.data != names.TERMINATE
+def _is_passthrough(obj: Object) -> TypeGuard[Record]:
+    return (isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
+            and obj.data != names.TERMINATE)

@@ -8,7 +8,7 @@ Names of installed files carry a hash of the content, so a file is never changed
 
 import logging
 from collections.abc import Callable, Collection
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
@@ -17,7 +17,7 @@ from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from f5router.model.errors import Conflict, NotFound, UploadError
 from f5router.model.ltm import CertFile, KeyFile
-from f5router.plan.plan import DELETE, Change
+from f5router.plan.plan import DELETE, AnyChange, Change
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,11 @@ _CRYPTO = {CertFile.KIND: "sys/crypto/cert", KeyFile.KIND: "sys/crypto/key"}
 UPLOADS_SINCE = (12, 0)
 INSTALL_TRIES = 15
 """Looks, 2 s apart, for an object that `install` makes late (bigip-rest.md A7)."""
+
+
+def concerns_file(change: AnyChange) -> TypeGuard[Change[CertFile | KeyFile]]:
+    """Whether a Change is for a FileWriter."""
+    return isinstance(change.obj, CertFile | KeyFile)
 
 
 class FileWriter:
@@ -56,7 +61,7 @@ class FileWriter:
         self._uploader.retry()
         self._left.sweep(installed)
 
-    def write(self, change: Change) -> None:
+    def write(self, change: Change[CertFile | KeyFile]) -> None:
         """Install or delete one file. Raises: BigIPError."""
         file = change.obj
         if change.verb == DELETE:

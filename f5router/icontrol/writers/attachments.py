@@ -12,13 +12,21 @@ from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
-from f5router.model.ltm import Attachment, ClientSSL, DeviceFacts, IRule, Policy, ServerSSL, VirtualFacts
+from f5router.model.ltm import (
+    Attachment,
+    ClientSSL,
+    DeviceFacts,
+    IRule,
+    Policy,
+    ServerSSL,
+    VirtualFacts,
+)
 from f5router.model.objects import Ref
-from f5router.plan.plan import DELETE, Change, Plan
+from f5router.plan.plan import DELETE, AnyChange, Change, Plan, concerns
 
 log = logging.getLogger(__name__)
 
-Results = list[tuple[Change, BigIPError | None]]
+Results = list[tuple[AnyChange, BigIPError | None]]
 
 
 class AttachmentWriter:
@@ -33,7 +41,7 @@ class AttachmentWriter:
         """Take what an observation says of the virtual servers."""
         self._facts = {v.path: v for v in (facts.http, facts.https) if v is not None}
 
-    def write(self, path: str, changes: list[Change]) -> Results:
+    def write(self, path: str, changes: list[Change[Attachment]]) -> Results:
         """Attach or detach; what cannot work is refused here, with what the administrator can do."""
         results: Results = []
         possible = []
@@ -47,16 +55,16 @@ class AttachmentWriter:
     def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
         """Return the Attachments of a Plan that `write` would refuse."""
         return {change.ref: refusal for change in plan
-                if change.ref.kind == Attachment.KIND and (refusal := self._refusal(change))}
+                if concerns(change, Attachment) and (refusal := self._refusal(change))}
 
-    def _refusal(self, change: Change) -> Refused | None:
+    def _refusal(self, change: Change[Attachment]) -> Refused | None:
         """Why an Attachment cannot work; None where nothing speaks against it."""
         path = change.obj.virtual
         facts = self._facts.get(path, VirtualFacts(path))
         problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts)
         return Refused("PATCH", f"ltm/virtual {path}", problem) if problem else None
 
-    def _send(self, path: str, changes: list[Change]) -> Results:
+    def _send(self, path: str, changes: list[Change[Attachment]]) -> Results:
         try:
             if len(changes) == 1 and changes[0].obj.kind == "profiles" and not changes[0].obj.replaces:
                 self._single(path, changes[0])
@@ -71,7 +79,7 @@ class AttachmentWriter:
             return [result for half in halves for result in self._send(path, list(half))]
         return [(change, None) for change in changes]
 
-    def _single(self, path: str, change: Change) -> None:
+    def _single(self, path: str, change: Change[Attachment]) -> None:
         """One profile, whatever the number that the virtual server carries."""
         target = change.obj.target
         collection = item_path("ltm/virtual", path, "profiles")
@@ -90,7 +98,7 @@ class AttachmentWriter:
             if target not in {name for name, _ in listed(self._read(path), "profiles")}:
                 raise
 
-    def _lists(self, path: str, changes: list[Change]) -> None:
+    def _lists(self, path: str, changes: list[Change[Attachment]]) -> None:
         raw = self._read(path)
         body = {}
         for kind in {change.obj.kind for change in changes}:
@@ -163,7 +171,7 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     return ""
 
 
-def _units(changes: list[Change]) -> list[list[Change]]:
+def _units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
     """What may be written apart: each client SSL profile, iRules that need only what every virtual
     server has; the other iRules and a server SSL profile only together.
 
@@ -175,7 +183,7 @@ def _units(changes: list[Change]) -> list[list[Change]]:
     return ([pod_tls] if pod_tls else []) + rest
 
 
-def _merged(old: list[tuple[str, str]], changes: list[Change]) -> list[tuple[str, str]]:
+def _merged(old: list[tuple[str, str]], changes: list[Change[Attachment]]) -> list[tuple[str, str]]:
     """Others' entries in their order; ours after them, in the place of those that they replace."""
     leaving = {c.obj.target if c.verb == DELETE else c.obj.replaces for c in changes}
     kept = [entry for entry in old if entry[0] not in leaving]

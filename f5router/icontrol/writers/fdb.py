@@ -13,7 +13,7 @@ from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.net import FDBRecord
 from f5router.model.objects import Ref
-from f5router.plan.plan import CREATE, UPDATE, Change
+from f5router.plan.plan import UPDATE, AnyChange, Change
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ SINGLY = 4
 SUB_COLLECTION_SINCE = (12, 1)
 """Before, records are part of the tunnel's body (recorded on 11.6.0, nothing is on 12.0)."""
 
-Results = list[tuple[Change, BigIPError | None]]
+Results = list[tuple[AnyChange, BigIPError | None]]
 
 
 def read(client: Client, tunnel: str) -> list[JSON]:
@@ -52,7 +52,7 @@ class FDBWriter:
         """Take the device's version."""
         self._singly = version >= SUB_COLLECTION_SINCE
 
-    def write(self, tunnel: str, changes: list[Change]) -> Results:
+    def write(self, tunnel: str, changes: list[Change[FDBRecord]]) -> Results:
         """Write Changes of one tunnel."""
         if not self._singly or len(changes) > SINGLY or any(change.verb == UPDATE for change in changes):
             return self._merged(tunnel, changes)
@@ -68,12 +68,12 @@ class FDBWriter:
                 results.append((change, None))
         return results
 
-    def _one(self, tunnel: str, change: Change) -> None:
-        if change.verb == CREATE:
+    def _one(self, tunnel: str, change: Change[FDBRecord]) -> None:
+        if change.new is not None:
             self._create(tunnel, change.new)
             return
         try:
-            self._client.delete(item_path(FDB, tunnel, "records", change.old.mac))
+            self._client.delete(item_path(FDB, tunnel, "records", change.obj.mac))
         except NotFound:
             log.debug("was gone already", extra={"object": str(change.ref)})
 
@@ -89,7 +89,7 @@ class FDBWriter:
                 raise
             self._send(tunnel, {record.ref: record})
 
-    def _merged(self, tunnel: str, changes: list[Change]) -> Results:
+    def _merged(self, tunnel: str, changes: list[Change[FDBRecord]]) -> Results:
         """One write for all; when it is refused, halves find the culprit."""
         try:
             self._send(tunnel, {change.ref: change.new for change in changes})

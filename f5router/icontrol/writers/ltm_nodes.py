@@ -91,7 +91,7 @@ class NodeWriter:
             if self.shared is None:
                 put(pool, {})
             else:
-                self._write(pool, old, put)
+                self._write(pool, old, put, self.shared)
         except Incomplete:
             raise
         except Refused as exc:
@@ -99,41 +99,41 @@ class NodeWriter:
                 raise
             raise _explained(exc) from exc
 
-    def _write(self, pool: Pool, old: Pool | None, put: Write) -> None:
+    def _write(self, pool: Pool, old: Pool | None, put: Write, shared: str) -> None:
         try:
-            self._write_once(pool, old, put)
+            self._write_once(pool, old, put, shared)
         except NotFound:
             # Another router may just have removed a node that nobody used.
-            self._write_once(pool, old, put)
+            self._write_once(pool, old, put, shared)
 
-    def _write_once(self, pool: Pool, old: Pool | None, put: Write) -> None:
+    def _write_once(self, pool: Pool, old: Pool | None, put: Write, shared: str) -> None:
         addresses = {member.address for member in pool.members}
-        refused = self._make(addresses)
+        refused = self._make(addresses, shared)
         made = replace(pool, members=frozenset(m for m in pool.members if m.address not in refused))
         try:
             if made != old:
-                put(made, {m.address: self._places.get(m.address, self.shared) for m in made.members})
+                put(made, {m.address: self._places.get(m.address, shared) for m in made.members})
         except BigIPError:
             self.forget(addresses)
             raise
         for error in refused.values():
             raise Incomplete(error, made, usable=bool(made.members))
 
-    def _make(self, addresses: Iterable[str]) -> dict[str, Refused]:
+    def _make(self, addresses: Iterable[str], shared: str) -> dict[str, Refused]:
         """See that there is a node for each; returns which cannot be, and why."""
         refused = {}
         for address in sorted({*addresses} - self._places.keys()):
             try:
-                self._places[address] = self._create(address)
+                self._places[address] = self._create(address, shared)
             except Refused as exc:
                 if exc.code not in ADDRESS_TAKEN:
                     raise
                 refused[address] = _explained(exc)
         return refused
 
-    def _create(self, address: str) -> str:
+    def _create(self, address: str, shared: str) -> str:
         """Partition of the node of an address, made if there is none. Raises: BigIPError."""
-        body = {"name": address, "partition": self.shared.strip("/"), "address": address,
+        body = {"name": address, "partition": shared.strip("/"), "address": address,
                 "description": names.NODE_DESCRIPTION}
         try:
             self._client.post(KIND, body)
@@ -143,7 +143,7 @@ class NodeWriter:
             if exc.code in ADDRESS_TAKEN and self._is_own(address):
                 return self._own
             raise
-        return self.shared
+        return shared
 
     def _is_own(self, address: str) -> bool:
         """Whether the node is one that came with a member, before there was a shared partition."""

@@ -1,25 +1,28 @@
 """Writes of objects that are one REST object each: pools, data-groups, iRules, SSL profiles."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.model.errors import Conflict, NotFound
-from f5router.model.ltm import ClientSSL, DataGroup, IRule, Object, Pool, ServerSSL
-from f5router.plan.plan import CREATE, DELETE, Change
+from f5router.model.ltm import ClientSSL, DataGroup, IRule, Pool, ServerSSL
+from f5router.plan.plan import CREATE, DELETE, AnyChange, Change, concerns
 
 log = logging.getLogger(__name__)
 
-_CREATE = {
+Single = Pool | DataGroup | IRule | ClientSSL | ServerSSL
+
+_CREATE: Mapping[str, Callable[..., dict[str, Any]]] = {
     Pool.KIND: ltm_codec.encode_pool,
     DataGroup.KIND: ltm_codec.encode_data_group,
     IRule.KIND: ltm_codec.encode_irule,
     ClientSSL.KIND: ltm_codec.encode_client_ssl,
     ServerSSL.KIND: ltm_codec.encode_server_ssl,
 }
-_CHANGE = {
+_CHANGE: Mapping[str, Callable[..., dict[str, Any]]] = {
     Pool.KIND: ltm_codec.pool_changes,
     DataGroup.KIND: lambda group: {"type": group.type},
     IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
@@ -28,27 +31,32 @@ _CHANGE = {
 }
 
 
+def is_single(change: AnyChange) -> TypeGuard[Change[Single]]:
+    """Whether a Change is for an ObjectWriter."""
+    return isinstance(change.obj, Single)
+
+
 class ObjectWriter:
     """Thread-safe: it keeps no state."""
 
     def __init__(self, client: Client, nodes: NodeWriter):
         self._client, self._nodes = client, nodes
 
-    def write(self, change: Change) -> None:
+    def write(self, change: Change[Single]) -> None:
         """Send one Change.
 
         A create that finds the object there changes it to what is wanted, and a delete that finds
         nothing is done: the reply to an earlier attempt may have been lost. Raises: BigIPError.
         """
-        obj = change.obj
-        if change.verb == DELETE:
-            self._delete(obj)
-        elif isinstance(obj, Pool):
-            self._nodes.write(obj, change.old, lambda pool, places: self._put(change.verb, pool, places))
+        verb = change.verb
+        if verb == DELETE:
+            self._delete(change.obj)
+        elif concerns(change, Pool):
+            self._nodes.write(change.obj, change.old, lambda pool, places: self._put(verb, pool, places))
         else:
-            self._put(change.verb, obj)
+            self._put(verb, change.obj)
 
-    def _put(self, verb: str, obj: Object, *more: Mapping[str, str]) -> None:
+    def _put(self, verb: str, obj: Single, *more: Mapping[str, str]) -> None:
         """Args: more: what the encoder of the kind takes beside the object."""
         if verb == CREATE:
             try:
@@ -58,7 +66,7 @@ class ObjectWriter:
                 log.info("exists already, changed to what is wanted", extra={"object": str(obj.ref)})
         self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj, *more))
 
-    def _delete(self, obj: Object) -> None:
+    def _delete(self, obj: Single) -> None:
         try:
             self._client.delete(item_path(obj.KIND, obj.path))
         except NotFound:

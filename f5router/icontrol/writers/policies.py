@@ -11,6 +11,7 @@ there. Source: bigip-rest.md B4.
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, policy_codec
@@ -19,7 +20,6 @@ from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.ltm import Policy, Rule
-from f5router.model.objects import Ref
 from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
 
 log = logging.getLogger(__name__)
@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 PLAIN, DRAFT, LEGACY = "plain", "draft", "legacy"
 DRAFTS_SINCE = (12, 1)
 
-Results = list[tuple[Change, Exception | None]]
+Results = list[tuple[Change[Rule], Exception | None]]
 
 
-def _refusal(ref: Ref, write: Callable[[], object]) -> Exception | None:
+def _refusal(change: Change[Rule], write: Callable[[], object]) -> Exception | None:
     """Write an object; returns why it was not done."""
     try:
         write()
@@ -45,7 +45,7 @@ class PolicyWriter:
     def __init__(
         self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None,
         enough: Callable[[], bool] = lambda: False,
-        attempt: Callable[[Change, Callable[[], object]], Exception | None] = _refusal,
+        attempt: Callable[[Change[Rule], Callable[[], object]], Exception | None] = _refusal,
     ):
         """Args:
         checkpoint: called before each write of a Rule; what it raises ends the writing.
@@ -74,7 +74,7 @@ class PolicyWriter:
 
     # --- policies ------------------------------------------------------------------------
 
-    def write_policy(self, change: Change) -> None:
+    def write_policy(self, change: Change[Policy]) -> None:
         """Create, repair or delete a policy. Raises: BigIPError."""
         policy = change.obj
         if change.verb == DELETE:
@@ -141,7 +141,7 @@ class PolicyWriter:
 
     # --- rules ---------------------------------------------------------------------------
 
-    def write_rules(self, policy: str, changes: list[Change]) -> Results:
+    def write_rules(self, policy: str, changes: list[Change[Rule]]) -> Results:
         """Write Changes of one policy's Rules; each is confirmed or refused by itself.
 
         Those that were not written, because it was `enough`, are not in the result.
@@ -154,7 +154,7 @@ class PolicyWriter:
         for change in changes:
             if results and self._enough():
                 break
-            error = self._attempt(change, lambda change=change: self._rule(base, change))
+            error = self._attempt(change, partial(self._rule, base, change))
             if error is not None and not blames_object(error):
                 if base != policy:  # else those before are in use
                     self._abandon(policy, base)
@@ -173,7 +173,7 @@ class PolicyWriter:
             return bad + self._halves(policy, good, exc)
         return results
 
-    def _halves(self, policy: str, changes: list[Change], error: BigIPError) -> Results:
+    def _halves(self, policy: str, changes: list[Change[Rule]], error: BigIPError) -> Results:
         """The device refused to publish these together: find out which it refuses."""
         if len(changes) == 1:
             return [(changes[0], error)]
@@ -183,9 +183,9 @@ class PolicyWriter:
             return first
         return first + self.write_rules(policy, changes[middle:])
 
-    def _rule(self, base: str, change: Change) -> None:
+    def _rule(self, base: str, change: Change[Rule]) -> None:
         self._checkpoint()
-        rule: Rule = change.obj
+        rule = change.obj
         item = item_path(Policy.KIND, base, "rules", rule.name)
         if change.verb == DELETE:
             self._delete(item)

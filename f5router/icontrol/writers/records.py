@@ -1,20 +1,21 @@
 """Writes of data-group records: one by one while few change, the whole list otherwise."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, Refused
 from f5router.model.ltm import DataGroup, Record
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
+from f5router.model.objects import Ref
+from f5router.plan.plan import CREATE, DELETE, UPDATE, AnyChange, Change
 
 log = logging.getLogger(__name__)
 
 SINGLY = 4
 """So many records at most are changed one write each; more by one write of the whole list."""
 
-Results = list[tuple[Change, BigIPError | None]]
+Results = list[tuple[AnyChange, BigIPError | None]]
 _VERBS = {CREATE: "add", UPDATE: "modify", DELETE: "delete"}
 
 
@@ -24,7 +25,8 @@ class RecordWriter:
     def __init__(self, client: Client):
         self._client = client
 
-    def write(self, group: str, changes: list[Change], current: Callable[[], list[Record]]) -> Results:
+    def write(self, group: str, changes: list[Change[Record]],
+              current: Callable[[], list[Record]]) -> Results:
         """Write Changes of one data-group.
 
         Args:
@@ -40,14 +42,14 @@ class RecordWriter:
                 return results + self._whole(group, changes[len(results):], self._read(group))
             except Refused as exc:
                 log.info("record not changed singly", extra={"group": group, "error": str(exc)})
-                done = {c.ref: c.new for c, _ in results}
+                done = {c.ref: c.new for c in changes[:len(results)]}
                 return results + self._whole(group, changes[len(results):], _applied(current(), done))
             except BigIPError as exc:
                 return results + [(rest, exc) for rest in changes[len(results):]]
             results.append((change, None))
         return results
 
-    def _single(self, group: str, change: Change) -> None:
+    def _single(self, group: str, change: Change[Record]) -> None:
         """`options=records add { name { data value } }`, as tmsh says it.
 
         Source: bigip-rest.md A2.1. Names are Hosts or full paths and data are full paths of ours:
@@ -60,7 +62,7 @@ class RecordWriter:
             item_path(DataGroup.KIND, group), {"name": group.rsplit("/", 1)[1]}, {"options": options}
         )
 
-    def _whole(self, group: str, changes: list[Change], current: list[Record]) -> Results:
+    def _whole(self, group: str, changes: list[Change[Record]], current: list[Record]) -> Results:
         wanted = _applied(current, {change.ref: change.new for change in changes})
         try:
             records = ltm_codec.encode_records(wanted)
@@ -77,7 +79,7 @@ class RecordWriter:
             raise NotReady("GET", item_path(DataGroup.KIND, group), f"reply not understood: {exc!r}") from exc
 
 
-def _applied(current: list[Record], new: dict) -> list[Record]:
-    kept = {record.ref: record for record in current}
+def _applied(current: list[Record], new: Mapping[Ref, Record | None]) -> list[Record]:
+    kept: dict[Ref, Record | None] = {record.ref: record for record in current}
     kept.update(new)
     return [record for record in kept.values() if record is not None]

@@ -11,7 +11,7 @@ from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
-from f5router.plan.plan import CREATE, DELETE, Change
+from f5router.plan.plan import Change
 
 log = logging.getLogger(__name__)
 
@@ -22,15 +22,15 @@ class RouteWriter:
     def __init__(self, client: Client, folder: str):
         self._client, self._folder = client, folder
 
-    def write(self, change: Change) -> None:
+    def write(self, change: Change[StaticRoute]) -> None:
         """Send one Change.
 
         A create that finds the route there changes it to what is wanted, and a delete that finds
         nothing is done: the reply to an earlier attempt may have been lost. Raises: BigIPError.
         """
-        if change.verb == DELETE:
-            self._delete(change.old)
-        elif change.verb == CREATE:
+        if change.new is None:
+            self._delete(change.obj)
+        elif change.old is None:
             self._create(change.new)
         else:
             self._change(change.old, change.new)

@@ -6,8 +6,8 @@ was there before, other people's FDB records too, is there afterwards.
 """
 
 import logging
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeGuard
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.rest.client import Client, item_path
@@ -17,13 +17,15 @@ from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Object, TunnelFacts, VirtualFacts
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel, VxlanProfile
-from f5router.plan.plan import CREATE, DELETE, Change
+from f5router.plan.plan import CREATE, DELETE, AnyChange, Change
 
 log = logging.getLogger(__name__)
 
 VIRTUAL, SNAT_POOL = "ltm/virtual", "ltm/snatpool"
 
-_DECODERS = {
+Part = VxlanProfile | Tunnel | SelfIP
+
+_DECODERS: Mapping[str, Callable[[JSON], Any]] = {
     VxlanProfile.KIND: net_codec.decode_vxlan,
     Tunnel.KIND: net_codec.decode_tunnel,
     SelfIP.KIND: net_codec.decode_self,
@@ -55,7 +57,8 @@ def _facts(
     client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Iterable[tuple[JSON, SelfIP]],
 ) -> tuple[TunnelFacts, ...]:
     """One more read where there are self IPs on tunnels that are not ours."""
-    own, on = names.tunnel(folder), {}
+    own = names.tunnel(folder)
+    on: dict[str, list[tuple[JSON, SelfIP]]] = {}
     for raw, address in addresses:
         on.setdefault(address.vlan, []).append((raw, address))
     others = any(tunnel.path in on for tunnel in tunnels if tunnel.path != own)
@@ -99,7 +102,7 @@ def _own(addresses: Iterable[tuple[JSON, SelfIP]], folder: str) -> list[SelfIP]:
 def translation_facts(client: Client, path: str, raw: JSON) -> dict[str, Any]:
     """Keywords of VirtualFacts that tell a virtual server's source addresses."""
     kind, pool = net_codec.decode_translation(path, raw).type, net_codec.translation_pool(raw)
-    addresses = frozenset()
+    addresses: frozenset[str] = frozenset()
     if kind == "snat" and pool:
         try:
             addresses = net_codec.pool_addresses(client.get(item_path(SNAT_POOL, pool)))
@@ -108,20 +111,23 @@ def translation_facts(client: Client, path: str, raw: JSON) -> dict[str, Any]:
     return {"snat": kind, "snat_pool": pool, "snat_addresses": addresses}
 
 
-def translations(virtuals: tuple[VirtualFacts | None, ...]) -> list[SourceTranslation]:
+def translations(virtuals: Iterable[VirtualFacts | None]) -> list[SourceTranslation]:
     """The same facts as objects, to be compared with what is wanted."""
     return [SourceTranslation(facts.path, facts.snat) for facts in virtuals if facts and facts.exists]
+
+
+def concerns_network(change: AnyChange) -> TypeGuard[Change[Part | SourceTranslation]]:
+    """Whether a Change is for a TunnelWriter."""
+    return isinstance(change.obj, Part | SourceTranslation)
 
 
 class TunnelWriter:
     """Writes one object at a time; it keeps no state."""
 
-    KINDS = (VxlanProfile.KIND, Tunnel.KIND, SelfIP.KIND, SourceTranslation.KIND)
-
     def __init__(self, client: Client, folder: str):
         self._client, self._folder = client, folder
 
-    def write(self, change: Change) -> None:
+    def write(self, change: Change[Part | SourceTranslation]) -> None:
         """Send one Change. Raises: BigIPError."""
         obj = change.obj
         if isinstance(obj, SourceTranslation):
@@ -131,22 +137,22 @@ class TunnelWriter:
         elif change.verb == CREATE:
             self._create(obj)
         else:
-            self._change(change.old, change.new)
+            assert isinstance(change.old, Part), change
+            self._change(change.old, obj)
 
     # --- creating ------------------------------------------------------------------------
 
-    def _create(self, obj: VxlanProfile | Tunnel | SelfIP) -> None:
+    def _create(self, obj: Part) -> None:
         try:
             self._client.post(obj.KIND, net_codec.encode(obj))
         except Conflict:
             self._take_over(obj)
         except Refused:
-            earlier = self._earlier(obj) if isinstance(obj, SelfIP) else []
-            if not earlier:
+            if not isinstance(obj, SelfIP) or not (earlier := self._earlier(obj)):
                 raise
             self._replace(earlier, obj)
 
-    def _take_over(self, obj: VxlanProfile | Tunnel | SelfIP) -> None:
+    def _take_over(self, obj: Part) -> None:
         """What came into being since it was looked for; somebody else's self IP is left alone."""
         found = _DECODERS[obj.KIND](self._client.get(item_path(obj.KIND, obj.path)))
         if not names.owns(self._folder, found):
@@ -174,15 +180,17 @@ class TunnelWriter:
 
     # --- changing ------------------------------------------------------------------------
 
-    def _change(self, old: VxlanProfile | Tunnel | SelfIP, new: VxlanProfile | Tunnel | SelfIP) -> None:
+    def _change(self, old: Part, new: Part) -> None:
         before, after = net_codec.properties(old), net_codec.properties(new)
         body = {name: value for name, value in after.items() if before[name] != value}
         if not body.keys() & net_codec.FIXED[new.KIND]:
             self._client.patch(item_path(new.KIND, new.path), body)
-        elif isinstance(new, Tunnel):
+        elif isinstance(old, Tunnel) and isinstance(new, Tunnel):
             self._make_anew(old, new)
-        else:
+        elif isinstance(old, SelfIP) and isinstance(new, SelfIP):
             self._replace([old], new)
+        else:
+            raise TypeError(f"{new.ref}: cannot be made anew")
 
     def _make_anew(self, old: Tunnel, new: Tunnel) -> None:
         """Self IPs, tunnel, tunnel, FDB, self IPs; as it was when the device refuses a step."""
@@ -218,7 +226,7 @@ class TunnelWriter:
 
     # --- deleting ------------------------------------------------------------------------
 
-    def _delete(self, obj: VxlanProfile | Tunnel | SelfIP) -> None:
+    def _delete(self, obj: Part) -> None:
         try:
             self._client.delete(item_path(obj.KIND, obj.path))
         except NotFound:
