@@ -291,7 +291,7 @@ def virtual_server(text: str) -> str:
 
 
 def pool_monitor(text: str) -> str:
-    """Monitors of a pool, as the device reads them back (bigip-rest.md B3).
+    """Monitors of a pool, as the device reads them back (bigip-behaviour.md B3).
 
     "/Common/a,/Common/b" and "/Common/a and /Common/b" become the latter; "min 1 of /Common/a
     /Common/b", with or without braces, becomes "min 1 of { /Common/a /Common/b }"; "none" and ""

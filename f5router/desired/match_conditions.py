@@ -42,7 +42,7 @@ def covers(path_: str, other: str) -> bool:
 def host(text: str, ports: Iterable[int]) -> Condition:
     """The Host in any case, with and without a trailing dot.
 
-    The selector compares without port; where a device should keep it (bigip-rest.md B12.5), the
+    The selector compares without port; where a device should keep it (bigip-behaviour.md B12.5), the
     ports of the virtual server match too. That of a wildcard matches at any depth: see names.band
     and irules.request_irule.
     """

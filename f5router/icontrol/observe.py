@@ -1,6 +1,6 @@
 """Reading the device: collections, not objects one by one, and only when it can be believed.
 
-A device whose daemons are starting answers 404 for objects that exist (bigip-rest.md A2.3), so an
+A device whose daemons are starting answers 404 for objects that exist (bigip-behaviour.md A2.3), so an
 Observation counts only when the device was ready before and after it was made.
 """
 
@@ -196,7 +196,7 @@ def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[
     """Items of a collection that may be ours.
 
     In a nested folder the whole collection is read: whether `$filter=partition` gives what lies in
-    sub-folders is not recorded (bigip-rest.md A10.4).
+    sub-folders is not recorded (bigip-behaviour.md A10.4).
     """
     partition, *nested = folder.strip("/").split("/")
     params = {} if nested else {"$filter": f"partition eq {partition}"}
@@ -212,7 +212,7 @@ def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[
 def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[JSON]:
     """The same in pages, checked against the list of names.
 
-    How `$top` and `$skip` behave is not recorded (bigip-rest.md A10.5): what the pages lack is read
+    How `$top` and `$skip` behave is not recorded (bigip-behaviour.md A10.5): what the pages lack is read
     singly, and a device that ignores them gives everything at once.
     """
     plain = {key: value for key, value in params.items() if key != "expandSubcollections"}

@@ -57,7 +57,7 @@ _PATTERNS = (
     (re.compile(r"(?i)(x-f5-auth-token\W{1,5})[A-Za-z0-9]{8,}"), rf"\1{HIDDEN}"),
     (re.compile(r"""(?i)(["']password["']\s*:\s*)(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""),
      rf'\1"{HIDDEN}"'),
-    # The device's tokens: 26 characters of base32 (bigip-rest.md A4).
+    # The device's tokens: 26 characters of base32 (bigip-behaviour.md A4).
     (re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{26}(?![A-Za-z0-9])"), HIDDEN),
 )
 

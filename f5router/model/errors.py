@@ -48,7 +48,7 @@ NO_RIGHT = "01070822"
 PROVISIONING = "01071003"
 """A module is being provisioned, the daemons will restart; status 400."""
 
-# Codes with which TMOS refuses to delete what is referenced (bigip-rest.md A2.3, B1).
+# Codes with which TMOS refuses to delete what is referenced (bigip-behaviour.md A2.3, B1).
 IN_USE = frozenset({
     "01070265", "01070083", "01070110", "01070344", "01070320", "01070635", "01071349",
 })
@@ -278,7 +278,7 @@ def error_for(method: str, path: str, status: int, text: str, secrets: Iterable[
         status: HTTP status of the reply, 300 or more.
         text: message of the JSON body, or the whole body when it is not JSON.
         secrets: strings that the exception must not repeat, should the device have echoed them.
-    Source: bigip-rest.md A2.2, A2.3, A6. The number before ":3:" and the status decide, the
+    Source: bigip-behaviour.md A2.2, A2.3, A6. The number before ":3:" and the status decide, the
         sentence only where there is no number.
     """
     words = _title(text) if _is_page(text) else text

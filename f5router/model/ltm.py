@@ -23,7 +23,7 @@ class PoolMember(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name on the BIG-IP: 10.1.1.1:80, 2001:db8::1.80. Source: bigip-rest.md B3."""
+        """Name on the BIG-IP: 10.1.1.1:80, 2001:db8::1.80. Source: bigip-behaviour.md B3."""
         return f"{self.address}{'.' if ':' in self.address else ':'}{self.port}"
 
 
@@ -75,7 +75,7 @@ class Policy:
 class Condition:
     """One condition of a Rule; its values are alternatives.
 
-    Source: bigip-rest.md B4.
+    Source: bigip-behaviour.md B4.
     """
 
     operand: str

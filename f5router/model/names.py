@@ -65,7 +65,7 @@ NODE_DESCRIPTION = "made by f5router for pool members"
 
 STEM_LIMIT = 150
 """Characters of the part of a name that comes from the cluster. With folder and suffix a full path
-stays below the device's 255 (bigip-rest.md B10, inferred there)."""
+stays below the device's 255 (bigip-behaviour.md B10, inferred there)."""
 
 MAX_PATH = 2000
 """Longest Route path that has a band of its own."""
@@ -232,7 +232,7 @@ def pod_route(folder: str, network: str) -> str:
 
     So a network that passes to another Node is a change of one route's gateway, in place, and never
     two routes to one network, which the device may refuse. A colon of IPv6 becomes "-": which other
-    characters a name may hold is not recorded (bigip-rest.md B1).
+    characters a name may hold is not recorded (bigip-behaviour.md B1).
     """
     return full_path(folder, POD_ROUTE + network.replace(":", "-").replace("/", "_"))
 
@@ -394,7 +394,7 @@ def route_key(stem: str) -> Key | None:
 def draft_paths(policy: str) -> tuple[str, ...]:
     """Where the draft of a policy may lie, likeliest first.
 
-    Recorded for policies in the root of a partition: /P/Drafts/x (bigip-rest.md B4). For nested
+    Recorded for policies in the root of a partition: /P/Drafts/x (bigip-behaviour.md B4). For nested
     folders nothing is recorded, so both places are looked at.
     """
     folder, _, name = policy.rpartition("/")

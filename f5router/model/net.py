@@ -38,7 +38,7 @@ class Tunnel:
     KIND: ClassVar[str] = "net/tunnels/tunnel"
     path: str
     profile: str
-    """Full path; the device cannot change it (bigip-rest.md B9)."""
+    """Full path; the device cannot change it (bigip-behaviour.md B9)."""
     local_address: str
     """The BIG-IP's address among the Nodes: hostIP of its HostSubnet."""
     key: int = 0
@@ -134,7 +134,7 @@ class StaticRoute:
     path: str
     """Its name tells the network, so two of ours never lead to one network; see names.pod_route."""
     network: str
-    """Canonical CIDR without route domain; the device cannot change it (bigip-rest.md B9)."""
+    """Canonical CIDR without route domain; the device cannot change it (bigip-behaviour.md B9)."""
     gateway: str
     """Canonical address of the Node without route domain; "" in what is read, where it has none."""
 

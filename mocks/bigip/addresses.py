@@ -75,7 +75,7 @@ def default_domain(store: Store, partition: str) -> int:
 
 
 def shown(store: Store, partition: str, text: str) -> str:
-    """An address as it is read: with its %id unless that is 0 (`bigip-rest.md` B3).
+    """An address as it is read: with its %id unless that is 0 (bigip-behaviour.md B3).
 
     Raises: ValueError: no address.
     """

@@ -1,4 +1,4 @@
-"""Profiles and policies of a virtual server, and what they need of each other (`bigip-rest.md` B7).
+"""Profiles and policies of a virtual server, and what they need of each other (bigip-behaviour.md B7).
 
 A virtual server may have thousands of client-ssl profiles. So every check of them asks the reverse index
 (who else has this server name here?) and none walks through the list.
@@ -30,7 +30,7 @@ _REQUIRED = {
 
 
 def resolve(store: Store, name: str, folder: str, kinds: Iterable[str]) -> str:
-    """Full path of a reference: in the object's partition, else in /Common (B1)."""
+    """Full path of a reference: in the object's partition, else in /Common (bigip-behaviour.md B1)."""
     name = str(name)
     if name.startswith("/"):
         return name
@@ -60,7 +60,7 @@ def check_whole(store: Store, path: str) -> None:
         and not store.is_used("sni default", f"{path} client-ssl")
         and not store.has(Quirk.NO_SNI_DEFAULT_ACCEPTED)
     ):
-        # the number stands in teaching material only (B12.2)
+        # the number stands in teaching material only (bigip-behaviour.md B12.2)
         raise refusals.mcpd(
             "0107149c", f"Virtual server {path} must have one clientssl profile that is default for SNI."
         )
@@ -77,7 +77,7 @@ def _check_policies(store: Store, item: Item, types: set[str]) -> None:
     for name in store.children(POLICIES, item.key):
         policy = store.get("ltm/policy", name)
         if not store.children(policies.RULES, policy.key):
-            # the device's text is not known (B12.3)
+            # the device's text is not known (bigip-behaviour.md B12.3)
             raise refusals.configuration_error(
                 f"Policy {name} has no rules and cannot be attached to {item.path}"
             )

@@ -38,7 +38,8 @@ def kinds() -> Mapping[str, Kind]:
 
 @functools.cache
 def organizing(version: Version) -> Mapping[str, list[str]]:
-    """Names below the URL of each organizing collection, such as ltm or ltm/monitor (`bigip-rest.md` A1)."""
+    """Names below the URL of each organizing collection, such as ltm or ltm/monitor
+    (bigip-behaviour.md A1)."""
     own = {url for url, kind in kinds().items() if kind.parent is None}
     urls = {*own, *system.readable(version), *system.COMMANDS, *(f"cm/{name}" for name in cm.NAMES)}
     found: dict[str, set[str]] = {}

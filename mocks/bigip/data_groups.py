@@ -1,4 +1,4 @@
-"""Internal data-groups, with tmsh's verbs on single records (`bigip-rest.md` A2.1, B6)."""
+"""Internal data-groups, with tmsh's verbs on single records (bigip-behaviour.md A2.1, B6)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Item, Key, Store
 
 MAX_VALUE = 65520
-"""Bytes of a record's data; what is longer is refused (B10)."""
+"""Bytes of a record's data; what is longer is refused (bigip-behaviour.md B10)."""
 
 _TOKEN = re.compile(
     r'\s*(?:(?P<open>\{)|(?P<close>\})|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>(?:[^\s{}"\\]|\\.)+))'
@@ -135,7 +135,7 @@ def _data(data: str) -> str:
 
 
 def _order(kind: str):
-    """Sort key of records: addresses by value, integers by value, strings by text (B6)."""
+    """Sort key of records: addresses by value, integers by value, strings by text (bigip-behaviour.md B6)."""
     if kind == "ip":
         return lambda record: _network_order(record[0])
     if kind == "integer":

@@ -53,7 +53,7 @@ class Endpoints:
         tokens.check_role(request.user, request.method, path, version=store.version, sender=request.sender)
         by_token = "X-F5-Auth-Token" in request.headers
         if by_token and store.version < (12,) and request.method != "GET" and path.startswith("/mgmt/tm"):
-            # tokens of 11.6 allow no changes (ID521572, A4)
+            # tokens of 11.6 allow no changes (ID521572, bigip-behaviour.md A4)
             raise tokens.role_refused(request.user.name, request.method, path, request.sender)
         if "X-F5-REST-Coordination-Id" in request.headers:
             return success(self.transactions.queue(request))
@@ -237,7 +237,7 @@ class Endpoints:
         if request.method != "POST" or body.get("command") != "install":
             raise refusals.tmsh(f'"{body.get("command")}" unexpected argument')
         kind.install(store, body)
-        # the answer on success was never recorded; commands echo the request (A2.1)
+        # the answer on success was never recorded; commands echo the request (bigip-behaviour.md A2.1)
         return {"kind": f"tm:{kind.url.replace('/', ':')}:installstate", **body}
 
     def _command(self, kind: Any, body: Body) -> Any:
@@ -251,7 +251,7 @@ class Endpoints:
         raise refusals.tmsh(f'"{body["command"]}" unexpected argument')
 
     def _maybe_lie(self, kind: Kind, body: Body, item: Item) -> None:
-        """Some versions answer a POST that was done by 404 (A6). Raises: Lie."""
+        """Some versions answer a POST that was done by 404 (bigip-behaviour.md A6). Raises: Lie."""
         store = self.store
         lies = store.has(Quirk.SUB_POST_404) and kind.url in ("ltm/virtual/policies", "ltm/pool/members")
         lies = lies or (store.has(Quirk.PROFILES_POST_404) and kind.url == "ltm/virtual/profiles")
@@ -306,7 +306,7 @@ class Endpoints:
         return rendering.selected(reply, select) if select else reply
 
     def _stub(self, kind: Kind, key: Key) -> dict[str, Any]:
-        """The 200 of 11.6 for an absent item of a virtual server's sub-collection (B1)."""
+        """The 200 of 11.6 for an absent item of a virtual server's sub-collection (bigip-behaviour.md B1)."""
         name = key[-1].rsplit("/", 1)[1]
         return {
             "kind": rendering.state(kind),

@@ -8,19 +8,19 @@
 | hold | performed when `FakeBigIP.release` is called | |
 | late | connection closed without a reply, performed after that many further requests (1) | requests |
 | command-fails | a command of util is not performed: 200 with its words, as `rm` has them | |
-| 401 | sporadic 401 of restjavad (A4) | |
+| 401 | sporadic 401 of restjavad (bigip-behaviour.md A4) | |
 | token-expired | 401 `X-F5-Auth-Token has expired.` | |
-| 503-html | Apache's restart page (A2.2) | |
-| 503-async | `There is an active asynchronous task executing.` (A6) | |
+| 503-html | Apache's restart page (bigip-behaviour.md A2.2) | |
+| 503-async | `There is an active asynchronous task executing.` (bigip-behaviour.md A6) | |
 | 500-mcpd | `The connection to mcpd has been lost, try again.` | |
-| 404-not-registered | restjavad starting (A6) | |
-| 404-bogus | 01020036 for an object that may exist (A2.3) | |
+| 404-not-registered | restjavad starting (bigip-behaviour.md A6) | |
+| 404-bogus | 01020036 for an object that may exist (bigip-behaviour.md A2.3) | |
 | html-200 | 200 with an HTML page | |
 | truncated-json | performed, the body cut in the middle | |
-| timeout-html | performed, HTML 500 `AsyncContext timeout` (A6) | |
+| timeout-html | performed, HTML 500 `AsyncContext timeout` (bigip-behaviour.md A6) | |
 | refuse | a refusal of icrd | status, message, code |
 
-The sections are those of `bigip-rest.md`.
+The sections are those of bigip-behaviour.md.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def instead(fault: Fault, request: Request) -> Reply | Refusal | None:
 
 
 def _failed_command(request: Request) -> Reply:
-    """The reply of a util command whose program failed: 200 all the same (A7)."""
+    """The reply of a util command whose program failed: 200 all the same (bigip-behaviour.md A7)."""
     name, body = request.path.rsplit("/", 1)[-1], request.body()
     words = f"/bin/{name.removeprefix('unix-')}: {body.get('utilCmdArgs', '')}: Operation not permitted\n"
     return replies.success({"kind": f"tm:util:{name}:runstate", **body, "commandResult": words})

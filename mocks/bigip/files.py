@@ -1,4 +1,4 @@
-"""Certificate and key files, and the commands that install them (`bigip-rest.md` A7)."""
+"""Certificate and key files, and the commands that install them (bigip-behaviour.md A7)."""
 
 from __future__ import annotations
 

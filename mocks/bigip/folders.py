@@ -1,4 +1,4 @@
-"""Folders and partitions (`bigip-rest.md` B2)."""
+"""Folders and partitions (bigip-behaviour.md B2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mocks.bigip.kinds import Body, Kind
 from mocks.bigip.store import Item, Key, Store
 
 FOLDER_TYPE = 4032
-"""Type number in the message for a partition that is not empty (B1)."""
+"""Type number in the message for a partition that is not empty (bigip-behaviour.md B1)."""
 
 
 class Folder(Kind):

@@ -1,4 +1,4 @@
-"""iRules (`bigip-rest.md` B5)."""
+"""iRules (bigip-behaviour.md B5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mocks.bigip.kinds import Body, Kind
 from mocks.bigip.store import Item, Key, Ref, Store
 
 MAX_TEXT = 65535
-"""Characters of a string in a message of mcpd (B10, inferred for iRules)."""
+"""Characters of a string in a message of mcpd (bigip-behaviour.md B10, inferred for iRules)."""
 
 _SSL_COMMANDS = frozenset(
     ("SSL::disable", "SSL::enable", "SSL::renegotiate", "SSL::extensions", "SSL::profile")
@@ -27,7 +27,7 @@ class IRule(Kind):
     word = "iRule"
 
     def references(self, item: Item) -> Iterable[Ref]:
-        """A rule that calls `/P/x::proc` by name holds the rule /P/x (B5)."""
+        """A rule that calls `/P/x::proc` by name holds the rule /P/x (bigip-behaviour.md B5)."""
         text = item.fields.get("apiAnonymous", "")
         if "call " not in text:
             return ()
@@ -40,7 +40,7 @@ class IRule(Kind):
             return {name: value for name, value in fields.items() if name != "apiAnonymous"}
         text = str(text).strip()
         if text.startswith("{"):
-            # the text goes to tmsh without outer braces (B5)
+            # the text goes to tmsh without outer braces (bigip-behaviour.md B5)
             raise refusals.unknown_property("{")
         if len(text) > MAX_TEXT:
             raise refusals.mcpd(
@@ -77,7 +77,8 @@ class IRule(Kind):
 
 
 def refuse_escapes(store: Store, path: str, raw: bytes) -> None:
-    r"""The device does not decode `\uXXXX` in the text of an iRule (A2.1). raw: the body as sent."""
+    r"""The device does not decode `\uXXXX` in the text of an iRule
+    (bigip-behaviour.md A2.1). raw: the body as sent."""
     at = raw.find(b"\\u")
     while at >= 0:
         # `\\u` is an escaped backslash before a u
@@ -92,7 +93,8 @@ def refuse_escapes(store: Store, path: str, raw: bytes) -> None:
 
 
 def check_profiles(rule: str, virtual: str, text: str, types: set[str]) -> None:
-    """An iRule on a virtual server needs the profiles of its events (B5). Raises: Refusal: 01071912."""
+    """An iRule on a virtual server needs the profiles of its events
+    (bigip-behaviour.md B5). Raises: Refusal: 01071912."""
     found = facts(text)
     for event in found.events:
         if event.startswith("HTTP_") and not types & {"http", "fasthttp"}:

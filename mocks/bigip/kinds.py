@@ -1,7 +1,7 @@
 """What all kinds of objects have in common: create, change, replace, delete, read.
 
 A kind is one collection of the REST tree, such as `ltm/pool`, or a sub-collection, such as
-`ltm/pool/members`. Its subclass adds the rules of its own. The rules come from `bigip-rest.md`.
+`ltm/pool/members`. Its subclass adds the rules of its own. The rules come from bigip-behaviour.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Kind:
     links: ClassVar[dict[str, str]] = {}
     """Property -> kind (or group) it refers to; from 12.0 on a `...Reference` stands beside it."""
     first_generation: int | None = None
-    """Monitors have generation 0 for ever (B3)."""
+    """Monitors have generation 0 for ever (bigip-behaviour.md B3)."""
     counts_in_folder: bool = True
     deletable: bool = True
     schema_url: str | None = None
@@ -55,7 +55,8 @@ class Kind:
         return (*parent, str(body.get("name") or names.from_body(body)))
 
     def key_in_url(self, store: Store, parent: Key, name: str) -> Key:
-        """Key of the object that a segment of a URL names; a bare name lies in /Common (A1)."""
+        """Key of the object that a segment of a URL names; a bare name lies in /Common
+        (bigip-behaviour.md A1)."""
         return (*parent, names.full_path(name, "/Common") if self.partitioned else name)
 
     def shown(self, key: Key) -> str:
@@ -88,14 +89,14 @@ class Kind:
         return self.write(store, key, {**self.initial(store, key), **_sent(fields)}, body, None)
 
     def modify(self, store: Store, item: Item, body: Body) -> Item:
-        """PATCH: only what is sent changes. Raises: Refusal: nothing sent (A2.1)."""
+        """PATCH: only what is sent changes. Raises: Refusal: nothing sent (bigip-behaviour.md A2.1)."""
         if not any(name not in IDENTITY for name in body):
             raise refusals.tmsh("one or more properties must be specified")
         fields = self.accept(store, body, item.key, item)
         return self.write(store, item.key, {**item.fields, **fields}, body, item)
 
     def replace(self, store: Store, item: Item, body: Body) -> Item:
-        """PUT: properties that are not sent return to their defaults (A2.1)."""
+        """PUT: properties that are not sent return to their defaults (bigip-behaviour.md A2.1)."""
         fields = self.accept(store, body, item.key, item)
         return self.write(store, item.key, {**self.initial(store, item.key), **_sent(fields)}, body, item)
 
@@ -201,7 +202,7 @@ class Kind:
         return refusals.not_found(self.word, self.shown(key))
 
     def absent_get(self, store: Store, key: Key) -> Refusal:
-        """The 404 of a GET: an item of a sub-collection has one of its own (B1)."""
+        """The 404 of a GET: an item of a sub-collection has one of its own (bigip-behaviour.md B1)."""
         if self.parent is None:
             return self.absent(store, key)
         parent = store.kinds[self.parent]

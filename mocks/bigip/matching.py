@@ -1,4 +1,4 @@
-"""LTM policies as they judge a request: conditions, strategies, actions (`bigip-rest.md` B4).
+"""LTM policies as they judge a request: conditions, strategies, actions (bigip-behaviour.md B4).
 
 `traffic.decide` and the data plane share it. A policy is compiled once per change of it, and only what
 changed; Rules that name a Host are found by it, so that a request costs what its Host has, not what the
@@ -55,7 +55,8 @@ class Rule:
 
     @property
     def weight(self) -> tuple[int, int]:
-        """Rank under best-match, an approximation: number of conditions, then length of values (B4)."""
+        """Rank under best-match, an approximation: number of conditions, then length of values
+        (bigip-behaviour.md B4)."""
         return len(self.conditions), sum(one.longest for one in self.conditions)
 
 
@@ -209,7 +210,8 @@ class Condition:
 
 
 def _negates_absent_wrongly(store: Store) -> bool:
-    """A negated condition on a missing operand fails before 14.1.2.5 and 15.0.1.1 (ID795261, B4)."""
+    """A negated condition on a missing operand fails before 14.1.2.5 and 15.0.1.1 (ID795261,
+    bigip-behaviour.md B4)."""
     version = store.version
     return version < (14, 1, 2, 5) or (15,) <= version < (15, 0, 1, 1)
 
@@ -245,7 +247,7 @@ class Effect:
     server_ssl: bool | None = None
     messages: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
-    """What iRules find set, as the text stands (B4; recorded on 16.0.0)."""
+    """What iRules find set, as the text stands (bigip-behaviour.md B4; recorded on 16.0.0)."""
 
 
 _EDITS = frozenset(("httpHeader", "httpUri", "httpHost"))

@@ -1,4 +1,4 @@
-"""Names in URLs and bodies: `~` ids, percent-encoding, partitions and folders (`bigip-rest.md` A1)."""
+"""Names in URLs and bodies: `~` ids, percent-encoding, partitions and folders (bigip-behaviour.md A1)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def from_body(body: dict, *, default: str = "Common") -> str:
 
 
 def check(path: str) -> None:
-    """Refuse a name that no object may have: a digit in front, a blank (B1). Addresses pass."""
+    """Refuse a name that no object may have: a digit in front, a blank
+    (bigip-behaviour.md B1). Addresses pass."""
     name = path.rsplit("/", 1)[1]
     if name == "example":
         raise rest("example is a reserved keyword and must not be used as resource name")

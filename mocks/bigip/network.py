@@ -1,4 +1,4 @@
-"""Tunnels, FDB records, self IPs, routes, VLANs, route domains (`bigip-rest.md` B9)."""
+"""Tunnels, FDB records, self IPs, routes, VLANs, route domains (bigip-behaviour.md B9)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Vxlan(Kind):
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         if store.has(Quirk.SDN_NOT_LICENSED):
-            # the device's text is not known (B12.11)
+            # the device's text is not known (bigip-behaviour.md B12.11)
             raise refusals.mcpd("01070356", "SDN Services feature not licensed.")
         _port(fields)
         parent = fields.get("defaultsFrom")
@@ -115,7 +115,7 @@ class Tunnel(Kind):
 
 
 def check_vlan_unused(store: Store, word: str, item: Item) -> None:
-    """Self IPs, routes and virtual servers hold a VLAN or a tunnel (B1)."""
+    """Self IPs, routes and virtual servers hold a VLAN or a tunnel (bigip-behaviour.md B1)."""
     for kind, key in store.users("vlan", item.path):
         by = {"net/self": "self IP", "net/route": "route", "ltm/virtual": "virtual server"}.get(kind, kind)
         raise refusals.in_use(word, item.path, f"{by} ({key[0]})")
@@ -138,7 +138,7 @@ class FDBTunnel(Kind):
             store.kinds[RECORDS].set_all(store, item.key, body["records"] or [])
 
     def read(self, store: Store, item: Item) -> Body:
-        """Up to 11.6 the records are part of the object (B9)."""
+        """Up to 11.6 the records are part of the object (bigip-behaviour.md B9)."""
         records = store.children(RECORDS, item.key)
         if store.version >= (12,) or not records:
             return item.fields

@@ -1,6 +1,6 @@
 """Operands of policy conditions and targets of policy actions: what exists, with which words.
 
-Source: the tables of `bigip-rest.md` B4. A word that is not here is refused as an unknown property, so
+Source: the tables of bigip-behaviour.md B4. A word that is not here is refused as an unknown property, so
 that a client cannot use an operand which the traffic evaluator would not understand.
 """
 
@@ -190,7 +190,7 @@ REFERENCES = {
 
 
 def condition(store: Store, policy: str, rule: str, body: dict[str, Any]) -> dict[str, Any]:
-    """A condition as it is stored and read. Raises: Refusal: see B4."""
+    """A condition as it is stored and read. Raises: Refusal: see bigip-behaviour.md B4."""
     flags, rest = _flags(
         store, body, EVENTS | OPERATORS | _CASE | _MARKS | _SELECTORS | set(OPERANDS) | {"normalized"}
     )
@@ -223,7 +223,8 @@ def condition(store: Store, policy: str, rule: str, body: dict[str, Any]) -> dic
 
 
 def _implied(flags: set[str], name: str, selector: str) -> dict[str, Any]:
-    """Flags that are always returned (B4): strings carry a case, all carry external, present, remote."""
+    """Flags that are always returned (bigip-behaviour.md B4): strings carry a case, all carry external,
+    present, remote."""
     found: dict[str, Any] = {}
     if "internal" not in flags:
         found["external"] = True
@@ -246,12 +247,12 @@ def _check_values(found: dict[str, Any], selector: str, operator: str) -> None:
         raise refusals.may_not("datagroup", "values")
     found["index"] = int(found["index"])
     if selector == "pathSegment" and found["index"] < 1 and operator != "exists":
-        # segments count from 1 (B4); what the device says to 0 is not known
+        # segments count from 1 (bigip-behaviour.md B4); what the device says to 0 is not known
         raise refusals.invalid_value("index", found["index"])
 
 
 def action(store: Store, policy: str, rule: str, body: dict[str, Any]) -> dict[str, Any]:
-    """An action as it is stored and read. Raises: Refusal: see B4."""
+    """An action as it is stored and read. Raises: Refusal: see bigip-behaviour.md B4."""
     flags, rest = _flags(store, body, EVENTS | set(TARGETS) | _VERBS | {"shutdown", "connection"})
     for name in rest:
         if name not in _PARAMETERS and name not in _NUMBERS:
@@ -291,7 +292,7 @@ def _check_parameters(store: Store, policy: str, rule: str, found: dict[str, Any
 
 
 def _check_redirect(store: Store, policy: str, rule: str, found: dict[str, Any]) -> None:
-    """`code` is understood from 14.0 on; below it is read 0, or refused (B4, B12.6)."""
+    """`code` is understood from 14.0 on; below it is read 0, or refused (bigip-behaviour.md B4, B12.6)."""
     if not found.get("location"):
         raise refusals.mcpd("0107186c", f"Policy '{policy}', rule '{rule}'; missing or invalid target.")
     code = int(found.get("code") or 0)
@@ -324,7 +325,8 @@ def _flags(
 
 
 def _verb_order(verb: str) -> tuple[int, str]:
-    """The order in which messages name two verbs: enable, disable; select, replace (B4)."""
+    """The order in which messages name two verbs: enable, disable; select, replace
+    (bigip-behaviour.md B4)."""
     order = ("enable", "disable", "select", "reset", "redirect", "insert", "replace", "remove")
     return (order.index(verb) if verb in order else len(order), verb)
 

@@ -1,4 +1,4 @@
-"""LTM policies: direct, legacy, drafts and published ones (`bigip-rest.md` B4)."""
+"""LTM policies: direct, legacy, drafts and published ones (bigip-behaviour.md B4)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Policy(Kind):
     ignored = frozenset(("references", "lastModified", "status"))
 
     def check_folder(self, store: Store, key: Key) -> None:
-        """A Drafts folder comes into being with its first draft (B2)."""
+        """A Drafts folder comes into being with its first draft (bigip-behaviour.md B2)."""
         folder = names.folder_of(key[0])
         if has_drafts(store) and is_draft(key[0]) and store.get("sys/folder", folder) is None:
             above = names.folder_of(folder)
@@ -140,11 +140,12 @@ class Policy(Kind):
         hidden = {**item.hidden, "target": item.path}
         store.put(self.url, (path,), {**item.fields, "status": "draft"}, hidden)
         _copy_rules(store, item.path, path)
-        # the answer was never recorded (B12.3): the object of the URL
+        # the answer was never recorded (bigip-behaviour.md B12.3): the object of the URL
         return item
 
     def publish(self, store: Store, path: str) -> None:
-        """The command publish: the draft's content takes the published policy's place (B4)."""
+        """The command publish: the draft's content takes the published policy's place
+        (bigip-behaviour.md B4)."""
         draft = store.get(self.url, path)
         if draft is None or not has_drafts(store):
             raise refusals.not_found(self.word, path)
@@ -225,7 +226,7 @@ class Rules(Kind):
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         if "ordinal" not in fields:
-            # the default is not known (B12.4): 0, as the recordings show for the first rule
+            # the default is not known (bigip-behaviour.md B12.4): 0, as recorded for the first rule
             fields = {**fields, "ordinal": 0}
         try:
             return {**fields, "ordinal": int(fields["ordinal"])}

@@ -1,4 +1,4 @@
-"""Pools, pool members and LTM nodes (`bigip-rest.md` B3)."""
+"""Pools, pool members and LTM nodes (bigip-behaviour.md B3)."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Pool(Monitored):
 
 
 def _user_of_pool(kind: str, key: Key) -> str:
-    """The words for who uses a pool; only the beginning of the second is recorded (B1)."""
+    """The words for who uses a pool; only the beginning of the second is recorded (bigip-behaviour.md B1)."""
     if kind == "ltm/virtual":
         return f"Virtual Server ({key[0]})"
     if kind == "ltm/policy/rules/actions":
@@ -178,7 +178,7 @@ class Members(Kind):
             check_monitors(store, item, "pool member")
 
     def set_all(self, store: Store, parent: Key, members: list) -> None:
-        """Replace the whole list; a member may be a name or an object (B3)."""
+        """Replace the whole list; a member may be a name or an object (bigip-behaviour.md B3)."""
         bodies = [{"name": one} if isinstance(one, str) else dict(one) for one in members]
         keys = [self.key_of(store, parent, body) for body in bodies]
         wanted = set(keys)
@@ -213,7 +213,7 @@ class Members(Kind):
 
 
 def check_partition(pool: str, node: str) -> None:
-    """A pool refers to nodes of its own partition and of /Common (B3).
+    """A pool refers to nodes of its own partition and of /Common (bigip-behaviour.md B3).
 
     The number and the form are those recorded for rules of a virtual server; the word is inferred.
     """
@@ -225,7 +225,7 @@ def check_partition(pool: str, node: str) -> None:
 
 
 def refuse_duplicate(store: Store, refusal: refusals.Refusal) -> None:
-    """A name twice in a sent list: 409 or 400 (B12.7)."""
+    """A name twice in a sent list: 409 or 400 (bigip-behaviour.md B12.7)."""
     if store.has(Quirk.DUPLICATES_400):
         refusal.status = 400
     raise refusal
@@ -276,7 +276,7 @@ class Node(Monitored):
         return {"session": "user-enabled", "state": "user-up", **fields, "address": address}
 
     def _put_fqdn(self, store: Store, key: Key, fields: Body) -> Item:
-        """A node by name has no address of its own; the fake resolves nothing (B3)."""
+        """A node by name has no address of its own; the fake resolves nothing (bigip-behaviour.md B3)."""
         fqdn = {**self.schema(store).defaults.get("fqdn", {}), **fields["fqdn"]}
         fields = {"session": "user-enabled", **fields, "fqdn": fqdn, "address": "any6", "state": "fqdn-up"}
         item = store.put(self.url, key, self.normalise(store, key, fields, fields, None), {"address": ""})

@@ -1,4 +1,4 @@
-"""Profiles: inheritance from a parent, the rules of client-ssl and server-ssl (`bigip-rest.md` B8)."""
+"""Profiles: inheritance from a parent, the rules of client-ssl and server-ssl (bigip-behaviour.md B8)."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class SSLProfile(Profile):
         if "tmOptions" in fields:
             fields["tmOptions"] = _options(store, fields["tmOptions"])
         for one, other in (("ciphers", "cipherGroup"), ("cipherGroup", "ciphers")):
-            # exclusive: the other one is "none" (B8)
+            # exclusive: the other one is "none" (bigip-behaviour.md B8)
             if body.get(one, "none") != "none" and "cipherGroup" in self.schema(store).defaults:
                 fields[other] = "none"
         return fields
@@ -181,7 +181,8 @@ class SSLProfile(Profile):
 
 
 class ClientSSL(SSLProfile):
-    """The pair may be written as cert, key, chain or as certKeyChain, and is read as both (B8)."""
+    """The pair may be written as cert, key, chain or as certKeyChain, and is read as both
+    (bigip-behaviour.md B8)."""
 
     def __init__(self) -> None:
         super().__init__("client-ssl")
@@ -275,7 +276,7 @@ def _options(store: Store, value: object) -> list[str]:
 
 
 def shown_options(store: Store, value: object) -> object:
-    """A list up to 13, a string from 14 on (B8)."""
+    """A list up to 13, a string from 14 on (bigip-behaviour.md B8)."""
     words = _options(store, value or [])
     return words if store.version < (14,) else f"{{ {' '.join(words)} }}"
 

@@ -1,7 +1,7 @@
 """Behaviours that differ between versions, or of which no source tells: each can be switched on.
 
-A client has to be right with any of them. The document is `bigip-rest.md`; A10 and B12 are its lists of
-what is unsure.
+A client has to be right with any of them. What is unsure is listed in
+bigip-behaviour.md A10 and B12.
 """
 
 from __future__ import annotations
@@ -16,83 +16,90 @@ class Quirk(enum.StrEnum):
 
     SUB_POST_404 = "sub-post-404"
     """POST of a policy to a virtual server or of a member to a pool is done but answered 404
-    `Object not found - x` (A6; 11.5.4, 12.0, 12.1.0-12.1.1)."""
+    `Object not found - x` (bigip-behaviour.md A6; 11.5.4, 12.0, 12.1.0-12.1.1)."""
     PROFILES_POST_404 = "profiles-post-404"
-    """The same for a virtual server's `/profiles` (B12.12: the answer was never recorded)."""
+    """The same for a virtual server's `/profiles` (bigip-behaviour.md B12.12: the answer was never
+    recorded)."""
     MEMBERS_NEED_PARTITION = "members-need-partition"
-    """POST of a member without `partition` is done but answered 404 (A6; 12.0)."""
+    """POST of a member without `partition` is done but answered 404 (bigip-behaviour.md A6; 12.0)."""
     ABSENT_SUB_200 = "absent-sub-200"
-    """GET of an absent item of a virtual server's sub-collection is 200 with a stub (B1; 11.6.0)."""
+    """GET of an absent item of a virtual server's sub-collection is 200 with a stub
+    (bigip-behaviour.md B1; 11.6.0)."""
     NESTED_POLICIES_REFERENCE = "nested-policies-reference"
-    """GET of a virtual server's `/policies` has its items under `policiesReference` (B7; 11.5)."""
+    """GET of a virtual server's `/policies` has its items under `policiesReference`
+    (bigip-behaviour.md B7; 11.5)."""
     MEMBER_MAKES_NO_SHARED_NODE = "member-makes-no-shared-node"
     """A member's node in /Common is not made with a member of a pool elsewhere: 404 (no source tells)."""
     MONITOR_TRAILING_SPACE = "monitor-trailing-space"
-    """A pool's `monitor` is read with a blank at its end (B3; below 14)."""
+    """A pool's `monitor` is read with a blank at its end (bigip-behaviour.md B3; below 14)."""
     MONITOR_BRACES_REFUSED = "monitor-braces-refused"
-    """`min 1 of { ... }` is refused in a written `monitor` (B12.9)."""
+    """`min 1 of { ... }` is refused in a written `monitor` (bigip-behaviour.md B12.9)."""
     HOST_KEEPS_PORT = "host-keeps-port"
-    """The condition `httpHost host` compares the Host header with its port (B12.5)."""
+    """The condition `httpHost host` compares the Host header with its port (bigip-behaviour.md B12.5)."""
     DRAFT_IN_ROOT = "draft-in-root"
     """The draft of /P/sub/x is /P/Drafts/x instead of /P/sub/Drafts/x (no source for sub-folders)."""
     DRAFT_BLOCKS_DELETE = "draft-blocks-delete"
-    """A published policy with a draft cannot be deleted (B12.3)."""
+    """A published policy with a draft cannot be deleted (bigip-behaviour.md B12.3)."""
     FILTER_EXCLUDES_SUBFOLDERS = "filter-excludes-subfolders"
-    """`$filter=partition eq P` leaves out objects of sub-folders of P (A10.4)."""
+    """`$filter=partition eq P` leaves out objects of sub-folders of P (bigip-behaviour.md A10.4)."""
     FILTER_IGNORED_BY_FDB = "filter-ignored-by-fdb"
-    """`$filter` has no effect on net/fdb/tunnel (A3)."""
+    """`$filter` has no effect on net/fdb/tunnel (bigip-behaviour.md A3)."""
     TOP_SKIP_IGNORED = "top-skip-ignored"
-    """`$top` and `$skip` have no effect (A10.5)."""
+    """`$top` and `$skip` have no effect (bigip-behaviour.md A10.5)."""
     EMPTY_ITEMS_ABSENT = "empty-items-absent"
-    """An empty collection has no `items` key (A1; 11.6.0)."""
+    """An empty collection has no `items` key (bigip-behaviour.md A1; 11.6.0)."""
     CONDITION_POST_UPSERT = "condition-post-upsert"
-    """POST of an existing condition or action changes it instead of 409 (B12.1)."""
+    """POST of an existing condition or action changes it instead of 409 (bigip-behaviour.md B12.1)."""
     FALSE_FLAGS_REFUSED = "false-flags-refused"
-    """A `false` flag in a condition or action is refused (B12.6)."""
+    """A `false` flag in a condition or action is refused (bigip-behaviour.md B12.6)."""
     REDIRECT_CODE_REFUSED = "redirect-code-refused"
-    """`code` of a redirect action is refused below 14.0 instead of being ignored (B12.6)."""
+    """`code` of a redirect action is refused below 14.0 instead of being ignored
+    (bigip-behaviour.md B12.6)."""
     RECORDS_AS_SENT = "records-as-sent"
-    """Records of a data-group keep the order in which they were sent (B6)."""
+    """Records of a data-group keep the order in which they were sent (bigip-behaviour.md B6)."""
     RECORD_WITHOUT_DATA = "record-without-data"
-    """A record without data is read without the key `data` (B12.8)."""
+    """A record without data is read without the key `data` (bigip-behaviour.md B12.8)."""
     IP_HOST_WITHOUT_MASK = "ip-host-without-mask"
-    """A host in an address data-group is read without `/32` (B12.8)."""
+    """A host in an address data-group is read without `/32` (bigip-behaviour.md B12.8)."""
     RECORD_OPTIONS_REFUSED = "record-options-refused"
     """PATCH `?options=records ...` is refused (recorded on 17.1.2.1 only)."""
     BACKSLASHES_DOUBLED = "backslashes-doubled"
-    """Backslashes in a record's data are read doubled (B6)."""
+    """Backslashes in a record's data are read doubled (bigip-behaviour.md B6)."""
     DUPLICATES_400 = "duplicates-400"
-    """A name twice in a sent list of members, records or rules is 400 instead of 409 (B12.7)."""
+    """A name twice in a sent list of members, records or rules is 400 instead of 409
+    (bigip-behaviour.md B12.7)."""
     INSTALL_ASYNC = "install-async"
-    """An installed key or certificate is visible only after some reads (A7, A10.11)."""
+    """An installed key or certificate is visible only after some reads (bigip-behaviour.md A7, A10.11)."""
     PUT_VIRTUAL_REFUSED = "put-virtual-refused"
-    """PUT of what was read of a virtual server fails (A2.1; seen from 14 on)."""
+    """PUT of what was read of a virtual server fails (bigip-behaviour.md A2.1; seen from 14 on)."""
     FILE_OF_UNUSED_PROFILE_FREE = "file-of-unused-profile-free"
-    """A file of a profile that no virtual server uses may be deleted (A10.13)."""
+    """A file of a profile that no virtual server uses may be deleted (bigip-behaviour.md A10.13)."""
     NO_SNI_DEFAULT_ACCEPTED = "no-sni-default-accepted"
-    """Several client-ssl profiles without an SNI default are accepted (B12.2)."""
+    """Several client-ssl profiles without an SNI default are accepted (bigip-behaviour.md B12.2)."""
     FDB_ENDPOINT_BARE = "fdb-endpoint-bare"
-    """An FDB record's `endpoint` is read without `%0` (B9: recorded with it on 14.1.4.5 and 16.1.2)."""
+    """An FDB record's `endpoint` is read without `%0` (bigip-behaviour.md B9: recorded with it on 14.1.4.5
+    and 16.1.2)."""
     TUNNEL_ADDRESSES_ANY = "tunnel-addresses-any"
-    """Unset addresses of a tunnel are read `any` instead of `any6` (B9)."""
+    """Unset addresses of a tunnel are read `any` instead of `any6` (bigip-behaviour.md B9)."""
     ROUTE_NETWORK_TWICE = "route-network-twice"
     """Two routes may lead to one network (no source tells; by default the second is refused)."""
     PERCENT_2F_REFUSED = "percent-2f-refused"
-    """`%2F` in the id of an object is a 400 (A10.3: in no recording)."""
+    """`%2F` in the id of an object is a 400 (bigip-behaviour.md A10.3: in no recording)."""
     POLICY_POOL_STAYS = "policy-pool-stays"
     """A request that no Rule matches goes where an earlier request of its connection went. So it is for
     the iRule command `pool` (iRules 101 #05); for policies no source tells."""
     POOL_SWITCHES_SERVER = "pool-switches-server"
     """Without OneConnect a later request of a connection for which another pool is chosen goes there, as if
-    an iRule had called LB::detach (B11: the pool may change each time; F5's documents say the opposite,
-    DevCentral 276984 and k8s-bigip-ctlr#3371)."""
+    an iRule had called LB::detach (bigip-behaviour.md B11: the pool may change each time; F5's
+    documents say the opposite, DevCentral 276984 and k8s-bigip-ctlr#3371)."""
     DETACH_FORGETS_POOL = "detach-forgets-pool"
     """LB::detach drops the pool that a policy has chosen for the request; one chosen after it holds (no
     source; F5's examples call the command `pool` behind it)."""
     REPLY_SKIPS_HTTP_REQUEST = "reply-skips-http-request"
     """HTTP_REQUEST does not run for a request that a policy has answered or redirected (no source)."""
     COLLECT_AGAIN = "collect-again"
-    """TCP::collect without a length asks for one CLIENT_DATA; for another it must be called again (B5 has
+    """TCP::collect without a length asks for one CLIENT_DATA; for another it must be called again
+    (bigip-behaviour.md B5 has
     CLIENT_DATA for each packet until TCP::release)."""
     SERVER_SSL_AFRESH = "server-ssl-afresh"
     """SSL::disable and SSL::profile of the server side hold for one server-side connection, not for those
@@ -101,11 +108,11 @@ class Quirk(enum.StrEnum):
     """A connection towards a server is made with the server-ssl profile that the virtual server has at that
     moment, not with the one of when the client connected (no source)."""
     BARE_NAMES = "bare-names"
-    """`LB::server pool` and `virtual name` give names without folder (B5: inferred)."""
+    """`LB::server pool` and `virtual name` give names without folder (bigip-behaviour.md B5: inferred)."""
     CHECKING_TAKES_NOTHING = "checking-takes-nothing"
     """A new member gets no traffic before its monitor has found it up (no source)."""
     SDN_NOT_LICENSED = "sdn-not-licensed"
-    """VXLAN profiles are refused: no SDN Services licence (B12.11: text unknown)."""
+    """VXLAN profiles are refused: no SDN Services licence (bigip-behaviour.md B12.11: text unknown)."""
 
 
 def defaults(version: Version) -> frozenset[Quirk]:

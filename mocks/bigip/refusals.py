@@ -1,7 +1,7 @@
 """Refusals of the device: one exception, a constructor per layer that refuses.
 
 A request goes through Apache, restjavad, icrd and mcpd, and each layer has its own error body
-(`bigip-rest.md` A2.2). A client decides by the HTTP status and by the number before `:3:`.
+(bigip-behaviour.md A2.2). A client decides by the HTTP status and by the number before `:3:`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def object_not_found(name: str) -> Refusal:
 
 
 def in_use(word: str, name: str, by: str) -> Refusal:
-    """The general refusal of a DELETE; by names the kind and the object, as in `bigip-rest.md` B1."""
+    """The general refusal of a DELETE; by names the kind and the object, as in bigip-behaviour.md B1."""
     return mcpd("01070265", f"The {word} ({name}) cannot be deleted because it is in use by a {by}.")
 
 
@@ -95,7 +95,7 @@ def may_not(first: str, second: str) -> Refusal:
 
 
 def missing(name: str, text: str = "") -> Refusal:
-    """A required property that was not sent. The device's text is not recorded (`bigip-rest.md` A10)."""
+    """A required property that was not sent. The device's text is not recorded (bigip-behaviour.md A10)."""
     return tmsh(text or f'"{name}": required property is missing')
 
 

@@ -35,7 +35,7 @@ def collection_link(store: Store, kind: Kind, parent: Key) -> str:
 
 
 def suffix(store: Store, query: Query | None = None) -> str:
-    """`?ver=` of a link; a request's own query is repeated, form-encoded (A1)."""
+    """`?ver=` of a link; a request's own query is repeated, form-encoded (bigip-behaviour.md A1)."""
     version = f"ver={versions.text(store.version)}"
     shown = {k: v for k, v in (query or {}).items() if k != "ver"}
     return f"?{urlencode(shown, safe='$')}&{version}" if shown else f"?{version}"
@@ -49,7 +49,7 @@ def state(kind: Kind, ending: str = "state") -> str:
 def render(
     store: Store, item: Item, query: Query | None = None, *, expand: bool = False, bare: bool = False
 ) -> dict[str, Any]:
-    """An item as a reply shows it. bare: the URL named it without a folder (A1)."""
+    """An item as a reply shows it. bare: the URL named it without a folder (bigip-behaviour.md A1)."""
     kind = store.kinds[item.kind]
     reply: dict[str, Any] = {"kind": state(kind)}
     own = link(store, kind, item.key)
@@ -92,7 +92,7 @@ def _identify(reply: dict[str, Any], item: Item, bare: bool) -> None:
 
 
 def _identify_folder(reply: dict[str, Any], path: str) -> None:
-    """The root is called `/`; a partition has subPath `/` and no partition (B2)."""
+    """The root is called `/`; a partition has subPath `/` and no partition (bigip-behaviour.md B2)."""
     folder, last = names.folder_of(path), path.rsplit("/", 1)[1]
     reply["name"] = last or "/"
     if path != "/" and folder == "/":
@@ -126,7 +126,7 @@ def _sub_collection(store: Store, reply: dict[str, Any], item: Item, sub: str, e
         "link": collection_link(store, kind, item.key) + suffix(store),
         "isSubcollection": True,
     }
-    # expanded but empty: no `items` key (A1)
+    # expanded but empty: no `items` key (bigip-behaviour.md A1)
     children = store.children(sub, item.key) if expand else None
     if children:
         reference["items"] = [render(store, child, expand=True) for child in kind.in_order(children)]
@@ -135,7 +135,8 @@ def _sub_collection(store: Store, reply: dict[str, Any], item: Item, sub: str, e
 
 
 def collection(store: Store, kind: Kind, parent: Key, query: Query) -> dict[str, Any]:
-    """A collection with `$filter`, `$top`, `$skip`, `$select`, `expandSubcollections` (A3)."""
+    """A collection with `$filter`, `$top`, `$skip`, `$select`, `expandSubcollections`
+    (bigip-behaviour.md A3)."""
     items = kind.in_order(store.children(kind.url, parent)) if kind.parent else store.all(kind.url)
     partition = _filter(store, kind, query)
     if partition is not None:
@@ -176,7 +177,7 @@ def _filter(store: Store, kind: Kind, query: Query) -> str | None:
         raise refusals.rest(f"The filter ({text}) is not supported by this fake: only partition eq.")
     partition = found[1]
     if store.get("sys/folder", f"/{partition}") is None:
-        # status unknown (A10.4)
+        # status unknown (bigip-behaviour.md A10.4)
         raise refusals.tmsh(f"The requested folder (/{partition}) was not found.")
     return partition
 
@@ -200,7 +201,8 @@ def _page(store: Store, items: list[Item], query: Query) -> list[Item]:
 
 
 def without_route_domain(store: Store, reply: Any, partition: str) -> Any:
-    """With `$filter=partition`, addresses of the partition's default route domain lose their %id (A3)."""
+    """With `$filter=partition`, addresses of the partition's default route domain lose their %id
+    (bigip-behaviour.md A3)."""
     item = store.get("auth/partition", partition)
     own = f"%{item.fields.get('defaultRouteDomain', 0) if item else 0}"
 

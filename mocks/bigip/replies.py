@@ -1,4 +1,4 @@
-"""Bodies and headers of replies, among them the HTML pages of Apache and Jetty (`bigip-rest.md` A2.2)."""
+"""Bodies and headers of replies, among them the HTML pages of Apache and Jetty (bigip-behaviour.md A2.2)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Reply:
 
 
 def success(content: Any = None, *, headers: dict[str, str] | None = None) -> Reply:
-    """200 with JSON; without content an empty body, still called JSON (A2.1)."""
+    """200 with JSON; without content an empty body, still called JSON (bigip-behaviour.md A2.1)."""
     body = b"" if content is None else encode(content)
     return Reply(200, body, {**_JETTY, "Content-Type": JSON_TYPE, **(headers or {})})
 

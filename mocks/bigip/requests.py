@@ -26,7 +26,8 @@ class Request:
     _decoded: Any = None
 
     def json(self) -> Any:
-        """The body. Raises: Refusal: 415 for another content type, 400 for no JSON (A2.3)."""
+        """The body. Raises: Refusal: 415 for another content type, 400 for no JSON
+        (bigip-behaviour.md A2.3)."""
         kind = self.headers.get("Content-Type", "application/json")
         if not kind.startswith("application/json"):
             raise refusals.rest(

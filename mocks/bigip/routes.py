@@ -1,4 +1,4 @@
-"""Routes: where they lead, by way of what, in which route domain (`bigip-rest.md` B9)."""
+"""Routes: where they lead, by way of what, in which route domain (bigip-behaviour.md B9)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Route(Kind):
         return self._network(store, key, fields, old)
 
     def _network(self, store: Store, key: Key, fields: Body, old: Item | None) -> Body:
-        """Where it leads, which is fixed (B9), and by way of what."""
+        """Where it leads, which is fixed (bigip-behaviour.md B9), and by way of what."""
         network, domain = routed(store, names.partition_of(key[0]), str(fields["network"]))
         if old is not None and fields["network"] != old.fields["network"]:
             raise refusals.tmsh('"network" may not be changed')  # text unknown

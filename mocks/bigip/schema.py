@@ -30,7 +30,8 @@ IDENTITY = frozenset(
         "isSubcollection",
     )
 )
-"""Keys of a body that tell which object is meant, or that only a reply has; a PUT may echo them (A2.1)."""
+"""Keys of a body that tell which object is meant, or that only a reply has; a PUT may echo them
+(bigip-behaviour.md A2.1)."""
 
 _PAIRS = ({"enabled", "disabled"}, {"yes", "no"}, {"true", "false"})
 _WIDER = frozenset(
@@ -81,7 +82,7 @@ def schema(kind: str, version: Version) -> Schema:
 
 
 def camel(name: str) -> str:
-    """tmsh's dashed spelling is accepted in bodies: traffic-group -> trafficGroup (A1)."""
+    """tmsh's dashed spelling is accepted in bodies: traffic-group -> trafficGroup (bigip-behaviour.md A1)."""
     if "-" not in name:
         return name
     head, *tail = name.split("-")
@@ -89,7 +90,8 @@ def camel(name: str) -> str:
 
 
 def _coerce(name: str, value: Any, default: Any) -> Any:
-    """Numbers may come as strings and booleans as booleans (A1). Raises: Refusal: another type."""
+    """Numbers may come as strings and booleans as booleans (bigip-behaviour.md A1). Raises: Refusal:
+    another type."""
     if default is None:
         return value
     if isinstance(default, bool) or (isinstance(value, type(default)) and not isinstance(value, bool)):
@@ -110,5 +112,5 @@ def _coerce(name: str, value: Any, default: Any) -> Any:
         return value
     if default == "none" or (isinstance(default, list) and isinstance(value, str)):
         return value
-    # the device's words for a wrong JSON type are not known (A10.1)
+    # the device's words for a wrong JSON type are not known (bigip-behaviour.md A10.1)
     raise tmsh(f'invalid property value "{name}": wrong type')

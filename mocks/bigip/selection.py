@@ -1,7 +1,7 @@
 """What a virtual server selects: an SSL profile by server name, the members of a pool.
 
 `traffic.decide` and the data plane share it. Answers come from the reverse index of the store: a virtual
-server may have thousands of client-ssl profiles. Source: `bigip-rest.md` B3, B8, B11.
+server may have thousands of client-ssl profiles. Source: bigip-behaviour.md B3, B8, B11.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from mocks.bigip.store import Item, Store
 def client_ssl(store: Store, virtual: str, sni: str | None) -> str | None:
     """Full path of the client-ssl profile for a server name; None: none for this name.
 
-    Exact name, wildcard, else the default profile; a single profile is its own default (B11).
+    Exact name, wildcard, else the default profile; a single profile is its own default
+    (bigip-behaviour.md B11).
     """
     sni = (sni or "").lower().removesuffix(".")
     for host in (sni, f"*.{sni.partition('.')[2]}") if sni else ():
@@ -64,12 +65,13 @@ def members(store: Store, pool: str) -> tuple[str, ...]:
 
 
 def takes_new(store: Store, member: Item) -> bool:
-    """Whether neither the member nor its LTM node is disabled or forced down (B3)."""
+    """Whether neither the member nor its LTM node is disabled or forced down (bigip-behaviour.md B3)."""
     return all(session == "user-enabled" and state == "user-up" for session, state in _wishes(store, member))
 
 
 def forced_down(store: Store, member: Item) -> bool:
-    """A disabled member keeps its persistent clients, one that is forced down keeps none (B3)."""
+    """A disabled member keeps its persistent clients, one that is forced down keeps none
+    (bigip-behaviour.md B3)."""
     return any(state != "user-up" for _, state in _wishes(store, member))
 
 

@@ -1,4 +1,4 @@
-"""SNAT pools and translations (`bigip-rest.md` B7)."""
+"""SNAT pools and translations (bigip-behaviour.md B7)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SnatPool(Kind):
                 store.remove("ltm/snat-translation", (path,))
 
     def check_unused(self, store: Store, item: Item) -> None:
-        """Also when the reference was given up in the same transaction (B1)."""
+        """Also when the reference was given up in the same transaction (bigip-behaviour.md B1)."""
         if store.is_used("snatpool", item.path) or store.was_released("snatpool", item.path):
             name = item.path.rsplit("/", 1)[1]
             raise refusals.mcpd("01070320", f"Snatpool {name} is still referenced by a virtual server.")

@@ -1,4 +1,4 @@
-"""`/stats` of pools, nodes, virtual servers and their parts (`bigip-rest.md` A3)."""
+"""`/stats` of pools, nodes, virtual servers and their parts (bigip-behaviour.md A3)."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class Store:
         """Run a check when the outermost `atomic` ends, once per name.
 
         mcpd checks the state at the end of a transaction: a key and its certificate can only be
-        replaced together (`bigip-rest.md` A5).
+        replaced together (bigip-behaviour.md A5).
         """
         self._later[name] = check
 
@@ -221,7 +221,7 @@ class Store:
         self._saved = {kind: dict(table) for kind, table in self._tables.items()}
 
     def load_saved(self) -> None:
-        """Go back to the last saved configuration; all generations become 1 (A1)."""
+        """Go back to the last saved configuration; all generations become 1 (bigip-behaviour.md A1)."""
         saved, before = self._saved, self._tables
         self._tables, self._children, self._users = {}, {}, {}
         self._unique, self._in_folder = {}, {}

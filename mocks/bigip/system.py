@@ -1,6 +1,6 @@
 """End points that are no collections: version, readiness, save and shell.
 
-`bigip-rest.md` A6, A7, A8.
+bigip-behaviour.md A6, A7, A8.
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ def config(store: Store, request: Request) -> Answer:
 
 
 def bash(store: Store, request: Request) -> Answer:
-    """util/bash: `-c 'rm [-f] file ...'` alone; anything else fails as text with 200 (A7)."""
+    """util/bash: `-c 'rm [-f] file ...'` alone; anything else fails as text with 200
+    (bigip-behaviour.md A7)."""
     body, arguments = _utility(request)
     if arguments[:1] != ["-c"] or len(arguments) != 2:
         return {"kind": "tm:util:bash:runstate", **body, "commandResult": "/bin/bash: no command\n"}
@@ -154,7 +155,7 @@ def bash(store: Store, request: Request) -> Answer:
 
 
 def unix_rm(store: Store, request: Request) -> Answer:
-    """util/unix-rm: no `commandResult` on success, else the words of rm with 200 (A7)."""
+    """util/unix-rm: no `commandResult` on success, else the words of rm with 200 (bigip-behaviour.md A7)."""
     body, arguments = _utility(request)
     return {"kind": "tm:util:unix-rm:runstate", **body, **_removed(store, arguments, "/bin/rm")}
 

@@ -39,7 +39,7 @@ MODULES_16 = tuple(sorted({*MODULES, "cgnat"} - {"am"}))
 
 
 class Database(Given):
-    """A variable of `sys db`; only its value can be changed (`bigip-rest.md` A8)."""
+    """A variable of `sys db`; only its value can be changed (bigip-behaviour.md A8)."""
 
     url = "sys/db"
     word = "DB variable"

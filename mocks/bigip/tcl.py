@@ -102,7 +102,7 @@ def substitutions(text: str, line: int) -> Iterator[tuple[int, int, int]]:
 
 def roles(words: list[Word]) -> dict[int, str]:
     """By number of a braced word of a command: SCRIPT, EXPRESSION, or PAIRS for the patterns and scripts of
-    a switch. Raises: SyntaxRefusal: an `if` without script, or `else if` (B5)."""
+    a switch. Raises: SyntaxRefusal: an `if` without script, or `else if` (bigip-behaviour.md B5)."""
     name = words[0].text
     found: dict[int, str] = {}
     if name == "if":

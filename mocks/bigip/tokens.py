@@ -1,4 +1,4 @@
-"""Users, basic authentication and tokens (`bigip-rest.md` A4)."""
+"""Users, basic authentication and tokens (bigip-behaviour.md A4)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class User:
 
 @dataclass
 class Token:
-    """start: seconds of the clock at login; life_s counts from there (A4)."""
+    """start: seconds of the clock at login; life_s counts from there (bigip-behaviour.md A4)."""
 
     name: str
     user: str
@@ -190,7 +190,7 @@ def java_uuid(name: str) -> uuid.UUID:
 
 
 def check_role(user: User, method: str, path: str, *, version: Version, sender: str) -> None:
-    """Refuse what a role may not do. Raises: Refusal: 401 by path, 400 01070822 by object (A4).
+    """Refuse what a role may not do (bigip-behaviour.md A4). Raises: Refusal: 401 by path, 400 by object.
 
     Uploads are for administrators (f5-ansible#1611, #2298); of util no source tells, the strict way is taken.
     """

@@ -2,7 +2,7 @@
 
 It knows what the documents tell of LTM policies, SNI and the three iRules of the router; iRules are
 recognised by name, not executed (the data plane executes them). Anything else raises Unsupported.
-Source: `bigip-rest.md` B4, B11.
+Source: bigip-behaviour.md B4, B11.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Decision:
     """kind: pool, redirect, reset, none, unavailable or passthrough. members: those that may get the
     request.
 
-    "pool" with no members, and "none", are what a client sees as a reset at the request (B11);
+    "pool" with no members, and "none", are what a client sees as a reset at the request
+    (bigip-behaviour.md B11);
     "unavailable" is the same behind the iRule that answers 503: pool tells which.
     """
 
@@ -145,7 +146,7 @@ _GETFIELD = re.compile(r'^getfield (\S+) (?:"([^"]*)"|(\S+)) (\d+)$')
 
 
 def expand(location: str, request: Request) -> str:
-    """The location of a redirect; what follows `tcl:` has commands in brackets (B4).
+    """The location of a redirect; what follows `tcl:` has commands in brackets (bigip-behaviour.md B4).
 
     Raises: Unsupported: a command other than HTTP::host, HTTP::uri, HTTP::path, HTTP::query, getfield,
     string tolower, string range.

@@ -1,4 +1,4 @@
-"""/mgmt/tm/transaction: commands that are done together or not at all (`bigip-rest.md` A5)."""
+"""/mgmt/tm/transaction: commands that are done together or not at all (bigip-behaviour.md A5)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Transactions:
         }
 
     def _find(self, number: str) -> Transaction:
-        """A transaction vanishes silently after its time (A5)."""
+        """A transaction vanishes silently after its time (bigip-behaviour.md A5)."""
         found = self._open.get(int(number)) if number.isdigit() else None
         if found is not None and self._store.clock() > found.opened + self._timeout_s:
             del self._open[found.number]

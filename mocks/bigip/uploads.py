@@ -1,4 +1,4 @@
-"""/mgmt/shared/file-transfer/uploads: files in chunks (`bigip-rest.md` A7).
+"""/mgmt/shared/file-transfer/uploads: files in chunks (bigip-behaviour.md A7).
 
 A file that is not complete lies in FOLDER/tmp, as `temporaryFilePath` of the recorded replies tells.
 """
@@ -15,7 +15,7 @@ from mocks.bigip.store import DiskFile, Store
 
 FOLDER = "/var/config/rest/downloads"
 LARGEST_CHUNK = 8 * 1024 * 1024
-"""Bytes; clients send up to 7 MiB (A7)."""
+"""Bytes; clients send up to 7 MiB (bigip-behaviour.md A7)."""
 _RANGE = re.compile(r"^(?:bytes )?(\d+)-(\d+)/(\d+)$")
 
 

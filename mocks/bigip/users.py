@@ -1,4 +1,4 @@
-"""Accounts of the device: who may log in, with which role, and who has a shell (`bigip-rest.md` A4)."""
+"""Accounts of the device: who may log in, with which role, and who has a shell (bigip-behaviour.md A4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Virtual servers and their virtual addresses (`bigip-rest.md` B7)."""
+"""Virtual servers and their virtual addresses (bigip-behaviour.md B7)."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Virtual(Kind):
 
 
 def _without_partner(body: Body) -> Body:
-    """Both of an exclusive pair at once are refused (A2.1)."""
+    """Both of an exclusive pair at once are refused (bigip-behaviour.md A2.1)."""
     for on, off in _PAIRS:
         if body.get(on) and body.get(off):
             raise refusals.may_not(refusals.dashed(on), refusals.dashed(off))
@@ -278,7 +278,7 @@ def _snat(store: Store, folder: str, sent: Body) -> Body:
 
 
 class VirtualAddress(Kind):
-    """Made with the first virtual server on an address, gone with the last (B7)."""
+    """Made with the first virtual server on an address, gone with the last (bigip-behaviour.md B7)."""
 
     url = "ltm/virtual-address"
     word = "Virtual Address"

@@ -90,7 +90,7 @@ def test_host_in_every_form(direct, host):
 
 @pytest.mark.parametrize("host", FORMS[:4])
 def test_host_where_the_device_keeps_the_port(make_lab, host):
-    """bigip-rest.md B12.5: right under either behaviour, for the port of the virtual server."""
+    """bigip-behaviour.md B12.5: right under either behaviour, for the port of the virtual server."""
     lab = make_lab(quirks=frozenset({"host-keeps-port"}))
     lab.virtuals()
     with ExitStack() as stack:

@@ -3,7 +3,7 @@
 The texts run in TMM's Tcl 8.4, and as they are in a stock tclsh, where the tests run them: none of
 TMM's word operators, no procedures, ASCII only (TMOS refuses `\\u` escapes in a rule's text). TMOS
 strips white space around a text; so do we, so that the text read back equals the text wanted.
-Source: bigip-rest.md B5.
+Source: bigip-behaviour.md B5.
 
 Variables of an iRule belong to the client's connection and are shared by all iRules on the virtual
 server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
@@ -83,7 +83,7 @@ def unavailable_irule(folder: str) -> str:
     HTTP in it is one that TMOS takes in LB_FAILED; HTTP::has_responded is not in every version, and
     a command that a device does not know refuses the whole text.
     Sources: tmsh reference, ltm rule event LB_FAILED; clouddocs, HTTP::respond (valid in LB_FAILED,
-    -version since 11.2), LB::server, LB::reselect; bigip-rest.md B5.
+    -version since 11.2), LB::server, LB::reselect; bigip-behaviour.md B5.
 
     Args: folder: full path of the folder that holds our pools.
     Raises: ValueError: folder is not a plain full path.
@@ -106,7 +106,8 @@ def request_irule(folder: str, *, page: bool) -> str:
     A request whose rule set f5router_wildcard to a domain with a dot before it is refused unless its
     Host has exactly one label there: a condition of a policy cannot tell. Where the rule set
     f5router_redirect too, the answer is a redirect to the same name, path and query over TLS; a rule
-    that redirects by itself would do so for every Host that ends in the domain. Source: bigip-rest.md B11
+    that redirects by itself would do so for every Host that ends in the domain. Source:
+    bigip-behaviour.md B11
     (the policy acts first, for every request).
 
     STRIPPED_HEADERS are removed from every request, before iRules of another priority run, so that what

@@ -1,6 +1,6 @@
 """bigip.py values to and from iControl REST JSON, a pair per kind.
 
-What is read differs from what was written (bigip-rest.md B1, B3, B4, B8): blanks in monitors, route
+What is read differs from what was written (bigip-behaviour.md B1, B3, B4, B8): blanks in monitors, route
 domains on addresses, "none" for unset, strings for booleans. Both sides become one vocabulary here,
 so that `==` is the diff.
 """
@@ -29,7 +29,7 @@ ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def located(path: str) -> dict[str, str]:
-    """The properties that put an object at a full path. Source: bigip-rest.md A1."""
+    """The properties that put an object at a full path. Source: bigip-behaviour.md A1."""
     partition, *folders, name = path.strip("/").split("/")
     body = {"name": name, "partition": partition}
     return {**body, "subPath": "/".join(folders)} if folders else body
@@ -48,7 +48,7 @@ def items(obj: JSON, name: str) -> list[JSON]:
     """Items of an expanded sub-collection.
 
     An empty one has no `items`; 11.5 nests the list under the reference once more
-    (bigip-rest.md A1; f5-router.md gotcha 2).
+    (bigip-behaviour.md A1; f5-router.md gotcha 2).
     """
     found = obj.get(f"{name}Reference", obj)
     while isinstance(found, Mapping):
@@ -78,7 +78,7 @@ def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -
     own = "/" + pool.path.split("/")[1]
     return {
         "loadBalancingMode": pool.load_balancing,
-        # Braces were refused by some versions (bigip-rest.md B3).
+        # Braces were refused by some versions (bigip-behaviour.md B3).
         "monitor": " ".join(pool.monitor.replace("{", " ").replace("}", " ").split()) or "none",
         "members": [{"name": m.name, "partition": places.get(m.address, own).strip("/")}
                     for m in sorted(pool.members)],
@@ -157,7 +157,7 @@ def encode_client_ssl(profile: ClientSSL) -> dict[str, Any]:
 
 
 def client_ssl_changes(profile: ClientSSL) -> dict[str, Any]:
-    """Body of a PATCH. The pair is sent together: half a pair is refused (bigip-rest.md A7)."""
+    """Body of a PATCH. The pair is sent together: half a pair is refused (bigip-behaviour.md A7)."""
     return {
         "defaultsFrom": profile.parent, "serverName": profile.server_name,
         "sniDefault": "true" if profile.sni_default else "false", **_pair(profile),
@@ -217,7 +217,7 @@ def _unset(value: Any) -> str:
 def destination_port(obj: JSON) -> int:
     """Port of a virtual server's destination, 0 for any.
 
-    /Common/10.1.1.1:80, /P/10.1.1.1%6:443, /P/2001:db8::1.443 (bigip-rest.md B7).
+    /Common/10.1.1.1:80, /P/10.1.1.1%6:443, /P/2001:db8::1.443 (bigip-behaviour.md B7).
     """
     found = re.search(r"[:.](\d+)$", str(obj.get("destination", "")))
     return int(found.group(1)) if found else 0

@@ -1,6 +1,6 @@
 """tunnels.py values to and from iControl REST JSON; the second half of codec.py.
 
-What is read differs from what was written (bigip-rest.md B9): route domains on addresses, any or
+What is read differs from what was written (bigip-behaviour.md B9): route domains on addresses, any or
 any6 for unset ones, numbers that were sent as texts.
 """
 
@@ -17,7 +17,7 @@ FIXED: Mapping[str, frozenset[str]] = {
     SelfIP.KIND: frozenset({"address", "vlan"}),
     VxlanProfile.KIND: frozenset(),
 }
-"""Properties that the device does not change once an object exists. Source: bigip-rest.md B9."""
+"""Properties that the device does not change once an object exists. Source: bigip-behaviour.md B9."""
 
 _NOISE = ("kind", "fullPath", "generation", "selfLink")
 
@@ -84,7 +84,7 @@ def interface(address: SelfIP) -> str:
 
 
 def route_domain(obj: JSON) -> int:
-    """Of a self IP; 0 where its address has no suffix (bigip-rest.md B9), -1 for what is none."""
+    """Of a self IP; 0 where its address has no suffix (bigip-behaviour.md B9), -1 for what is none."""
     _, percent, domain = str(obj.get("address", "")).partition("/")[0].partition("%")
     return _number(domain) if percent else 0
 

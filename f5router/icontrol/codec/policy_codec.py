@@ -1,7 +1,7 @@
 """LTM policies and their Rules to and from iControl REST JSON.
 
 A Rule of a form that nobody wants becomes Foreign, which differs from all that is wanted.
-Source: bigip-rest.md B4.
+Source: bigip-behaviour.md B4.
 """
 
 import json
@@ -22,7 +22,7 @@ _VARIABLES = (names.POOL_VARIABLE, names.WILDCARD_VARIABLE, names.REDIRECT_VARIA
 Action = Forward | Redirect | CheckedRedirect | Foreign
 _UNMATCHED = Foreign("")
 """The action of default_noop."""
-# Returned with every condition or action whatever it is (bigip-rest.md B4), or naming it.
+# Returned with every condition or action whatever it is (bigip-behaviour.md B4), or naming it.
 _CONDITION_NOISE = frozenset({
     "kind", "name", "fullPath", "generation", "selfLink", "external", "present", "remote", "index",
     "request", "values", "caseInsensitive", "caseSensitive",

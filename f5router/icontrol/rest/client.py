@@ -47,11 +47,11 @@ DOWNLOADS = "/var/config/rest/downloads"
 SAVE = "/mgmt/tm/sys/config"
 
 CHUNK = 512 * 1024
-"""Bytes; the smallest limit that a source names is 1 MiB (bigip-rest.md A7)."""
+"""Bytes; the smallest limit that a source names is 1 MiB (bigip-behaviour.md A7)."""
 UPLOAD_TRIES = 3
 UPLOADS_SINCE = (12, 0)
 TOKENS_SINCE = (12, 0)
-"""11.6 gives tokens and then refuses writes with them (bigip-rest.md A4)."""
+"""11.6 gives tokens and then refuses writes with them (bigip-behaviour.md A4)."""
 SAVE_TIMEOUT_S = 90
 """Longer than the device's own limit of 60 s, whose answer tells more than silence."""
 
@@ -64,7 +64,7 @@ def item_path(collection: str, full_path: str, *sub: str) -> str:
     "ltm/pool/~Common~x/members/~Common~10.1.1.1%251:80".
 
     Raises: ValueError: a part is empty; a DELETE would then address the whole collection.
-    Source: bigip-rest.md A1.
+    Source: bigip-behaviour.md A1.
     """
     parts = []
     for part in (full_path, *sub):
@@ -133,7 +133,7 @@ class Client:
     def run(self, utility: str, arguments: str, *, timeout_s: float | None = None) -> str:
         """Run a command of the module util, such as unix-ls; not repeated.
 
-        Returns: its output; the words of a command that failed come the same way (bigip-rest.md A7).
+        Returns: its output; the words of a command that failed come the same way (bigip-behaviour.md A7).
         """
         body = {"command": "run", "utilCmdArgs": arguments}
         found = self._write("POST", f"util/{utility}", body, timeout_s=timeout_s)
@@ -151,7 +151,7 @@ class Client:
             on_failure: called for each try that fails; the device may complete it later all the same.
         Returns: its path on the device.
         Raises: ValueError: the name has other characters, or there is no data.
-        Source: bigip-rest.md A7.
+        Source: bigip-behaviour.md A7.
         """
         if not _FILE_NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot be the name of an uploaded file")
@@ -201,7 +201,7 @@ class Client:
         Beyond 60 s the device reports a time-out and goes on; that counts as done here. Nothing
         that it serves tells whether the file was written, so it is not verified either way. It takes no
         turn from other requests: what the device does with these meanwhile is not recorded.
-        Source: bigip-rest.md A6, A8.
+        Source: bigip-behaviour.md A6, A8.
         """
         timeout_s = max(SAVE_TIMEOUT_S, self._settings.timeout_s)
         try:

@@ -22,7 +22,7 @@ def descriptions(reply: JSON) -> dict[str, str]:
 
     {"entries": {"<url>": {"nestedStats": {"entries": {"phase": {"description": "running"}}}}}}
     gives {"phase": "running"}. The URLs vary by version and are ignored; parts of another form are
-    left out. Source: bigip-rest.md A3.
+    left out. Source: bigip-behaviour.md A3.
     """
     return dict(texts(reply))
 

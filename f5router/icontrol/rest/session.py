@@ -2,7 +2,7 @@
 
 The token lives as long as the device says, 1200 s by default, counted on our clock from before the
 login. It is not extended by PATCH: a minute before its end a new login replaces it, and the old
-one is deleted. A user has 100 tokens at most (bigip-rest.md A4); a router that is killed again and
+one is deleted. A user has 100 tokens at most (bigip-behaviour.md A4); a router that is killed again and
 again leaves one each time, and those must die soon by themselves: extended to the possible ten
 hours they would fill the list.
 """

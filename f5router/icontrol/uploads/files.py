@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 _CRYPTO = {CertFile.KIND: "sys/crypto/cert", KeyFile.KIND: "sys/crypto/key"}
 UPLOADS_SINCE = (12, 0)
 INSTALL_TRIES = 15
-"""Looks, 2 s apart, for an object that `install` makes late (bigip-rest.md A7)."""
+"""Looks, 2 s apart, for an object that `install` makes late (bigip-behaviour.md A7)."""
 
 
 def concerns_file(change: AnyChange) -> TypeGuard[Change[CertFile | KeyFile]]:

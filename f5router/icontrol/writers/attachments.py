@@ -94,7 +94,7 @@ class AttachmentWriter:
         except Conflict:
             log.debug("was attached already", extra={"virtual": path, "profile": target})
         except NotFound:
-            # Some versions answer so although it was done (bigip-rest.md B1).
+            # Some versions answer so although it was done (bigip-behaviour.md B1).
             if target not in {name for name, _ in listed(self._read(path), "profiles")}:
                 raise
 
@@ -150,7 +150,8 @@ def missing(path: str) -> str:
 def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     """Why an Attachment cannot act on this virtual server, "" when nothing speaks against it.
 
-    Sources: bigip-rest.md B4 (profiles that a policy needs), B5 (that an iRule needs), B7 (SNI).
+    Sources: bigip-behaviour.md B4, B5 and B7, for the profiles that a policy needs, those that an iRule
+    needs, and SNI.
     """
     path = attachment.virtual
     if not facts.exists:

@@ -1,6 +1,6 @@
 """The FDB of our tunnel: one write for one Node, one for two thousand; others' records stay.
 
-Source: bigip-rest.md B9: one record by the sub-collection, all of them by the parent's PATCH, which
+Source: bigip-behaviour.md B9: one record by the sub-collection, all of them by the parent's PATCH, which
 replaces the list.
 """
 
@@ -81,7 +81,7 @@ class FDBWriter:
         try:
             self._client.post(item_path(FDB, tunnel, "records"), net_codec.encode_record(record))
         except (Conflict, NotFound) as exc:
-            # There already; or created, and answered 404 as some sub-collections do (bigip-rest.md B1).
+            # There already; or created, and answered 404 as some sub-collections do (bigip-behaviour.md B1).
             there = {obj.ref: obj for obj in net_codec.decode_records(tunnel, read(self._client, tunnel))}
             if there.get(record.ref) == record:
                 return

@@ -4,7 +4,7 @@ Usually they come with the members and lie in the partition of the pools. Router
 that share pods need them where the pools of all may refer to them (`--f5-node-partition`): there they
 are made on purpose, with a description, so that any of these routers can tell them from an
 administrator's. A node that is there already stays where it is, with its members.
-Source: bigip-rest.md B3; AS3's shareNodes does the same (F5Networks/f5-appsvcs-extension#3, #868).
+Source: bigip-behaviour.md B3; AS3's shareNodes does the same (F5Networks/f5-appsvcs-extension#3, #868).
 """
 
 import contextlib
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 KIND = "ltm/node"
 
 ADDRESS_TAKEN = frozenset({"0107176c", "0107003a"})
-"""TMOS message numbers: another node has the address (bigip-rest.md A2.3)."""
+"""TMOS message numbers: another node has the address (bigip-behaviour.md A2.3)."""
 
 LISTED = 500
 """So many nodes at most are deleted after one reading of all."""

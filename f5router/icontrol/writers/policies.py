@@ -6,7 +6,7 @@ draft   from 12.1 on: a published policy refuses edits; a draft is a copy, chang
 legacy  12.1 and newer, policies with the property `legacy`: edited in place like plain ones.
 
 The model follows the device: its version for a new policy, the policy's own status for one that is
-there. Source: bigip-rest.md B4.
+there. Source: bigip-behaviour.md B4.
 """
 
 import logging
@@ -197,7 +197,7 @@ class PolicyWriter:
             except Conflict:
                 self._client.patch(item, policy_codec.rule_changes(rule))
             except NotFound:
-                # Some versions answer so although it was done (bigip-rest.md A6).
+                # Some versions answer so although it was done (bigip-behaviour.md A6).
                 if rule.name not in self._rule_names(base):
                     raise
 

@@ -52,7 +52,7 @@ class RecordWriter:
     def _single(self, group: str, change: Change[Record]) -> None:
         """`options=records add { name { data value } }`, as tmsh says it.
 
-        Source: bigip-rest.md A2.1. Names are Hosts or full paths and data are full paths of ours:
+        Source: bigip-behaviour.md A2.1. Names are Hosts or full paths and data are full paths of ours:
         no character of them means anything to tmsh.
         """
         record = change.obj

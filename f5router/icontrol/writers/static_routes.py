@@ -1,7 +1,7 @@
 """Writes of static routes to pods: one for each that changes.
 
 REST has no way to write many routes at once: a transaction is one request for each command, and one
-more (bigip-rest.md A5). Independent writes go in parallel, see device.py.
+more (bigip-behaviour.md A5). Independent writes go in parallel, see device.py.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """Reads and writes what joins the device to the cluster network, save the FDB's records.
 
-A tunnel in use cannot be deleted, and some of its properties not be changed (bigip-rest.md B1, B9):
+A tunnel in use cannot be deleted, and some of its properties not be changed (bigip-behaviour.md B1, B9):
 what has to be made anew is taken apart from above and put together again in one go, so that what
 was there before, other people's FDB records too, is there afterwards.
 """

@@ -1,6 +1,6 @@
 """Which member of a pool gets a connection: availability, priority groups, methods.
 
-Source: `bigip-rest.md` B3, B11.
+Source: bigip-behaviour.md B3, B11.
 """
 
 from __future__ import annotations

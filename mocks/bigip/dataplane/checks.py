@@ -1,4 +1,4 @@
-"""One check of a member by one monitor (`bigip-rest.md` B3; K2167 for the escapes of send strings)."""
+"""One check of a member by one monitor (bigip-behaviour.md B3; K2167 for the escapes of send strings)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """TMM commands on load balancing: pool, LB, persist.
 
-Source: tmsh reference, ltm rule command pool, LB, persist; `bigip-rest.md` B5.
+Source: tmsh reference, ltm rule command pool, LB, persist; bigip-behaviour.md B5.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def server(rules: Rules, args: list[bytes]) -> Result:
 
 
 def shown(rules: Rules, path: str) -> str:
-    """A name as TMM gives it: the full path (B5), or without the folder."""
+    """A name as TMM gives it: the full path (bigip-behaviour.md B5), or without the folder."""
     return path.rsplit("/", 1)[-1] if rules.flow.plane.store.has(Quirk.BARE_NAMES) else path
 
 

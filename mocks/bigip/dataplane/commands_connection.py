@@ -1,6 +1,6 @@
 """TMM commands on the connection itself: TCP, IP, SSL, and its end.
 
-Source: `bigip-rest.md` B5; tmsh reference, ltm rule command TCP, SSL, IP, reject, drop.
+Source: bigip-behaviour.md B5; tmsh reference, ltm rule command TCP, SSL, IP, reject, drop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Result = bytes | str | int
 CONTEXT = "Illegal argument. Can't execute in the current context."
-"""What TMM says to a command in the wrong event (B5)."""
+"""What TMM says to a command in the wrong event (bigip-behaviour.md B5)."""
 _COLLECTING = ("CLIENT_ACCEPTED", "CLIENT_DATA")
 _SERVER_SIDE = frozenset(("SERVER_CONNECTED", "LB_SELECTED", "HTTP_RESPONSE"))
 
@@ -152,7 +152,7 @@ def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
 
 
 def ssl_profile(rules: Rules, args: list[bytes]) -> Result:
-    """Of the server side, before its handshake (B5)."""
+    """Of the server side, before its handshake (bigip-behaviour.md B5)."""
     if rules.state.event not in ("SERVER_CONNECTED", "LB_SELECTED"):
         raise Unsupported(f"SSL::profile in {rules.state.event}")
     if not rules.flow.server_ssl():

@@ -18,7 +18,7 @@ _SETTING = frozenset(("HTTP_REQUEST", "LB_SELECTED", "LB_FAILED"))
 
 
 def _request(rules: Rules) -> Head:
-    """Raises: TclError: no request here, as in a TLS event (B5)."""
+    """Raises: TclError: no request here, as in a TLS event (bigip-behaviour.md B5)."""
     if rules.state.request is None or rules.state.event not in _REQUEST:
         raise TclError(CONTEXT)
     return rules.state.request
@@ -162,7 +162,7 @@ def respond(rules: Rules, args: list[bytes]) -> Result:
 
 
 def redirect(rules: Rules, args: list[bytes]) -> Result:
-    """Always 302 (B11)."""
+    """Always 302 (bigip-behaviour.md B11)."""
     _not_answered(rules)
     rules.state.response = edits.redirect(text(args[0]), 302)
     return ""

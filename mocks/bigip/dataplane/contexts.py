@@ -1,4 +1,4 @@
-"""SSL contexts made of the SSL profiles and the certificate files of the store (`bigip-rest.md` B8).
+"""SSL contexts made of the SSL profiles and the certificate files of the store (bigip-behaviour.md B8).
 
 OpenSSL stands in for TMM's own TLS: cipher strings are taken where OpenSSL knows them, its security level
 is 0 so that old clients are judged by the profile's options alone.

@@ -28,7 +28,8 @@ def check_profile(fields: dict[str, Any]) -> None:
 
 
 def request_of(head: Head, *, sni: str | None, tls: bool) -> Request:
-    """A request as policies see it. Of an absolute-form target they get path and query (B4)."""
+    """A request as policies see it. Of an absolute-form target they get path and query
+    (bigip-behaviour.md B4)."""
     path = head.path.decode("latin-1")
     query = head.query.decode("latin-1") if head.query_mark else None
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
@@ -45,7 +46,7 @@ def expanded(text: str, request: Request, flow: Flow) -> str:
 
 
 def redirect(location: str, code: int) -> Response:
-    """The device's own redirect (B11)."""
+    """The device's own redirect (bigip-behaviour.md B11)."""
     head, body = http.reply(
         code or 302,
         [(b"Location", location.encode("latin-1")), (b"Server", b"BigIP"), (b"Connection", b"Keep-Alive")],
@@ -97,7 +98,7 @@ def _rewrite(head: Head, action: dict[str, Any], request: Request, flow: Flow) -
 
 
 def towards_server(head: Head, flow: Flow) -> None:
-    """What the http profile does to a request (B8)."""
+    """What the http profile does to a request (bigip-behaviour.md B8)."""
     fields = flow.virtual.http
     if fields.get("headerErase", "none") not in ("none", "", None):
         head.remove(str(fields["headerErase"]).encode("latin-1"))
@@ -105,7 +106,7 @@ def towards_server(head: Head, flow: Flow) -> None:
         name, _, value = str(fields["headerInsert"]).partition(":")
         head.headers.append((name.encode("latin-1"), value.strip().encode("latin-1")))
     if fields.get("insertXforwardedFor") == "enabled":
-        # a further header (B12.14: or appended to one that is there)
+        # a further header (bigip-behaviour.md B12.14: or appended to one that is there)
         head.headers.append((b"X-Forwarded-For", flow.client[0].encode()))
 
 

@@ -1,7 +1,7 @@
 """One client connection, from its acceptance to its end.
 
-The order is TMM's (`bigip-rest.md` B11): CLIENT_ACCEPTED, CLIENT_DATA while iRules collect, the ClientHello
-and the profile for its server name, the handshake, then HTTP or plain bytes.
+The order is TMM's (bigip-behaviour.md B11): CLIENT_ACCEPTED, CLIENT_DATA while iRules collect, the
+ClientHello and the profile for its server name, the handshake, then HTTP or plain bytes.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Flow:
         return self.plane.store.has(Quirk.COLLECT_AGAIN)
 
     async def _collect(self) -> None:
-        """Hold back what comes while TCP::collect waits for it (B5)."""
+        """Hold back what comes while TCP::collect waits for it (bigip-behaviour.md B5)."""
         state = self.state
         while state.collect is not None:
             data = await self.wire.read()

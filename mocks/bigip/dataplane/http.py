@@ -15,7 +15,7 @@ import httptools
 Headers = list[tuple[bytes, bytes]]
 REASONS = {one.value: one.phrase.encode() for one in HTTPStatus}
 REASONS[302] = b"Moved Temporarily"
-"""Recorded of redirects (B11)."""
+"""Recorded of redirects (bigip-behaviour.md B11)."""
 
 
 class BadMessage(ValueError):
@@ -105,7 +105,7 @@ class Head:
 def reply(
     status: int, headers: Headers = (), body: bytes = b"", *, version: str = "1.0"
 ) -> tuple[Head, bytes]:
-    """A response of the device itself; redirects are HTTP/1.0 (B11)."""
+    """A response of the device itself; redirects are HTTP/1.0 (bigip-behaviour.md B11)."""
     head = Head(version, [*headers, (b"Content-Length", b"%d" % len(body))], status=status)
     head.reason = REASONS.get(status, b"")
     return head, body

@@ -1,4 +1,4 @@
-"""Server-side connections that wait for another client: OneConnect (`bigip-rest.md` B8, B11)."""
+"""Server-side connections that wait for another client: OneConnect (bigip-behaviour.md B8, B11)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from mocks.bigip.dataplane.server_side import Server
 
 Key = tuple[str, str, int]
-"""Virtual server, address and port: a connection is reused by pool member (B11), in whatever pool it is."""
+"""Virtual server, address and port: a connection is reused by pool member
+(bigip-behaviour.md B11), in whatever pool it is."""
 _MAX_AGE_S = 86400.0
 
 

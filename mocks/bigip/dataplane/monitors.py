@@ -1,7 +1,7 @@
 """Health monitors: every member of a pool with a monitor is checked over its real socket.
 
 A member is down when the monitor's timeout has passed without a good answer, and up at the first good one
-(`bigip-rest.md` B11). Before the first result it is being checked, and takes traffic.
+(bigip-behaviour.md B11). Before the first result it is being checked, and takes traffic.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Persistence: cookie insert and source address (`bigip-rest.md` B8, B11; K6917)."""
+"""Persistence: cookie insert and source address (bigip-behaviour.md B8, B11; K6917)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mocks.bigip.dataplane.balancing import Member
 
 
 def cookie_name(pool: str, configured: str) -> str:
-    """`BIGipServer<pool>`, with the folders of a pool outside /Common (B11)."""
+    """`BIGipServer<pool>`, with the folders of a pool outside /Common (bigip-behaviour.md B11)."""
     if configured not in ("", "none"):
         return configured
     return "BIGipServer" + pool.removeprefix("/Common/").replace("/", "~")

@@ -40,7 +40,7 @@ class State:
     rule_pool: str | None = None
     """Of the command `pool`: the connection's default from then on (iRules 101 #05)."""
     request_pool: str | None = None
-    """The same, called for this request: before what policies say (B11)."""
+    """The same, called for this request: before what policies say (bigip-behaviour.md B11)."""
     pool_now: str | None = None
     """That the load balancing is about."""
     forced_member: str | None = None

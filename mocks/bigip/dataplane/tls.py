@@ -120,7 +120,7 @@ class TLSWire:
         self.wire.end()
 
     def close(self) -> None:
-        """Close; with close_notify unless the profile has uncleanShutdown (B8)."""
+        """Close; with close_notify unless the profile has uncleanShutdown (bigip-behaviour.md B8)."""
         if not self._unclean:
             self._notify()
         self.wire.close()

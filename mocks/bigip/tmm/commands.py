@@ -87,7 +87,8 @@ def _match(store: Store, folder: str, words: list[str], *, reverse: bool) -> str
 
 
 def _first(group: Item, item: str, operator: str, *, reverse: bool) -> tuple[str, str]:
-    """(name, data) of the record that matches, the most specific of several (B6); ("", "") for none."""
+    """(name, data) of the record that matches, the most specific of several
+    (bigip-behaviour.md B6); ("", "") for none."""
     records: Records = group.fields["records"]
     if group.fields["type"] == "ip":
         return _address(records, item)
@@ -115,7 +116,7 @@ def _address(records: Records, item: str) -> tuple[str, str]:
 
 
 def _find(store: Store, folder: str, name: str) -> Item | None:
-    """A bare name lies in the folder of the rule, else in /Common (B5)."""
+    """A bare name lies in the folder of the rule, else in /Common (bigip-behaviour.md B5)."""
     return store.get(_GROUP, names.full_path(name, folder)) or store.get(
         _GROUP, names.full_path(name, "/Common")
     )

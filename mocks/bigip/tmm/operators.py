@@ -1,9 +1,9 @@
 """What TMM's parser takes and stock Tcl does not, rewritten to what stock Tcl understands, line by line.
 
 `$a starts_with $b` becomes `tmm_starts_with($a, $b)`, a function that engine.tcl defines. Such operators bind
-as `eq` does (inferred); `not` binds before them (`bigip-rest.md` B5). Words and commands end where those of
-`tcl.py` end: two words without a blank between them get one, and a line end inside a command a backslash.
-Text that a rule makes itself and gives to `eval` is run as it is.
+as `eq` does (inferred); `not` binds before them (bigip-behaviour.md B5). Words and commands end where
+those of `tcl.py` end: two words without a blank between them get one, and a line end inside a command a
+backslash. Text that a rule makes itself and gives to `eval` is run as it is.
 """
 
 from __future__ import annotations

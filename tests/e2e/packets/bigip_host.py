@@ -1,6 +1,6 @@
 """The BIG-IP's data plane: a kernel VxLAN device set up from nothing but what iControl REST tells.
 
-What TMOS objects become (`bigip-rest.md` B9; ip-link(8), bridge(8)):
+What TMOS objects become (bigip-behaviour.md B9; ip-link(8), bridge(8)):
 
 - net/self on a net/vlan: an address of the uplink, as the laboratory has one network for all VLANs;
 - net/tunnels/tunnel with a net/tunnels/vxlan profile: a VxLAN device, with key, localAddress and port as

@@ -1,4 +1,7 @@
-"""Rules of single kinds: iRules, data-groups, profiles, virtual servers, pools, network (part B)."""
+"""Rules of single kinds: iRules, data-groups, profiles, virtual servers, pools, network.
+
+Source: bigip-behaviour.md B5 to B9.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ def test_irule_text_is_stripped(client):
 
 
 def test_irule_with_escapes(client):
-    r"""`\uXXXX` is not decoded, UTF-8 is (A2.1)."""
+    r"""`\uXXXX` is not decoded, UTF-8 is (bigip-behaviour.md A2.1)."""
     ascii_only = {"name": "ascii", "partition": "P", "apiAnonymous": "when CLIENT_ACCEPTED { }"}
     client.ok("POST", "ltm/rule", ascii_only)
     head = {"Content-Type": "application/json"}
@@ -333,7 +336,8 @@ def test_folders(client):
 
 
 def test_routes(client):
-    """Route domains of the partition are shown in both addresses; the gateway may change (B9)."""
+    """Route domains of the partition are shown in both addresses; the gateway may change
+    (bigip-behaviour.md B9)."""
     client.ok("POST", "net/route-domain", {"name": "5", "partition": "Common", "id": 5})
     client.ok("PATCH", "auth/partition/P", {"defaultRouteDomain": 5})
     client.ok("POST", "net/self", {"name": "/P/s", "address": "10.0.0.1/24", "vlan": "/Common/internal"})
@@ -348,7 +352,7 @@ def test_routes(client):
 
 
 def test_vxlan(client):
-    """The objects of the original router, and FDB records (B9)."""
+    """The objects of the original router, and FDB records (bigip-behaviour.md B9)."""
     client.ok(
         "POST",
         "net/tunnels/vxlan",
@@ -493,7 +497,7 @@ def test_files_and_crypto(client):
 
 
 def test_a_pair_is_replaced_in_one_transaction_only(client):
-    """Singly 01070317, together fine (A5)."""
+    """Singly 01070317, together fine (bigip-behaviour.md A5)."""
     install(client, "a")
     client.ok(
         "POST", "ltm/profile/client-ssl", {"name": "c", "partition": "P", "cert": "a.crt", "key": "a.key"}

@@ -1,4 +1,4 @@
-"""Policies: drafts, legacy and plain ones, conditions and actions (`bigip-rest.md` B4)."""
+"""Policies: drafts, legacy and plain ones, conditions and actions (bigip-behaviour.md B4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocol: authentication, tokens, roles, queries, uploads, transactions (`bigip-rest.md` part A)."""
+"""Protocol: authentication, tokens, roles, queries, uploads, transactions (bigip-behaviour.md A1 to A8)."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_queries(client):
 
 
 def test_filter_takes_off_the_route_domain(client):
-    """SDK#1559: the %id of the partition's default route domain (A3)."""
+    """SDK#1559: the %id of the partition's default route domain (bigip-behaviour.md A3)."""
     client.ok("POST", "net/route-domain", {"name": "5", "partition": "Common", "id": 5})
     client.ok("POST", "auth/partition", {"name": "R", "defaultRouteDomain": 5})
     client.ok("POST", "ltm/pool", {"name": "p", "partition": "R", "members": ["10.0.0.1:80"]})

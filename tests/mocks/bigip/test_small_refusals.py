@@ -595,7 +595,7 @@ def test_locked_key(client):
 
 
 def test_bare_percent(client):
-    """`%0` of a route domain must be `%250` (A1)."""
+    """`%0` of a route domain must be `%250` (bigip-behaviour.md A1)."""
     context = ssl.create_default_context(cafile=client.big.ca_file)
     connection = http.client.HTTPSConnection(client.big.address, context=context, timeout=20)
     basic = base64.b64encode(f"{client.big.username}:{client.big.password}".encode()).decode()

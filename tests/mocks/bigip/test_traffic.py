@@ -113,7 +113,8 @@ def test_best_match_prefers_more_conditions(big):
 
 
 def test_a_rule_without_actions_stops(big):
-    """Under first-match it matches, and the request goes to the virtual server's pool (B4)."""
+    """Under first-match it matches, and the request goes to the virtual server's pool
+    (bigip-behaviour.md B4)."""
     virtual(big, {"conditions": [{"name": "0", **HOST}]}, rule(HOST), pool="/P/two")
     assert decide(big.store, "/P/vs", Request("a.example")).pool == "/P/two"
 

@@ -196,7 +196,7 @@ def test_a_service_in_another_namespace_is_never_used():
 
 
 def matches(path: str, request: str) -> bool:
-    """What BIG-IP does with our conditions, after bigip-rest.md B4."""
+    """What BIG-IP does with our conditions, after bigip-behaviour.md B4."""
 
     def holds(c):
         if c.selector == "path":

@@ -99,7 +99,7 @@ def test_an_unknown_method_is_loud():
     ],
 )
 def test_cookie_values(address, port, value):
-    """K6917, as quoted in bigip-rest.md B11."""
+    """K6917, as quoted in bigip-behaviour.md B11."""
     assert cookie_value(Member("/P/p", "/P/x", address, port)) == value
 
 

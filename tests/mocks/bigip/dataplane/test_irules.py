@@ -186,7 +186,7 @@ def test_pool_stays_for_the_connection(net: Net):
 
 
 def test_pool_beats_the_policy_of_its_request(net: Net):
-    """B11; at the next request the policy selects again."""
+    """bigip-behaviour.md B11; at the next request the policy selects again."""
     vs = with_rule(net, AGAIN, POOL_TWO, policies=[net.policy("p1", forward("/P/one"))])
     with net.connect(vs) as client:
         assert [client.ask(target).pod for target in ("/1", "/2", "/1")] == ["one", "two", "one"]
@@ -391,7 +391,7 @@ def test_collect_with_a_length(net: Net):
 
 @pytest.mark.parametrize("quirks", [(), ("collect-again",)])
 def test_collect_again(make_net, quirks):
-    """Without another TCP::collect CLIENT_DATA comes for each packet (B5), or once."""
+    """Without another TCP::collect CLIENT_DATA comes for each packet (bigip-behaviour.md B5), or once."""
     net = make_net(quirks=quirks)
     net.pod("10.1.0.1")
     text = """when CLIENT_ACCEPTED { TCP::collect }

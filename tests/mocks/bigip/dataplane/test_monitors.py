@@ -71,7 +71,7 @@ def test_without_a_monitor_members_are_unchecked_and_used(net: Net):
 
 
 def test_a_connection_outlives_its_member(net: Net):
-    """serviceDownAction none (B11)."""
+    """serviceDownAction none (bigip-behaviour.md B11)."""
     net.pod("10.1.0.1")
     net.put("ltm/monitor/http", "m", send="GET /?status=200\\r\\n", recv="nothing says this")
     vs = net.virtual("v", pool=net.pool("p", "10.1.0.1:8080"))
@@ -146,7 +146,7 @@ def test_a_nodes_monitor(net: Net):
 
 
 def test_a_new_member_takes_traffic_while_it_is_checked(make_net):
-    """bigip-rest.md does not tell; the other way is a quirk."""
+    """bigip-behaviour.md does not tell; the other way is a quirk."""
     for quirks, status in ((), 200), (("checking-takes-nothing",), 0):
         net = make_net(quirks=quirks)
         net.pool("p", monitor="/Common/tcp")

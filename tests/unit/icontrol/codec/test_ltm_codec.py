@@ -92,7 +92,7 @@ def test_pools(members, monitor, path, version):
 
 @given(MEMBERS, st.sampled_from(["%0", "%6"]))
 def test_route_domains_are_no_difference(members, suffix):
-    """Addresses come with and without the default route domain (bigip-rest.md A3)."""
+    """Addresses come with and without the default route domain (bigip-behaviour.md A3)."""
     pool = Pool("/P/x", "", members)
     body = as_read(ltm_codec.encode_pool(pool))
     for item in body["membersReference"].get("items", []):
@@ -148,7 +148,7 @@ def test_what_a_rule_tells_is_that_of_its_action():
 
 
 def test_server_filled_fields_are_no_difference():
-    """What TMOS returns with every condition and action (bigip-rest.md B4)."""
+    """What TMOS returns with every condition and action (bigip-behaviour.md B4)."""
     rule = Rule(
         "/P/p",
         "r",

@@ -165,7 +165,7 @@ def test_writes(changes, version, writes):
 
 
 def test_a_false_404():
-    """Done, but answered 404: read, not repeated (bigip-rest.md B1, B12.12)."""
+    """Done, but answered 404: read, not repeated (bigip-behaviour.md B1, B12.12)."""
     device = Device(lie=True)
     assert write(device, create(1)) == [(create(1)[0], None)]
     assert device.writes == ["POST"]

@@ -208,7 +208,7 @@ OWN, OTHER = "/P/vxlan5000", "/Q/vxlan5000"
                  [], id="odd addresses"),
 ])
 def test_tunnels_of_all(replies, facts):
-    """Self IPs on them count as far as they are in our route domain (bigip-rest.md B9: the suffix)."""
+    """Self IPs on them count as far as they are in our route domain (bigip-behaviour.md B9: the suffix)."""
     _, found = tunnels.observe(replies, "/P")
     assert [(one.path, one.local_address, one.addresses) for one in found] == facts
 

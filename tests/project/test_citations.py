@@ -1,0 +1,114 @@
+"""Whoever reads a citation can follow it: the reference page has the heading, the world has the source."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/reference/bigip-behaviour.md"
+CODE = r"[AB]\d{1,2}(?:\.\d{1,2})?"
+# "bigip-behaviour.md B4", "bigip-behaviour.md A2.3, B1"; a Markdown page links: [B4](...#b4-local-traffic).
+CITED = re.compile(rf"bigip-behaviour\.md ({CODE}(?:(?:, | and | to ){CODE}\b(?!\.\d))*)")
+LINK = re.compile(rf"\[({CODE})\]\([\w./]*bigip-behaviour\.md#([\w-]+)\)")
+BARE = re.compile(rf"(?<![%\w.\\-]){CODE}(?!\w)")
+HEADING = re.compile(rf"^#+ (({CODE}) .*)$", re.MULTILINE)
+UNKNOWN = re.compile(r"bigip[-]rest\.md|\bshared/[\w-]+\.md")
+"""Notes of the authors, which readers do not have."""
+
+
+def texts() -> dict[str, str]:
+    """Path and text of what the project keeps; recordings are texts of others."""
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT, check=True,
+        capture_output=True, text=True,
+    ).stdout.split("\0")
+    kept = [name for name in names if name and not name.startswith("tests/recordings/")]
+    return {
+        name: (ROOT / name).read_text(errors="replace")
+        for name in kept if (ROOT / name).is_file() and not name.endswith(".lock")
+    }
+
+
+TEXTS = texts()
+
+
+def flat(text: str) -> str:
+    """One line, without the marks of comments, so that a citation may be broken between two lines."""
+    return re.sub(r"\s*\n\s*(?:# )?", " ", text)
+
+
+def headings() -> dict[str, str]:
+    """Code and anchor of each heading, by GitHub's rule for anchors."""
+    return {
+        code: re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        for title, code in HEADING.findall(PAGE.read_text())
+    }
+
+
+def cited(text: str) -> set[str]:
+    return {code for found in CITED.findall(flat(text)) for code in re.findall(CODE, found)}
+
+
+@pytest.mark.parametrize(("text", "codes"), [
+    ("Source: bigip-behaviour.md B4.", {"B4"}),
+    ("(bigip-behaviour.md B4; ID795261)", {"B4"}),
+    ("# bigip-behaviour.md A2.3,\n    # B12.14 and B5: x", {"A2.3", "B12.14", "B5"}),
+    ("[bigip-behaviour.md](reference/bigip-behaviour.md)", set()),
+    ("see B4", set()),
+])
+def test_forms_of_citations(text, codes):
+    assert cited(text) == codes
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_only_sources_that_a_reader_has(name):
+    assert [line for line in TEXTS[name].splitlines() if UNKNOWN.search(line)] == []
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_a_code_says_where_its_heading_is(name):
+    """B4 alone says nothing to a reader."""
+    if name in (PAGE.relative_to(ROOT).as_posix(), Path(__file__).relative_to(ROOT).as_posix()):
+        return
+    left = LINK.sub("", CITED.sub("", flat(TEXTS[name])))
+    assert [left[max(0, found.start() - 40):found.end()] for found in BARE.finditer(left)] == []
+
+
+def test_every_citation_has_a_heading():
+    here = Path(__file__).relative_to(ROOT).as_posix()
+    known = headings()
+    for name in TEXTS.keys() - {here}:
+        assert cited(TEXTS[name]) <= known.keys(), name
+        for code, anchor in LINK.findall(TEXTS[name]):
+            assert known.get(code) == anchor, (name, code)
+
+
+def test_every_heading_is_cited():
+    """The page holds what the code relies on, and nothing else."""
+    own = (PAGE.relative_to(ROOT).as_posix(), Path(__file__).relative_to(ROOT).as_posix())
+    found: set[str] = set()
+    for name in TEXTS.keys() - set(own):
+        found |= cited(TEXTS[name]) | {code for code, _ in LINK.findall(TEXTS[name])}
+    assert headings().keys() - found == set()
+
+
+def test_the_contents_of_the_page_are_its_headings():
+    listed = re.findall(rf"^ *- \[(({CODE}) .*)\]\(#([\w-]+)\)$", PAGE.read_text(), re.MULTILINE)
+    assert [(title, code) for title, code, _ in listed] == HEADING.findall(PAGE.read_text())
+    assert {code: anchor for _, code, anchor in listed} == headings()
+
+
+def test_the_page_names_recordings_that_exist():
+    names = re.findall(r"`((?:errors|exchanges|auth|cm|ltm|net|sys)/[\w./-]*\.json)`", PAGE.read_text())
+    assert len(names) > 20
+    for name in names:
+        assert (ROOT / "tests/recordings" / name).is_file(), name
+
+
+def test_every_fact_has_a_source():
+    """A paragraph below a code ends with `Source: ...`, or says that there is none."""
+    for part in re.split(r"^#+ ", PAGE.read_text(), flags=re.MULTILINE):
+        if re.match(CODE, part):
+            assert re.search(r"^- Sources?: \S", part, re.MULTILINE), part.splitlines()[0]
