@@ -129,7 +129,8 @@ class Cluster:
             on_watch=lambda name, runs: self._secrets.watched(name, runs))
         self._secrets = SecretWatch(
             secret_watch.reader(connection, secret_pace.timeout_s), self._store, self._changed, clock,
-            pace=secret_pace, limits=secret_limits, on_namespaces=self._namespaces.want,
+            outages=connection.outages, pace=secret_pace, limits=secret_limits,
+            on_namespaces=self._namespaces.want,
         ) if watch_secrets else None
         self._readers = {source: self._reader(source, namespace) for source in sources}
         self._routes = self._readers[ROUTES]

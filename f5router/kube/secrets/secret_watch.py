@@ -19,6 +19,7 @@ from functools import partial
 
 from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
+from f5router.kube.api.outages import Outages
 from f5router.kube.secrets.named_secrets import NamedSecrets, SecretLimits, excess
 from f5router.kube.secrets.secret_schedule import Pace, ReadSchedule
 from f5router.kube.secrets.secret_state import SecretState
@@ -45,16 +46,17 @@ class SecretWatch:
     """
 
     def __init__(self, read: Callable[[Key], Secret | None], store: Store, on_change: Callable[[], None],
-                 clock: Callable[[], float], *, pace: Pace, limits: SecretLimits,
+                 clock: Callable[[], float], *, outages: Outages, pace: Pace, limits: SecretLimits,
                  on_namespaces: Callable[[Iterable[str]], None]):
         """Arguments:
         read: a Secret as it is now, None if it does not exist; raises KubeError.
+        outages: of the API server; each Secret is a user of its own, since one alone may hang.
         on_change: a value in the store changed; called without locks.
         on_namespaces: which namespaces have Secrets to read, those with the most of them first.
         """
         self._read, self._store, self._on_change = read, store, on_change
         self._on_namespaces = on_namespaces
-        self._clock = clock
+        self._clock, self._outages = clock, outages
         self._named, self._limits = NamedSecrets(), limits
         self._wanted: frozenset[Key] = frozenset()
         self._awaited: list[Key] = []
@@ -156,6 +158,7 @@ class SecretWatch:
         """Read these Secrets and no others. Args: refused: others that Routes name, with the reason."""
         for key in (self._states.keys() | self._refused.keys()) - wanted:
             self._states.pop(key, None)
+            self._outages.answered(_user(key))
             self._schedule.discard(key)
             if key not in refused:
                 self._put(key, None)
@@ -201,6 +204,7 @@ class SecretWatch:
     def _answered(self, key: Key, secret: Secret | None) -> None:
         self._reading -= 1
         self._schedule.answered(key, useful=secret is not None)
+        self._outages.answered(_user(key))
         if (state := self._states.get(key)) is not None:
             self._put(key, state.answered(secret))
 
@@ -211,15 +215,26 @@ class SecretWatch:
         else:  # of this Secret alone, as a missing right is
             self._schedule.answered(key, useful=False)
         state = self._states.get(key)
+        away = isinstance(exc, KubeUnreachable)
+        if away and state is not None:
+            self._outages.failed(_user(key), exc)
+        else:
+            self._outages.answered(_user(key))
         known = state and state.failed(exc, self._clock())
         if known is not None and self._put(key, known):
-            log.warning("Secret cannot be read", extra={"secret": str(key), "error": str(exc)})
+            log.log(logging.DEBUG if away else logging.WARNING, "Secret cannot be read",
+                    extra={"secret": str(key), "error": str(exc)})
 
     def _put(self, key: Key, secret: Secret | None) -> bool:
         changed = not self._stopped.is_set() and self._store.put(
             "secrets", key, () if secret is None else (secret,))
         self._changed |= changed
         return changed
+
+
+def _user(key: Key) -> str:
+    """Name of a Secret in messages about the API server."""
+    return f"secrets {key}"
 
 
 def reader(connection: Connection, timeout_s: float) -> Callable[[Key], Secret | None]:

@@ -1,6 +1,7 @@
 """secret_watch.py: the Secrets that Routes name, and Routes that wait for theirs."""
 
 import itertools
+import logging
 import threading
 import time
 
@@ -440,3 +441,24 @@ def test_few_namespaces_are_watched(kube, follow):
         if thread.name.startswith(("watch-secrets", "secret")):
             thread.join(LIMIT_S)
             assert not thread.is_alive()
+
+
+def test_an_outage_is_logged_once(kube, follow, caplog):
+    """Whatever the number of Secrets: a line when it begins and one when it ends."""
+    caplog.set_level(logging.DEBUG, "f5router")
+    names, begin = ("one", "two", "three"), time.monotonic()
+    kube.apply([objects.secret(name) for name in names])
+    kube.inject("503", method="list", path="secrets", times=10_000)
+    kube.apply([{**route(secret=name), "metadata": {"namespace": "shop", "name": name}} for name in names])
+    seen = follow(watch_secrets=True, clock=lambda: begin + 100 * (time.monotonic() - begin))
+
+    def logged(message: str) -> list[logging.LogRecord]:
+        return [record for record in caplog.records if record.message == message]
+
+    assert kube.wait_for(lambda: len(logged("Secret cannot be read")) == len(names))
+    kube.clear_faults()
+    seen.until(lambda: seen.names("secrets") == set(names))
+    assert kube.wait_for(lambda: logged("API server can be used again"))
+    told = [record.message for record in caplog.records if record.levelno >= logging.INFO
+            and record.name.endswith((".outages", ".secret_watch"))]
+    assert told == ["API server cannot be used", "API server can be used again"]
