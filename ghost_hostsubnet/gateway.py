@@ -1,7 +1,7 @@
 """The BIG-IP's address in the pod network: which to take, and what is wrong with one.
 
 It lies in the ghost HostSubnet, with the mask of the whole cluster network: only so are the pods of all
-nodes on-link for the BIG-IP. Source: f5-router.md 10.3, gotcha 14.
+nodes on-link for the BIG-IP. Source: OpenShift 3.11 documentation, "Using the F5 Router Plug-in".
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,7 @@
 """The ghost HostSubnet as it is written, and what may be wrong with one. Computes only.
 
-Sources: f5-router.md 10.3; openshift/origin 3.11 pkg/network/master/subnets.go for what the SDN's master
+Sources: OpenShift 3.11 documentation, "Using the F5 Router Plug-in"; openshift/origin 3.11
+pkg/network/master/subnets.go for what the SDN's master
 does with it, pkg/network/common/common.go (ValidateNodeIP) for the addresses that it takes.
 """
 

@@ -2,7 +2,7 @@
 
 A: k8s.io/apimachinery pkg/labels/selector_test.go. F: pkg/fields/selector_test.go. S: by reading
 pkg/labels/selector.go, pkg/fields/selector.go, pkg/util/validation/validation.go. D: the documentation
-of labels and selectors. U: haproxy-parity.md 1.1 and the documentation of OpenShift's router shards.
+of labels and selectors. U: the documentation of OpenShift's router shards.
 """
 
 LONG = "a" * 63

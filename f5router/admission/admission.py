@@ -1,6 +1,8 @@
 """Whether a Route may be served, one by itself; claims.py has the contest for its Host.
 
-Sources: haproxy-parity.md 3.2-3.4; f5-router.md 1.3.
+Sources: openshift/router, pkg/router/controller: host_admitter.go, unique_host.go and
+extended_validator.go; for the chain of the original router
+openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5RouterOptions.Run.
 """
 
 from dataclasses import dataclass, field, replace
@@ -172,7 +174,7 @@ def _fault(exc: Exception) -> Rejection:
 
 
 def _domain_refusal(host: str, settings: Settings) -> str:
-    """What the domain lists say against a Host. Source: haproxy-parity.md 3.2."""
+    """What the domain lists say against a Host. Source: openshift/router, hostInDomainList."""
     if hostnames.within(host, settings.denied):
         return "host in list of denied domains"
     if host and settings.allowed and not hostnames.within(host, settings.allowed):

@@ -1,7 +1,7 @@
 """Certificates and keys of spec.tls: what is wrong with them, and what goes to the BIG-IP.
 
 A certificate that expired, or is not valid yet, passes; so does one of another host. Source of the rules:
-openshift/router, ExtendedValidateRoute (haproxy-parity.md 3.4). Upstream bounds signature checks only
+openshift/router, ExtendedValidateRoute. Upstream bounds signature checks only
 (issuers.MAX_CHECKS); the other bounds are in pem.py.
 """
 

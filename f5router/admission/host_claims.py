@@ -1,8 +1,8 @@
 """The contest for Hosts: which Route holds what, judged from scratch.
 
 Oldest first, so that no order of events matters. A wildcard Route (wildcardPolicy Subdomain) contends with
-every host of its subdomain, so Routes of one subdomain are judged together. Sources: haproxy-parity.md
-3.2 and 3.3; openshift/router, host_admitter.go and hostindex/activation.go.
+every host of its subdomain, so Routes of one subdomain are judged together. Sources:
+openshift/router, host_admitter.go and hostindex/activation.go.
 """
 
 from collections.abc import Iterable, Mapping

@@ -2,7 +2,7 @@
 
 What goes to the BIG-IP is only what was parsed here, re-encoded; text around PEM blocks is dropped.
 What a team can write is bounded: the longest step, a certificate of MAX_BLOCK, takes some 25 ms.
-Source of the rules: haproxy-parity.md 3.4; openshift/router, routeapihelpers/validation.go.
+Source of the rules: openshift/router, routeapihelpers/validation.go.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """What a Route's fields may say, one Route by itself.
 
-Rules of spec.tls: openshift/router, ExtendedValidateRoute (haproxy-parity.md 3.4), with its words where
+Rules of spec.tls: openshift/router, ExtendedValidateRoute, with its words where
 they help; those of its certificates are in certificates.py.
 """
 

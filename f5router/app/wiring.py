@@ -19,7 +19,8 @@ from f5router.kube.status.entry_sweep import Sweep
 from f5router.kube.status.status_writer import StatusWriter
 
 CONTENTION_PART = 10
-"""A contended Route is left alone for this part of --resync-interval. Source: haproxy-parity.md 3.5."""
+"""A contended Route is left alone for this part of --resync-interval. Source:
+openshift/router, pkg/router/controller/contention.go and pkg/cmd/infra/router/template.go."""
 
 STATUS_WORKERS = 4
 """Status writes under way at once: at 0.2 s each, --status-rate's default is kept."""

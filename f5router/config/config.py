@@ -1,7 +1,7 @@
 """Config from flags and environment, checked once; every problem is reported at the same time.
 
 A flag goes before its variable, a variable before the default. An empty variable counts as not set;
-an empty flag is a value (f5-router.md 1.1). Nothing but files is read here.
+an empty flag is a value (openshift/origin v3.11.0, pkg/cmd/util: Env). Nothing but files is read here.
 """
 
 import base64
@@ -313,7 +313,7 @@ def _router_name(reader: Reader, update_status: bool) -> str:
 
 
 def _admission(reader: Reader) -> admission.Settings:
-    """Source of both problems: haproxy-parity.md 1.1."""
+    """Source of both problems: openshift/router, RouterSelection.Complete."""
     template = reader.value("hostname-template")
     override, domains = reader.value("override-hostname"), reader.value("override-domains")
     for name, given in (("override-hostname", override), ("override-domains", domains)):
@@ -334,7 +334,7 @@ def _admission(reader: Reader) -> admission.Settings:
 
 
 def _listen(reader: Reader) -> parsers.Address | None:
-    """An empty address is the default one. Source: haproxy-parity.md 1.1."""
+    """An empty address is the default one. Source: openshift/router, pkg/cmd/infra/router/template.go."""
     port = reader.value("stats-port")
     return reader.value("listen-addr") if reader.text("listen-addr") else parsers.Address("", port)
 

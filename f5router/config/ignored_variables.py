@@ -1,6 +1,8 @@
 """Variables of OpenShift's routers that are no setting of ours: told at start, never ignored in silence.
 
-Rows: haproxy-parity.md 1.1 and 1.2. A test holds docs/configuration.md against these tables.
+Rows: openshift/router, pkg/cmd/infra/router/router.go and template.go (what the controller reads),
+images/router/haproxy/conf/haproxy-config.template (what HAProxy's configuration reads).
+A test holds docs/configuration.md against these tables.
 """
 
 import difflib

@@ -1,8 +1,8 @@
 """Every setting, once: flag, variable, default, meaning; and how a value is found.
 
 The flags of the command line are made of OPTIONS, and a test holds docs/configuration.md against it.
-Sources: f5-router.md 1.1 (names and defaults of the BIG-IP's settings), 1.2 and haproxy-parity.md 1.1
-(the router's).
+Sources: openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5Router.Bind (names and defaults of the
+BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the same file (the router's).
 """
 
 from collections.abc import Callable, Mapping

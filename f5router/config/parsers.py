@@ -1,7 +1,8 @@
 """Texts of settings and what they mean: one parser per form.
 
 Every parser takes the text as the operator wrote it, returns the value, and raises ValueError with
-words that follow "--flag / VARIABLE: ". Sources: f5-router.md 1.1 and 1.2, haproxy-parity.md 0.
+words that follow "--flag / VARIABLE: ". Sources: openshift/origin v3.11.0,
+pkg/cmd/infra/router/f5.go: F5Router.Bind, Validate; openshift/router, pkg/cmd/infra/router/router.go.
 """
 
 import ipaddress

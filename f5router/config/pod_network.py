@@ -53,7 +53,8 @@ def _nodeport(reader: Reader, static_routes: bool) -> node_ports.Setup | None:
 
 
 def _vxlan(reader: Reader) -> tuple[Setup | None, bool]:
-    """Both addresses or none, and f5-manage-snat. Source: f5-router.md 1.1, the original's fifth check."""
+    """Both addresses or none, and f5-manage-snat. Source: openshift/origin v3.11.0,
+    pkg/cmd/infra/router/f5.go: F5Router.Validate, its fifth check."""
     manage_snat = reader.value("f5-manage-snat")
     address, gateway = (reader.value(name) for name in _VXLAN)
     given = [bool(reader.text(name)) for name in _VXLAN]

@@ -14,8 +14,8 @@ _PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")
 def path(text: str) -> list[frozenset[Condition]]:
     """Conditions for a Route path; each set is one Rule, a request matches any of them.
 
-    A prefix ends at a segment boundary (haproxy-parity.md 5.1). `startsWith` the path and the last
-    segment equal says that in one Rule; how the device counts empty or escaped segments is not
+    A prefix ends at a segment boundary (openshift/router, GenerateRouteRegexp). `startsWith` the path and the
+    last segment equal says that in one Rule; how the device counts empty or escaped segments is not
     recorded, so such paths get two Rules that do not depend on it.
     """
     if text in ("", "/"):

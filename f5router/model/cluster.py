@@ -84,7 +84,7 @@ class Route:
 
     @property
     def age(self) -> tuple[str, str]:
-        """Smaller is older. Source: haproxy-parity.md 3.2."""
+        """Smaller is older. Source: openshift/router, routeapihelpers: RouteLessThan."""
         return (self.created, self.uid)
 
 

@@ -1,6 +1,6 @@
 """Hosts: what a good name is, how a Route gets one, and which domains it lies in.
 
-A Route names its Host, or the router makes the name. Sources: haproxy-parity.md 1.3, 3.2 and 3.3;
+A Route names its Host, or the router makes the name. Sources:
 openshift/router, RouterSelection.RouteUpdate and hostInDomainList; Go's os.Expand for templates.
 """
 

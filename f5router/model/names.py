@@ -1,6 +1,7 @@
 """Every name that the router gives on a BIG-IP, and which objects it owns.
 
-Names of the original router are kept where the object means the same (f5-router.md App. A). They
+Names of the original router are kept where the object means the same (openshift/origin v3.11.0,
+pkg/router/f5/f5.go and plugin.go). They
 are injective: namespaces, Services, hosts and Route names are made of letters, digits, "-" and
 ".", and none ends in ".": so "_" separates, and "._" occurs only in a name that was shortened.
 """
@@ -201,7 +202,8 @@ def destination_ca_file(folder: str, content: str) -> str:
 
 
 def vxlan_profile(folder: str) -> str:
-    """Full path of the VxLAN profile. Source of this and the next three: f5-router.md 2, 5."""
+    """Full path of the VxLAN profile. Source of this and the next three:
+    openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel, checkIPAndGetMac."""
     return full_path(folder, VXLAN_PROFILE)
 
 
@@ -287,7 +289,7 @@ def band(path: str, *, labels: int = 0) -> int:
 
     Two Routes that can both match one request differ in it. A condition on the end of a name matches at
     any depth, so the wildcard of a subdomain comes before that of the domain above. Source:
-    haproxy-parity.md 5.2.
+    openshift/router, pkg/router/template/util/util.go: SortMapPaths.
 
     Args: labels: of the domain of a wildcard, at most hosts.MOST_LABELS; 0 for an exact host.
     """

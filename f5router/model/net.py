@@ -1,7 +1,7 @@
 """BIG-IP objects that join the device to the cluster network: VxLAN device, FDB, source addresses; routes.
 
 Frozen values like those of bigip.py. Names and fields of the VxLAN are the original router's
-(f5-router.md 2, rows 24-26, and 5); it had no routes.
+(openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel, AddVtep); it had no routes.
 """
 
 from dataclasses import dataclass, field

@@ -2,7 +2,7 @@
 
 Alive: the loop comes round. Ready: it has all of the cluster, reaches the BIG-IP, which is the active
 unit, and everything was loaded once. Paths and names are those of OpenShift's router where it has such
-a check (haproxy-parity.md 6.1): `controller`, `has-synced`, `process-running`.
+a check (openshift/router, pkg/router/metrics/health.go): `controller`, `has-synced`, `process-running`.
 """
 
 import threading

@@ -6,7 +6,8 @@
     GET /readyz, /healthz/ready likewise, /readyz/bigip-reached one check
     GET /metrics                with basic authentication where a login is set
 
-Source: haproxy-parity.md 6.1. Everything but /metrics is open, as kubelet's probes have no credentials.
+Source: openshift/router, pkg/router/metrics/metrics.go and health.go.
+Everything but /metrics is open, as kubelet's probes have no credentials.
 With a certificate the same port serves TLS and HTTP, told apart by the first byte of a connection; there
 upstream takes the password over HTTP too (openshift/router, metrics.go), this router over TLS alone.
 """

@@ -1,6 +1,7 @@
 """From Nodes and settings to the VxLAN device and its FDB: the BIG-IP as a host of openshift-sdn.
 
-Sources: f5-router.md 2 (rows 24-26), 5, and gotchas 13 and 14. What the cluster says of the
+Sources: openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel, AddVtep, RemoveVtep.
+What the cluster says of the
 settings is compared in vxlan_checks.py.
 """
 
@@ -17,7 +18,8 @@ from f5router.model.objects import Ref
 from f5router.network import node_addresses
 
 SINCE = (12, 0)
-"""TMOS with the VxLAN that openshift-sdn needs (f5-router.md 10.1)."""
+"""TMOS with the VxLAN that openshift-sdn needs (OpenShift 3.11
+documentation, "Using the F5 Router Plug-in": 12.x and above)."""
 
 KINDS = tuple(kind.KIND for kind in (VxlanProfile, Tunnel, SelfIP, FDBRecord, SourceTranslation))
 """Of all objects that are made here, from what is needed to what needs it."""

@@ -1,7 +1,7 @@
 """What is wrong with a VxLAN set-up, in sentences that show the right value.
 
 Problems keep pods from being reached, warnings may. Neither keeps a Route from being programmed.
-Source: f5-router.md 10.3.
+Source: OpenShift 3.11 documentation, "Using the F5 Router Plug-in", Setting Up F5 Native Integration.
 """
 
 import ipaddress
@@ -211,7 +211,8 @@ def _sorted(subnets: Mapping[Key, HostSubnet]) -> list[HostSubnet]:
 
 
 def _translation(virtual: VirtualFacts, config: vxlan.Settings) -> str:
-    """Pods must answer to the gateway, not to the client: f5-router.md 10.2."""
+    """Pods must answer to the gateway, not to the client (openshift/origin v3.11.0,
+    pkg/cmd/infra/router/f5.go: F5Router.VxlanGateway)."""
     gateway = config.vxlan.gateway.partition("/")[0]
     where = f"virtual server {virtual.path}, source address translation"
     wanted = f"automap, or a SNAT pool with {gateway}"

@@ -1,7 +1,7 @@
 """What the router says of a Route in its status.
 
 A Route has one entry per router name in status.ingress; the entries of other routers are theirs.
-Source: haproxy-parity.md 3.5.
+Source: openshift/router, pkg/router/controller/status.go.
 """
 
 from collections.abc import Iterable, Mapping
@@ -62,7 +62,7 @@ def without(ingress: Iterable[JSON], router_name: str) -> list[JSON]:
 def same(one: JSON | None, other: JSON | None) -> bool:
     """Whether two entries say the same, whenever they do; None is no entry.
 
-    Source: haproxy-parity.md 3.5: equality ignores the times.
+    Source: openshift/router, pkg/router/controller/contention.go: equality ignores the times.
     """
     if one is None or other is None:
         return one is other

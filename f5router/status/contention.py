@@ -1,6 +1,6 @@
 """Which Routes another router of the same name keeps changing, so that two of them do not write for ever.
 
-The rule is upstream's (haproxy-parity.md 3.5; pkg/router/controller/contention.go of openshift/router). Two
+The rule is upstream's (pkg/router/controller/contention.go of openshift/router). Two
 differences: a removed entry counts as a change too, since this router removes entries; and an own write is
 no change by others, except that one over somebody else's entry makes a candidate.
 """

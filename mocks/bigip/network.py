@@ -197,7 +197,8 @@ class SelfIP(Kind):
     ignored = frozenset(("unit", "inheritedTrafficGroup"))
 
     def key_of(self, store: Store, parent: Key, body: Body) -> Key:
-        """A self IP may be called by its address with the length: the name has a `/` (`f5-router.md` 2)."""
+        """A self IP may be called by its address with the length: the name has a `/` (pkg/router/f5/f5.go
+        of openshift/origin)."""
         name = str(body.get("name", ""))
         if "/" in name and not name.startswith("/"):
             partition = str(body.get("partition") or body.get("tmPartition") or "Common").strip("/")

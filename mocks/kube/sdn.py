@@ -5,7 +5,8 @@ without that annotation, and with the fixed VNID if that is one. Between the two
 HostSubnets of Nodes, which a test applies itself.
 
 Sources: openshift/origin 3.11 pkg/network/master/subnets.go and subnet_allocator.go,
-pkg/network/apis/network/validation/validation.go; f5-router.md 10.3.
+pkg/network/apis/network/validation/validation.go; OpenShift 3.11 documentation,
+"Using the F5 Router Plug-in".
 """
 
 import ipaddress

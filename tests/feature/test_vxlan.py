@@ -35,7 +35,7 @@ from tests.feature.sdn import (
 
 
 def test_device_and_records(lab):
-    """Names and fields of the original router (f5-router.md 2, rows 24-26); a second run writes nothing."""
+    """Names and fields of the original router (f5.go: ensureVxLANTunnel); a second run writes nothing."""
     sdn(lab)
     lab.apply(manifests.route("plain"))
     assert lab.converge(**FLAGS) == []
@@ -330,7 +330,7 @@ def test_forbidden_host_subnets(lab):
 
 
 def test_rights_of_the_sdn_reader(lab):
-    """It may get, but not list, ClusterNetworks (f5-router.md 10.3); the mask is checked all the same."""
+    """It may get, but not list, ClusterNetworks (system:sdn-reader); the mask is checked all the same."""
     sdn(lab)
     lab.kube.forbid("clusternetworks", ("list", "watch"))
     (reason,) = lab.converge(**{**FLAGS, "f5_vxlan_gateway_cidr": "10.131.0.5/23"})

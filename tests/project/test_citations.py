@@ -14,7 +14,7 @@ CITED = re.compile(rf"bigip-behaviour\.md ({CODE}(?:(?:, | and | to ){CODE}\b(?!
 LINK = re.compile(rf"\[({CODE})\]\([\w./]*bigip-behaviour\.md#([\w-]+)\)")
 BARE = re.compile(rf"(?<![%\w.\\-]){CODE}(?!\w)")
 HEADING = re.compile(rf"^#+ (({CODE}) .*)$", re.MULTILINE)
-UNKNOWN = re.compile(r"bigip[-]rest\.md|\bshared/[\w-]+\.md")
+UNKNOWN = re.compile(r"haproxy[-]parity|f5[-]router\.md|bigip[-]rest\.md|\bshared/[\w-]+\.md")
 """Notes of the authors, which readers do not have."""
 
 

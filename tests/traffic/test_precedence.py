@@ -1,7 +1,7 @@
 """Which Route gets a request: hosts before wildcards, longer paths before shorter ones, whatever the kind.
 
-Each row names its source: P is haproxy-parity.md (5.1 what one Route matches, 5.2 order, 5.3 HTTPS; its
-rows were confirmed on HAProxy), U is openshift/router, pkg/router/template/util/haproxy: GenerateRouteRegexp.
+Each row names its source in openshift/router: path is GenerateRouteRegexp, pkg/router/template/util/util.go,
+order is SortMapPaths beside it, https is images/router/haproxy/conf/haproxy-config.template.
 """
 
 from contextlib import ExitStack
@@ -22,56 +22,59 @@ ROUTES = {  # path by Service; each of them on an exact host and on the wildcard
     "root": "/", "a": "/a", "ab": "/a/b", "dir": "/dir/", "escaped": "/%62", "case": "/Case", "dot": "/v1.0",
 }
 PATHS = [
-    ("P 5.1: / is everything", "/", "root"), ("P 5.1: / is everything", "/other", "root"),
-    ("P 5.1: / is everything", "//a", "root"), ("P 5.1: / is everything", "/x/a", "root"),
-    ("P 5.1: the path itself", "/a", "a"), ("P 5.1: and below", "/a/", "a"),
-    ("P 5.1: and below", "/a/c", "a"), ("P 5.1: and below", "/a//b", "a"),
-    ("P 5.1: segment boundary", "/ab", "root"), ("P 5.1: segment boundary", "/a.", "root"),
-    ("P 5.1: segment boundary", "/a.b", "root"), ("P 5.1: segment boundary", "/a;v=1", "root"),
-    ("P 5.2: longest path first", "/a/b", "ab"), ("P 5.2: longest path first", "/a/b/", "ab"),
-    ("P 5.2: longest path first", "/a/b/c/d", "ab"), ("P 5.2: longest path first", "/a/bc", "a"),
-    ("P 5.1: trailing slash", "/dir/", "dir"), ("P 5.1: trailing slash", "/dir/x", "dir"),
-    ("P 5.1: trailing slash", "/dir//", "dir"), ("P 5.1: not without it", "/dir", "root"),
-    ("P 5.1: not without it", "/dirx", "root"),
-    ("P 5.1: exact case", "/A", "root"), ("P 5.1: exact case", "/a/B", "a"),
-    ("P 5.1: exact case", "/Case", "case"), ("P 5.1: exact case", "/case", "root"),
-    ("P 5.1: exact case", "/CASE/x", "root"), ("P 5.1: exact case", "/Dir/", "root"),
-    ("P 5.1: escapes as they are", "/%62", "escaped"), ("P 5.1: escapes as they are", "/%62/x", "escaped"),
-    ("P 5.1: escapes as they are", "/b", "root"), ("P 5.1: escapes as they are", "/%61", "root"),
-    ("P 5.1: escapes as they are", "/%41", "root"), ("P 5.1: escapes as they are", "/a%2Fb", "root"),
-    ("P 5.1: escapes as they are", "/a/%62", "a"),
-    ("P 5.1: characters are literal", "/v1.0", "dot"), ("P 5.1: characters are literal", "/v1x0", "root"),
-    ("P 5.1: no query", "/a?x=1", "a"), ("P 5.1: no query", "/a?", "a"), ("P 5.1: no query", "/?/a", "root"),
-    ("P 5.1: no query", "/?p=/a/b", "root"), ("P 5.1: no query", "/a/b?x=/c", "ab"),
-    ("P 5.1: no query", "/dir?/", "root"),
+    ("path: / is everything", "/", "root"), ("path: / is everything", "/other", "root"),
+    ("path: / is everything", "//a", "root"), ("path: / is everything", "/x/a", "root"),
+    ("path: the path itself", "/a", "a"), ("path: and below", "/a/", "a"),
+    ("path: and below", "/a/c", "a"), ("path: and below", "/a//b", "a"),
+    ("path: segment boundary", "/ab", "root"), ("path: segment boundary", "/a.", "root"),
+    ("path: segment boundary", "/a.b", "root"), ("path: segment boundary", "/a;v=1", "root"),
+    ("order: longest path first", "/a/b", "ab"), ("order: longest path first", "/a/b/", "ab"),
+    ("order: longest path first", "/a/b/c/d", "ab"), ("order: longest path first", "/a/bc", "a"),
+    ("path: trailing slash", "/dir/", "dir"), ("path: trailing slash", "/dir/x", "dir"),
+    ("path: trailing slash", "/dir//", "dir"), ("path: not without it", "/dir", "root"),
+    ("path: not without it", "/dirx", "root"),
+    ("path: exact case", "/A", "root"), ("path: exact case", "/a/B", "a"),
+    ("path: exact case", "/Case", "case"), ("path: exact case", "/case", "root"),
+    ("path: exact case", "/CASE/x", "root"), ("path: exact case", "/Dir/", "root"),
+    ("path: escapes as they are", "/%62", "escaped"), ("path: escapes as they are", "/%62/x", "escaped"),
+    ("path: escapes as they are", "/b", "root"), ("path: escapes as they are", "/%61", "root"),
+    ("path: escapes as they are", "/%41", "root"), ("path: escapes as they are", "/a%2Fb", "root"),
+    ("path: escapes as they are", "/a/%62", "a"),
+    ("path: characters are literal", "/v1.0", "dot"), ("path: characters are literal", "/v1x0", "root"),
+    ("path: no query", "/a?x=1", "a"), ("path: no query", "/a?", "a"), ("path: no query", "/?/a", "root"),
+    ("path: no query", "/?p=/a/b", "root"), ("path: no query", "/a/b?x=/c", "ab"),
+    ("path: no query", "/dir?/", "root"),
 ]
 HOSTS = [
-    ("P 5.2: the exact host first", "full.apps.example.com", "/", "exact-root"),
-    ("P 5.2: the exact host first", "part.apps.example.com", "/a", "part"),
-    ("P 5.2: also before a longer path of the wildcard", "part.apps.example.com", "/a/b", "part"),
-    ("P 5.2: a miss falls through to the wildcard", "part.apps.example.com", "/", "wild-root"),
-    ("P 5.2: a miss falls through to the wildcard", "part.apps.example.com", "/ab", "wild-root"),
-    ("P 5.2: a miss falls through to its longest path", "part.apps.example.com", "/dir/x", "wild-dir"),
-    ("P 5.2: a host without a wildcard's path", "www.org.example.com", "/", "host-root"),
-    ("P 5.2: the exact host first, whatever the paths", "www.org.example.com", "/api/x", "host-root"),
-    ("P 5.1: the wildcard has one path", "x.org.example.com", "/api/x", "path"),
-    ("P 5.1: the wildcard has one path", "x.org.example.com", "/", ""),
-    ("P 5.1: the wildcard has one path", "x.org.example.com", "/apis", ""),
-    ("P 5.1: host in any case", "FULL.Apps.example.com", "/a", "exact-a"),
-    ("P 5.1: host in any case", "X.APPS.example.com", "/a", "wild-a"),
-    ("P 5.1: trailing dot", "full.apps.example.com.", "/a", "exact-a"),
-    ("P 5.1: trailing dot", "x.apps.example.com.", "/a", "wild-a"),
-    ("P 5.1: port", "full.apps.example.com:8080", "/a", "exact-a"),
-    ("P 5.1: port", "x.apps.example.com:8080", "/a", "wild-a"),
-    ("U: the name of a wildcard Route is one of its hosts", "any.apps.example.com", "/a", "wild-a"),
-    ("U: one label", "y.x.apps.example.com", "/a", ""), ("U: one label", "y.full.apps.example.com", "/a", ""),
-    ("U: one label", "a.b.c.d.apps.example.com", "/", ""), ("U: one label", "apps.example.com", "/a", ""),
-    ("U: one label", ".apps.example.com", "/a", ""), ("U: the dot is a dot", "xapps.example.com", "/a", ""),
-    ("U: of the nearest domain", "y.deep.apps.example.com", "/p", "deep"),
-    ("U: of the nearest domain", "y.deep.apps.example.com", "/", ""),
-    ("U: of the nearest domain", "deep.apps.example.com", "/p", "wild-root"),
-    ("U: of the nearest domain", "z.y.deep.apps.example.com", "/p", ""),
-    ("P 5.3: no Route", "www.example.org", "/a", ""),
+    ("order: the exact host first", "full.apps.example.com", "/", "exact-root"),
+    ("order: the exact host first", "part.apps.example.com", "/a", "part"),
+    ("order: also before a longer path of the wildcard", "part.apps.example.com", "/a/b", "part"),
+    ("order: a miss falls through to the wildcard", "part.apps.example.com", "/", "wild-root"),
+    ("order: a miss falls through to the wildcard", "part.apps.example.com", "/ab", "wild-root"),
+    ("order: a miss falls through to its longest path", "part.apps.example.com", "/dir/x", "wild-dir"),
+    ("order: a host without a wildcard's path", "www.org.example.com", "/", "host-root"),
+    ("order: the exact host first, whatever the paths", "www.org.example.com", "/api/x", "host-root"),
+    ("path: the wildcard has one path", "x.org.example.com", "/api/x", "path"),
+    ("path: the wildcard has one path", "x.org.example.com", "/", ""),
+    ("path: the wildcard has one path", "x.org.example.com", "/apis", ""),
+    ("path: host in any case", "FULL.Apps.example.com", "/a", "exact-a"),
+    ("path: host in any case", "X.APPS.example.com", "/a", "wild-a"),
+    ("path: trailing dot", "full.apps.example.com.", "/a", "exact-a"),
+    ("path: trailing dot", "x.apps.example.com.", "/a", "wild-a"),
+    ("path: port", "full.apps.example.com:8080", "/a", "exact-a"),
+    ("path: port", "x.apps.example.com:8080", "/a", "wild-a"),
+    ("path: the name of a wildcard Route is one of its hosts", "any.apps.example.com", "/a", "wild-a"),
+    ("path: one label", "y.x.apps.example.com", "/a", ""),
+    ("path: one label", "y.full.apps.example.com", "/a", ""),
+    ("path: one label", "a.b.c.d.apps.example.com", "/", ""),
+    ("path: one label", "apps.example.com", "/a", ""),
+    ("path: one label", ".apps.example.com", "/a", ""),
+    ("path: the dot is a dot", "xapps.example.com", "/a", ""),
+    ("path: of the nearest domain", "y.deep.apps.example.com", "/p", "deep"),
+    ("path: of the nearest domain", "y.deep.apps.example.com", "/", ""),
+    ("path: of the nearest domain", "deep.apps.example.com", "/p", "wild-root"),
+    ("path: of the nearest domain", "z.y.deep.apps.example.com", "/p", ""),
+    ("https: no Route", "www.example.org", "/a", ""),
 ]
 
 
@@ -148,7 +151,7 @@ SNI = [
     ("full.apps.example.com", "exact-a"), ("x.apps.example.com", "wild-a"), ("y.x.apps.example.com", "")])
 @pytest.mark.parametrize(("sni", "certificate"), SNI)
 def test_the_name_in_tls_chooses_the_certificate_and_the_host_the_route(sites, sni, certificate, host, name):
-    """P 5.3: whatever goes with what."""
+    """https: whatever goes with what."""
     if not sites[1]:
         sni = certificate = ""
     found = ask(sites, host, "/a", sni)
@@ -193,6 +196,6 @@ def passing(tmp_path_factory):
 
 @pytest.mark.parametrize(("host", "name", "certificate"), PASSED, ids=[row[0] for row in PASSED])
 def test_passthrough(passing, host, name, certificate):
-    """P 5.2 and 5.3; unlike there an exact host goes before a passthrough wildcard (docs/limits.md)."""
+    """As order and https; unlike there an exact host goes before a passthrough wildcard (docs/limits.md)."""
     found = clients.python(passing.https, host)
     assert (service(found), found.certificate) == (name, certificate)

@@ -194,6 +194,6 @@ HELLOS = {
 
 @pytest.mark.parametrize("which", HELLOS)
 def test_client_hellos(site, which):
-    """Who shows a certificate. f5-router.md section 8: the inputs on which the original iRule was tried."""
+    """Who shows a certificate. Inputs as for the original iRule, test_passthrough.py."""
     data, certificate = HELLOS[which]
     assert clients.certificate_for(site.https, *(data if isinstance(data, tuple) else (data,))) == certificate

@@ -48,7 +48,7 @@ def items(obj: JSON, name: str) -> list[JSON]:
     """Items of an expanded sub-collection.
 
     An empty one has no `items`; 11.5 nests the list under the reference once more
-    (bigip-behaviour.md A1; f5-router.md gotcha 2).
+    (bigip-behaviour.md A1, B7).
     """
     found = obj.get(f"{name}Reference", obj)
     while isinstance(found, Mapping):
@@ -181,7 +181,7 @@ def encode_server_ssl(profile: ServerSSL) -> dict[str, Any]:
 
 
 def server_ssl_changes(profile: ServerSSL) -> dict[str, Any]:
-    """Body of a PATCH. Without peerCertMode require nothing is verified (f5-router.md 3.3)."""
+    """Body of a PATCH. Without peerCertMode require nothing is verified (bigip-behaviour.md B8)."""
     return {
         "defaultsFrom": profile.parent,
         "caFile": profile.ca_file or "none",

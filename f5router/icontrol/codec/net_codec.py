@@ -45,7 +45,7 @@ def encode(obj: VxlanProfile | Tunnel | SelfIP) -> dict[str, Any]:
     """Body of a POST.
 
     A self IP's name holds a "/", so its folder goes into `partition` whole, as the original router
-    sent it (f5-router.md 2, row 26).
+    sent it (openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel).
     """
     if isinstance(obj, SelfIP):
         folder, *name = obj.path.rsplit("/", 2)

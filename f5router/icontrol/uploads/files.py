@@ -74,7 +74,7 @@ class FileWriter:
         self._install(file, f"{self._uploader.FOLDER}/{self._origin.new_name(suffix)}")
 
     def _install_crypto(self, file: CertFile | KeyFile, source: str) -> None:
-        # sys/crypto adds .crt or .key itself (f5-router.md 3.3).
+        # sys/crypto adds .crt or .key itself (bigip-behaviour.md A7).
         body = {"command": "install", "name": file.path.rsplit(".", 1)[0], "from-local-file": source}
         with self._uploader.staged(source, file.pem.encode()):
             try:

@@ -1,7 +1,8 @@
 """Which SSH host key of the BIG-IP is accepted.
 
 A fingerprint, when given, decides alone; otherwise a known_hosts file does; without either no key is
-accepted. The original router accepted any key (f5-router.md 3.3, "Security defects").
+accepted. The original router accepted any key (openshift/origin v3.11.0,
+pkg/router/f5/f5.go: sshOptions).
 """
 
 import base64

@@ -1,7 +1,9 @@
 """SSH connections to the BIG-IP: whom to believe, how to log in, how long to wait.
 
 No program is run and no local file is written: paramiko speaks SSH, so a pod with a random user id,
-without passwd entry and HOME, needs no privilege (f5-router.md 11, gotcha 11).
+without passwd entry and HOME, needs no privilege; the original router runs the
+programs ssh and scp (openshift/origin v3.11.0, pkg/router/f5/f5.go: buildSshArgs), for which OpenShift's
+documentation, "Using the F5 Router Plug-in", asks for the privileged SCC.
 """
 
 import io

@@ -1,7 +1,8 @@
 """Certificate and key files to the BIG-IP, over SSH.
 
 The device installs a certificate from a file on its own disk, so a file is copied to a temporary
-path, used, and removed (f5-router.md 3.3). SSHUploader.staged() is that whole life.
+path, used, and removed (openshift/origin v3.11.0, pkg/router/f5/f5.go: uploadCert, uploadKey).
+SSHUploader.staged() is that whole life.
 """
 
 import io

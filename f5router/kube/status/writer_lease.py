@@ -1,7 +1,7 @@
 """Whose turn it is to write, where several replicas wish for the same statuses.
 
 Nothing is stored for it: who writes with success is the leader, who is overtaken follows, and writes
-again when the leader has had its time. Source: haproxy-parity.md 3.5; pkg/router/writerlease of
+again when the leader has had its time. Source: pkg/router/writerlease of
 openshift/router. Unlike there only a write of the same router name counts as being overtaken: a Route whose
 labels change all the time, or another router's entry, holds up no other status. Neither does a contended
 Route, which costs no request (see contention.py).

@@ -1,6 +1,7 @@
 """What may be read but not watched, kept up to date in a Store by reading it now and then.
 
-The ClusterNetwork: system:sdn-reader allows `get` on it and nothing else (f5-router.md 10.3), and it
+The ClusterNetwork: system:sdn-reader allows `get` on it and nothing else (openshift/origin v3.11.0,
+pkg/cmd/server/bootstrappolicy/policy.go), and it
 hardly ever changes. Projects: a watch on them with a selector is silent when a label goes
 (openshift-apiserver, pkg/project/auth/watch.go), so the original router lists them too.
 """

@@ -1,6 +1,6 @@
 """The hosts of the laboratory besides the BIG-IP: the network between them, Nodes, and Pods behind them.
 
-A Node does what openshift-sdn does for the ghost HostSubnet of a BIG-IP (f5-router.md 10.3; tables 10,
+A Node does what openshift-sdn does for the ghost HostSubnet of a BIG-IP (tables 10,
 30, 50 and 90 of its OVS bridge: openshift/origin, pkg/network/node/ovscontroller.go). It takes VxLAN
 packets from that hostIP only and gives ARP requests and packets in them to its Pods; it sends what Pods
 have for the ghost subnet there, with VNID 0. The kernel's bridge and VxLAN device stand for OVS. Nodes do

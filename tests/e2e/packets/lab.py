@@ -101,7 +101,8 @@ class Lab:
     # --- a router's part, by hand --------------------------------------------------------
 
     def make_tunnel(self, *, prefix: int = CLUSTER.prefixlen) -> None:
-        """The objects of a VxLAN device, as the original router sends them (f5-router.md 2)."""
+        """The objects of a VxLAN device, as the original router sends them (openshift/origin v3.11.0,
+        pkg/router/f5/f5.go: ensureVxLANTunnel)."""
         cidr = f"{GATEWAY}/{prefix}"
         self.rest("net/tunnels/vxlan", "POST",
                   {"name": "vxlan-ose", "floodingType": "multipoint", "port": VXLAN_PORT})
@@ -121,5 +122,5 @@ class Lab:
 
 
 def placeholder(address: str) -> str:
-    """MAC address of a record: f5-router.md 5."""
+    """MAC address of a record: openshift/origin v3.11.0, pkg/router/f5/f5.go: checkIPAndGetMac."""
     return "0a:0a:" + ":".join(f"{int(part):02x}" for part in address.split("."))

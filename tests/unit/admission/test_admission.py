@@ -1,4 +1,7 @@
-"""Who holds a host and path, and what is wrong with a Route. Sources: haproxy-parity.md 3.2-3.4."""
+"""Who holds a host and path, and what is wrong with a Route.
+
+Sources: openshift/router, pkg/router/controller/host_admitter.go, unique_host.go and extended_validator.go.
+"""
 
 import base64
 import time

@@ -89,7 +89,7 @@ def ca() -> str:
 
 
 # Option; field of Config; value of the default; text of a variable, its value; text of a flag, its value.
-# The columns of f5-router.md 1.1 and 1.2, and our own settings.
+# The flags of openshift/origin v3.11.0, F5Router.Bind and RouterSelection.Bind, and our own settings.
 PRECEDENCE = [
     ("f5-host", "bigip.host", None, "a:8443", "a:8443", "b", "b"),
     ("f5-username", "bigip.username", None, "u1", "u1", "u2", "u2"),
@@ -496,7 +496,7 @@ def test_no_node_partition(folder, words):
     ("override-domains", "a.b,c", "override_domains", {"a.b", "c"}),
 ])
 def test_override(name, text, field, value):
-    """Source: haproxy-parity.md 1.1: both need a template."""
+    """Source: openshift/router, RouterSelection.Complete: both need a template."""
     option, template = OPTIONS[name], OPTIONS["hostname-template"]
     needs = f"{option.label}, {template.label}: it requires a template"
     assert problems(**{name: text}) == (needs,)
@@ -722,7 +722,8 @@ def test_cert_upload(key, upload, expected):
 
 
 def test_missing_key_warns():
-    """`oc adm router` names a key file always (f5-router.md 10.4)."""
+    """`oc adm router` names a key file always (openshift/origin v3.11.0,
+    pkg/oc/cli/admin/router/router.go)."""
     found = config({HOST + "PRIVKEY": "/etc/secret-volume/router.pem"})
     assert found.ssh.private_key is None
     (warning,) = found.warnings
@@ -791,7 +792,7 @@ def test_host_key_warning(flags, words):
     pytest.param({"ROUTER_LISTEN_ADDR": "none", "STATS_PORT": "1937"}, {}, None, id="none"),
 ])
 def test_listen(env, flags, expected):
-    """haproxy-parity.md 1.1: ROUTER_LISTEN_ADDR wins over STATS_PORT; what is empty is the default."""
+    """As upstream ROUTER_LISTEN_ADDR wins over STATS_PORT; what is empty is the default."""
     assert config(env, **flags).listen == expected
 
 

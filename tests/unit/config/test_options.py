@@ -51,7 +51,7 @@ HOST = "ROUTER_EXTERNAL_HOST_"
     ("stats-password-file", "STATS_PASSWORD_FILE", ""),
 ], ids=lambda text: text or "none")
 def test_original_names(name, env, default):
-    """f5-router.md 1.1 and 1.2: names and defaults of the original router."""
+    """Names and defaults of openshift/origin v3.11.0, F5Router.Bind and RouterSelection.Bind."""
     assert (OPTIONS[name].env, OPTIONS[name].default) == (env, default)
 
 

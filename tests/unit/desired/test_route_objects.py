@@ -210,7 +210,7 @@ def matches(path: str, request: str) -> bool:
 
 
 def upstream(path: str, request: str) -> bool:
-    """The reference: prefix up to a segment boundary (haproxy-parity.md 5.1)."""
+    """The reference: prefix up to a segment boundary (openshift/router, GenerateRouteRegexp)."""
     return bool(
         re.match(re.escape(path) + r"($|/.*)" if not path.endswith("/") else re.escape(path), request)
     )

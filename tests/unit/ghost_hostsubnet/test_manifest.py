@@ -25,7 +25,8 @@ def but(one: HostSubnet = GHOST, **fields) -> HostSubnet:
 
 
 def test_build():
-    """Both annotations as text, host equal to the name. Source: f5-router.md 10.3."""
+    """Both annotations as text, host equal to the name. Source: OpenShift 3.11
+    documentation, "Using the F5 Router Plug-in"."""
     assert manifest.build("f5", "10.3.89.213", "network.openshift.io/v1") == {
         "apiVersion": "network.openshift.io/v1",
         "kind": "HostSubnet",

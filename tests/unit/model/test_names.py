@@ -31,7 +31,7 @@ TLS = st.sampled_from(["", "0123456789abcdef", "fedcba9876543210"])
 
 
 def test_names_of_the_original():
-    """Objects that mean the same keep their name (f5-router.md App. A)."""
+    """Objects that mean the same keep their name (openshift/origin v3.11.0, pkg/router/f5/plugin.go)."""
     assert names.rule(Key("foo", "bar")) == "openshift_route_foo_bar"
     assert names.pool("/Common", Key("foo", "test")) == "/Common/openshift_foo_test"
     assert names.pool("/P/sub", Key("foo", "test"), "8080") == "/P/sub/openshift_foo_test_8080"

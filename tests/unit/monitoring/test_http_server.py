@@ -54,7 +54,7 @@ def ask(server: Server, path: str, method: str = "GET", **headers: str) -> tuple
     ("/metricsx", (404, "404 page not found\n")),
 ])
 def test_health(path, expected):
-    """haproxy-parity.md 6.1: the paths of OpenShift's router, and Kubernetes' own."""
+    """The paths of OpenShift's router (metrics.go), and Kubernetes' own."""
     with Server(LOCAL, pages(ready=BAD)) as server:
         assert ask(server, path) == expected
 

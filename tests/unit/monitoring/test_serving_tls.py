@@ -212,7 +212,7 @@ def test_limits_without_files():
 
 @pytest.mark.parametrize("tls", [True, False], ids=["TLS", "HTTP"])
 def test_one_port_serves_both(files, tls):
-    """haproxy-parity.md 6.1: probes without TLS, Prometheus with."""
+    """Probes without TLS, Prometheus with it; upstream does so in pkg/router/metrics/metrics.go."""
     with server(files) as running:
         assert ask(running, "/healthz", tls=tls) == (200, "ok")
         assert ask(running, "/readyz", tls=tls) == (200, "ok")

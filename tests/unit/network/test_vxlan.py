@@ -47,7 +47,7 @@ def test_vtep(addresses, host_ip, wanted):
     ("2001:db8::1", ""), ("x", ""), ("10.1.1.1%0", ""),
 ])
 def test_mac(address, mac):
-    """f5-router.md 5."""
+    """openshift/origin v3.11.0, pkg/router/f5/f5.go: checkIPAndGetMac."""
     assert names.fdb_mac(address) == mac
 
 
@@ -76,7 +76,7 @@ def test_order_does_not_matter(nodes, random):
 
 
 def test_device():
-    """f5-router.md 2, rows 24-26."""
+    """openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel."""
     profile, tunnel, address = vxlan.base(CONFIG, FACTS, {})
     assert profile == VxlanProfile("/Common/vxlan-ose", 4789, "multipoint")
     assert tunnel == Tunnel(TUNNEL, "/Common/vxlan-ose", "10.3.89.213", 0)

@@ -1,4 +1,7 @@
-"""contention.py: when a Route is left to another router of the same name. Numbers: haproxy-parity.md 3.5."""
+"""contention.py: when a Route is left to another router of the same name.
+
+Numbers: openshift/router, pkg/router/controller/contention.go.
+"""
 
 import pytest
 from hypothesis import given

@@ -84,7 +84,8 @@ LONG = "a" * 63 + "." + "b" * 236
 """A host of 300 bytes."""
 
 
-# Inputs that were tried on the original iRule; what it did wrong is in f5-router.md section 8.
+# Inputs that were tried on the original iRule; its text: openshift/origin v3.11.0,
+# pkg/router/f5/f5.go: sslPassthroughIRule.
 @pytest.mark.parametrize(("segments", "want"), [
     row("SNI in the data-group", "passed", HELLO),
     row("SNI of a re-encrypt host", "left", h.hello("reencrypt.example.com")),

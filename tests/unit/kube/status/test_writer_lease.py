@@ -1,4 +1,4 @@
-"""writerlease.py: who may write, of several. Numbers: haproxy-parity.md 3.5."""
+"""writerlease.py: who may write, of several. Numbers: openshift/router, pkg/router/writerlease."""
 
 import pytest
 
