@@ -1,12 +1,13 @@
 """Whoever reads a citation can follow it: the reference page has the heading, the world has the source."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("benchmarks", "docs", "f5router", "ghost_hostsubnet", "mocks", "tests")
+KINDS = {".cfg", ".md", ".py", ".tcl", ".toml", ".yaml"}
 PAGE = ROOT / "docs/reference/bigip-behaviour.md"
 CODE = r"[AB]\d{1,2}(?:\.\d{1,2})?"
 # "bigip-behaviour.md B4", "bigip-behaviour.md A2.3, B1"; a Markdown page links: [B4](...#b4-local-traffic).
@@ -20,14 +21,12 @@ UNKNOWN = re.compile(r"haproxy[-]parity|f5[-]router\.md|bigip[-]rest\.md|\bshare
 
 def texts() -> dict[str, str]:
     """Path and text of what the project keeps; recordings are texts of others."""
-    names = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT, check=True,
-        capture_output=True, text=True,
-    ).stdout.split("\0")
-    kept = [name for name in names if name and not name.startswith("tests/recordings/")]
+    below = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
     return {
-        name: (ROOT / name).read_text(errors="replace")
-        for name in kept if (ROOT / name).is_file() and not name.endswith(".lock")
+        path.relative_to(ROOT).as_posix(): path.read_text(errors="replace")
+        for path in (*ROOT.glob("*"), *below)
+        if path.is_file() and (path.suffix in KINDS or path.name in ("Makefile", "Containerfile"))
+        and not path.is_relative_to(ROOT / "tests/recordings")
     }
 
 
