@@ -99,7 +99,7 @@ class Checked:
     @property
     def insecure(self) -> str:
         """What port 80 does: None, Allow or Redirect; Allow for a Route without TLS."""
-        if not self.termination:
+        if not self.termination or self.route.tls is None:
             return "Allow"
         policy = self.route.tls.insecure_policy
         return policy if policy in validation.INSECURE.get(self.termination, ()) else "None"

@@ -8,6 +8,8 @@ openshift/router, ExtendedValidateRoute. Upstream bounds signature checks only
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cryptography import x509
+
 from f5router.admission import issuers, pem
 from f5router.model.cluster import RouteTLS
 from f5router.model.steps import Result, Steps, finish
@@ -104,7 +106,7 @@ class _Check:
             self._problems.append("spec.tls.key: no key specified")
         return found
 
-    def _certificates(self, text: str, where: str) -> Steps[list]:
+    def _certificates(self, text: str, where: str) -> Steps[list[x509.Certificate]]:
         """Read those of a field; none after a problem."""
         found = (yield from self._told(pem.certificates(text, where))) or []
         if self._texts.extended:

@@ -3,13 +3,14 @@
 import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from f5router.admission import host_claims
 from f5router.admission.admission import Checked, Rejection
 from f5router.admission.host_claims import Contest
 from f5router.model.cluster import Key
 
-_NONE: Mapping = {}
+_NONE: Mapping[Any, Any] = {}
 _NO_WILDCARD: tuple[str, bool, tuple[Checked, ...]] = ("", False, ())
 
 _Claim = tuple[tuple[str, str], Key, str]

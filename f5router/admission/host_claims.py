@@ -63,9 +63,11 @@ class _Place:
         self._passthrough: Route | None = None
         self._secure: Route | None = None
 
-    def foreign(self, route: Route) -> bool:
-        """Whether the owner is of another namespace."""
-        return self.owner is not None and self.owner.key.namespace != route.key.namespace
+    def foreign(self, route: Route) -> Key | None:
+        """The owner, if it is of another namespace."""
+        if self.owner is None or self.owner.key.namespace == route.key.namespace:
+            return None
+        return self.owner.key
 
     def rival(self, route: Route) -> Route | None:
         """The holder that excludes a Route: of the same path, or passthrough beside other TLS."""
@@ -100,10 +102,10 @@ class _Subdomain:
         route = one.route
         place = self._places.get(route.host, _Place())
         if self._ownership:
-            if place.foreign(route):
-                return _elsewhere(route.host, route), place.owner.key
-            if self._wildcard.foreign(route):
-                return _elsewhere(hostnames.wildcard(route.host), route), self._wildcard.owner.key
+            if owner := place.foreign(route):
+                return _elsewhere(route.host, route), owner
+            if owner := self._wildcard.foreign(route):
+                return _elsewhere(hostnames.wildcard(route.host), route), owner
             others = (key for space, key in self._holders.items() if space != route.key.namespace)
             if one.wildcard and (holder := next(others, None)) is not None:
                 return _elsewhere(f"a host of {one.host}", route), holder

@@ -97,7 +97,8 @@ class _Search:
 def _name(cert: x509.Certificate, field: str) -> x509.Name | None:
     """Subject or issuer; None for one that does not parse, which may be that of another such certificate."""
     try:
-        return getattr(cert, field)
+        name: x509.Name = getattr(cert, field)
+        return name
     except Exception:
         return None
 

@@ -7,8 +7,9 @@ Source of the rules: openshift/router, routeapihelpers/validation.go.
 
 import base64
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
@@ -50,7 +51,7 @@ _FORMS = {
 tls.X509KeyPair, look at the content."""
 _CURVES = ("secp224r1", "secp256r1", "secp384r1", "secp521r1")
 """Those of clients, and of upstream's crypto/x509 (elliptic curves of FIPS 186)."""
-_OUTDATED = {
+_OUTDATED: Mapping[str, tuple[str, type | tuple[()]]] = {
     "1.2.840.113549.1.1.2": ("MD2", RSAPublicKey),
     "1.2.840.113549.1.1.4": ("MD5", RSAPublicKey),
     "1.2.840.113549.1.1.5": ("SHA1", RSAPublicKey),
@@ -59,6 +60,10 @@ _OUTDATED = {
     "1.2.840.10040.4.3": ("SHA1", ()),
 }
 """Object identifiers of signatures to their names and the keys that make them; of DSA none is used."""
+
+
+Result = TypeVar("Result")
+Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
 
 class PEMError(ValueError):
@@ -100,7 +105,7 @@ def certificates(text: str, where: str) -> Steps[list[x509.Certificate]]:
 
     Raises: PEMError: naming `where`; also without any certificate.
     """
-    found = []
+    found: list[x509.Certificate] = []
     for label, block in (yield from _blocks(text, where)):
         if label in _CERTS:
             found.append(_parsed(f"{where}: certificate {len(found) + 1} does not parse",
@@ -123,7 +128,7 @@ def keys(text: str, where: str, *, only: bool) -> Steps[list[PrivateKey]]:
         raise PEMError(f"{where}: it may hold a private key only")
     if len(texts) > MAX_KEYS:
         raise PEMError(f"{where}: {len(texts)} private keys, at most {MAX_KEYS} are supported")
-    found = []
+    found: list[PrivateKey] = []
     for block in texts:
         found.append(_private_key(block, where))
         yield
@@ -151,7 +156,7 @@ def check_signatures(certs: Iterable[x509.Certificate], where: str) -> Steps[Non
         yield
 
 
-def extension(cert: x509.Certificate, kind: type):
+def extension(cert: x509.Certificate, kind: type[Extension]) -> Extension | None:
     """Value of an extension, None without it. Raises: PEMError: one of the certificate's does not parse."""
     try:
         return cert.extensions.get_extension_for_class(kind).value
@@ -165,7 +170,8 @@ def _blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
     """Find label and text of each block: from a BEGIN to the first END of its label."""
     if len(text) > MAX_TEXT:
         raise PEMError(f"{where}: {len(text)} characters, at most {MAX_TEXT} are supported")
-    found, at = [], 0
+    found: list[tuple[str, str]] = []
+    at = 0
     while (at := text.find("-----BEGIN ", at)) >= 0:
         yield
         if (begin := _BEGIN.match(text, at)) is None:
@@ -200,7 +206,7 @@ def _private_key(block: str, where: str) -> PrivateKey:
     if label is None:
         raise PEMError(message)
     # To read a DSA key the library computes with it: with one of 20 kB for half a minute.
-    if label == "PRIVATE KEY" and not _FORMS[label].match(der)[1]:
+    if label == "PRIVATE KEY" and not ((form := _FORMS[label].match(der)) and form[1]):
         raise PEMError(kind)
     text = f"-----BEGIN {label}-----\n{base64.b64encode(der).decode()}\n-----END {label}-----\n"
     found = _parsed(message, serialization.load_pem_private_key, text.encode(), password=None,
@@ -245,7 +251,7 @@ def _self_signed(cert: x509.Certificate) -> bool:
     return cert.issuer == cert.subject and same_key and isinstance(public, kind)
 
 
-def _parsed(message: str, call: Callable, *args, **options):
+def _parsed(message: str, call: Callable[..., Result], *args: Any, **options: Any) -> Result:
     """What the library makes of a text that anybody can write.
 
     Whatever it raises costs its Route only: beside ValueError these are UnsupportedAlgorithm,

@@ -32,9 +32,14 @@ PLAIN = "plain"
 class Settings(vxlan.Settings, Protocol):
     """What is used of config.Config."""
 
-    http_virtual: str | None
-    https_virtual: str | None
-    unavailable_page: bool
+    @property
+    def http_virtual(self) -> str | None: ...
+
+    @property
+    def https_virtual(self) -> str | None: ...
+
+    @property
+    def unavailable_page(self) -> bool: ...
 
 
 def build(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
@@ -48,7 +53,7 @@ def build(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dic
         made += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
     if config.https_virtual:
         made += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
-        made += _passthrough(config, facts)
+        made += _passthrough(config, facts, config.https_virtual)
     made += _request(config)
     if config.unavailable_page:
         made += _unavailable(config)
@@ -60,7 +65,7 @@ def build(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dic
     return {obj.ref: obj for obj in made}
 
 
-def _passthrough(config: Settings, facts: DeviceFacts) -> list[Object]:
+def _passthrough(config: Settings, facts: DeviceFacts, virtual: str) -> list[Object]:
     """The iRule that passes TLS through.
 
     That of the original router also decides whether there is TLS towards the pods: it stays as it is until
@@ -72,11 +77,11 @@ def _passthrough(config: Settings, facts: DeviceFacts) -> list[Object]:
     if facts.original.irule:
         others = [names.REQUEST_IRULE]
         others += [names.REENCRYPT_IRULE] if facts.https and facts.https.encrypts else []
-        depends |= {attachment_ref(config.https_virtual, "rules", names.full_path(config.folder, name))
+        depends |= {attachment_ref(virtual, "rules", names.full_path(config.folder, name))
                     for name in others}
         depends |= {obj.ref for obj in kept}
     irule = IRule(path, irules.passthrough_irule(config.folder), depends=frozenset(depends))
-    return [irule, Attachment(config.https_virtual, "rules", path, IRule.KIND), *kept]
+    return [irule, Attachment(virtual, "rules", path, IRule.KIND), *kept]
 
 
 def _kept_tls(config: Settings, facts: DeviceFacts) -> list[Object]:

@@ -6,6 +6,7 @@ an object. A property test holds `Engine.objects` equal to `desired.build(...).o
 
 import functools
 from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
 
 from f5router.admission import admission
 from f5router.admission.admission import Checked, Rejection
@@ -35,6 +36,8 @@ from f5router.network.diagnostics import Findings
 from f5router.network.pool_members import Candidate, LeftOut, ServiceView
 
 _EMPTY = Fragment()
+
+V = TypeVar("V")
 
 
 class Engine:
@@ -211,8 +214,8 @@ class Engine:
         self._rebase()
         for host, (checked, contest) in list(self._contest_of.items()):
             finish(self._remake(host, checked, contest))
-        for key in self._pool_users if other_addresses else ():
-            self._remake_pool(key)
+        for pool_key in self._pool_users if other_addresses else ():
+            self._remake_pool(pool_key)
         for key in list(self._nodes):
             self._remake_record(key)
         self._findings = None
@@ -277,14 +280,15 @@ class Engine:
             self._claim(delta.nodes)
         if delta.nodes or delta.host_subnets or delta.cluster_networks:
             self._findings = None
-        return self._config.nodeport is not None and (self._choose(delta.nodes) or newly)
+        setup = self._config.nodeport
+        return setup is not None and (self._choose(delta.nodes, setup) or newly)
 
-    def _choose(self, changed: Iterable[Key]) -> bool:
+    def _choose(self, changed: Iterable[Key], setup: node_ports.Setup) -> bool:
         """Follow Nodes that may be pool members; returns whether any differs from before."""
         differs = False
         for key in changed:
             node, old = self._nodes.get(key), self._candidates.pop(key.name, None)
-            new = node_ports.candidate(node, self._config.nodeport) if node else None
+            new = node_ports.candidate(node, setup) if node else None
             if new is not None:
                 self._candidates[key.name] = new
             differs = differs or new != old
@@ -308,7 +312,8 @@ class Engine:
 
     def _judge(self, key: Key, route: Route) -> None:
         """Take a Route as it is now. Until it is checked, a form that was stays: as if it came later."""
-        checked = admission.check(route, self._config.admission, self._secrets.get(route.secret),
+        secret = self._secrets.get(route.secret) if route.secret else None
+        checked = admission.check(route, self._config.admission, secret,
                                   functools.partial(self.checks.ask, key))
         self._undecided.pop(key, None)
         if checked.pending:
@@ -399,7 +404,8 @@ class Engine:
     def _remake_pool(self, key: PoolKey) -> None:
         made, left_out = route_objects.pool(key, self._view(key.service), self._config)
         old = self.objects.get(made.ref)
-        if not (old and old.members and made.members) or left_out != self._left_out.get(key, LeftOut()):
+        full = isinstance(old, Pool) and old.members and made.members
+        if not full or left_out != self._left_out.get(key, LeftOut()):
             self._touch_users(key)  # their warnings may differ
         self._left_out.pop(key, None)
         if left_out:
@@ -466,10 +472,11 @@ class Engine:
     def _has_members(self, service: Key, port: str) -> bool:
         pools = (names.pool(self._config.folder, *key)
                  for key in self._pools_of.get(service, ()) if key.port == port)
-        return any(self.objects[Ref("ltm/pool", path)].members for path in pools)
+        found = (self.objects[Ref("ltm/pool", path)] for path in pools)
+        return any(isinstance(pool, Pool) and pool.members for pool in found)
 
 
-def _update(known: dict, changes: Mapping) -> None:
+def _update(known: dict[Key, V], changes: Mapping[Key, V | None]) -> None:
     """Take the new values; None is gone."""
     for key, value in changes.items():
         if value is None:

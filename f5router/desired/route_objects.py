@@ -9,11 +9,12 @@ of its pods. Equal refs in different parts are equal objects. `build` is the def
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from f5router.admission import admission, annotations, host_claims
 from f5router.admission.admission import Checked, Rejection
 from f5router.admission.host_claims import Contest
+from f5router.admission.pem import Material
 from f5router.desired import baseline, match_conditions
 from f5router.model import hostnames, names
 from f5router.model.cluster import ClusterSnapshot, Key, Route
@@ -63,14 +64,28 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
 class Settings(baseline.Settings, Protocol):
     """What is used of config.Config."""
 
-    pool_monitor: str
-    default_destination_ca: str
-    admission: admission.Settings
-    static_routes: bool
-    nodeport: node_ports.Setup | None
-    """None: pods are the pool members, not Nodes."""
-    max_pool_members: int
+    @property
+    def pool_monitor(self) -> str: ...
 
+    @property
+    def default_destination_ca(self) -> str: ...
+
+    @property
+    def admission(self) -> admission.Settings: ...
+
+    @property
+    def static_routes(self) -> bool: ...
+
+    @property
+    def nodeport(self) -> node_ports.Setup | None:
+        """None: pods are the pool members, not Nodes."""
+
+    @property
+    def max_pool_members(self) -> int: ...
+
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 ROUTES_OF_A_STEP = 20
 """Routes of a Host whose objects are made in one step."""
@@ -117,7 +132,8 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     """The whole Desired, from nothing but its arguments."""
     subdomains: dict[str, dict[str, list[Checked]]] = {}
     for route in snapshot.routes.values():
-        checked = admission.check(route, config.admission, snapshot.secrets.get(route.secret))
+        secret = snapshot.secrets.get(route.secret) if route.secret else None
+        checked = admission.check(route, config.admission, secret)
         subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, []).append(checked)
     common = baseline.build(config, facts, snapshot.cluster_networks)
     fragments = []
@@ -128,8 +144,8 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     for part in fragments:
         objects.update(part.objects)
     candidates = node_ports.candidates(snapshot.nodes, config.nodeport)
-    for key in {key for part in fragments for key in part.pools}:
-        made, _ = pool(key, service_view(key.service, snapshot, candidates, facts), config)
+    for pool_key in {key for part in fragments for key in part.pools}:
+        made, _ = pool(pool_key, service_view(pool_key.service, snapshot, candidates, facts), config)
         objects[made.ref] = made
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
@@ -224,12 +240,13 @@ class _Parts:
         self._certificate = frozenset({attachment.ref})
         if bring[0].awaits_certificate:
             self.unknown = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
-        if one := next((c for c in bring if c.material), None):
+        found = next(((c.route.key, c.material) for c in bring if c.material), None)
+        if found is not None:
             self.add(attachment)
-            self._profile(path, one)
+            self._profile(path, *found)
 
-    def _profile(self, path: str, one: Checked) -> None:
-        folder, key, material = self.config.folder, one.route.key, one.material
+    def _profile(self, path: str, key: Key, material: Material) -> None:
+        folder = self.config.folder
         # The chain is part of the name: all three files are one generation.
         cert = CertFile(names.cert_file(folder, key, material.certificate), material.certificate)
         private = KeyFile(names.key_file(folder, key, material.public), material.key)
@@ -342,6 +359,7 @@ class _Parts:
     ) -> set[Ref]:
         secure = policy == names.SECURE_POLICY
         path = self.config.https_virtual if secure else self.config.http_virtual
+        assert path is not None, "Routes of a virtual server that is not configured have a fault"
         virtual = virtual or VirtualFacts(path)
         depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
         if one.awaited:
@@ -352,6 +370,7 @@ class _Parts:
         if secure:
             depends |= self._taken_over()
         if tls:
+            assert isinstance(action, Forward), "a Redirect leads to no pod"
             depends |= self._tls_parts(virtual, tls, action)
         elif virtual.encrypts:
             depends |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
@@ -375,7 +394,9 @@ class _Parts:
 
     def _passthrough(self, target: str) -> Ref:
         group = self._full(names.PASSTHROUGH_GROUP)
-        irule = attachment_ref(self.config.https_virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
+        virtual = self.config.https_virtual
+        assert virtual is not None, "Routes with TLS have a fault without it"
+        irule = attachment_ref(virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
         depends = frozenset({Ref(Pool.KIND, target), irule})
         return self.add(Record(group, names.passthrough_record(self.host), target, depends))
 
@@ -424,8 +445,8 @@ def _length(one: Checked) -> tuple[int, Key]:
     return len(one.route.path.rstrip("/")), one.route.key
 
 
-def _merged(parts: Iterable[Mapping]) -> dict:
-    merged: dict = {}
+def _merged(parts: Iterable[Mapping[K, V]]) -> dict[K, V]:
+    merged: dict[K, V] = {}
     for part in parts:
         merged.update(part)
     return merged

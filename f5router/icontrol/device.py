@@ -464,7 +464,7 @@ class Device:
         self, changes: list[AnyChange], known: Mapping[Ref, BigIPError], outcome: Outcome
     ) -> list[AnyChange]:
         """Leave out what needs something that failed or is not there; it fails likewise."""
-        free, errors = [], ChainMap(outcome.failed, known)
+        free, errors = [], ChainMap(outcome.failed, dict(known))
         for change in changes:
             error, blocked = self._obstacle(change.obj, errors)
             error = error or self._in_doubt.obstacle(change)

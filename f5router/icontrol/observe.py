@@ -92,25 +92,27 @@ def observe(
     vxlan = vxlan and version >= SINCE
     network, others = tunnels.observe(client, folder) if vxlan else ([], ())
     network += pod_routes(client, folder) if static_routes else []
-    sources = [tunnels.translation_facts(client, path, raw) if vxlan and raw else {}
+    sources = [tunnels.translation_facts(client, path, raw) if vxlan and path and raw else {}
                for path, raw in zip(virtuals, found, strict=True)]
-    addresses = own_addresses.read(client, folder, filter(None, found))
+    own, unread = own_addresses.read(client, folder, filter(None, found))
     _require_ready(client)
 
     objects: dict[Ref, Object] = {obj.ref: obj for obj in network}
     for kind in (*_PARTITIONED, *_PROFILES):
         for obj in _decoded(kind, read[kind], folder):
             objects[obj.ref] = obj
-    facts, attached = [], []
+    facts: list[VirtualFacts | None] = []
+    attached: list[Object] = []
     for path, raw, source in zip(virtuals, found, sources, strict=True):
         facts.append(replace(virtual_facts(path, raw, read, folder), **source) if path else None)
-        attached += attachments(path, raw, folder) if raw else []
+        attached += attachments(path, raw, folder) if path and raw else []
     attached += tunnels.translations(facts) if vxlan else []
     objects.update((obj.ref, obj) for obj in attached)
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
     left = original_facts(client, objects, facts, folder)
-    known = DeviceFacts(version, *facts, max(port, 0), others, *addresses, left)
+    http, https = facts
+    known = DeviceFacts(version, http, https, max(port, 0), others, own, unread, left)
     return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
                        ltm_nodes.places(_members(read[Pool.KIND], folder)))
 
@@ -162,7 +164,7 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
             depends = {Ref(ServerSSL.KIND, obj.data)} & objects.keys()
         elif isinstance(obj, Attachment) and obj.ref in tls:
             depends = {record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.virtual)} & objects.keys()
-        if depends:
+        if depends and isinstance(obj, Rule | Record | Attachment):
             found.append(replace(obj, depends=frozenset(depends)))
     return found
 
@@ -258,7 +260,7 @@ def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterabl
                    folder: str) -> OriginalFacts:
     """What is still as the original router made it. Its data-groups are read only where it left something."""
     irule = objects.get(Ref(IRule.KIND, f"{folder}/{names.PASSTHROUGH_IRULE}"))
-    old = irule is not None and not irules.is_ours(irule.text)
+    old = isinstance(irule, IRule) and not irules.is_ours(irule.text)
     if not old and not any(virtual and virtual.original_client_ssl for virtual in facts):
         return OriginalFacts()
     pools = {(record.name, original_names.pool(folder, record.data))

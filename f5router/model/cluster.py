@@ -7,7 +7,7 @@ the router serves has changed, so the router's own status writes are no change.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from f5router.model.json_types import JSON
 
@@ -264,8 +264,9 @@ class Delta:
     def then(self, later: "Delta") -> "Delta":
         """Both changes as one."""
         after = later._kinds()
-        return replace(later, **{name: {**kind, **after[name]} for name, kind in self._kinds().items()})
+        merged: dict[str, Any] = {name: {**kind, **after[name]} for name, kind in self._kinds().items()}
+        return replace(later, **merged)
 
-    def _kinds(self) -> dict[str, JSON]:
+    def _kinds(self) -> dict[str, Mapping[Key, Any]]:
         return {one.name: kind for one in fields(self)
                 if isinstance(kind := getattr(self, one.name), Mapping)}

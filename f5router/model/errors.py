@@ -39,6 +39,8 @@ import html
 import re
 from collections.abc import Iterable
 
+from f5router.model.ltm import Pool
+
 EXCERPT = 256
 """Characters of a reply kept in an exception."""
 
@@ -229,7 +231,7 @@ class Incomplete(Refused):
         usable: whether what needs the object does its work with that.
     """
 
-    def __init__(self, error: Refused, made: object, *, usable: bool):
+    def __init__(self, error: Refused, made: Pool, *, usable: bool):
         super().__init__(error.method, error.path, error.text, status=error.status)
         self.made, self.usable = made, usable
 
@@ -315,9 +317,9 @@ def redact_keys(text: str) -> str:
     return _BASE64.sub(_redacted, _PEM.sub("[redacted PEM]", text))
 
 
-def _redacted(found: re.Match) -> str:
+def _redacted(found: re.Match[str]) -> str:
     """Replace the parts of a path that are no words."""
-    run = found.group()
+    run: str = found.group()
     if len(run) == _FINGERPRINT and found.string[: found.start()].endswith("SHA256:"):
         return run
     return "/".join(part if _WORD.fullmatch(part) else "[redacted]" for part in run.split("/"))

@@ -111,10 +111,10 @@ def template(text: str) -> str:
     Raises ValueError: an unknown variable, or no Host comes of it.
     """
     text = text.strip("\"'")
-    for found in _VARIABLE.finditer(text):
-        name = found[1] if found[1] is not None else found[2]
+    for variable in _VARIABLE.finditer(text):
+        name = variable[1] if variable[1] is not None else variable[2]
         if name not in ("name", "namespace"):
-            shown = found[0] if name is not None else "'$' without a name"
+            shown = variable[0] if name is not None else "'$' without a name"
             raise ValueError(f"{text!r}: {shown} is unknown; ${{name}} and ${{namespace}} are variables")
     if found := problem(expanded(text, "name", "namespace")):
         raise ValueError(f"{text!r} does not make a host: {found}")

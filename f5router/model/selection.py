@@ -45,7 +45,7 @@ def selected(routes: Mapping[Key, Route], namespaces: Collection[str]) -> dict[K
 class NamespaceFilter:
     """Makes Deltas of selected Routes from Deltas of all. Not thread-safe."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.namespaces: set[str] = set()
         """Names of those that are selected."""
         self._routes: dict[str, dict[Key, Route]] = {}

@@ -15,4 +15,5 @@ def finish(work: Steps[Result]) -> Result:
         try:
             next(work)
         except StopIteration as end:
-            return end.value
+            result: Result = end.value
+            return result

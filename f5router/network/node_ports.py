@@ -5,11 +5,11 @@ it; with externalTrafficPolicy Local only where one of its pods is ready. Source
 API, ServiceSpec.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, product
 
-from f5router.model.cluster import Key, Node, ServicePort
+from f5router.model.cluster import Key, Node, Service, ServicePort
 from f5router.model.ltm import PoolMember
 from f5router.network import node_addresses, pool_members
 from f5router.network.diagnostics import Findings
@@ -56,10 +56,10 @@ def choose(port: str, view: ServiceView, most: int) -> Choice:
     """
     if view.service is None or view.service.type not in PUBLISHED:
         return Choice()
-    found = _chosen(view)
+    found = _chosen(view.service, view)
     refused = view.refusals(address for address, _ in found)
     usable = [one for one in found if one[0] not in refused]
-    addresses: Iterable[str] = {address for address, wanted in usable if wanted} or {
+    addresses: Collection[str] = {address for address, wanted in usable if wanted} or {
         address for address, _ in usable}
     numbers = sorted({found.node_port for found in ports(port, view)} - {0})
     total = len(addresses) * len(numbers)
@@ -88,15 +88,15 @@ def _pod_ports(port: ServicePort, view: ServiceView) -> set[str]:
     return found or ({port.target_port} if port.target_port.isdigit() else set())
 
 
-def _chosen(view: ServiceView) -> list[tuple[str, bool]]:
+def _chosen(service: Service, view: ServiceView) -> list[tuple[str, bool]]:
     """Addresses of Nodes that accept the Service's connections, and whether they are wanted.
 
     Of the family of its cluster IP, which is that of its first node ports.
     """
     candidates: Iterable[Candidate | None] = view.candidates.values()
-    if view.service.local and view.listed:
+    if service.local and view.listed:
         candidates = map(view.candidates.get, places(view))
-    version = 6 if ":" in view.service.cluster_ip else 4 if view.service.cluster_ip else 0
+    version = 6 if ":" in service.cluster_ip else 4 if service.cluster_ip else 0
     return [(address, one.wanted) for one in candidates if one is not None
             and (address := _address(one, version))]
 
@@ -127,6 +127,8 @@ def findings(candidates: Mapping[str, Candidate], setup: Setup | None) -> Findin
 def warnings(port: str, view: ServiceView) -> Iterator[str]:
     """Why a Route to a Service that exists has no members, or perhaps the wrong ones."""
     service = view.service
+    if service is None:
+        return
     name = service.key.name
     if service.type not in PUBLISHED:
         yield (f"spec.to.name: Service {name} is of type {service.type}; this router takes node ports "

@@ -113,7 +113,7 @@ def _place(member: PoolMember) -> tuple[bytes, PoolMember]:
 
 def _rounded(total: int) -> int:
     """The two first digits: each other number would be another Event."""
-    step = 10 ** max(0, len(str(total)) - 2)
+    step: int = 10 ** max(0, len(str(total)) - 2)
     return total // step * step
 
 
@@ -156,6 +156,8 @@ def warnings(port: str, view: ServiceView, *, served: bool) -> Iterator[str]:
     Args:
         served: whether the Route is served at all.
     """
+    if view.service is None:
+        return
     name = view.service.key.name
     if port and not _has_port(port, view):
         yield f"spec.port.targetPort: Service {name} has no port {port}"
@@ -167,4 +169,5 @@ def _has_port(wanted: str, view: ServiceView) -> bool:
     """By the endpoints, which decide; by the Service, where there are none yet."""
     if found := [port for part in view.slices for port in part.ports]:
         return any(wanted in (port.name, str(port.port)) for port in found)
-    return any(wanted in (port.name, port.target_port) for port in view.service.ports)
+    ports = view.service.ports if view.service else ()
+    return any(wanted in (port.name, port.target_port) for port in ports)

@@ -21,7 +21,8 @@ METADATA = frozenset(map(ipaddress.ip_address, (
 
 OWN = "an address of the BIG-IP itself"
 
-_IPv4, _IPv6 = ipaddress.IPv4Address, ipaddress.IPv6Address
+_IPv4 = ipaddress.IPv4Address
+_IPv6 = ipaddress.IPv6Address
 _THIS_NETWORK = ipaddress.ip_network("0.0.0.0/8")
 _BROADCAST = ipaddress.ip_address("255.255.255.255")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")

@@ -36,8 +36,11 @@ NOT_CONNECTED = "01070330"
 class Settings(Protocol):
     """What is used of config.Config."""
 
-    folder: str
-    static_routes: bool
+    @property
+    def folder(self) -> str: ...
+
+    @property
+    def static_routes(self) -> bool: ...
 
 
 Span = tuple[int, int, int]

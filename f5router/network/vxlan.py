@@ -41,10 +41,15 @@ class Setup:
 class Settings(Protocol):
     """What is used of config.Config."""
 
-    folder: str
-    vxlan: Setup | None
-    """None: the BIG-IP is not part of the cluster network."""
-    manage_snat: bool
+    @property
+    def folder(self) -> str: ...
+
+    @property
+    def vxlan(self) -> Setup | None:
+        """None: the BIG-IP is not part of the cluster network."""
+
+    @property
+    def manage_snat(self) -> bool: ...
 
 
 def supported(config: Settings, facts: DeviceFacts) -> bool:
@@ -67,11 +72,14 @@ def rivals(config: Settings, facts: DeviceFacts) -> list[TunnelFacts]:
 
     Two ends of one network on one device take each other's packets, and it has one way to a network.
     """
-    network = ipaddress.IPv4Interface(config.vxlan.gateway).network
+    setup = config.vxlan
+    if setup is None:
+        return []
+    network = ipaddress.IPv4Interface(setup.gateway).network
     return [tunnel for tunnel in facts.tunnels if tunnel.path != names.tunnel(config.folder) and (
         network in {ipaddress.ip_interface(address).network for address in tunnel.addresses}
         or (tunnel.path.endswith(f"/{names.TUNNEL}")
-            and tunnel.local_address == config.vxlan.internal_address))]
+            and tunnel.local_address == setup.internal_address))]
 
 
 Networks = Mapping[Key, ClusterNetwork]
@@ -80,9 +88,9 @@ Networks = Mapping[Key, ClusterNetwork]
 
 def base(config: Settings, facts: DeviceFacts, networks: Networks) -> list[Object]:
     """The VxLAN device: profile, tunnel, self IP; and source addresses where they are ours to set."""
-    if not joins(config, facts):
-        return []
     folder, setup = config.folder, config.vxlan
+    if setup is None or not joins(config, facts):
+        return []
     profile = VxlanProfile(names.vxlan_profile(folder), port(networks, facts))
     tunnel = Tunnel(names.tunnel(folder), profile.path, setup.internal_address)
     address = SelfIP(names.self_ip(folder, setup.gateway), setup.gateway, tunnel.path)
@@ -109,7 +117,7 @@ def record(node: Node, subnet: HostSubnet | None, config: Settings, facts: Devic
     Args:
         subnet: the Node's HostSubnet, None where there is none or it cannot be read.
     """
-    if not joins(config, facts):
+    if config.vxlan is None or not joins(config, facts):
         return {}
     address = vtep(node, subnet)
     if not address or address == config.vxlan.internal_address:

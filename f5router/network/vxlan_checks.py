@@ -45,16 +45,16 @@ def check(config: vxlan.Settings, facts: DeviceFacts, cluster: Cluster) -> Findi
         needed = ".".join(map(str, vxlan.SINCE))
         return Findings((f"TMOS {version} cannot join the cluster network by VxLAN, {needed} or newer can: "
                          f"pods are not reachable; {RAMP}",))
-    others = _rivals(config, facts)
+    others = _rivals(config, config.vxlan, facts)
     if others and not vxlan.joins(config, facts):
         return Findings(tuple(others))
     problems = [*others, *_settings(config.vxlan, cluster), *_own_address(config.vxlan, cluster)]
     virtuals = [virtual for virtual in (facts.http, facts.https) if virtual]
-    snat = [text for virtual in virtuals if (text := _translation(virtual, config))]
+    snat = [text for virtual in virtuals if (text := _translation(virtual, config.vxlan, config))]
     return Findings(tuple(problems), (*snat, *_nodes(cluster), *_networks(cluster), *_port(facts, cluster)))
 
 
-def _rivals(config: vxlan.Settings, facts: DeviceFacts) -> list[str]:
+def _rivals(config: vxlan.Settings, setup: vxlan.Setup, facts: DeviceFacts) -> list[str]:
     """Of the routers on one BIG-IP, one joins the cluster network for all."""
     if vxlan.joins(config, facts):
         here = (f"with {names.tunnel(config.folder)} there are two, and pods may not be reached; take VxLAN "
@@ -62,7 +62,7 @@ def _rivals(config: vxlan.Settings, facts: DeviceFacts) -> list[str]:
     else:
         here = (f"all routers on it share that, so nothing was made here; leave out {ADDRESS} and {GATEWAY}, "
                 "or, if no router looks after it any more, delete its self IP and the tunnel")
-    return [f"{ADDRESS} {config.vxlan.internal_address}: the BIG-IP is in the cluster network already, by "
+    return [f"{ADDRESS} {setup.internal_address}: the BIG-IP is in the cluster network already, by "
             f"tunnel {other.path} with self IP {', '.join(other.addresses)}; {here}"
             for other in vxlan.rivals(config, facts)]
 
@@ -116,7 +116,7 @@ def _gateway(
 ) -> Iterable[str]:
     label = f"{GATEWAY} {gateway}"
     bits = network.prefixlen if network else gateway.network.prefixlen
-    if subnet is not None and not _is_host(gateway.ip, subnet):
+    if ghost is not None and subnet is not None and not _is_host(gateway.ip, subnet):
         right = f"{_host_like(gateway.ip, subnet)}/{bits}"
         yield (f"{label}: it is no host address in {subnet}, the subnet of HostSubnet {ghost.key.name}; "
                f"set for example {right}")
@@ -210,10 +210,10 @@ def _sorted(subnets: Mapping[Key, HostSubnet]) -> list[HostSubnet]:
 # --- return traffic ----------------------------------------------------------------------
 
 
-def _translation(virtual: VirtualFacts, config: vxlan.Settings) -> str:
+def _translation(virtual: VirtualFacts, setup: vxlan.Setup, config: vxlan.Settings) -> str:
     """Pods must answer to the gateway, not to the client (openshift/origin v3.11.0,
     pkg/cmd/infra/router/f5.go: F5Router.VxlanGateway)."""
-    gateway = config.vxlan.gateway.partition("/")[0]
+    gateway = setup.gateway.partition("/")[0]
     where = f"virtual server {virtual.path}, source address translation"
     wanted = f"automap, or a SNAT pool with {gateway}"
     if not virtual.exists or virtual.snat == vxlan.AUTOMAP:

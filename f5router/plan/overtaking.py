@@ -49,7 +49,7 @@ def _places(obj: Object) -> Iterator[tuple[str, str]]:
     if isinstance(obj, Rule):
         container, hosts = obj.policy, obj.hosts
     elif isinstance(obj, Record):
-        container, hosts = obj.group, {obj.name}
+        container, hosts = obj.group, frozenset({obj.name})
     else:
         return
     for host in hosts:

@@ -9,7 +9,6 @@ from typing import Any
 import tabulate
 
 from f5router.model.cluster import Key
-from f5router.model.ltm import Object
 from f5router.model.printable import printable
 from f5router.plan.plan import CREATE, DELETE, UPDATE, Plan
 from f5router.plan.preview import Preview
@@ -88,13 +87,13 @@ def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
         yield str(route.key), route.reason, f"problem {number}" if number else route.message
 
 
-def _table(rows: Iterable[tuple], headers: tuple[str, ...]) -> str:
+def _table(rows: Iterable[tuple[str, ...]], headers: tuple[str, ...]) -> str:
     """Columns of texts that are made safe to show."""
     shown = [[printable(cell) for cell in row] for row in rows]
     return tabulate.tabulate(shown, headers=headers, tablefmt="plain", disable_numparse=True)
 
 
-def _shown(obj: Object | None) -> dict[str, Any] | None:
+def _shown(obj: Any) -> dict[str, Any] | None:
     """Fields of an object, as JSON; secrets have no repr and are left out."""
     if obj is None:
         return None
@@ -104,7 +103,7 @@ def _shown(obj: Object | None) -> dict[str, Any] | None:
     }
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     if isinstance(value, frozenset | tuple | list):
         items = [_plain(item) for item in value]
         return sorted(items, key=str) if isinstance(value, frozenset) else items

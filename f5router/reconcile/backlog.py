@@ -21,7 +21,7 @@ from f5router.plan.plan import level
 class Backlog:
     """Refs whose objects may differ between Desired and Observed."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._queues: dict[str, dict[Ref, None]] = {}
         """By namespace, "" for what is of none. The oldest first, and the namespace whose turn it is."""
         self._namespace: dict[Ref, str] = {}

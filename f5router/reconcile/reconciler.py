@@ -287,7 +287,8 @@ class Reconciler:
 
     def _member_changes(self, most: int) -> list[AnyChange]:
         """A few Changes of pools that are there; not of those about which a request is under way."""
-        changes, settled, spaces = [], [], Counter(names.pool_namespace(ref.path) for ref in self._writing)
+        changes: list[AnyChange] = []
+        settled, spaces = [], Counter(names.pool_namespace(ref.path) for ref in self._writing)
         for ref in self._members:
             if len(changes) >= most:
                 break
@@ -295,7 +296,7 @@ class Reconciler:
             under_way = self.device.is_in_flight(ref) or (ref in self.failures and ref in self._planned)
             if there is not None and (under_way or spaces[namespace] >= MEMBERS_OF_ONE):
                 continue
-            wanted = self._wanted_members(ref, there) if there is not None else None
+            wanted = self._wanted_members(ref, there) if isinstance(there, Pool) else None
             done = wanted == there and ref not in self.device.unknown
             if wanted is None or done or self._waits(ref):
                 settled.append(ref)
@@ -307,7 +308,7 @@ class Reconciler:
 
     def _wanted_members(self, ref: Ref, there: Pool) -> Pool:
         """A pool as it should be; one that nobody wants any more follows its pods as long as it is there."""
-        if wanted := self.engine.objects.get(ref):
+        if isinstance(wanted := self.engine.objects.get(ref), Pool):
             return wanted
         if (found := self.engine.pool(ref.path)) is not None:
             return replace(there, members=found.members)
@@ -485,7 +486,7 @@ class Reconciler:
                  if isinstance(pool, Pool) and pool.members and self._owns(pool)]
         emptied = []
         for pool in there:
-            wanted = self.engine.objects.get(pool.ref) or self.engine.pool(pool.path)
+            wanted = self._desired_pool(pool.ref)
             if wanted is not None and not wanted.members:
                 emptied.append(pool.ref)
         self.guard.judge_emptied(emptied, len(there), self._clock())
@@ -494,8 +495,13 @@ class Reconciler:
         """True for a pool that would lose all members before a second list confirms that they are gone."""
         if ref not in self.guard.emptied:
             return False
-        wanted = self.engine.objects.get(ref) or self.engine.pool(ref.path)
+        wanted = self._desired_pool(ref)
         return wanted is not None and not wanted.members
+
+    def _desired_pool(self, ref: Ref) -> Pool | None:
+        """A pool as it is wanted, or as it would be for those that still use it."""
+        wanted = self.engine.objects.get(ref)
+        return wanted if isinstance(wanted, Pool) else self.engine.pool(ref.path)
 
     def held_hosts(self, most: int) -> list[str]:
         """Some Hosts whose deletes are held back."""
@@ -535,8 +541,8 @@ class Reconciler:
         staying = {*self.failures, *self._withheld, *self._waiting, *self.guard.held}
         waiting = {ref for ref, failure in self.failures.items()
                    if isinstance(failure.error, IN_DOUBT) and self._waits(ref)}
-        changes = retention.amends(self.engine, self.device.observed, staying)
-        changes = [change for change in changes
+        plan = retention.amends(self.engine, self.device.observed, staying)
+        changes = [change for change in plan
                    if change.ref not in waiting and not self._keeps_members(change.ref)]
         outcome = Outcome()
         try:
@@ -660,7 +666,8 @@ class Reconciler:
         unserved = self.unserved(written=written)
         for key in unserved:
             part = self._refused_part(self.engine.closure(self.engine.uses(key)))
-            unserved[key] = refused.get(part, unserved[key])
+            if part is not None:
+                unserved[key] = refused.get(part, unserved[key])
         return grouped(refused, unserved, {ref for ref, failure in self.failures.items() if failure.blocked})
 
     def _refused_texts(self) -> dict[Ref, str]:

@@ -168,7 +168,8 @@ def _is_old_form(engine: Engine, obj: Object, failed: set[Ref]) -> bool:
         return False
     namespace = names.pool_namespace(obj.data)
     return any(
-        key.namespace == namespace and engine.route(key).tls and not failed.isdisjoint(engine.closure(uses))
+        key.namespace == namespace and (route := engine.route(key)) and route.tls
+        and not failed.isdisjoint(engine.closure(uses))
         for key, uses in engine.host_routes(names.passthrough_host(obj.name)).items()
     )
 
@@ -193,7 +194,7 @@ def _trespasses(engine: Engine, obj: Object) -> bool:
     if isinstance(obj, Rule):
         namespace, own = names.rule_namespace(obj.name), obj.hosts
     elif _is_passthrough(obj):
-        namespace, own = names.pool_namespace(obj.data), {names.passthrough_host(obj.name)}
+        namespace, own = names.pool_namespace(obj.data), frozenset({names.passthrough_host(obj.name)})
     else:
         return False
     owners = [_owners(engine, host) for one in own for host in engine.covered_hosts(one)]

@@ -82,7 +82,7 @@ def judged(ingress: Iterable[JSON], router_name: str) -> bool:
 
 
 def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,
-            canonical_hostname: str, now: str) -> list[dict[str, Any]] | None:
+            canonical_hostname: str, now: str) -> list[JSON] | None:
     """The new status.ingress of a Route.
 
     Args:
@@ -109,8 +109,9 @@ def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,
     return _replaced(route.status_ingress, router_name, new)
 
 
-def _replaced(existing: tuple[JSON, ...], router_name: str, new: dict[str, Any]) -> list[dict[str, Any]]:
-    result, placed = [], False
+def _replaced(existing: tuple[JSON, ...], router_name: str, new: dict[str, Any]) -> list[JSON]:
+    result: list[JSON] = []
+    placed = False
     for entry in existing:
         if entry.get("routerName") != router_name:
             result.append(entry)
@@ -120,11 +121,12 @@ def _replaced(existing: tuple[JSON, ...], router_name: str, new: dict[str, Any])
     return result if placed else [*result, new]
 
 
-def _conditions(existing: object, verdict: Verdict, now: str) -> list[dict[str, Any]]:
+def _conditions(existing: object, verdict: Verdict, now: str) -> list[JSON]:
     """The conditions of our entry: Admitted replaced in place, or in front; others kept."""
     known = _objects(existing)
     new = _admitted(verdict, now)
-    result, placed = [], False
+    result: list[JSON] = []
+    placed = False
     for condition in known:
         if condition.get("type") != ADMITTED:
             result.append(condition)
@@ -155,12 +157,12 @@ def _renewed(old: JSON, new: dict[str, Any]) -> JSON:
     return new | {"lastTransitionTime": time} if time and old.get("status") == new["status"] else new
 
 
-def _words(condition: JSON) -> tuple:
+def _words(condition: JSON) -> tuple[Any, ...]:
     # A condition stored with an empty reason says the same as one without.
     return tuple(condition.get(field) or "" for field in ("status", "reason", "message"))
 
 
-def _said(entry: JSON) -> tuple:
+def _said(entry: JSON) -> tuple[Any, ...]:
     """What of an entry is compared: not its times, and nothing that a server may fill in."""
     fields = tuple(entry.get(field) or "" for field in ("host", CANONICAL, "wildcardPolicy"))
     conditions = sorted((str(item.get("type")), *map(str, _words(item)))

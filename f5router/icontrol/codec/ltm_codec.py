@@ -7,7 +7,7 @@ so that `==` is the diff.
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,7 @@ from f5router.model.ltm import (
     DataGroup,
     IRule,
     KeyFile,
+    Object,
     Pool,
     PoolMember,
     Record,
@@ -229,7 +230,7 @@ def destination_address(obj: JSON) -> str:
     return address_of(re.sub(r"[:.](\d+|any)$", "", name))
 
 
-DECODERS = {
+DECODERS: Mapping[str, Callable[[JSON], Object]] = {
     Pool.KIND: decode_pool,
     IRule.KIND: decode_irule,
     ClientSSL.KIND: decode_client_ssl,

@@ -6,7 +6,7 @@ Source: bigip-behaviour.md B4.
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from f5router.icontrol.codec.ltm_codec import ODD, items, located, path_of
 from f5router.model import names
@@ -81,6 +81,8 @@ def encode_rule(rule: Rule) -> dict[str, Any]:
 
 def rule_changes(rule: Rule) -> dict[str, Any]:
     """Body of a PATCH: both lists replace the old ones whole."""
+    if isinstance(rule.conditions, Foreign) or isinstance(rule.action, Foreign):
+        raise TypeError(f"{rule.ref}: a form that is never written")
     conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator))
     actions = [{"name": str(n), **action} for n, action in enumerate(_action(rule.action))]
     return {
@@ -109,7 +111,8 @@ def _decode_rule(policy: str, obj: JSON) -> Rule:
     told = dict(pair for item in actions if (pair := _decode_telling(item)))
     action = _decode_action([item for item in actions if not _decode_telling(item)], told)
     return Rule(
-        policy, str(obj["name"]), names.band_of(ordinal), foreign or frozenset(conditions),
+        policy, str(obj["name"]), names.band_of(ordinal),
+        foreign or frozenset(c for c in conditions if isinstance(c, Condition)),
         action, ordinal, hosts=_hosts(conditions), suffix=told.get(names.WILDCARD_VARIABLE, ""),
     )
 
@@ -154,7 +157,7 @@ def _told(rule: Rule) -> dict[str, str]:
     return {**told, names.WILDCARD_VARIABLE: rule.suffix} if rule.suffix else told
 
 
-def _tells_pool(action: Action) -> bool:
+def _tells_pool(action: Action) -> TypeGuard[Forward]:
     return isinstance(action, Forward) and action.told
 
 

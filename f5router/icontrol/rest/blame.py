@@ -8,6 +8,7 @@ device answers a cheap read, and no other object fared likewise since a write su
 import logging
 import threading
 from collections.abc import Callable
+from typing import TypeGuard
 
 from f5router.model.errors import AuthFailed, BigIPError, Forbidden, Refused, Unconfirmed, UploadError
 from f5router.model.objects import Ref
@@ -15,11 +16,11 @@ from f5router.model.objects import Ref
 log = logging.getLogger(__name__)
 
 
-def blames_object(error: Exception) -> bool:
+def blames_object(error: Exception) -> TypeGuard[BigIPError]:
     """True if only the object is to blame, so that the pass can go on."""
     return (isinstance(error, Refused | UploadError)
             or (isinstance(error, AuthFailed) and error.status == 400)
-            or (isinstance(error, Forbidden | Unconfirmed) and error.alone))
+            or (isinstance(error, Forbidden | Unconfirmed) and bool(error.alone)))
 
 
 class Blame:
@@ -34,12 +35,11 @@ class Blame:
 
     def attempt(self, ref: Ref, write: Callable[[], object]) -> Exception | None:
         """Write an object; returns None if that succeeded, else the error, which names who is to blame."""
+        error: Exception | None = None
         try:
             write()
         except Exception as exc:
             error = self._judged(ref, exc)
-        else:
-            error = None
         if error is None or isinstance(error, Refused):
             self._suspect = None
         return error
@@ -55,8 +55,7 @@ class Blame:
         """The error, or an Unconfirmed in its place. It is kept if the device is certainly to blame."""
         if isinstance(error, Forbidden):  # the client has asked for a read
             return Forbidden(error.method, error.path, error.text, alone=self._is_alone(ref))
-        foreseen = isinstance(error, BigIPError)
-        if isinstance(error, Unconfirmed) or (foreseen and not error.doubtful):
+        if isinstance(error, BigIPError) and (isinstance(error, Unconfirmed) or not error.doubtful):
             return error
         alone = self._is_alone(ref)
         try:
@@ -64,7 +63,7 @@ class Blame:
         except Exception as exc:
             log.debug("the device does not answer a read either", extra={"error": str(exc)})
             return error
-        if foreseen:
+        if isinstance(error, BigIPError):
             return Unconfirmed(error.method, error.path, error.text, status=error.status, alone=alone)
         # The exception's own words may hold what was sent, a key for instance.
         log.error("unforeseen while an object was written", exc_info=error, extra={"object": str(ref)})

@@ -15,7 +15,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import tenacity
@@ -54,6 +54,8 @@ TOKENS_SINCE = (12, 0)
 """11.6 gives tokens and then refuses writes with them (bigip-behaviour.md A4)."""
 SAVE_TIMEOUT_S = 90
 """Longer than the device's own limit of 60 s, whose answer tells more than silence."""
+
+Result = TypeVar("Result")
 
 _NO_JSON = "the reply is no JSON"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
@@ -97,7 +99,7 @@ class Client:
     def __enter__(self) -> "Client":
         return self
 
-    def __exit__(self, *exc_info) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
     @property
@@ -229,7 +231,7 @@ class Client:
 
     def _write(
         self, method: str, path: str, body: JSON | None = None,
-        params: Mapping[str, str] | None = None, **how,
+        params: Mapping[str, str] | None = None, **how: Any,
     ) -> dict[str, Any]:
         """Args: how: `timeout_s` and `beside` of Transport.send."""
         data = None if body is None else encode(body)
@@ -272,7 +274,7 @@ class Client:
                            doubtful=True)
         return f"{DOWNLOADS}/{name}"
 
-    def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], dict[str, Any]]):
+    def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], Result]) -> Result:
         """Call until it succeeds, fails in an unwanted way, or retry_s is over."""
         end = self._clock() + self._settings.retry_s
         return tenacity.Retrying(
@@ -281,10 +283,13 @@ class Client:
             # Not tenacity's stop_after_delay: that has a clock of its own.
             stop=lambda _: self._given_up.is_set() or self._clock() >= end,
             before_sleep=_log_repeat,
-            sleep=self._sleep, reraise=True,
+            sleep=self._pause, reraise=True,
         )(lambda: self._insist(call))
 
-    def _insist(self, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _pause(self, seconds: float) -> None:
+        self._sleep(seconds)
+
+    def _insist(self, call: Callable[[], Result]) -> Result:
         """Call, and once more after a 403 if the device answers a harmless read.
 
         Raises: Forbidden: 403 again.
@@ -307,7 +312,7 @@ class Client:
                 raise
             raise Forbidden(exc.method, exc.path, exc.text) from None
 
-    def _call(self, method: str, path: str, *, is_file: bool = False, **request) -> dict[str, Any]:
+    def _call(self, method: str, path: str, *, is_file: bool = False, **request: Any) -> dict[str, Any]:
         """One request; its JSON."""
         path = path if path.startswith("/mgmt/") else ROOT + path
         begin, status = self._clock(), 0
@@ -363,7 +368,8 @@ def _query(params: Mapping[str, str] | None) -> str:
 
 def _log_repeat(state: tenacity.RetryCallState) -> None:
     log.log(logging.INFO if state.attempt_number == 1 else logging.DEBUG,
-            "BIG-IP request repeated: wait_s=%.1f error=%s", state.upcoming_sleep, state.outcome.exception())
+            "BIG-IP request repeated: wait_s=%.1f error=%s", state.upcoming_sleep,
+            state.outcome and state.outcome.exception())
 
 
 def _is_passing(exc: BaseException) -> bool:

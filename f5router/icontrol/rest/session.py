@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote
 
 from f5router.icontrol.rest.transport import ClientSettings, Reply, Transport, hide_token
@@ -80,7 +81,7 @@ class Session:
 
     def __init__(
         self, settings: ClientSettings, transport: Transport, *,
-        clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] = time.sleep,
     ):
         self._settings, self._transport, self._clock, self._sleep = settings, transport, clock, sleep
         pair = base64.b64encode(f"{settings.username}:{settings.password}".encode()).decode()
@@ -97,7 +98,7 @@ class Session:
         self._fell_back = False
         self._closed = False
 
-    def send(self, method: str, path: str, **request) -> Reply:
+    def send(self, method: str, path: str, **request: Any) -> Reply:
         """One request as Transport.send sends it, and once more where a 401 says: not executed.
 
         Returns: the reply, of any status but 401.
@@ -228,7 +229,7 @@ class Session:
             raise error
         item = found.get("token")
         value = item.get("token") if isinstance(item, dict) else None
-        if not isinstance(value, str) or not _TOKEN.fullmatch(value):
+        if not isinstance(item, dict) or not isinstance(value, str) or not _TOKEN.fullmatch(value):
             raise NotReady("POST", LOGIN, "the reply to the login holds no token", status=reply.status)
         life_s = token_life_s(item)
         log.debug("BIG-IP login: life_s=%.0f", life_s)
@@ -272,8 +273,10 @@ def token_life_s(item: JSON) -> float:
     The device's clock may be wrong, so only the difference of its two times counts. Where that is
     no possible life, "timeout" (seconds; string or number), then 1200.
     """
-    for life in (lambda: (int(item["expirationMicros"]) - int(item["lastUpdateMicros"])) / 1e6,
-                 lambda: float(item["timeout"])):
+    lives: tuple[Callable[[], float], ...] = (
+        lambda: (int(item["expirationMicros"]) - int(item["lastUpdateMicros"])) / 1e6,
+        lambda: float(item["timeout"]))
+    for life in lives:
         try:
             if 0 < (life_s := life()) <= LONGEST_LIFE_S:
                 return life_s

@@ -61,7 +61,7 @@ class ClientSettings:
     retry_s: float = 30
     """Total time of one repeated read."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         url = urlsplit(self.base_url)
         if url.scheme != "https" or not url.hostname or url.path.strip("/") or url.query or "@" in url.netloc:
             # The text is not repeated: it may carry a password.
@@ -247,7 +247,8 @@ def _links(exc: BaseException) -> list[BaseException]:
 
     Not __context__: that leads to whatever the caller is handling, perhaps an older failure.
     """
-    links, todo = [], [exc]
+    links: list[BaseException] = []
+    todo = [exc]
     while todo:
         link = todo.pop(0)
         if any(link is seen for seen in links):

@@ -137,7 +137,8 @@ class Leftovers:
 
     def _remove(self, paths: list[str]) -> list[str]:
         """Remove files until the time is over, or FAILURES were refused; why they were."""
-        end, removed, problems = self._clock() + REMOVE_S, 0, []
+        end, removed = self._clock() + REMOVE_S, 0
+        problems: list[str] = []
         for path in sorted(paths, key=lambda path: path in self._refused):
             if len(problems) == FAILURES or self._clock() >= end:
                 break

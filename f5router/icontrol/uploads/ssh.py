@@ -222,9 +222,10 @@ def _login(transport: paramiko.Transport, settings: SSHSettings, private_key: pa
     if private_key is not None:
         tried.append("key")
         _attempt(transport, lambda: transport.auth_publickey(settings.username, private_key))
-    if not transport.is_authenticated() and settings.password is not None:
+    password = settings.password
+    if not transport.is_authenticated() and password is not None:
         tried.append("password")
-        _attempt(transport, lambda: transport.auth_password(settings.username, settings.password))
+        _attempt(transport, lambda: transport.auth_password(settings.username, password))
     if not transport.is_authenticated():
         how = ", ".join(tried) or "nothing, for neither key nor password is set"
         raise UploadAuthFailed(f"SSH user {settings.username!r} is refused; tried: {how}")

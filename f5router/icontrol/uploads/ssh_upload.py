@@ -137,7 +137,7 @@ class SSHUploader:
     def __enter__(self) -> "SSHUploader":
         return self
 
-    def __exit__(self, *exc_info) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
     def _sweep(self, first: str = "") -> None:

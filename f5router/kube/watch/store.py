@@ -6,6 +6,7 @@ One Store is shared by the watchers, which write, and the controller, which drai
 import re
 import threading
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from f5router.model.cluster import (
     ClusterNetwork,
@@ -37,7 +38,7 @@ class Kind:
     An object has one value, none when it cannot be used, or several: the subsets of Endpoints.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.values: dict[Key, Value] = {}
         self._parts: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[Key, Value | None] = {}
@@ -68,7 +69,7 @@ class Kind:
         known = (self.values.keys() - owned) | {obj for obj, parts in self._parts.items() if parts}
         return len(known - objects.keys()), len(known)
 
-    def drain(self) -> dict[Key, Value | None]:
+    def drain(self) -> dict[Key, Any]:
         """Values that differ from those at the last drain; None for what is gone."""
         before, self._before = self._before, {}
         return {key: new for key, old in before.items() if (new := self.values.get(key)) != old}
@@ -93,10 +94,10 @@ class Kind:
 class Store:
     """All kinds behind one lock, so that a drain is consistent."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kinds = {field: Kind() for field in FIELDS}
-        self._gone: dict[Key, Route] = {}
+        self._gone: dict[Key, Value] = {}
         """Routes that went since the last drain. One that comes back before the next one was never away for
         who drains, so a status that changed meanwhile must be told."""
         self.on_route: Callable[[Route, Route], None] = lambda old, new: None
@@ -111,7 +112,8 @@ class Store:
             kind = self._kinds[field]
             known = kind.values.get(obj)
             for value in values:
-                if isinstance(known, Route) and known.uid == value.uid and _older(value, known):
+                if (isinstance(known, Route) and isinstance(value, Route) and known.uid == value.uid
+                        and _older(value, known)):
                     return False
             changed = kind.put(obj, values)
             if field == "routes":
@@ -142,7 +144,8 @@ class Store:
         """See Kind.drain."""
         with self._lock:
             self._gone.clear()
-            return Delta(**{field: kind.drain() for field, kind in self._kinds.items()})
+            drained: dict[str, Any] = {field: kind.drain() for field, kind in self._kinds.items()}
+            return Delta(**drained)
 
     def drain_slices(self) -> Delta:
         """Only endpoints: they do not wait for what else changed."""
@@ -167,7 +170,7 @@ class Store:
         with self._lock:
             routes = self._kinds["routes"]
             known = routes.values.get(route.key)
-            if known is None or known.uid != route.uid or not _older(known, route):
+            if not isinstance(known, Route) or known.uid != route.uid or not _older(known, route):
                 return False
             changed = routes.put(route.key, (route,))
         self._tell(known, route)
@@ -178,7 +181,7 @@ class Store:
         with self._lock:
             return self._kinds[field].values.get(key)
 
-    def _last(self, key: Key, known: Route | None, *, gone: bool) -> Route | None:
+    def _last(self, key: Key, known: Value | None, *, gone: bool) -> Value | None:
         """The reading before this one, since the last drain. Args: known: that in the store; gone: now."""
         if gone and known is not None:
             self._gone[key] = known
