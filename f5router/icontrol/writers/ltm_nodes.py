@@ -9,10 +9,10 @@ Source: bigip-behaviour.md B3; AS3's shareNodes does the same (F5Networks/f5-app
 
 import contextlib
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
@@ -52,7 +52,7 @@ def places(members: Iterable[JSON]) -> dict[str, str]:
 
 
 class NodeWriter:
-    """Thread-safe: two pools that ask for one node find it made."""
+    """Thread-safe: two pools that ask for one node find it made. One thread at a time removes nodes."""
 
     def __init__(self, client: Client, *, own: str, shared: str | None):
         """Args:
@@ -60,6 +60,8 @@ class NodeWriter:
         shared: that of new nodes; None: they come with the members, in the pools' own.
         """
         self._client, self._own, self.shared = client, own, shared
+        self._lock = threading.Lock()
+        """Of what follows, save `_found`, which only the thread that removes nodes uses."""
         self._places: dict[str, str] = {}
         """Of members of our pools: their nodes are in use, so nobody can remove them."""
         self._left: set[str] = set()
@@ -71,14 +73,16 @@ class NodeWriter:
 
     def learn(self, found: Mapping[str, str]) -> None:
         """Take what was read: `places` of our pools' members."""
-        self._places = dict(found)
+        with self._lock:
+            self._places = dict(found)
 
     def forget(self, addresses: Iterable[str]) -> None:
         """Members of these addresses left a pool, or did not get there: any router may remove their nodes."""
-        for address in addresses:
-            self._left.add(address)
-            self._listed.discard(address)
-            self._places.pop(address, None)
+        with self._lock:
+            for address in addresses:
+                self._left.add(address)
+                self._listed.discard(address)
+                self._places.pop(address, None)
 
     def write(self, pool: Pool, old: Pool | None, put: Write) -> None:
         """Write a pool, its nodes first.
@@ -112,7 +116,9 @@ class NodeWriter:
         made = replace(pool, members=frozenset(m for m in pool.members if m.address not in refused))
         try:
             if made != old:
-                put(made, {m.address: self._places.get(m.address, shared) for m in made.members})
+                with self._lock:
+                    places = {m.address: self._places.get(m.address, shared) for m in made.members}
+                put(made, places)
         except BigIPError:
             self.forget(addresses)
             raise
@@ -122,13 +128,18 @@ class NodeWriter:
     def _make(self, addresses: Iterable[str], shared: str) -> dict[str, Refused]:
         """See that there is a node for each; returns which cannot be, and why."""
         refused = {}
-        for address in sorted({*addresses} - self._places.keys()):
+        with self._lock:
+            missing = sorted({*addresses} - self._places.keys())
+        for address in missing:
             try:
-                self._places[address] = self._create(address, shared)
+                place = self._create(address, shared)
             except Refused as exc:
                 if exc.code not in ADDRESS_TAKEN:
                     raise
                 refused[address] = _explained(exc)
+            else:
+                with self._lock:
+                    self._places[address] = place
         return refused
 
     def _create(self, address: str, shared: str) -> str:
@@ -163,16 +174,18 @@ class NodeWriter:
             most: so many requests to delete at most; `left` says whether nodes remain.
         Raises: BigIPError.
         """
-        self._left -= set(in_use)
-        if not self._left:
+        with self._lock:
+            self._left -= set(in_use)
+        if not self.left:
             self._found.clear()
             return 0
         if not self._found:
             self._list()
         removed = sum(self._remove_next() for _ in range(min(most, len(self._found))))
         if not self._found:
-            self._left -= self._listed
-            self._listed.clear()
+            with self._lock:
+                self._left -= self._listed
+                self._listed.clear()
         return removed
 
     def _remove_next(self) -> bool:
@@ -182,7 +195,8 @@ class NodeWriter:
         """
         address, path = self._found[0]
         self._found.rotate(-1)
-        gone = address in self._left
+        with self._lock:
+            gone = address in self._left
         if gone:
             try:
                 self._client.delete(item_path(KIND, path))
@@ -198,19 +212,23 @@ class NodeWriter:
 
     def _list(self) -> None:
         """Read which nodes there are of the addresses that were left; some of them, if there are many."""
-        addresses = set(self._left)
+        with self._lock:
+            addresses = set(self._left)
+            self._listed = set(self._left)  # now: what leaves a pool from here on is not answered for
+        found = []
         for partition in sorted({self._own, self.shared or self._own}):
             reply = self._client.get(KIND, {"$filter": f"partition eq {partition.strip('/')}"})
             for item in reply.get("items") or []:
                 path = ltm_codec.path_of(item)
                 address = ltm_codec.address_of(path.rsplit("/", 1)[1])
                 if address in addresses and path.startswith(f"{partition}/") and self._ours(item):
-                    self._found.append((address, path))
-        if len(self._found) > LISTED:
+                    found.append((address, path))
+        if len(found) > LISTED:
             # Looked at again before the rest is removed: somebody may have taken one over meanwhile.
-            self._found = deque(islice(self._found, LISTED))
-            addresses = {address for address, _ in self._found}
-        self._listed = addresses
+            del found[LISTED:]
+            with self._lock:
+                self._listed &= {address for address, _ in found}
+        self._found = deque(found)
 
     def _ours(self, item: JSON) -> bool:
         """Of nodes named by their address: what we made on purpose, or, where nodes come with members,

@@ -31,7 +31,7 @@ FAILED_PAUSE_S = 0.25
 
 
 class Troubles:
-    """Of the writers of one queue."""
+    """Failures of the threads that write what one queue holds. Thread-safe."""
 
     def __init__(self, pending: Pending, outages: Outages, *, forbidden_s: float):
         self._pending, self._outages, self._forbidden_s = pending, outages, forbidden_s
@@ -62,9 +62,10 @@ class Troubles:
             self._forbidden_in_a_row += 1
             self._forbidden[job.key] = str(exc)
             said, self._said_forbidden = self._said_forbidden, True
+            of_all = self._forbidden_in_a_row > 1
         if not said:
             self._say(job, "status cannot be written", str(exc))
-        if self._forbidden_in_a_row > 1:
+        if of_all:
             self._pending.pause(self._forbidden_s)
         return self._forbidden_s
 
@@ -77,37 +78,45 @@ class Troubles:
             return own_s
         with self._lock:
             self._in_a_row += 1
+            failures = self._in_a_row
         self._outages.failed(STATUS, exc)
-        self._pending.pause(_delay_s(BACKOFF_S, self._in_a_row, exc.retry_after_s))
+        self._pending.pause(_delay_s(BACKOFF_S, failures, exc.retry_after_s))
         return own_s
 
     # --- what goes well ------------------------------------------------------------------
 
     def begins(self, job: Job) -> None:
         """A Route is tried again."""
-        self._forbidden.pop(job.key, None)
+        with self._lock:
+            self._forbidden.pop(job.key, None)
 
     def answered(self, *, written: bool) -> None:
         """The API server answered a write as it should. Args: written: it changed something."""
-        self._in_a_row = 0
+        with self._lock:
+            self._in_a_row = 0
+            if written:
+                self._forbidden_in_a_row, self._said_forbidden = 0, False
         self._outages.answered(STATUS)
-        if written:
-            self._forbidden_in_a_row, self._said_forbidden = 0, False
 
     def forget(self, uid: str) -> None:
         """The Route is as it should be, or none of ours any more."""
-        self._said.pop(uid, None)
+        with self._lock:
+            self._said.pop(uid, None)
 
     def refusal(self) -> str:
         """Why what waits may not be written, with the command that grants it; "" when some of it may."""
-        if self._forbidden_in_a_row > 1 or len(self._pending) <= len(self._forbidden):
-            return next(iter(list(self._forbidden.values())), "")
+        waiting = len(self._pending)
+        with self._lock:
+            if self._forbidden_in_a_row > 1 or waiting <= len(self._forbidden):
+                return next(iter(self._forbidden.values()), "")
         return ""
 
     def _say(self, job: Job, message: str, text: str) -> None:
         """An error of one Route: once, until it could be written."""
-        if self._said.get(job.item.uid) != text:
+        with self._lock:
+            new = self._said.get(job.item.uid) != text
             self._said[job.item.uid] = text
+        if new:
             log.error(message, extra={"route": str(job.key), "error": text})
 
 

@@ -269,10 +269,12 @@ class StatusWriter:
         """
         if not self.wants(key, wish.uid):  # it has left meanwhile; the Cluster may know it still
             return None
-        self._missed.add(key)  # before the look: it may come back just then
+        with self._lock:
+            self._missed.add(key)  # before the look: it may come back just then
         if (route := self._cluster.route(key)) is None:
             return None
-        self._missed.discard(key)
+        with self._lock:
+            self._missed.discard(key)
         if route.uid != wish.uid or self._is_over(wish, route):
             return None
         new = self._entries(route, wish)
@@ -293,7 +295,8 @@ class StatusWriter:
             self._count("written")
             log.debug("status written", extra={"route": str(key), "status": wish.verdict.status})
         else:
-            self._missed.add(key)
+            with self._lock:
+                self._missed.add(key)
         self._succeeded(written)
         return None
 
