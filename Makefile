@@ -9,6 +9,7 @@ READY := $(VENV)/.ready
 LOCK_TOOLS = $(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[lock]'
 LINT = $(BIN)/ruff check . && $(BIN)/lint-imports --config setup.cfg --no-logo >$(VENV)/imports || \
   { cat $(VENV)/imports 2>/dev/null; exit 1; }
+TYPES = $(BIN)/mypy --config-file setup.cfg --no-error-summary
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
   --annotation-style line --custom-compile-command 'make lock'
 # The reason for each is in docs/deploy/README.md.
@@ -22,8 +23,8 @@ SHELL := /bin/bash
 help:
 	@echo 'make demo         a fake cluster, a fake BIG-IP, and the router between them, until Ctrl-C'
 	@echo 'make demo ONCE=1  the same, ends by itself; exit status 0 when all is as it should be'
-	@echo 'make test         linter and all tests; installs missing Debian packages where it can'
-	@echo 'make lint         the linter alone'
+	@echo 'make test         linters, type checker and all tests; installs missing Debian packages where it can'
+	@echo 'make lint         the linters and the type checker alone'
 	@echo 'make bench        numbers of calls and times, for clusters of several sizes'
 	@echo 'make attack       kill the router, spoil its calls, and change all the time; an hour, stops by itself'
 	@echo 'make lock         renew the versions and hashes in requirements*.lock, which the image takes'
@@ -37,10 +38,12 @@ demo: environment
 test: environment
 	@tests/system-packages
 	@$(LINT)
+	@$(TYPES)
 	@$(BIN)/pytest --numprocesses auto --dist worksteal
 
 lint: environment
 	@$(LINT)
+	@$(TYPES)
 
 bench: environment
 	@$(BIN)/python -m benchmarks
@@ -78,7 +81,7 @@ audit: environment
 	  --requirement requirements.lock --requirement requirements-build.lock
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 environment: $(READY)

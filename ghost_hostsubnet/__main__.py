@@ -9,7 +9,7 @@ import functools
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -43,7 +43,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Look and tell; change nothing.")
 
 
-def _valid(problem: Callable[[str], str]) -> Callable:
+def _valid(problem: Callable[[str], str]) -> Callable[[click.Context, click.Parameter, str], str]:
     """A click callback that refuses a value for the reason that problem gives."""
     def callback(ctx: click.Context, param: click.Parameter, value: str) -> str:
         if reason := problem(value):
@@ -52,33 +52,35 @@ def _valid(problem: Callable[[str], str]) -> Callable:
     return callback
 
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 _NAME = click.option("--name", required=True, metavar="NAME", help="Name of the HostSubnet.")
 
 
-class _Duration(click.ParamType):
+class _Duration(click.ParamType):  # type: ignore[type-arg]  # no type argument before click 8.4
     """A Go duration of at least a second."""
 
     name = "duration"
 
-    def convert(self, value, param, ctx) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         try:
             return value if isinstance(value, float) else parsers.duration(1)(value)
         except ValueError as exc:
             self.fail(str(exc), param, ctx)
 
 
-def _output(help_text: str = "Form of what is printed.") -> Callable:
+def _output(help_text: str = "Form of what is printed.") -> Callable[[Command], Command]:
     return click.option("-o", "--output", "form", type=click.Choice(output.FORMS), default="table",
                         show_default=True, help=help_text)
 
 
-def _on_cluster(command: Callable) -> Callable:
+def _on_cluster(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a cluster, and the Cluster in their place; report what goes wrong."""
     @click.option("--kubeconfig", "--config", "kubeconfig", metavar="FILE", help="kubeconfig file. Without "
                   "it: KUBECONFIG, the pod's service account, ~/.kube/config.")
     @click.option("--context", metavar="NAME", help="Context of the kubeconfig; without it, the current one.")
     @functools.wraps(command)
-    def wrapped(*args, kubeconfig: str | None, context: str | None, **options) -> None:
+    def wrapped(*args: Any, kubeconfig: str | None, context: str | None, **options: Any) -> None:
         with _reported():
             connection = connect(KubeSettings(kubeconfig=kubeconfig, context=context))
             with contextlib.closing(connection):
@@ -97,7 +99,7 @@ def _reported() -> Iterator[None]:
         _end([str(exc)])
 
 
-def _end(problems: Iterable[str], status: int = WRONG) -> None:
+def _end(problems: Iterable[str], status: int = WRONG) -> NoReturn:
     for problem in problems:
         _tell(f"error: {problem}")
     sys.exit(status)
@@ -184,11 +186,11 @@ def _created(cluster: Cluster, name: str, host_ip: str) -> dict[str, Any]:
     try:
         found = _asked(cluster, name, host_ip)
     except KubeConflict as exc:  # since we looked: another administrator, or the SDN master
-        found = cluster.read()[1].get(name)
-        if found and manifest.decode(found).host_ip != host_ip:
+        other = cluster.read()[1].get(name)
+        if other and manifest.decode(other).host_ip != host_ip:
             raise RouterError(f"HostSubnet {name} was created by somebody else meanwhile, with another "
                               f"hostIP: {exc}") from exc
-        return found or {}
+        return other or {}
     except KubeUnreachable as exc:
         raise RouterError(f"HostSubnet {name} may have been created or not ({exc}): run the same command "
                           "again, which never creates a second one") from exc

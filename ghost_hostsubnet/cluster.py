@@ -84,7 +84,7 @@ class Cluster:
 
     def delete(self, name: str, uid: str) -> None:
         """Delete this very object. Raises: KubeConflict: it was re-created; KubeNotFound."""
-        options = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
         if uid:
             options["preconditions"] = {"uid": uid}
         path = f"{self.api.path}/hostsubnets/{quote(name, safe='')}"

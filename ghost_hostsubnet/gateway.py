@@ -52,6 +52,7 @@ def problem(text: str, subnet: IPv4Network, networks: Iterable[IPv4Network]) -> 
     if reason := _bad_address(found.ip, subnet):
         return f"{found.ip} {reason}: use {right}"
     network = network_of(subnet, networks)
+    assert network is not None, "choose() has refused a subnet of none"
     if found.network.prefixlen == network.prefixlen:
         return ""
     right = f"{found.ip}/{network.prefixlen}"

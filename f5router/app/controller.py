@@ -118,7 +118,7 @@ class Controller:
         self._endpoints_until = 0.0
         """The same where changed endpoints wait."""
         self._failures = 0
-        self._logged: set[tuple] = set()
+        self._logged: set[tuple[type[Exception], int, str]] = set()
         """Causes for which passes failed since the last good one: class, HTTP status, TMOS code."""
         self._new = True
         self._first_write: float | None = None
@@ -419,11 +419,11 @@ class Controller:
         if refused:
             delay = REFUSED_LOGIN_S
         known = isinstance(exc, BigIPError)
-        if not known or exc.doubtful:
+        if not isinstance(exc, BigIPError) or exc.doubtful:
             self._to_be_saved()  # it may have been written
         self._reconciler.device.stale = True
         self._block(delay, math.inf if refused else BACK_OFF_ENDPOINTS_S)
-        cause = (type(exc), exc.status, exc.code) if known else None
+        cause = (type(exc), exc.status, exc.code) if isinstance(exc, BigIPError) else None
         log.log(logging.DEBUG if cause in self._logged else logging.ERROR, "BIG-IP not programmed",
                 exc_info=not known, extra={
                     "bigip": self._config.bigip.host, "error": str(exc) or repr(exc), "retry_in_s": delay})
@@ -496,9 +496,10 @@ class Controller:
         """Take the result of a save; remove some LTM nodes; begin the next save. Waits for no save."""
         self._take_save()
         now, at = self._clock(), self._settles_at()
-        if at is None or at > now or self._saver.under_way or now < self._blocked_until:
+        first = self._first_write
+        if first is None or at is None or at > now or self._saver.under_way or now < self._blocked_until:
             return
-        self._tidying = self._tidy(TIDY_MOST) and now < self._first_write + 2 * SETTLE_LIMIT_S
+        self._tidying = self._tidy(TIDY_MOST) and now < first + 2 * SETTLE_LIMIT_S
         if self._tidying:
             return
         self._first_write = None

@@ -84,7 +84,7 @@ def silence_s(config: Config) -> float:
     return SAVE_TIMEOUT_S + 2 * one_s
 
 
-def serve(config: Config, monitor: Monitor, stop: threading.Event) -> AbstractContextManager:
+def serve(config: Config, monitor: Monitor, stop: threading.Event) -> AbstractContextManager[object]:
     """Serve health and metrics inside a `with`, if the settings ask for it.
 
     Raises: ConfigError: the address, or a file of the certificate, cannot be used.

@@ -37,7 +37,7 @@ class Saver:
         """True while a save runs, and for so long after it: the device may refuse requests as busy."""
         return self._thread is not None or self._clock() - self._ended_at < within_s
 
-    def wait(self, timeout_s: float) -> bool:
+    def wait(self, timeout_s: float | None) -> bool:
         """Wait for the end of a save; False if it takes longer."""
         if self._thread is not None:
             self._thread.join(timeout_s)

@@ -40,12 +40,13 @@ class Teller:
         network = self._reconciler.network_findings()
         self._network.tell(network.problems, network.warnings)
         self._selection.tell((), self._cluster.warnings())
-        for key, route in report.left.items():
-            self._statuses.left(route, remove=self._clean)
+        for key, left in report.left.items():
+            self._statuses.left(left, remove=self._clean)
             for subject in SUBJECTS:
                 self._warned.pop((key, subject), None)
         for key, verdict in report.verdicts.items():
-            route = self._engine.route(key)
+            if (route := self._engine.route(key)) is None:  # it has left
+                continue
             if verdict == condition.PENDING:  # what was known stays
                 self._statuses.submit_new(key, route.uid, verdict, route.host)
                 continue
@@ -77,6 +78,8 @@ class Teller:
             return
         self._warned[(key, subject)] = found
         route = self._engine.route(key)
+        if route is None:  # it has left
+            return
         if subject == ADMITTED and log_it and (rejection := self._engine.rejection(key)) is not None:
             self._claims.lost(route, rejection)
         for reason, text in found:

@@ -18,6 +18,7 @@ from f5router.kube.status.owned_entries import Found
 from f5router.kube.status.status_request import RouteStatus
 from f5router.kube.status.work_queue import Job, Pending
 from f5router.kube.watch.sources import ROUTES, Source, served
+from f5router.model.cluster import Key
 from f5router.model.errors import (
     ConfigError,
     KindNotServed,
@@ -124,15 +125,15 @@ class Clearing:
 
     def __init__(self, connection: Connection, source: Source, settings: Settings):
         self._routes, self._router_name = RouteStatus(connection, lambda: source), settings.router_name
-        self._pending, self._backoff_s = Pending(rate_per_s=settings.rate_per_s), settings.backoff_s
+        self._pending: Pending[Key] = Pending(rate_per_s=settings.rate_per_s)
+        self._backoff_s = settings.backoff_s
         self._results: Counter[str] = Counter()
 
     def run(self, found: Sequence[Found]) -> Counter[str]:
         """Results: cleared, gone, and conflict, which is counted besides."""
         for one in found:
             self._pending.put(one.key, one)
-        while len(self._pending):
-            job = self._pending.take()
+        while len(self._pending) and (job := self._pending.take()) is not None:
             try:
                 retry_s = self._attempt(job)
             except KubeForbidden as exc:
@@ -141,7 +142,7 @@ class Clearing:
             self._pending.done(job, retry_s)
         return self._results
 
-    def _attempt(self, job: Job) -> float | None:
+    def _attempt(self, job: Job[Key]) -> float | None:
         """Remove one. Returns seconds until the next try. Raises: KubeForbidden."""
         self._pending.spend()
         try:
@@ -157,7 +158,7 @@ class Clearing:
         self._results["gone" if written is None else "cleared"] += 1
         return None
 
-    def _later(self, job: Job, exc: KubeConflict | KubeUnreachable) -> float | None:
+    def _later(self, job: Job[Key], exc: KubeConflict | KubeUnreachable) -> float | None:
         if job.failures + 1 < TRIES:
             return backoff.delay_s(job.failures + 1, first_s=self._backoff_s[0], limit_s=self._backoff_s[1],
                                    retry_after_s=getattr(exc, "retry_after_s", None))

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from importlib import metadata
+from typing import Any
 
 import click
 
@@ -47,7 +48,7 @@ _EPILOG = (
 class _SettingsCommand(click.Command):
     """A command that takes settings, with help by group."""
 
-    def __init__(self, *args, settings: Iterable[str] = tuple(OPTIONS), **kwargs):
+    def __init__(self, *args: Any, settings: Iterable[str] = tuple(OPTIONS), **kwargs: Any):
         """settings: by name; all of them, if it is not given."""
         super().__init__(*args, **kwargs)
         self._options = [OPTIONS[name] for name in settings]
@@ -77,7 +78,7 @@ def _flag(option: Option) -> _Flag:
     names = [f"--{option.name}", option.name.replace("-", "_")]
     if option.short:
         names.append(f"-{option.short}")
-    bare = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
+    bare: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
     return _Flag(names, type=str, default=None, **bare)
 
 
@@ -104,7 +105,7 @@ def main() -> None:
 @main.command(cls=_SettingsCommand, epilog=_EPILOG)
 @click.option("--once", is_flag=True, help="Make one pass and end.")
 @click.pass_context
-def run(ctx: click.Context, once: bool, **flags: str | None) -> None:
+def run(ctx: click.Context, /, once: bool, **flags: str | None) -> None:
     """Keep the BIG-IP as the Routes say, until SIGTERM or SIGINT."""
     with _reported():
         config = _configured(flags)
@@ -124,7 +125,7 @@ class _PlanCommand(_SettingsCommand):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as exc:
-            exc.exit_code = FAILED if detailed else BAD_SETTINGS
+            exc.exit_code = FAILED if detailed else BAD_SETTINGS  # type: ignore[misc]  # click reads it of the instance
             raise
 
 
@@ -134,7 +135,7 @@ class _PlanCommand(_SettingsCommand):
 @click.option(_DETAILED, "detailed", is_flag=True,
               help="Exit with 2 where there are changes and no problem; 0 is then: nothing to do.")
 @click.pass_context
-def plan(ctx: click.Context, output: str, detailed: bool, **flags: str | None) -> None:
+def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None) -> None:
     """Show what one pass would change, and which problems it would meet.
 
     Nothing is changed. Exit status: 0 without a problem; 1 where there is one, or an error; 2 for settings
@@ -151,7 +152,7 @@ def plan(ctx: click.Context, output: str, detailed: bool, **flags: str | None) -
 @main.command(cls=_SettingsCommand, epilog=_EPILOG)
 @click.option("--dry-run", is_flag=True, help="Print what would happen to each object; change nothing.")
 @click.pass_context
-def adopt(ctx: click.Context, dry_run: bool, **flags: str | None) -> None:
+def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
     """Take the place of the original F5 router, and remove what it left."""
     with _reported():
         config = _configured(flags)
@@ -235,7 +236,7 @@ def _stopping() -> Iterator[threading.Event]:
     """An event that SIGTERM and SIGINT set."""
     stop = threading.Event()
 
-    def handle(*_) -> None:
+    def handle(*_: object) -> None:
         # Not here: the thread that is interrupted may hold the event's lock.
         threading.Thread(target=stop.set, daemon=True).start()
 

@@ -83,7 +83,7 @@ def _status_problem(config: Config, connection: Connection, cluster: Cluster) ->
     group = cluster.route_source().api_version.rpartition("/")[0]
     if config.update_status and all(
             review.may(connection, verb, "routes", subresource="status", group=group,
-                       namespace=config.selection.namespace) is False for verb in ("patch", "update")):
+                       namespace=config.selection.namespace or "") is False for verb in ("patch", "update")):
         yield ("no status of a Route can be written: the right to patch or update routes/status is missing; "
                f"grant it with: oc apply -f {SHIPPED}")
 

@@ -306,7 +306,7 @@ def _hold_off(reader: Reader) -> tuple[float, float]:
 
 
 def _router_name(reader: Reader, update_status: bool) -> str:
-    name = reader.value("name")
+    name: str = reader.value("name")
     if update_status and not name:
         reader.problem("a name must be specified, because the status of Routes is written", "name")
     return name

@@ -6,6 +6,7 @@ Each problem is told to the Reader and names the file.
 import contextlib
 import posixpath
 from collections.abc import Mapping
+from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -32,7 +33,7 @@ def check_directory(reader: Reader, name: str) -> None:
         reader.problem(f"the directory {path!r} does not exist", name)
 
 
-def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]):
+def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> Any:
     """Value of a setting that can stand in files too; "" after a problem.
 
     The flag with the text itself goes before every file, the flag of a file before a variable. Sources of
@@ -75,7 +76,7 @@ def _values(reader: Reader, names: list[str], plain: str, files: Mapping[str, st
     return values
 
 
-def _filed(reader: Reader, name: str, inside: str, plain: str):
+def _filed(reader: Reader, name: str, inside: str, plain: str) -> Any:
     """What OPTIONS[plain] would be, from a file. Raises: FileNotFoundError: none in the directory."""
     path = posixpath.join(reader.text(name), inside) if inside else ""
     text = reader.read(name, path, missing_ok=bool(inside))

@@ -7,6 +7,7 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from f5router.config import parsers
 from f5router.model import hostnames, selectors
@@ -351,12 +352,12 @@ class Reader:
 
     def text(self, name: str) -> str:
         """The text that holds: of the flag, of the variable unless empty, or the default."""
-        if self.from_flag(name):
-            return self._flags[name]
+        if (text := self._flags.get(name)) is not None:
+            return text
         option = OPTIONS[name]
         return self.variable(option.env) or option.default
 
-    def value(self, name: str):
+    def value(self, name: str) -> Any:
         """The parsed value; "" for an option that is not set and has no default.
 
         A text that does not parse is a problem, and the default stands in for it.

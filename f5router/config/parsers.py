@@ -231,6 +231,7 @@ def listen(text: str) -> Address | None:
     """
     if text == "none":
         return None
+    port: str | None
     if text.startswith(":"):
         bare, port = "", text[1:]
     else:

@@ -4,6 +4,7 @@ The second half of config.py, which has the rest.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from f5router.config.options import Reader
 from f5router.network import node_ports
@@ -27,7 +28,7 @@ class Reach:
     """None: pods are the pool members, not Nodes."""
 
 
-def load(reader: Reader) -> dict[str, object]:
+def load(reader: Reader) -> dict[str, Any]:
     """Fields of Reach, as far as the settings are right; the reader has what is wrong."""
     vxlan, manage_snat = _vxlan(reader)
     static_routes = reader.value(_ROUTES)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.secrets import secret_watch
@@ -125,15 +126,17 @@ class Cluster:
         self._clock, self._sleep = clock, sleep or self._stopped.wait
         self._namespaces = NamespaceWatches(
             connection, timing=self._timing, clock=clock,
-            on_change=lambda key: self._secrets.changed(key),
-            on_watch=lambda name, runs: self._secrets.watched(name, runs))
+            on_change=lambda key: self._secrets.changed(key) if self._secrets else None,
+            on_watch=lambda name, runs: self._secrets.watched(name, runs) if self._secrets else None)
         self._secrets = SecretWatch(
             secret_watch.reader(connection, secret_pace.timeout_s), self._store, self._changed, clock,
             outages=connection.outages, pace=secret_pace, limits=secret_limits,
             on_namespaces=self._namespaces.want,
         ) if watch_secrets else None
         self._readers = {source: self._reader(source, namespace) for source in sources}
-        self._routes = self._readers[ROUTES]
+        routes = self._readers[ROUTES]
+        assert isinstance(routes, Reflector)
+        self._routes = routes
         self._relist_due = False
         """Whether `on_change` is to be called when `relisted`."""
         self._threads = [
@@ -142,7 +145,7 @@ class Cluster:
 
     def _reader(self, source: Source, namespace: str | None) -> Reflector | Poller:
         connection, timing = self._connection, self._timing
-        heard = {"on_list": lambda: self._listed(source), "on_change": self._changed,
+        heard: dict[str, Any] = {"on_list": lambda: self._listed(source), "on_change": self._changed,
                  "on_problem": lambda text: self._problem(source, text)}
         selectors = _selectors(self._selection, self._node_selector, source)
         if source is CLUSTER_NETWORKS:
@@ -163,7 +166,8 @@ class Cluster:
         if self._secrets is not None:
             self._secrets.start()
         if self._namespace:
-            threading.Thread(target=self._start_in_namespace, name="namespace", daemon=True).start()
+            threading.Thread(target=self._start_in_namespace, args=(self._namespace,), name="namespace",
+                             daemon=True).start()
         else:
             self._start_watching()
 
@@ -171,10 +175,10 @@ class Cluster:
         for thread in self._threads:  # after stop() they end at once
             thread.start()
 
-    def _start_in_namespace(self) -> None:
+    def _start_in_namespace(self, namespace: str) -> None:
         """List nothing before the namespace exists: its lists would be empty, and so would be the BIG-IP."""
         named_namespace.wait_for(
-            self._connection, self._namespace, on_absent=self._namespace_absent, stopped=self._stopped)
+            self._connection, namespace, on_absent=self._namespace_absent, stopped=self._stopped)
         if not self._stopped.is_set():
             self._start_watching()
 
@@ -314,7 +318,8 @@ class Cluster:
 
     def route(self, key: Key) -> Route | None:
         """The newest known Route, with resource_version and status_ingress."""
-        return self._store.get("routes", key)
+        found = self._store.get("routes", key)
+        return found if isinstance(found, Route) else None
 
     def route_source(self) -> Source:
         """Where the cluster serves Routes, as far as it is known."""

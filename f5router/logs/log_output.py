@@ -21,10 +21,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-try:
-    from pythonjsonlogger.json import JsonFormatter
-except ImportError:  # before 3.1
-    from pythonjsonlogger.jsonlogger import JsonFormatter
+from pythonjsonlogger.json import JsonFormatter
 
 from f5router.model.printable import printable
 
@@ -159,7 +156,7 @@ def hide(secret: str) -> None:
             handler.redaction.hide(secret)
 
 
-class _Handler(logging.StreamHandler):
+class _Handler(logging.StreamHandler[TextIO]):
     def __init__(self, stream: TextIO | None, redaction: Redaction):
         super().__init__(stream)
         self.redaction = redaction
@@ -190,7 +187,7 @@ class _Text(logging.Formatter):
 class _JSON(JsonFormatter):
     """One object per line: time, level, logger, message, the fields, exception, stack."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(json_default=str, json_ensure_ascii=True)
 
     def add_fields(self, log_record: dict[str, Any], record: logging.LogRecord,

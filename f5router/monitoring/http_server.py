@@ -28,6 +28,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from f5router.config.options import OPTIONS
@@ -153,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         """Bound what is read."""
         super().setup()
-        self.rfile = _Head(self.rfile)
+        self.rfile = _Head(self.rfile)  # type: ignore[assignment]  # it has what is called of it
 
     def handle(self) -> None:
         """Answer; a request line that is too long too, which the base class looks for elsewhere."""
@@ -223,7 +224,8 @@ class Server(socketserver.ThreadingTCPServer):
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
 
-    def process_request(self, request: socket.socket, client_address: tuple) -> None:
+    def process_request(  # type: ignore[override]  # TCP alone: what comes in is a socket
+            self, request: socket.socket, client_address: tuple[Any, ...]) -> None:
         """Start a thread for a connection, unless there are too many that do not end."""
         if not self.connections.admit(request, client_address[0]):
             log.debug("connection refused: too many", extra={"client": client_address[0]})
@@ -235,7 +237,8 @@ class Server(socketserver.ThreadingTCPServer):
             self.connections.release(request)
             raise
 
-    def process_request_thread(self, request: socket.socket, client_address: tuple) -> None:
+    def process_request_thread(  # type: ignore[override]  # as above
+            self, request: socket.socket, client_address: tuple[Any, ...]) -> None:
         """Serve a connection, in its own thread."""
         try:
             super().process_request_thread(request, client_address)
@@ -246,7 +249,8 @@ class Server(socketserver.ThreadingTCPServer):
         """Cut off who takes too long; the loop calls it between connections, and every POLL_S."""
         self.connections.close_expired()
 
-    def finish_request(self, request: socket.socket, client_address: tuple) -> None:
+    def finish_request(  # type: ignore[override]  # as above
+            self, request: socket.socket, client_address: tuple[Any, ...]) -> None:
         """Answer, in the connection's own thread: a handshake holds up nobody else."""
         if self.contexts is None:
             super().finish_request(request, client_address)
@@ -264,7 +268,7 @@ class Server(socketserver.ThreadingTCPServer):
         finally:
             _end(connection)
 
-    def handle_error(self, request: object, client_address: tuple) -> None:
+    def handle_error(self, request: object, client_address: tuple[Any, ...]) -> None:
         """A client that left, or a handshake that failed, is no trouble of ours."""
         exc = sys.exception()
         if isinstance(exc, OSError):
@@ -275,7 +279,8 @@ class Server(socketserver.ThreadingTCPServer):
     @property
     def where(self) -> str:
         """Address and port, as in a URL."""
-        return shown(*self.server_address[:2])
+        host, port = self.server_address[:2]
+        return shown(str(host), port)
 
     def __enter__(self) -> "Server":
         self._thread.start()
@@ -311,4 +316,4 @@ def _family(address: Address) -> tuple[socket.AddressFamily, tuple[str, int]]:
     except OSError as exc:
         problem = f"{OPTIONS['listen-addr'].label}: {address.host!r} has no address"
         raise ConfigError([problem]) from exc
-    return found[0][0], found[0][4][:2]
+    return found[0][0], (str(found[0][4][0]), address.port)

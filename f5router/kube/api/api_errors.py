@@ -163,7 +163,7 @@ def _retry_after_s(headers: Mapping[str, str], status: JSON) -> float | None:
     """Seconds of the header Retry-After or of a Status; an HTTP date counts as none."""
     text = headers.get("Retry-After") or _details(status).get("retryAfterSeconds")
     try:
-        seconds = float(text)
+        seconds = float(str(text))
     except (TypeError, ValueError):
         return None
     return seconds if 0 < seconds < 3600 else None

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from f5router.kube.api.connection import PLAIN, Connection, value
 from f5router.kube.api.documents import Document
@@ -35,7 +36,7 @@ class Collection:
                 return
             self._query["continue"] = page.token
 
-    def values(self) -> Iterator[object]:
+    def values(self) -> Iterator[Any]:
         """The objects as JSON values. Raises: KubeError: KubeRefused: one of them cannot be read."""
         for document in self.documents():
             yield value(document, f"GET {self._path}")

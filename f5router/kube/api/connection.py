@@ -202,7 +202,7 @@ class Connection:
 
     def request(self, method: str, path: str, *, query: dict[str, Any] | None = None, body: object = None,
                 content_type: str = "application/json", stream: bool = False,
-                timeout_s: float | None = None, accept: str = PLAIN) -> object:
+                timeout_s: float | None = None, accept: str = PLAIN) -> Any:
         """Send a request and return the JSON value of its reply, or a LineStream.
 
         Args:
@@ -281,7 +281,7 @@ class Connection:
     def _authorization(self) -> dict[str, str]:
         """The header with the token, which the configuration re-reads when it expires."""
         try:
-            settings = self._configuration.auth_settings()
+            settings: Mapping[str, Any] = self._configuration.auth_settings()
         except (kube_config.ConfigException, OSError) as exc:
             raise KubeUnreachable(f"credentials cannot be read: {_reason(exc)}") from exc
         return {item["key"]: _header(item["value"]) for item in settings.values()

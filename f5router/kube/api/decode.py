@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from sys import intern
+from typing import Any
 
 from f5router.admission import annotations
 from f5router.kube.api import addresses
@@ -386,7 +387,7 @@ def _mapping(value: object) -> JSON:
     return value if isinstance(value, Mapping) else _NOTHING
 
 
-def _items(value: object) -> list:
+def _items(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 

@@ -155,14 +155,14 @@ class Splitter:
             self._escaped, at = False, 1
         while True:
             if self._in_string:
-                at = _IN_STRING.match(chunk, at).end()
+                at = _IN_STRING.match(chunk, at).end()  # type: ignore[union-attr]  # matches nothing at all, too
                 if at == len(chunk):
                     return at
                 if chunk[at] == _BACKSLASH:
                     self._escaped = True
                     return len(chunk)
                 self._in_string, at = False, at + 1
-            at = _NO_BRACKET.match(chunk, at).end()
+            at = _NO_BRACKET.match(chunk, at).end()  # type: ignore[union-attr]  # matches nothing at all, too
             if at == len(chunk) or chunk[at] != _QUOTE:
                 return at
             self._in_string, at = True, at + 1
@@ -237,7 +237,10 @@ def _members(text: bytes, path: list[bytes]) -> JSON:
     """The plain members of the object to which the keys of `path` lead; see Document.members."""
     found, inside, depth, kept, at = bytearray(), 0, 0, 0, 0
     result: JSON = {}
-    while (at := _NO_BRACKET.match(text, at).end()) < len(text) and text[at] != _QUOTE:
+    while True:
+        at = _NO_BRACKET.match(text, at).end()  # type: ignore[union-attr]  # matches nothing at all, too
+        if at == len(text) or text[at] == _QUOTE:
+            return result
         if text[at] in _OPENING:
             if inside == len(path) and depth == inside + 1:
                 found += text[kept:at] + b"null"
@@ -254,7 +257,6 @@ def _members(text: bytes, path: list[bytes]) -> JSON:
                     result = _plain(bytes(found + text[kept:at + 1]))
                 inside -= 1
         at += 1
-    return result
 
 
 def _key_before(text: bytes, at: int) -> bytes:

@@ -36,7 +36,7 @@ class Bucket:
 class FairQueue(Generic[K]):
     """Objects in order of arrival within a namespace; namespaces take turns."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._by_namespace: OrderedDict[str, dict[K, None]] = OrderedDict()
         """In the order of their turns."""
 

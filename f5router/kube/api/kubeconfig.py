@@ -32,7 +32,7 @@ class MemoryFiles:
     Source: memfd_create(2); proc(5), /proc/pid/fd.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._descriptors: dict[bytes, int] = {}
         weakref.finalize(self, _close, self._descriptors)
 

@@ -18,7 +18,7 @@ class SecretLimits:
 class NamedSecrets:
     """The Secrets that Routes name, kept up to date by changes of Routes."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.ages: dict[Key, tuple[str, str]] = {}
         """The age of the oldest Route that names it, by Secret."""
         self._named: dict[Key, Key] = {}
@@ -28,17 +28,19 @@ class NamedSecrets:
 
     def update(self, routes: Mapping[Key, Route | None]) -> tuple[set[Key], bool]:
         """Take changes of Routes; returns the Secrets that these name, and whether `ages` changed."""
-        named = {key: secret for key, route in routes.items() if (secret := _named(route)) is not None}
-        touched = set(named.values())
+        named = {key: (secret, route.age) for key, route in routes.items()
+                 if route is not None and (secret := _named(route)) is not None}
+        wanted = {secret for secret, _ in named.values()}
+        touched = set(wanted)
         for key in routes:
             if (before := self._named.pop(key, None)) is not None:
                 touched.add(before)
                 self._routes[before].pop(key)
-        for key, secret in named.items():
+        for key, (secret, age) in named.items():
             self._named[key] = secret
-            self._routes.setdefault(secret, {})[key] = routes[key].age
+            self._routes.setdefault(secret, {})[key] = age
         changed = [self._update_age(secret) for secret in touched]
-        return set(named.values()), any(changed)
+        return wanted, any(changed)
 
     def _update_age(self, secret: Key) -> bool:
         before = self.ages.get(secret)
@@ -49,9 +51,9 @@ class NamedSecrets:
         return self.ages[secret] != before
 
 
-def _named(route: Route | None) -> Key | None:
+def _named(route: Route) -> Key | None:
     """The Secret that is read for a Route; None also for a name that no Secret can have."""
-    key = route.secret if route else None
+    key = route.secret
     return key if key and is_object_name(key.name) else None
 
 
@@ -66,7 +68,7 @@ def excess(ages: Mapping[Key, tuple[str, str]], limits: SecretLimits) -> dict[Ke
     by_namespace: dict[str, list[Key]] = defaultdict(list)
     for key in ages:
         by_namespace[key.namespace].append(key)
-    refused = {}
+    refused: dict[Key, str] = {}
     if any(len(keys) > limits.per_namespace for keys in by_namespace.values()):
         for namespace, keys in by_namespace.items():
             keys.sort(key=lambda key: (ages[key], key))

@@ -15,7 +15,8 @@ from functools import partial
 
 from f5router.kube.api import decode, review
 from f5router.kube.api.connection import Connection
-from f5router.kube.watch.reflector import Reflector, Source, Timing
+from f5router.kube.watch.reflector import Reflector, Timing
+from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
 
 log = logging.getLogger(__name__)
@@ -52,17 +53,23 @@ class Changes:
     def replace(self, field: str, objects: Mapping[Key, tuple[Version, ...]]) -> bool:
         """As Store.replace. The first list tells nothing: Secrets are read without it."""
         known, self._known = self._known, dict(objects)
-        for key in () if known is None else known.keys() | objects.keys():
-            if known.get(key) != objects.get(key):
-                self._on_change(key)
+        if known is not None:
+            for key in known.keys() | objects.keys():
+                if known.get(key) != objects.get(key):
+                    self._on_change(key)
         return False
+
+    def missing(self, field: str, objects: Mapping[Key, tuple[Version, ...]]) -> tuple[int, int]:
+        """As Store.missing: nothing is lost with a list, the Secrets are read."""
+        return 0, 0
 
     def put(self, field: str, key: Key, values: tuple[Version, ...]) -> bool:
         """As Store.put."""
+        known = {} if self._known is None else self._known
         if values:
-            self._known[key] = values
+            known[key] = values
         else:
-            self._known.pop(key, None)
+            known.pop(key, None)
         self._on_change(key)
         return False
 

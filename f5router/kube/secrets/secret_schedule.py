@@ -57,7 +57,7 @@ class _Entry:
     due_at: float = 0.0
     ticket: int = 0
     """Number of the timer that counts; older ones are void."""
-    queue: FairQueue | None = None
+    queue: FairQueue[Key] | None = None
     """Where it waits for a reader."""
     refreshed: bool = False
     """True once it was read a second time."""
@@ -104,7 +104,9 @@ class ReadSchedule:
         self._namespaces: Counter[str] = Counter()
         self._timers: list[tuple[float, int, Key]] = []
         self._tickets = itertools.count(1)
-        self._first, self._slow, self._again = FairQueue(), FairQueue(), FairQueue()
+        self._first: FairQueue[Key] = FairQueue()
+        self._slow: FairQueue[Key] = FairQueue()
+        self._again: FairQueue[Key] = FairQueue()
         first = Bucket(pace.burst, pace.first_per_s, clock())
         again = Bucket(pace.again_per_s, pace.again_per_s, clock())
         self._lanes = ((self._first, first), (self._slow, again), (self._again, again))
@@ -208,7 +210,7 @@ class ReadSchedule:
                       if queue.ready(self._allowed(queue))]
         return max(0.0, min(waits)) if waits else None
 
-    def _allowed(self, queue: FairQueue) -> Callable[[str], bool]:
+    def _allowed(self, queue: FairQueue[Key]) -> Callable[[str], bool]:
         """Which namespaces may have another read in flight."""
         if queue is self._slow and len(self._slow_in_flight) >= self._pace.readers_of_slow:
             return lambda namespace: False

@@ -23,7 +23,8 @@ from f5router.kube.api.outages import Outages
 from f5router.kube.secrets.named_secrets import NamedSecrets, SecretLimits, excess
 from f5router.kube.secrets.secret_schedule import Pace, ReadSchedule
 from f5router.kube.secrets.secret_state import SecretState
-from f5router.kube.watch.reflector import Source, decoded
+from f5router.kube.watch.reflector import decoded
+from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Route, Secret
 from f5router.model.errors import KubeError, KubeUnauthorized, KubeUnreachable
@@ -120,7 +121,7 @@ class SecretWatch:
 
     def _known(self, key: Key) -> bool:
         found = self._store.get("secrets", key)
-        return found is not None and not found.unread
+        return isinstance(found, Secret) and not found.unread
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -216,11 +217,11 @@ class SecretWatch:
             self._schedule.answered(key, useful=False)
         state = self._states.get(key)
         away = isinstance(exc, KubeUnreachable)
-        if away and state is not None:
+        if isinstance(exc, KubeUnreachable) and state is not None:
             self._outages.failed(_user(key), exc)
         else:
             self._outages.answered(_user(key))
-        known = state and state.failed(exc, self._clock())
+        known = None if state is None else state.failed(exc, self._clock())
         if known is not None and self._put(key, known):
             log.log(logging.DEBUG if away else logging.WARNING, "Secret cannot be read",
                     extra={"secret": str(key), "error": str(exc)})
@@ -249,7 +250,7 @@ def reader(connection: Connection, timeout_s: float) -> Callable[[Key], Secret |
         for item in items or ():
             name, values = decoded(SOURCE, item)
             if name == key:
-                return values[0] if values else None
+                return next((secret for secret in values if isinstance(secret, Secret)), None)
         return None
 
     return read

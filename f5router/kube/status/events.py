@@ -86,7 +86,7 @@ class EventWriter:
         """
         self._connection, self._component, self._router_name = connection, component, router_name
         self._queue_size, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
-        self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
+        self._pending: Pending[_Key] = Pending(rate_per_s=rate_per_s, clock=clock)
         self._route_source = route_source
         self._sent: dict[_Key, Sent] = {}
         self._lock = threading.Lock()

@@ -33,7 +33,7 @@ FAILED_PAUSE_S = 0.25
 class Troubles:
     """Failures of the threads that write what one queue holds. Thread-safe."""
 
-    def __init__(self, pending: Pending, outages: Outages, *, forbidden_s: float):
+    def __init__(self, pending: Pending[Key], outages: Outages, *, forbidden_s: float):
         self._pending, self._outages, self._forbidden_s = pending, outages, forbidden_s
         self._lock = threading.Lock()
         self._said: dict[str, str] = {}
@@ -45,17 +45,17 @@ class Troubles:
 
     # --- what went wrong: seconds until the Route is tried again, None for not by itself ------
 
-    def conflict(self, job: Job) -> float:
+    def conflict(self, job: Job[Key]) -> float:
         """The Route was changed meanwhile."""
         self._outages.answered(STATUS)
         return _delay_s(CONFLICT_BACKOFF_S, job.failures + 1)
 
-    def refused(self, job: Job, exc: Exception) -> None:
+    def refused(self, job: Job[Key], exc: Exception) -> None:
         """It will never be taken."""
         self._outages.answered(STATUS)
         self._say(job, "status refused", str(exc))
 
-    def forbidden(self, job: Job, exc: KubeForbidden) -> float:
+    def forbidden(self, job: Job[Key], exc: KubeForbidden) -> float:
         """The first refusal may be of this Route's namespace; the next one without a success is of all."""
         self._outages.answered(STATUS)
         with self._lock:
@@ -69,7 +69,7 @@ class Troubles:
             self._pending.pause(self._forbidden_s)
         return self._forbidden_s
 
-    def unreachable(self, job: Job, exc: KubeUnreachable) -> float:
+    def unreachable(self, job: Job[Key], exc: KubeUnreachable) -> float:
         """All writing waits by troubles in a row, and this Route by its own, so others go first."""
         own_s = _delay_s(BACKOFF_S, job.failures + 1, exc.retry_after_s)
         if exc.status == HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -85,7 +85,7 @@ class Troubles:
 
     # --- what goes well ------------------------------------------------------------------
 
-    def begins(self, job: Job) -> None:
+    def begins(self, job: Job[Key]) -> None:
         """A Route is tried again."""
         with self._lock:
             self._forbidden.pop(job.key, None)
@@ -111,7 +111,7 @@ class Troubles:
                 return next(iter(self._forbidden.values()), "")
         return ""
 
-    def _say(self, job: Job, message: str, text: str) -> None:
+    def _say(self, job: Job[Key], message: str, text: str) -> None:
         """An error of one Route: once, until it could be written."""
         with self._lock:
             new = self._said.get(job.item.uid) != text

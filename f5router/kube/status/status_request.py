@@ -39,7 +39,8 @@ class RouteStatus:
             query["labelSelector"] = self._labels
         found = self._connection.request("GET", self._source().path(key.namespace), query=query)
         items = found.get("items") if isinstance(found, dict) else None
-        return items[0] if items else None
+        newest: dict[str, Any] | None = items[0] if items else None
+        return newest
 
     def write(self, key: Key, version: str, ingress: Ingress,
               renew: Callable[[dict[str, Any]], Ingress | None]) -> dict[str, Any] | None:
@@ -56,9 +57,10 @@ class RouteStatus:
         if not self._patch_is_forbidden:
             body = {"metadata": {"resourceVersion": version}, "status": {"ingress": ingress}}
             try:
-                return self._connection.request(
+                written: dict[str, Any] | None = self._connection.request(
                     "PATCH", self._status_path(key), body=body,
                     content_type="application/merge-patch+json")
+                return written
             except KubeForbidden as exc:
                 log.info("patch is forbidden, trying update", extra={"error": str(exc)})
                 self._patch_is_forbidden = True
@@ -70,14 +72,14 @@ class RouteStatus:
         The whole object goes back as it was read, private key included; nothing of it is logged.
         """
         obj = self.read(key)
-        new = None if obj is None else renew(obj)
-        if new is None:
+        if obj is None or (new := renew(obj)) is None:
             return None
-        held = obj.get("status") if isinstance(obj.get("status"), dict) else {}
+        held = status if isinstance(status := obj.get("status"), dict) else {}
         body = {"apiVersion": self._source().api_version, "kind": "Route", **obj,
                 "status": {**held, "ingress": new}}
         try:
-            return self._connection.request("PUT", self._status_path(key), body=body)
+            whole: dict[str, Any] | None = self._connection.request("PUT", self._status_path(key), body=body)
+            return whole
         except KubeForbidden:
             self._patch_is_forbidden = False  # either right may be granted later
             raise

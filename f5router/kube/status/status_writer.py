@@ -86,7 +86,7 @@ class StatusWriter:
         self._router_name, self._canonical_hostname = router_name, canonical_hostname
         self._enabled, self._repair_s = enabled, repair_s
         self._clock, self._wall = clock, wall
-        self._pending = Pending(rate_per_s=rate_per_s, clock=clock)
+        self._pending: Pending[Key] = Pending(rate_per_s=rate_per_s, clock=clock)
         self._troubles = Troubles(self._pending, connection.outages, forbidden_s=forbidden_s)
         self._lock = threading.Lock()
         self._lease = WriterLease(clock=clock)
@@ -234,7 +234,7 @@ class StatusWriter:
             finally:
                 self._pending.done(job, retry_s)
 
-    def _attempt(self, job: Job) -> float | None:
+    def _attempt(self, job: Job[Key]) -> float | None:
         """Write one status. Returns seconds until the next try, None when there is none."""
         self._troubles.begins(job)
         try:
@@ -251,7 +251,8 @@ class StatusWriter:
             return None
         except (KubeRefused, KindNotServed, decode.DecodeError) as exc:
             self._count("refused")
-            return self._troubles.refused(job, exc)
+            self._troubles.refused(job, exc)
+            return None
         except KubeForbidden as exc:
             self._count("forbidden")
             return self._troubles.forbidden(job, exc)
@@ -279,9 +280,10 @@ class StatusWriter:
             return None
         new = self._entries(route, wish)
         wait_s = self._wait_s(route, new)
-        if wait_s != 0 or not self._pending.spend():
+        if new is None or wait_s != 0 or not self._pending.spend():
             return wait_s
         old, entry = (condition.own(ingress, self._router_name) for ingress in (route.status_ingress, new))
+        assert entry is not None, "what is written has an entry of this router"
         with self._lock:
             self._contention.wrote(wish.uid, entry, old)
         begun = self._clock()
@@ -306,7 +308,8 @@ class StatusWriter:
         with self._lock:
             self._say_contended(route.key)
             if new is None:
-                self._contention.agrees(route.uid, old)
+                if old is not None:
+                    self._contention.agrees(route.uid, old)
                 self._lease.served()
                 return None
             if self._contention.contended(route.uid, created=old is None):

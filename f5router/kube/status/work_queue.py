@@ -10,22 +10,22 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, Generic
 
-from f5router.kube.api.fair_queue import FairQueue, Namespaced
+from f5router.kube.api.fair_queue import FairQueue, K
 
 
 @dataclass(slots=True)
-class Job:
+class Job(Generic[K]):
     """An item that a worker has taken; it must be given back with done()."""
 
-    key: Namespaced
+    key: K
     item: Any
     failures: int = 0
     """How often it was retried in a row."""
 
 
-class Pending:
+class Pending(Generic[K]):
     """A queue for several workers. No two of them have the same key at a time."""
 
     def __init__(self, *, rate_per_s: float, clock: Callable[[], float] = time.monotonic):
@@ -33,12 +33,12 @@ class Pending:
         self._clock = clock
         self._interval_s = 1 / rate_per_s
         self._changed = threading.Condition()
-        self._waiting: dict[Namespaced, tuple[int, Job, float]] = {}
+        self._waiting: dict[K, tuple[int, Job[K], float]] = {}
         """Number in the heap, item, and when it is due."""
-        self._heap: list[tuple[float, int, Namespaced]] = []
+        self._heap: list[tuple[float, int, K]] = []
         """What is not due yet, or was not when somebody looked last."""
-        self._due: FairQueue[Namespaced] = FairQueue()
-        self._taken: set[Namespaced] = set()
+        self._due: FairQueue[K] = FairQueue()
+        self._taken: set[K] = set()
         self._number = count()
         self._not_before = 0.0
         self._next_spend = 0.0
@@ -48,26 +48,25 @@ class Pending:
         """Items that wait, without those that workers have."""
         return len(self._waiting)
 
-    def put(self, key: Namespaced, item: object, delay_s: float = 0.0) -> None:
+    def put(self, key: K, item: object, delay_s: float = 0.0) -> None:
         """Add an item, due then, in place of the one that waits; an equal one changes nothing."""
         with self._changed:
             known = self._waiting.get(key)
             if known is None or known[1].item != item:
                 self._push(Job(key, item), delay_s)
 
-    def take(self) -> Job | None:
+    def take(self) -> Job[K] | None:
         """The next item that is due, as soon as there is one; None after close()."""
         with self._changed:
             while not self._closed:
                 wait_s = self._until_due()
-                if wait_s is not None and wait_s <= 0:
-                    key = self._due.pop()
+                if wait_s is not None and wait_s <= 0 and (key := self._due.pop()) is not None:
                     self._taken.add(key)
                     return self._waiting.pop(key)[1]
                 self._changed.wait(wait_s)
             return None
 
-    def done(self, job: Job, retry_after_s: float | None = None) -> None:
+    def done(self, job: Job[K], retry_after_s: float | None = None) -> None:
         """Give an item back: finished, or to be tried again unless a newer one has come."""
         with self._changed:
             self._taken.discard(job.key)
@@ -121,7 +120,7 @@ class Pending:
             self._closed = True
             self._changed.notify_all()
 
-    def _push(self, job: Job, delay_s: float) -> None:
+    def _push(self, job: Job[K], delay_s: float) -> None:
         number, due = next(self._number), self._clock() + delay_s
         self._due.discard(job.key)
         self._waiting[job.key] = (number, job, due)

@@ -5,13 +5,14 @@ import random
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from f5router.kube.api import api_errors, backoff, decode
 from f5router.kube.api.collection import PAGE_SIZE, Collection
 from f5router.kube.api.connection import PLAIN, Connection, LineStream
 from f5router.kube.api.documents import Document, Unreadable
 from f5router.kube.watch.sources import Source, is_served, served
-from f5router.kube.watch.store import Store, Value
+from f5router.kube.watch.store import Value
 from f5router.model.cluster import Key
 from f5router.model.errors import (
     KindNotServed,
@@ -57,10 +58,20 @@ class Timing:
     """From a list in which most pool members are missing to the second one, which confirms it."""
 
 
+class Target(Protocol):
+    """What takes the objects: a Store, or a stand-in."""
+
+    def put(self, field: str, obj: Key, values: tuple[Any, ...], /) -> bool: ...
+
+    def replace(self, field: str, objects: Mapping[Key, tuple[Any, ...]], /) -> bool: ...
+
+    def missing(self, field: str, objects: Mapping[Key, tuple[Any, ...]], /) -> tuple[int, int]: ...
+
+
 class Reflector:
     """Follows one kind until stop(); run() is the body of its thread."""
 
-    def __init__(self, connection: Connection, source: Source, store: Store, *, namespace: str | None,
+    def __init__(self, connection: Connection, source: Source, store: Target, *, namespace: str | None,
                  selectors: Mapping[str, str], timing: Timing, clock: Callable[[], float],
                  sleep: Callable[[float], object], on_list: Callable[[], None],
                  on_change: Callable[[], None], on_problem: Callable[[str], None]):
@@ -312,7 +323,7 @@ def unreadable(source: Source, metadata: JSON, reason: Unreadable) -> Key | None
     return key
 
 
-def decoded(source: Source, obj: object) -> tuple[Key | None, tuple[Value, ...]]:
+def decoded(source: Source, obj: Any) -> tuple[Key | None, tuple[Value, ...]]:
     """Key and values of an object; no values, or not even a key, if it has no meaning.
 
     Whatever goes wrong costs this object only.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 from f5router.kube.api import decode
@@ -21,7 +22,7 @@ class Source:
     """/api/v1 or /apis/<group>/<version>."""
     field: str
     """Of the Store."""
-    decode: Callable[[JSON], tuple[Value, ...]]
+    decode: Callable[[JSON], tuple[Any, ...]]
     namespaced: bool = True
     metadata_only: bool = False
     """Ask for no more than the metadata of objects; servers before Kubernetes 1.15 send them whole."""

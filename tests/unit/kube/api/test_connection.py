@@ -267,6 +267,7 @@ def test_expired(connection, kube):
     pytest.param({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"", None, id="date"),
     pytest.param({"Retry-After": "-1"}, b"", None, id="negative"),
     pytest.param({}, b'{"details": []}', None, id="odd details"),
+    pytest.param({}, b'{"details": {"retryAfterSeconds": 1%s}}' % (b"0" * 400), None, id="no float"),
 ])
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after(status, headers, body, seconds):
