@@ -330,7 +330,7 @@ class Reconciler:
         """Note a confirmed write."""
         if change.ref.kind == Pool.KIND:
             self._note_leaving(change.ref)
-            if change.new is not None and self.engine.objects.get(change.ref) != change.new:
+            if isinstance(change.new, Pool) and self._wanted_members(change.ref, change.new) != change.new:
                 self._members.add(change.ref)  # its endpoints changed while it was written
         on_change(change)
 

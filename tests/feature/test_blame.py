@@ -68,6 +68,18 @@ def test_a_time_out_of_what_was_done(lab, loop, caplog):
     assert failed_passes(caplog) == []
 
 
+def test_a_pool_goes_whose_members_got_no_usable_reply(lab, loop):
+    """It is not wanted any more when its members are written again."""
+    lab.apply(*bank("10.9.1.1"))
+    router = loop()
+    router.wait(lambda: told(lab).get("status") == "True")
+    lab.bigip.inject("500-mcpd", method="PATCH", path=POOL)
+    for kind, name in (("Route", "b"), ("Service", "other"), ("EndpointSlice", "other-1")):
+        lab.kube.delete(kind, "bank", name)
+    router.wait(lambda: lab.bigip.get(POOL) is None)
+    assert lab.bigip.faults.waiting == 0
+
+
 def test_a_device_that_answers_reads_only(lab, loop, caplog):
     """Two objects without a reply: it backs off as a whole."""
     lab.apply(*bank("10.9.1.1"))

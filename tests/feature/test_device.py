@@ -361,6 +361,23 @@ def test_nodes_whose_members_left_in_a_call_without_a_reply(lab, change):
     assert lab.paths("ltm/node") == left
 
 
+@pytest.mark.parametrize("version", ["11.6.0", "14.1.2.1"])
+def test_a_rule_that_is_said_to_be_gone(make_lab, version):
+    """A 404 to its DELETE is not believed: it would go on leading requests to its pool."""
+    lab = make_lab(tmos_version=version)
+    lab.virtuals()
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), manifests.route("a"))
+    router = lab.router()
+    assert lab.converge(router) == []
+    lab.bigip.inject("404-bogus", method="DELETE", path="/rules/openshift_route_shop_a")
+    lab.kube.delete("Route", "shop", "a")
+    lab.until(lambda: lab.converge(router) == [] and not router._reconciler.engine.routes())
+    assert lab.bigip.faults.waiting == 0
+    policy = lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
+    assert [item["name"] for item in policy["rulesReference"]["items"]] == ["default_noop"]
+    assert "/Common/openshift_shop_web" not in lab.paths("ltm/pool")
+
+
 def test_the_configuration_is_saved(lab):
     """So that it is there after the device restarts, without a router."""
     lab.apply(manifests.route("plain"))
