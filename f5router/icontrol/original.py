@@ -4,10 +4,9 @@ import logging
 from collections.abc import Collection
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names
-from f5router.model.errors import NotFound
 from f5router.model.json_types import JSON
 from f5router.model.ltm import ClientSSL, DataGroup, IRule, ServerSSL
 from f5router.model.objects import Ref
@@ -52,7 +51,4 @@ def detach(client: Client, path: str, targets: Collection[str]) -> None:
 
 def remove(client: Client, ref: Ref) -> None:
     """Delete an object; one that is gone already is none to worry about. Raises: BigIPError."""
-    try:
-        client.delete(item_path(ref.kind, ref.path))
-    except NotFound:
-        log.debug("was gone already", extra={"object": str(ref)})
+    delete_if_there(client, item_path(ref.kind, ref.path))

@@ -378,6 +378,21 @@ def test_a_rule_that_is_said_to_be_gone(make_lab, version):
     assert "/Common/openshift_shop_web" not in lab.paths("ltm/pool")
 
 
+@pytest.mark.parametrize("path", ["/sys/file/ssl-key", "/ltm/pool", "/ltm/profile/client-ssl"])
+def test_an_object_that_is_said_to_be_gone(lab, path):
+    """A 404 to the DELETE of what is there, a private key for instance: it is deleted all the same."""
+    serve(lab)
+    router = lab.router()
+    assert lab.converge(router) == []
+    lab.bigip.inject("404-bogus", method="DELETE", path=path)
+    for name in ("edge", "re", "plain", "path", "pass"):
+        lab.kube.delete("Route", "shop", name)
+    lab.until(lambda: lab.converge(router) == [] and not router._reconciler.engine.routes())
+    assert lab.bigip.faults.waiting == 0
+    assert not [name for kind in ("sys/file/ssl-key", "ltm/pool", "ltm/profile/client-ssl")
+                for name in everything(lab)[kind] if "_shop_" in name or "_host_" in name]
+
+
 def test_the_configuration_is_saved(lab):
     """So that it is there after the device restarts, without a router."""
     lab.apply(manifests.route("plain"))

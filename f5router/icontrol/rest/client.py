@@ -29,6 +29,7 @@ from f5router.model.errors import (
     Busy,
     DeviceTimeout,
     Forbidden,
+    NotFound,
     NotReady,
     Refused,
     Unreachable,
@@ -59,6 +60,24 @@ Result = TypeVar("Result")
 
 _NO_JSON = "the reply is no JSON"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
+
+def delete_if_there(client: "Client", path: str) -> None:
+    """Delete an object, which may be gone already.
+
+    Raises:
+        NotFound: the device answers so, and shows the object all the same (bigip-behaviour.md A2.3).
+        BigIPError: it cannot be deleted.
+    """
+    try:
+        client.delete(path)
+    except NotFound as exc:
+        try:
+            client.get(path)
+        except NotFound:
+            log.debug("was gone already", extra={"path": path})
+            return
+        raise exc
 
 
 def item_path(collection: str, full_path: str, *sub: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from typing import ClassVar, TypeGuard
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.uploads.leftovers import Leftovers, Origin
 from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
@@ -65,10 +65,7 @@ class FileWriter:
         """Install or delete one file. Raises: BigIPError."""
         file = change.obj
         if change.verb == DELETE:
-            try:
-                self._client.delete(item_path(file.KIND, file.path))
-            except NotFound:
-                log.debug("was gone already", extra={"object": str(file.ref)})
+            delete_if_there(self._client, item_path(file.KIND, file.path))
             return
         suffix = "key" if file.KIND == KeyFile.KIND else "cert"
         self._install(file, f"{self._uploader.FOLDER}/{self._origin.new_name(suffix)}")

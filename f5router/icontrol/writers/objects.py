@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
-from f5router.model.errors import Conflict, NotFound
+from f5router.model.errors import Conflict
 from f5router.model.ltm import ClientSSL, DataGroup, IRule, Pool, ServerSSL
 from f5router.plan.plan import CREATE, DELETE, AnyChange, Change, concerns
 
@@ -67,7 +67,4 @@ class ObjectWriter:
         self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj, *more))
 
     def _delete(self, obj: Single) -> None:
-        try:
-            self._client.delete(item_path(obj.KIND, obj.path))
-        except NotFound:
-            log.debug("was gone already", extra={"object": str(obj.ref)})
+        delete_if_there(self._client, item_path(obj.KIND, obj.path))

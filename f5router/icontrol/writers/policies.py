@@ -16,7 +16,7 @@ from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.rest.blame import blames_object
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.ltm import Policy, Rule
@@ -261,7 +261,4 @@ class PolicyWriter:
         return True
 
     def _delete(self, path: str) -> None:
-        try:
-            self._client.delete(path)
-        except NotFound:
-            log.debug("was gone already", extra={"path": path})
+        delete_if_there(self._client, path)

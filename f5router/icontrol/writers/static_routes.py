@@ -7,7 +7,7 @@ more (bigip-behaviour.md A5). Independent writes go in parallel, see device.py.
 import logging
 
 from f5router.icontrol.codec import net_codec
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
@@ -66,7 +66,4 @@ class RouteWriter:
         self._client.post(StaticRoute.KIND, net_codec.encode_route(new))
 
     def _delete(self, route: StaticRoute) -> None:
-        try:
-            self._client.delete(item_path(StaticRoute.KIND, route.path))
-        except NotFound:
-            log.debug("was gone already", extra={"object": str(route.ref)})
+        delete_if_there(self._client, item_path(StaticRoute.KIND, route.path))

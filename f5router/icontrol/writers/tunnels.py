@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeGuard
 
 from f5router.icontrol.codec import ltm_codec, net_codec
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.writers import fdb
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused
@@ -227,7 +227,4 @@ class TunnelWriter:
     # --- deleting ------------------------------------------------------------------------
 
     def _delete(self, obj: Part) -> None:
-        try:
-            self._client.delete(item_path(obj.KIND, obj.path))
-        except NotFound:
-            log.debug("was gone already", extra={"object": str(obj.ref)})
+        delete_if_there(self._client, item_path(obj.KIND, obj.path))
