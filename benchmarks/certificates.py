@@ -84,7 +84,7 @@ def measure(bench: Bench, load: Load) -> tuple:
 
 
 @click.command()
-@click.option("--bounds", default=1000, show_default=True, help="Routes at the bounds.")
+@click.option("--bounds", default=30, show_default=True, help="Routes at the bounds.")
 def main(bounds: int) -> None:
     """Print what each load costs others."""
     logging.basicConfig(level=logging.ERROR)
@@ -93,7 +93,10 @@ def main(bounds: int) -> None:
         bench = Bench(stack, 4)
         with bench.reconciler.engine.checks.beside(woken.set):
             bench.run(Delta(routes=routes(200), slices=slices(200)))
-            rows = [measure(bench, load) for load in [*LOADS, Load("at the bounds", bounds, at_the_bounds)]]
+            rows = []
+            for load in [*LOADS, Load("at the bounds", bounds, at_the_bounds)]:
+                click.echo(f"{load.count:,} {load.name} ...", err=True)
+                rows.append(measure(bench, load))
     print(tabulate.tabulate(rows, headers=HEADERS, tablefmt="plain", colalign=("left",) + ("right",) * 6))
 
 
