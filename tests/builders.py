@@ -26,7 +26,7 @@ from f5router.model.cluster import (
     Service,
     ServicePort,
 )
-from f5router.model.ltm import DeviceFacts, VirtualFacts
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.network.node_ports import Setup as NodePorts
 from f5router.network.vxlan import Setup
 

@@ -4,17 +4,16 @@ from typing import Protocol
 
 from f5router.desired import irules
 from f5router.model import names
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
     Attachment,
     DataGroup,
-    DeviceFacts,
     IRule,
     Object,
     Policy,
     Pool,
     Record,
     ServerSSL,
-    VirtualFacts,
     attachment_ref,
 )
 from f5router.model.objects import Ref
@@ -80,7 +79,7 @@ def _passthrough(config: Settings, facts: DeviceFacts, virtual: str) -> list[Obj
         depends |= {attachment_ref(virtual, "rules", names.full_path(config.folder, name))
                     for name in others}
         depends |= {obj.ref for obj in kept}
-    irule = IRule(path, irules.passthrough_irule(config.folder), depends=frozenset(depends))
+    irule = IRule(path, irules.passthrough_irule(config.folder), extra_dependencies=frozenset(depends))
     return [irule, Attachment(virtual, "rules", path, IRule.KIND), *kept]
 
 
@@ -98,7 +97,7 @@ def _kept_tls(config: Settings, facts: DeviceFacts) -> list[Object]:
 
 
 def _policy(config: Settings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
-    policy = Policy(names.full_path(config.folder, name), told=tells(facts))
+    policy = Policy(names.full_path(config.folder, name), sets_pool_variable=tells(facts))
     return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
 
 
@@ -113,7 +112,8 @@ def _request(config: Settings) -> list[Object]:
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
     text = irules.request_irule(config.folder, page=config.unavailable_page)
     group = Ref(DataGroup.KIND, names.full_path(config.folder, names.REENCRYPT_GROUP))
-    return [nowhere, IRule(path, text, depends=frozenset({nowhere.ref, group})), *_everywhere(config, path)]
+    irule = IRule(path, text, extra_dependencies=frozenset({nowhere.ref, group}))
+    return [nowhere, irule, *_everywhere(config, path)]
 
 
 def _unavailable(config: Settings) -> list[Object]:
@@ -137,7 +137,7 @@ def pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
     group = names.full_path(config.folder, names.REENCRYPT_GROUP)
     path = names.full_path(config.folder, names.REENCRYPT_IRULE)
     text = irules.reencrypt_irule(config.folder)
-    irule = IRule(path, text, depends=frozenset({Ref(DataGroup.KIND, group)}))
+    irule = IRule(path, text, extra_dependencies=frozenset({Ref(DataGroup.KIND, group)}))
     if virtual.server_ssl:
         return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
     ours = ServerSSL(names.full_path(config.folder, names.DEFAULT_SERVERSSL))
@@ -145,6 +145,7 @@ def pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
     needs = frozenset({irule.ref, ours.ref, record.ref})
     return [
         irule, ours, record,
-        Attachment(virtual.path, "rules", path, IRule.KIND, depends=needs),
-        Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside", depends=needs),
+        Attachment(virtual.path, "rules", path, IRule.KIND, extra_dependencies=needs),
+        Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside",
+                   extra_dependencies=needs),
     ]

@@ -28,7 +28,8 @@ from f5router.model.cluster import (
     Secret,
     Service,
 )
-from f5router.model.ltm import DeviceFacts, Object, Pool
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.ltm import Object, Pool
 from f5router.model.objects import Ref
 from f5router.model.steps import Steps, finish
 from f5router.network import node_ports, pool_members, refused_addresses, static_routes, vxlan, vxlan_checks
@@ -159,7 +160,7 @@ class Engine:
             seen.add(ref)
             obj = self.objects.get(ref)
             if obj is not None:
-                stack.extend(obj.needs)
+                stack.extend(obj.dependencies)
         return seen
 
     def pool(self, path: str) -> Pool | None:
@@ -371,7 +372,7 @@ class Engine:
         for ref, obj in new.items():
             if ref not in old:
                 self._count[ref] = self._count.get(ref, 0) + 1
-            if self.objects.get(ref) != obj or self.objects[ref].needs != obj.needs:
+            if self.objects.get(ref) != obj or self.objects[ref].dependencies != obj.dependencies:
                 self._dirty.add(ref)
             self.objects[ref] = obj
         for ref in old.keys() - new.keys():

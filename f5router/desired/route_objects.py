@@ -18,12 +18,12 @@ from f5router.admission.pem import Material
 from f5router.desired import baseline, match_conditions
 from f5router.model import hostnames, names
 from f5router.model.cluster import ClusterSnapshot, Key, Route
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
     Attachment,
     CertFile,
     CheckedRedirect,
     ClientSSL,
-    DeviceFacts,
     Forward,
     KeyFile,
     Object,
@@ -32,7 +32,6 @@ from f5router.model.ltm import (
     Redirect,
     Rule,
     ServerSSL,
-    VirtualFacts,
     attachment_ref,
     record_ref,
     rule_ref,
@@ -381,7 +380,7 @@ class _Parts:
         for number, path_is in enumerate(match_conditions.path(one.route.path)):
             refs.add(self.add(Rule(
                 self._full(policy), names.rule(one.route.key, number), band, path_is | {host}, action,
-                depends=frozenset(depends), hosts=frozenset({self.host}), suffix=suffix,
+                extra_dependencies=frozenset(depends), hosts=frozenset({self.host}), suffix=suffix,
             )))
         return refs
 

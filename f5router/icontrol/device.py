@@ -30,6 +30,7 @@ from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import RouteWriter
 from f5router.icontrol.writers.tunnels import TunnelWriter, concerns_network
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import (
     BigIPError,
     Busy,
@@ -42,17 +43,7 @@ from f5router.model.errors import (
     is_usable,
 )
 from f5router.model.json_types import JSON
-from f5router.model.ltm import (
-    Attachment,
-    BigIPState,
-    DeviceFacts,
-    Object,
-    Policy,
-    Pool,
-    Record,
-    Rule,
-    VirtualFacts,
-)
+from f5router.model.ltm import Attachment, BigIPState, Object, Policy, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
 from f5router.plan.overtaking import InDoubt
@@ -484,15 +475,15 @@ class Device:
         profile that it attaches is still an old one.
         """
         seen: set[Ref] = set()
-        stack = list(obj.needs) if errors else []
+        stack = list(obj.dependencies) if errors else []
         while stack:
             ref = stack.pop()
             if ref in errors and not is_usable(errors[ref]):
                 return errors[ref], True
             if ref not in seen and ref in self.observed:
                 seen.add(ref)
-                stack.extend(self.observed[ref].needs)
-        missing = next((ref for ref in obj.needs if ref not in self.observed), None)
+                stack.extend(self.observed[ref].dependencies)
+        missing = next((ref for ref in obj.dependencies if ref not in self.observed), None)
         return (None if missing is None else Refused(text=f"{missing} is not there")), False
 
     def _kept_back(
@@ -501,7 +492,7 @@ class Device:
         """Leave out deletes of old forms that must stay, and of what these need."""
         staying = {*stays, *outcome.failed, *(change.ref for change in outcome.withheld)}
         staying -= {change.ref for change in changes}
-        needed = {need for ref in staying if ref in self.observed for need in self.observed[ref].needs}
+        needed = {need for ref in staying if ref in self.observed for need in self.observed[ref].dependencies}
         free = []
         for change in changes:
             if change.ref in needed or keeps(change.obj):

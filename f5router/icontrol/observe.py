@@ -16,6 +16,7 @@ from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names
+from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import DeviceTimeout, NotFound, NotReady
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
@@ -23,18 +24,15 @@ from f5router.model.ltm import (
     CertFile,
     ClientSSL,
     DataGroup,
-    DeviceFacts,
     Forward,
     IRule,
     KeyFile,
     Object,
-    OriginalFacts,
     Policy,
     Pool,
     Record,
     Rule,
     ServerSSL,
-    VirtualFacts,
     record_ref,
 )
 from f5router.model.net import StaticRoute, VxlanProfile
@@ -137,7 +135,7 @@ def _policy_state(raw: Iterable[JSON], folder: str) -> tuple[frozenset[str], tup
 
 
 def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
-    """Objects with `depends`, as desired.py gives it to what is wanted.
+    """Objects with `extra_dependencies`, as desired.py gives it to what is wanted.
 
     The device knows no such links: a Rule works without the record that gives its pool TLS, only in
     clear text. With them an old form that has to stay is kept whole.
@@ -165,7 +163,7 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
         elif isinstance(obj, Attachment) and obj.ref in tls:
             depends = {record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.virtual)} & objects.keys()
         if depends and isinstance(obj, Rule | Record | Attachment):
-            found.append(replace(obj, depends=frozenset(depends)))
+            found.append(replace(obj, extra_dependencies=frozenset(depends)))
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
-from f5router.model.objects import Ref
+from f5router.model.objects import BigIPObject, NamedObject, Ref
 
 
 class PoolMember(NamedTuple):
@@ -28,47 +28,29 @@ class PoolMember(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(NamedObject):
     """LTM pool of a Service port."""
 
     KIND: ClassVar[str] = "ltm/pool"
-    path: str
     monitor: str = ""
     """As it is read: "/Common/tcp", "min 1 of { /Common/a /Common/b }"; "" for none."""
     members: frozenset[PoolMember] = frozenset()
     """Ready endpoints; may be empty."""
     load_balancing: str = "round-robin"
 
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
-        return ()
-
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedObject):
     """LTM policy of ours, without its Rules; its last rule, default_noop, belongs to it."""
 
     KIND: ClassVar[str] = "ltm/policy"
-    path: str
     strategy: str = "first-match"
     controls: frozenset[str] = frozenset({"forwarding"})
     requires: frozenset[str] = frozenset({"http"})
     noop: bool = True
     """default_noop exists, without conditions, and is last."""
-    told: bool = True
+    sets_pool_variable: bool = True
     """default_noop sets names.UNMATCHED_VARIABLE."""
-
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +77,7 @@ class Forward:
     """Action: load-balance to a pool."""
 
     pool: str
-    told: bool = True
+    sets_pool_variable: bool = True
     """A second action sets names.POOL_VARIABLE to it."""
 
 
@@ -120,7 +102,7 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(BigIPObject):
     """Conditions and action of a Route in a policy."""
 
     KIND: ClassVar[str] = "ltm/policy/rule"
@@ -134,21 +116,21 @@ class Rule:
     action: Forward | Redirect | CheckedRedirect | Foreign
     ordinal: int = field(default=-1, compare=False)
     """As read from the device; plan.py chooses it for what is wanted."""
-    depends: frozenset[Ref] = field(default=frozenset(), compare=False)
+    extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """What must be in place first, besides policy and pool: attachments, TLS records."""
     hosts: frozenset[str] = field(default=frozenset(), compare=False)
     """Hosts that the conditions name."""
     suffix: str = ""
-    """Of a wildcard Host its domain with a dot before it, told to names.REQUEST_IRULE."""
+    """Of a wildcard Host its domain with a dot before it, which is set for names.REQUEST_IRULE."""
 
     @property
     def ref(self) -> Ref:
         return rule_ref(self.policy, self.name)
 
     @property
-    def needs(self) -> tuple[Ref, ...]:
+    def dependencies(self) -> tuple[Ref, ...]:
         pool = (Ref(Pool.KIND, self.action.pool),) if isinstance(self.action, Forward) else ()
-        return (Ref(Policy.KIND, self.policy), *pool, *self.depends)
+        return (Ref(Policy.KIND, self.policy), *pool, *self.extra_dependencies)
 
 
 def rule_ref(policy: str, name: str) -> Ref:
@@ -157,34 +139,25 @@ def rule_ref(policy: str, name: str) -> Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class DataGroup:
+class DataGroup(NamedObject):
     """Internal data-group of type string, without its records."""
 
     KIND: ClassVar[str] = "ltm/data-group/internal"
-    path: str
     type: str = "string"
     copied: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Name and data of records with which it is created: from then on it hides the data-group of its name in
     /Common from the original router's iRule."""
 
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
-        return ()
-
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(BigIPObject):
     """One record of a data-group."""
 
     KIND: ClassVar[str] = "ltm/data-group/internal/record"
     group: str
     name: str
     data: str
-    depends: frozenset[Ref] = field(default=frozenset(), compare=False)
+    extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Objects that the record names, and attachments that must be in place first."""
 
     @property
@@ -192,8 +165,8 @@ class Record:
         return record_ref(self.group, self.name)
 
     @property
-    def needs(self) -> tuple[Ref, ...]:
-        return (Ref(DataGroup.KIND, self.group), *self.depends)
+    def dependencies(self) -> tuple[Ref, ...]:
+        return (Ref(DataGroup.KIND, self.group), *self.extra_dependencies)
 
 
 def record_ref(group: str, name: str) -> Ref:
@@ -202,67 +175,41 @@ def record_ref(group: str, name: str) -> Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class IRule:
+class IRule(NamedObject):
     """Tcl on a virtual server."""
 
     KIND: ClassVar[str] = "ltm/rule"
-    path: str
     text: str = field(repr=False, default="")
-    depends: frozenset[Ref] = field(default=frozenset(), compare=False)
+    extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Data-groups that the text names."""
 
     @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
-        return tuple(self.depends)
+    def dependencies(self) -> tuple[Ref, ...]:
+        return tuple(self.extra_dependencies)
 
 
 @dataclass(frozen=True, slots=True)
-class CertFile:
-    """Certificate file; the name carries a hash of the content, so equal paths are equal files."""
+class CertFile(NamedObject):
+    """Certificate file; its name contains a hash of the content, so equal paths are equal files."""
 
     KIND: ClassVar[str] = "sys/file/ssl-cert"
-    path: str
-    """Ends in .crt."""
     pem: str = field(default="", compare=False, repr=False)
     """"" in what is read."""
 
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
-        return ()
-
 
 @dataclass(frozen=True, slots=True)
-class KeyFile:
-    """Private key file, named like a CertFile."""
+class KeyFile(NamedObject):
+    """Private key file, named like a CertFile but with .key at the end."""
 
     KIND: ClassVar[str] = "sys/file/ssl-key"
-    path: str
-    """Ends in .key."""
     pem: str = field(default="", compare=False, repr=False)
-
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
-class ClientSSL:
+class ClientSSL(NamedObject):
     """Client SSL profile of one Host."""
 
     KIND: ClassVar[str] = "ltm/profile/client-ssl"
-    path: str
     server_name: str
     cert: str
     key: str
@@ -272,21 +219,16 @@ class ClientSSL:
     sni_default: bool = False
 
     @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
+    def dependencies(self) -> tuple[Ref, ...]:
         chain = (Ref(CertFile.KIND, self.chain),) if self.chain else ()
         return (Ref(CertFile.KIND, self.cert), Ref(KeyFile.KIND, self.key), *chain)
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSSL:
+class ServerSSL(NamedObject):
     """Server SSL profile: how TLS towards pods is verified."""
 
     KIND: ClassVar[str] = "ltm/profile/server-ssl"
-    path: str
     ca_file: str = ""
     """Full path of a CertFile; "": the pod's certificate is not verified."""
     authenticate_name: str = ""
@@ -294,16 +236,12 @@ class ServerSSL:
     parent: str = "/Common/serverssl"
 
     @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
+    def dependencies(self) -> tuple[Ref, ...]:
         return (Ref(CertFile.KIND, self.ca_file),) if self.ca_file else ()
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(BigIPObject):
     """One policy, iRule or profile of ours on a virtual server; all else there is the administrator's."""
 
     KIND: ClassVar[str] = "ltm/virtual/attachment"
@@ -316,7 +254,7 @@ class Attachment:
     """Kind of the target's Ref."""
     context: str = ""
     """Of a profile: clientside, serverside or all; "" for the others."""
-    depends: frozenset[Ref] = field(default=frozenset(), compare=False)
+    extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Besides the target: records that must be there before the attachment acts."""
     replaces: str = field(default="", compare=False)
     """Full path of a profile of the original router that is detached in the same write: it has the same
@@ -327,8 +265,8 @@ class Attachment:
         return attachment_ref(self.virtual, self.kind, self.target)
 
     @property
-    def needs(self) -> tuple[Ref, ...]:
-        return (Ref(self.target_kind, self.target), *self.depends)
+    def dependencies(self) -> tuple[Ref, ...]:
+        return (Ref(self.target_kind, self.target), *self.extra_dependencies)
 
 
 def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
@@ -342,79 +280,3 @@ Object = (
     | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
 )
 BigIPState = Mapping[Ref, Object]
-
-
-@dataclass(frozen=True, slots=True)
-class VirtualFacts:
-    """What the administrator put on a virtual server, as far as it decides what we may do."""
-
-    path: str
-    exists: bool = True
-    port: int = 0
-    """Of the destination; 0 for any."""
-    http: bool = True
-    """Carries an http profile."""
-    client_ssl: tuple[str, ...] = ()
-    """Client SSL profiles that are not ours."""
-    sni_defaults: tuple[str, ...] = ()
-    """Those among client_ssl with sniDefault true."""
-    server_ssl: tuple[str, ...] = ()
-    """Server SSL profiles that are not ours."""
-    original_client_ssl: tuple[tuple[str, str], ...] = ()
-    """Server name and full path of the original router's client SSL profiles, which are not the
-    administrator's."""
-    original_server_ssl: tuple[str, ...] = ()
-    """The original router's server SSL profiles."""
-    snat: str = "none"
-    """Source address translation: none, automap, snat or lsn."""
-    snat_pool: str = ""
-    """Full path, of snat and lsn."""
-    snat_addresses: frozenset[str] = frozenset()
-    """Addresses of the SNAT pool; read only where VxLAN is configured."""
-
-    @property
-    def encrypts(self) -> bool:
-        """True if requests are encrypted towards every pod unless an iRule prevents it."""
-        return bool(self.server_ssl or self.original_server_ssl)
-
-
-@dataclass(frozen=True, slots=True)
-class TunnelFacts:
-    """Our tunnel, or one of another router or an administrator that has self IPs in our route domain."""
-
-    path: str
-    local_address: str
-    """"" where it is not set."""
-    addresses: tuple[str, ...] = ()
-    """CIDRs of those self IPs, without route domain."""
-
-
-@dataclass(frozen=True, slots=True)
-class OriginalFacts:
-    """What is still as the original router made it, besides the profiles of a virtual server."""
-
-    irule: bool = False
-    """names.PASSTHROUGH_IRULE has its text."""
-    reencrypt: frozenset[tuple[str, str]] = frozenset()
-    """Host and pool of each Rule of its own that leads to pods with TLS."""
-    passthrough: tuple[tuple[str, str], ...] = ()
-    """Records of its data-group in /Common, where the router's own is in another folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceFacts:
-    """What was read of the device besides our own objects; an input of desired.build."""
-
-    version: tuple[int, ...] = (14, 1, 2)
-    http: VirtualFacts | None = None
-    """None: no such virtual server is configured."""
-    https: VirtualFacts | None = None
-    vxlan_port: int = 0
-    """Of our VxLAN profile, 0 without one."""
-    tunnels: tuple[TunnelFacts, ...] = ()
-    """Read only where VxLAN is configured."""
-    own_addresses: frozenset[str] = frozenset()
-    """Where the device itself answers: our virtual servers, self IPs, management; in canonical form."""
-    unread_addresses: tuple[str, ...] = ()
-    """Which of them could not be read, and why."""
-    original: OriginalFacts = OriginalFacts()

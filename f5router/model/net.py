@@ -8,35 +8,25 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from f5router.model.cluster import VXLAN_PORT
-from f5router.model.objects import Ref
+from f5router.model.objects import BigIPObject, NamedObject, Ref
 
 
 @dataclass(frozen=True, slots=True)
-class VxlanProfile:
+class VxlanProfile(NamedObject):
     """What a tunnel speaks."""
 
     KIND: ClassVar[str] = "net/tunnels/vxlan"
-    path: str
     port: int = VXLAN_PORT
     """UDP; the same on every Node."""
     flooding: str = "multipoint"
     """ARP requests go to every FDB record's endpoint; so the device learns the pods' addresses."""
 
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
-        return ()
-
 
 @dataclass(frozen=True, slots=True)
-class Tunnel:
+class Tunnel(NamedObject):
     """The BIG-IP's own end of the VxLAN."""
 
     KIND: ClassVar[str] = "net/tunnels/tunnel"
-    path: str
     profile: str
     """Full path; the device cannot change it (bigip-behaviour.md B9)."""
     local_address: str
@@ -52,21 +42,15 @@ class Tunnel:
     use_pmtu: str = "enabled"
 
     @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
+    def dependencies(self) -> tuple[Ref, ...]:
         return (Ref(VxlanProfile.KIND, self.profile),)
 
 
 @dataclass(frozen=True, slots=True)
-class SelfIP:
-    """The BIG-IP's address in the cluster network, on the tunnel."""
+class SelfIP(NamedObject):
+    """The BIG-IP's address in the cluster network, on the tunnel; its name is a CIDR, with the "/"."""
 
     KIND: ClassVar[str] = "net/self"
-    path: str
-    """Its name is its CIDR, and holds a "/"."""
     address: str
     """With the length of the cluster network's prefix; the device cannot change it."""
     vlan: str
@@ -76,16 +60,12 @@ class SelfIP:
     floating: str = "disabled"
 
     @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
+    def dependencies(self) -> tuple[Ref, ...]:
         return (Ref(Tunnel.KIND, self.vlan),)
 
 
 @dataclass(frozen=True, slots=True)
-class FDBRecord:
+class FDBRecord(BigIPObject):
     """Another end of the VxLAN: a Node."""
 
     KIND: ClassVar[str] = "net/fdb/tunnel/record"
@@ -101,12 +81,12 @@ class FDBRecord:
         return Ref(self.KIND, f"{self.tunnel}/records/{self.mac}")
 
     @property
-    def needs(self) -> tuple[Ref, ...]:
+    def dependencies(self) -> tuple[Ref, ...]:
         return (Ref(Tunnel.KIND, self.tunnel),)
 
 
 @dataclass(frozen=True, slots=True)
-class SourceTranslation:
+class SourceTranslation(BigIPObject):
     """Which source address a virtual server gives to connections to its pools."""
 
     KIND: ClassVar[str] = "ltm/virtual/source-address-translation"
@@ -114,7 +94,7 @@ class SourceTranslation:
     """Full path."""
     type: str
     """automap, snat, lsn or none."""
-    depends: frozenset[Ref] = field(default=frozenset(), compare=False)
+    extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """The self IP, whose address automap takes."""
 
     @property
@@ -122,26 +102,19 @@ class SourceTranslation:
         return Ref(self.KIND, self.virtual)
 
     @property
-    def needs(self) -> tuple[Ref, ...]:
-        return tuple(self.depends)
+    def dependencies(self) -> tuple[Ref, ...]:
+        return tuple(self.extra_dependencies)
 
 
 @dataclass(frozen=True, slots=True)
-class StaticRoute:
-    """The way to the pods of one Node."""
+class StaticRoute(NamedObject):
+    """The way to the pods of one Node; its name contains the network, so no two lead to one network.
+
+    See `names.pod_route`.
+    """
 
     KIND: ClassVar[str] = "net/route"
-    path: str
-    """Its name tells the network, so two of ours never lead to one network; see names.pod_route."""
     network: str
     """Canonical CIDR without route domain; the device cannot change it (bigip-behaviour.md B9)."""
     gateway: str
     """Canonical address of the Node without route domain; "" in what is read, where it has none."""
-
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.KIND, self.path)
-
-    @property
-    def needs(self) -> tuple[Ref, ...]:
-        return ()

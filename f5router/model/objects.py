@@ -1,6 +1,7 @@
-"""Identity of a BIG-IP object."""
+"""Identity and dependencies of a BIG-IP object."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 
 class Ref(NamedTuple):
@@ -13,3 +14,34 @@ class Ref(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.path}"
+
+
+class BigIPObject:
+    """Base of the frozen values in `ltm` and `net`."""
+
+    __slots__ = ()
+    KIND: ClassVar[str]
+    """The kind of its Ref."""
+
+    @property
+    def ref(self) -> Ref:
+        """Identity of the object."""
+        raise NotImplementedError
+
+    @property
+    def dependencies(self) -> tuple[Ref, ...]:
+        """Objects that must be on the device before this one, and be deleted after it."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamedObject(BigIPObject):
+    """An object with a path of its own, unlike an item nested in another object."""
+
+    path: str
+    """Full path: folder and name."""
+
+    @property
+    def ref(self) -> Ref:
+        """Identity of the object."""
+        return Ref(self.KIND, self.path)

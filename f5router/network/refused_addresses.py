@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from f5router.model.ltm import DeviceFacts
+from f5router.model.device_facts import DeviceFacts
 from f5router.network.diagnostics import Findings
 
 METADATA = frozenset(map(ipaddress.ip_address, (

@@ -12,7 +12,8 @@ from typing import Protocol
 
 from f5router.model import names
 from f5router.model.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
-from f5router.model.ltm import DeviceFacts, Object, TunnelFacts, VirtualFacts
+from f5router.model.device_facts import DeviceFacts, TunnelFacts, VirtualFacts
+from f5router.model.ltm import Object
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
 from f5router.network import node_addresses

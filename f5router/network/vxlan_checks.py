@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from f5router.model import names
 from f5router.model.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError
-from f5router.model.ltm import DeviceFacts, VirtualFacts
 from f5router.model.net import VxlanProfile
 from f5router.model.objects import Ref
 from f5router.network import vxlan

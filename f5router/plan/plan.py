@@ -189,12 +189,12 @@ class Unknown:
             return plan, frozenset()
         waits = set(self.lacking)
         for change in plan:
-            if change.verb != DELETE and not waits.isdisjoint(change.obj.needs):
+            if change.verb != DELETE and not waits.isdisjoint(change.obj.dependencies):
                 waits.add(change.ref)
         stays = set(self.kept)
         stack = [ref for ref in self.kept | waits - self.lacking if ref in observed]
         while stack:
-            for need in observed[stack.pop()].needs:
+            for need in observed[stack.pop()].dependencies:
                 if need in observed and need not in stays:
                     stays.add(need)
                     stack.append(need)
@@ -224,12 +224,15 @@ def _after_exceptions(make: list[AnyChange], desired: BigIPState,
             and change.new.name.startswith(".")}
     if not come:
         return make
-    needs: dict[Ref, set[Ref]] = {}
+    exceptions: dict[Ref, set[Ref]] = {}
     for obj in desired.values():
-        if isinstance(obj, Record) and obj.data == names.TERMINATE and obj.depends <= observed.keys():
-            needs.setdefault(names.covering_record(obj), set()).add(obj.ref)
-    return [replace(change, new=replace(change.new, depends=change.new.depends | needs[change.ref]))
-            if isinstance(change.new, Record) and change.ref in come & needs.keys() else change
+        if not isinstance(obj, Record) or obj.data != names.TERMINATE:
+            continue
+        if obj.extra_dependencies <= observed.keys():
+            exceptions.setdefault(names.covering_record(obj), set()).add(obj.ref)
+    return [replace(change, new=replace(
+                change.new, extra_dependencies=change.new.extra_dependencies | exceptions[change.ref]))
+            if isinstance(change.new, Record) and change.ref in come & exceptions.keys() else change
             for change in make]
 
 

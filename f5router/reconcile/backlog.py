@@ -106,7 +106,7 @@ class Backlog:
         self._take_turns(chosen, most)
         refs = chosen.refs | {ref for ref in self._namespace if _is_urgent(ref, desired, observed)}
         held = {need for ref in self._namespace if ref not in refs and ref in observed
-                for need in observed[ref].needs}
+                for need in observed[ref].dependencies}
         idle = [ref for ref in self._namespace
                 if ref not in refs and ref not in held and not self._leads(ref, desired)]
         refs.update(idle[:most])
@@ -208,7 +208,7 @@ def _closure(ref: Ref, state: BigIPState, seen: set[Ref]) -> list[Ref]:
     found, stack = [], [ref]
     while stack:
         obj = state.get(stack.pop())
-        for need in obj.needs if obj is not None else ():
+        for need in obj.dependencies if obj is not None else ():
             if need not in seen:
                 seen.add(need)
                 found.append(need)

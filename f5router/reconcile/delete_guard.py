@@ -145,7 +145,7 @@ def holdable(refs: Iterable[Ref], desired: BigIPState, observed: BigIPState,
     found = {ref for ref in going if _is_holdable(observed[ref], desired, observed, is_served)}
     stack = list(found)
     while stack:
-        for need in observed[stack.pop()].needs:
+        for need in observed[stack.pop()].dependencies:
             if need in going and need not in found:
                 found.add(need)
                 stack.append(need)
@@ -155,7 +155,7 @@ def holdable(refs: Iterable[Ref], desired: BigIPState, observed: BigIPState,
 def counted(waiting: Set[Ref], observed: BigIPState) -> set[Ref]:
     """Those of `holdable` deletes that take something away from clients."""
     leading = {ref for ref in waiting if _leads(observed[ref])}
-    return leading | {need for ref in leading for need in observed[ref].needs
+    return leading | {need for ref in leading for need in observed[ref].dependencies
                       if need.kind == Pool.KIND and need in waiting}
 
 

@@ -120,7 +120,7 @@ def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
         staying: objects that were refused, or whose delete waits.
     """
     old = [observed[ref] for ref in staying if ref in observed]
-    pools = {need.path for obj in old for need in obj.needs if need.kind == Pool.KIND}
+    pools = {need.path for obj in old for need in obj.dependencies if need.kind == Pool.KIND}
     pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
     changes: list[AnyChange] = []
     addresses = functools.cache(engine.addresses)

@@ -81,7 +81,7 @@ def _check_policies(store: Store, item: Item, types: set[str]) -> None:
             raise refusals.configuration_error(
                 f"Policy {name} has no rules and cannot be attached to {item.path}"
             )
-        needs = {*policy.fields.get("requires", ()), *policies.needs(store, name)}
+        needs = {*policy.fields.get("requires", ()), *policies.dependencies(store, name)}
         if "asm" in policy.fields.get("controls", ()):
             needs.add("asm")
         for aspect in sorted(needs & _REQUIRED.keys()):

@@ -190,7 +190,7 @@ def _copy_rules(store: Store, source: str, target: str) -> None:
                 store.put(kind, (target, rule.name, part.name), part.fields)
 
 
-def needs(store: Store, path: str) -> list[str]:
+def dependencies(store: Store, path: str) -> list[str]:
     """Aspects of a virtual server that the rules of a policy use, such as http."""
     return [aspect for aspect in operands.ASPECTS if store.is_used("policy needs", f"{path} {aspect}")]
 

@@ -48,9 +48,9 @@ def policy_changes(policy: Policy) -> dict[str, Any]:
 
 
 def encode_noop(policy: Policy) -> dict[str, Any]:
-    """The last Rule: no conditions, and no action but to tell that no other Rule matched."""
-    told = {"actions": [_telling(0, names.UNMATCHED_VARIABLE, "1")]} if policy.told else {}
-    return {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL, **told}
+    """Encode the last Rule: no conditions, and at most the action that records that no other Rule matched."""
+    actions = [_set_variable(0, names.UNMATCHED_VARIABLE, "1")] if policy.sets_pool_variable else []
+    return {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL, **({"actions": actions} if actions else {})}
 
 
 def noop_changes(policy: Policy) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
         path, str(obj.get("strategy", "")).rsplit("/", 1)[-1],
         frozenset(obj.get("controls", ())), frozenset(obj.get("requires", ())),
         noop=bool(noops) and not noops[0].conditions and noops[0].ordinal > last,
-        told=bool(noops) and noops[0].action == _UNMATCHED,
+        sets_pool_variable=bool(noops) and noops[0].action == _UNMATCHED,
     )
     return policy, [rule for rule in rules if rule.name != names.NOOP_RULE]
 
@@ -89,7 +89,7 @@ def rule_changes(rule: Rule) -> dict[str, Any]:
         "ordinal": rule.ordinal,
         "conditions": [{"name": str(n), **_condition(c)} for n, c in enumerate(conditions)],
         "actions": [
-            *actions, *(_telling(n, *told) for n, told in enumerate(_told(rule).items(), len(actions)))],
+            *actions, *(_set_variable(n, *pair) for n, pair in enumerate(_variables(rule).items(), len(actions)))],
     }
 
 
@@ -108,12 +108,12 @@ def _decode_rule(policy: str, obj: JSON) -> Rule:
     foreign = next((c for c in conditions if isinstance(c, Foreign)), None)
     ordinal = int(obj.get("ordinal", 0))
     actions = items(obj, "actions")
-    told = dict(pair for item in actions if (pair := _decode_telling(item)))
-    action = _decode_action([item for item in actions if not _decode_telling(item)], told)
+    variables = dict(pair for item in actions if (pair := _decode_set_variable(item)))
+    action = _decode_action([item for item in actions if not _decode_set_variable(item)], variables)
     return Rule(
         policy, str(obj["name"]), names.band_of(ordinal),
         foreign or frozenset(c for c in conditions if isinstance(c, Condition)),
-        action, ordinal, hosts=_hosts(conditions), suffix=told.get(names.WILDCARD_VARIABLE, ""),
+        action, ordinal, hosts=_hosts(conditions), suffix=variables.get(names.WILDCARD_VARIABLE, ""),
     )
 
 
@@ -149,46 +149,46 @@ def _action(action: Forward | Redirect | CheckedRedirect) -> list[dict[str, Any]
     return []
 
 
-def _told(rule: Rule) -> dict[str, str]:
+def _variables(rule: Rule) -> dict[str, str]:
     """What a Rule tells an iRule: variables with their values."""
-    told = {names.POOL_VARIABLE: rule.action.pool} if _tells_pool(rule.action) else {}
+    variables = {names.POOL_VARIABLE: rule.action.pool} if _sets_pool(rule.action) else {}
     if isinstance(rule.action, CheckedRedirect):
-        told = {names.REDIRECT_VARIABLE: "1"}
-    return {**told, names.WILDCARD_VARIABLE: rule.suffix} if rule.suffix else told
+        variables = {names.REDIRECT_VARIABLE: "1"}
+    return {**variables, names.WILDCARD_VARIABLE: rule.suffix} if rule.suffix else variables
 
 
-def _tells_pool(action: Action) -> TypeGuard[Forward]:
-    return isinstance(action, Forward) and action.told
+def _sets_pool(action: Action) -> TypeGuard[Forward]:
+    return isinstance(action, Forward) and action.sets_pool_variable
 
 
-def _telling(number: int, variable: str, value: str) -> dict[str, Any]:
+def _set_variable(number: int, variable: str, value: str) -> dict[str, Any]:
     """An action that sets a variable of iRules to a plain text. Source: recorded, ltm/policy/16.0.0."""
     return {"name": str(number), "tcl": True, "setVariable": True, "request": True,
             "tmName": variable, "expression": value}
 
 
-def _decode_telling(item: JSON) -> tuple[str, str] | None:
+def _decode_set_variable(item: JSON) -> tuple[str, str] | None:
     rest = {name for name in item if name not in _ACTION_NOISE}
     if rest != {"tcl", "setVariable", "tmName", "expression"} or item["tmName"] not in _VARIABLES:
         return None
     return str(item["tmName"]), str(item["expression"])
 
 
-def _decode_action(actions: list[JSON], told: Mapping[str, str]) -> Action:
-    """Args: told: what is told besides."""
-    pool, redirect = told.get(names.POOL_VARIABLE), told.get(names.REDIRECT_VARIABLE)
+def _decode_action(actions: list[JSON], variables: Mapping[str, str]) -> Action:
+    """Args: variables: those that other actions set."""
+    pool, redirect = variables.get(names.POOL_VARIABLE), variables.get(names.REDIRECT_VARIABLE)
     if len(actions) == 1 and redirect is None:
         item = actions[0]
         rest = {name for name in item if name not in _ACTION_NOISE}
         if rest == {"forward", "select", "pool"}:
-            return Forward(str(item["pool"]), told=pool == item["pool"])
+            return Forward(str(item["pool"]), sets_pool_variable=pool == item["pool"])
         if rest == {"httpReply", "redirect", "location"} and pool is None:
             return Redirect(str(item["location"]))
-    if not actions and told == {names.UNMATCHED_VARIABLE: "1"}:
+    if not actions and variables == {names.UNMATCHED_VARIABLE: "1"}:
         return _UNMATCHED
-    if not actions and redirect == "1" and told.keys() == {names.REDIRECT_VARIABLE, names.WILDCARD_VARIABLE}:
+    if not actions and redirect == "1" and variables.keys() == {names.REDIRECT_VARIABLE, names.WILDCARD_VARIABLE}:
         return CheckedRedirect()
-    return Foreign(_text([actions, dict(told)]))
+    return Foreign(_text([actions, dict(variables)]))
 
 
 def _hosts(conditions: Iterable[Condition | Foreign]) -> frozenset[str]:

@@ -10,17 +10,10 @@ from typing import Any
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
-from f5router.model.ltm import (
-    Attachment,
-    ClientSSL,
-    DeviceFacts,
-    IRule,
-    Policy,
-    ServerSSL,
-    VirtualFacts,
-)
+from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
 from f5router.model.objects import Ref
 from f5router.plan.plan import DELETE, AnyChange, Change, Plan, concerns
 

@@ -13,9 +13,10 @@ from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.writers import fdb
 from f5router.model import names
+from f5router.model.device_facts import TunnelFacts, VirtualFacts
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
-from f5router.model.ltm import Object, TunnelFacts, VirtualFacts
+from f5router.model.ltm import Object
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel, VxlanProfile
 from f5router.plan.plan import CREATE, DELETE, AnyChange, Change
 

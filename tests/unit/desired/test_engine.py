@@ -23,8 +23,9 @@ from f5router.model.cluster import (
     Secret,
     ServicePort,
 )
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.hostnames import Naming
-from f5router.model.ltm import DeviceFacts, Pool, Rule, VirtualFacts
+from f5router.model.ltm import Pool, Rule
 from f5router.model.objects import Ref
 from f5router.model.selection import NamespaceFilter
 from f5router.network import node_ports, refused_addresses, static_routes, vxlan_checks

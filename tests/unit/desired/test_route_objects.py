@@ -11,6 +11,7 @@ from f5router.admission.admission import Settings as Admission
 from f5router.desired import match_conditions, route_objects
 from f5router.model import names
 from f5router.model.cluster import Key
+from f5router.model.device_facts import VirtualFacts
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -27,7 +28,6 @@ from f5router.model.ltm import (
     Redirect,
     Rule,
     ServerSSL,
-    VirtualFacts,
 )
 from f5router.model.objects import Ref
 from tests import strategies
@@ -99,7 +99,7 @@ def test_a_wildcard():
     assert secure.action == Forward(POOL)
     irules = {f"{virtual.path}/rules/{Settings().folder}/{names.REQUEST_IRULE}" for virtual in (
         FACTS.http, FACTS.https)}
-    assert {ref.path for rule in (secure, redirect) for ref in rule.depends} >= irules
+    assert {ref.path for rule in (secure, redirect) for ref in rule.extra_dependencies} >= irules
     (host,) = secure.conditions
     assert (host.operator, host.case_sensitive) == ("endsWith", False)
     assert host.values == {f".example.com{dot}{port}" for dot in ("", ".") for port in ("", ":443")}
@@ -118,8 +118,8 @@ def test_an_exception_waits_for_a_secret_where_all_do(others, waits):
     built = build(route("a", host="any.example.com", kind="passthrough", wildcard=True),
                   route("b", kind="edge", age=3, external_certificate="tls"), *others, config=WILD)
     (record,) = (found for found in of(built, Record) if found.data == names.TERMINATE)
-    assert record.depends == (frozenset(ref for ref in built.unknown if ref.kind == Attachment.KIND)
-                              if waits else frozenset())
+    attached = frozenset(ref for ref in built.unknown if ref.kind == Attachment.KIND)
+    assert record.extra_dependencies == (attached if waits else frozenset())
     assert built.unknown
 
 
@@ -141,16 +141,16 @@ def test_the_pool_is_told(version):
     """To an iRule without which no Rule that forwards comes; not where a device might refuse it."""
     built = build(route("a", kind="edge", insecure="Redirect"), facts=replace(FACTS, version=version))
     told = version >= (12, 1)
-    assert {policy.told for policy in of(built, Policy)} == {told}
+    assert {policy.sets_pool_variable for policy in of(built, Policy)} == {told}
     secure, redirect = sorted(of(built, Rule), key=lambda rule: isinstance(rule.action, Redirect))
     assert secure.action == Forward(POOL, told)
     guards = [obj for obj in of(built, Attachment) if obj.target == "/Common/openshift_request_irule"]
     assert len(guards) == 2
-    assert {obj.ref for obj in guards if obj.ref in secure.depends} == {
+    assert {obj.ref for obj in guards if obj.ref in secure.extra_dependencies} == {
         obj.ref for obj in guards if obj.virtual == FACTS.https.path}
-    assert not redirect.depends & {obj.ref for obj in guards if obj.virtual == FACTS.http.path}
+    assert not redirect.extra_dependencies & {obj.ref for obj in guards if obj.virtual == FACTS.http.path}
     (irule,) = (obj for obj in of(built, IRule) if obj.path == "/Common/openshift_request_irule")
-    assert set(irule.needs) == {Ref(Pool.KIND, "/Common/openshift_nowhere"),
+    assert set(irule.dependencies) == {Ref(Pool.KIND, "/Common/openshift_nowhere"),
                                 Ref(DataGroup.KIND, "/Common/ssl_reencrypt_serverssl_dg")}
 
 
@@ -260,7 +260,7 @@ def test_own_certificate():
     (rule,) = of(built, Rule)
     attached = Attachment("/Common/https-ose-vserver", "profiles", profile.path, ClientSSL.KIND, "clientside")
     assert attached in of(built, Attachment)
-    assert attached.ref in rule.needs
+    assert attached.ref in rule.dependencies
 
 
 def test_a_renewal_changes_files_and_one_profile():
@@ -326,7 +326,7 @@ def test_reencrypt_brings_its_own_server_ssl_only_where_there_is_none():
     # An edge Route alone needs the iRule too: the administrator's profile would encrypt to its pods.
     edge = build(route("a", kind="edge"), facts=facts)
     assert irule in {a.target for a in of(edge, Attachment)}
-    assert any(irule in ref.path for ref in of(edge, Rule)[0].needs)
+    assert any(irule in ref.path for ref in of(edge, Rule)[0].dependencies)
 
 
 def test_the_originals_server_ssl_profile_is_not_leant_on():

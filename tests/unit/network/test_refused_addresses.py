@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.kube.api import decode
 from f5router.model.cluster import EndpointSlice
-from f5router.model.ltm import DeviceFacts
+from f5router.model.device_facts import DeviceFacts
 from f5router.network import pool_members, refused_addresses
 from f5router.network.pool_members import ServiceView
 from f5router.network.refused_addresses import OWN, reason

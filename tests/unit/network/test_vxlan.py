@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.cluster import ClusterNetwork, Key
+from f5router.model.device_facts import DeviceFacts, TunnelFacts
 from f5router.model.errors import Refused, error_for
-from f5router.model.ltm import DeviceFacts, TunnelFacts
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
 from f5router.network import vxlan, vxlan_checks
@@ -81,7 +81,7 @@ def test_device():
     assert profile == VxlanProfile("/Common/vxlan-ose", 4789, "multipoint")
     assert tunnel == Tunnel(TUNNEL, "/Common/vxlan-ose", "10.3.89.213", 0)
     assert address == SelfIP("/Common/10.131.0.5/14", "10.131.0.5/14", TUNNEL, ("all",))
-    assert [obj.needs for obj in (profile, tunnel, address)] == [(), (profile.ref,), (tunnel.ref,)]
+    assert [obj.dependencies for obj in (profile, tunnel, address)] == [(), (profile.ref,), (tunnel.ref,)]
 
 
 @pytest.mark.parametrize(("cluster", "device", "wanted"), [

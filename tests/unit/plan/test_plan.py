@@ -10,11 +10,11 @@ from f5router.admission.admission import Settings as Admission
 from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.cluster import Route, RouteTLS
+from f5router.model.device_facts import OriginalFacts
 from f5router.model.ltm import (
     Attachment,
     Forward,
     IRule,
-    OriginalFacts,
     Policy,
     Pool,
     PoolMember,
@@ -83,7 +83,7 @@ def test_a_plan_leads_to_desired_and_never_breaks_references(before, after, conf
     for change in changes:
         state = applied(state, plan.Plan((change,)))
         for obj in state.values():
-            missing = [ref for ref in obj.needs if ref not in state]
+            missing = [ref for ref in obj.dependencies if ref not in state]
             assert not missing, (change, obj, missing)
     if not route_objects.build(snapshot(*after), config, FACTS).unknown:
         assert state == wanted
@@ -401,7 +401,7 @@ def test_the_originals_irule_is_replaced_between_our_attachments_and_rules():
     assert place[CREATE, Record.KIND, "x.w.com"] < place[CREATE, Record.KIND, ".w.com"]
     for obj in wanted.values():
         if isinstance(obj, Rule) and obj.policy.endswith(names.SECURE_POLICY):
-            assert attached in obj.needs, "a Rule would work against the original's iRule"
+            assert attached in obj.dependencies, "a Rule would work against the original's iRule"
     tls = attachment_ref(config.https_virtual, "rules", f"/Common/{names.REENCRYPT_IRULE}")
     assert {tls, record_ref(f"/Common/{names.REENCRYPT_GROUP}", "/Common/openshift_shop_tls")} <= set(
-        wanted[irule].needs), "a portion of a Plan would replace it too early"
+        wanted[irule].dependencies), "a portion of a Plan would replace it too early"

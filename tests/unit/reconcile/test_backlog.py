@@ -33,7 +33,7 @@ class Router:
         built = wanted_of(cluster, self.config)
         old, new = self.wanted, built.objects
         dirty = {ref for ref in {*new, *old}
-                 if new.get(ref) != old.get(ref) or new[ref].needs != old[ref].needs}
+                 if new.get(ref) != old.get(ref) or new[ref].dependencies != old[ref].dependencies}
         if not self.wanted:
             dirty |= self.state.keys()
         self.wanted, unknown = dict(built.objects), built.unknown
@@ -67,7 +67,7 @@ class Router:
 
 def check_references(state) -> None:
     for obj in state.values():
-        missing = [ref for ref in obj.needs if ref not in state]
+        missing = [ref for ref in obj.dependencies if ref not in state]
         assert not missing, (obj, missing)
 
 

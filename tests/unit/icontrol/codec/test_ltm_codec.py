@@ -134,7 +134,7 @@ def test_what_a_rule_tells_is_that_of_its_action():
 
     told, other = {**sets, "expression": "/P/x"}, {**sets, "expression": "/P/y"}
     assert action(forward, told) == action(told, forward) == Forward("/P/x")
-    assert action(forward, other) == action(forward) == Forward("/P/x", told=False)
+    assert action(forward, other) == action(forward) == Forward("/P/x", sets_pool_variable=False)
     assert action(redirect) == Redirect("tcl:https://x")
     foreign = [action(redirect, told), action(told), action(forward, {**told, "tmName": "mine"}),
                action(forward, {**told, "response": True})]
@@ -261,7 +261,7 @@ def test_the_noop_rule_must_be_last_and_empty():
         )[0]
 
     noop, rule = {"name": "default_noop", "ordinal": 9}, {"name": "r", "ordinal": 3}
-    assert policy(rule, noop) == Policy("/P/p", told=False)
+    assert policy(rule, noop) == Policy("/P/p", sets_pool_variable=False)
     assert not policy(rule, {**noop, "ordinal": 1}).noop
     assert not policy(rule).noop
     assert not policy({**noop, "conditionsReference": {"items": [{"name": "0", "httpHost": True}]}}).noop
@@ -270,8 +270,9 @@ def test_the_noop_rule_must_be_last_and_empty():
     told = {**noop, "actionsReference": {"items": [sets]}}
     assert policy(rule, told) == Policy("/P/p")
     for other in ({**sets, "expression": "2"}, {**sets, "tmName": "mine"}, {**sets, "response": True}):
-        assert not policy(rule, {**noop, "actionsReference": {"items": [other]}}).told
-    assert not policy(rule, {**noop, "actionsReference": {"items": [sets, {"name": "1", "log": True}]}}).told
+        assert not policy(rule, {**noop, "actionsReference": {"items": [other]}}).sets_pool_variable
+    more = {"items": [sets, {"name": "1", "log": True}]}
+    assert not policy(rule, {**noop, "actionsReference": more}).sets_pool_variable
 
 
 @pytest.mark.parametrize(

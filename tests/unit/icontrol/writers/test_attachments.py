@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from f5router.icontrol.rest.client import Client, ClientSettings, item_path
 from f5router.icontrol.writers.attachments import AttachmentWriter, _units, attachment_problem
 from f5router.model import names
-from f5router.model.ltm import Attachment, ClientSSL, DeviceFacts, IRule, Policy, ServerSSL, VirtualFacts
+from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
 from f5router.plan.plan import CREATE, DELETE, Change
 from mocks.bigip import FakeBigIP
 
