@@ -50,7 +50,8 @@ def policy_changes(policy: Policy) -> dict[str, Any]:
 def encode_noop(policy: Policy) -> dict[str, Any]:
     """Encode the last Rule: no conditions, and at most the action that records that no other Rule matched."""
     actions = [_set_variable(0, names.UNMATCHED_VARIABLE, "1")] if policy.sets_pool_variable else []
-    return {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL, **({"actions": actions} if actions else {})}
+    noop = {"name": names.NOOP_RULE, "ordinal": names.LAST_ORDINAL}
+    return {**noop, "actions": actions} if actions else noop
 
 
 def noop_changes(policy: Policy) -> dict[str, Any]:
@@ -85,11 +86,11 @@ def rule_changes(rule: Rule) -> dict[str, Any]:
         raise TypeError(f"{rule.ref}: a form that is never written")
     conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator))
     actions = [{"name": str(n), **action} for n, action in enumerate(_action(rule.action))]
+    actions += [_set_variable(n, *pair) for n, pair in enumerate(_variables(rule).items(), len(actions))]
     return {
         "ordinal": rule.ordinal,
         "conditions": [{"name": str(n), **_condition(c)} for n, c in enumerate(conditions)],
-        "actions": [
-            *actions, *(_set_variable(n, *pair) for n, pair in enumerate(_variables(rule).items(), len(actions)))],
+        "actions": actions,
     }
 
 
@@ -186,7 +187,8 @@ def _decode_action(actions: list[JSON], variables: Mapping[str, str]) -> Action:
             return Redirect(str(item["location"]))
     if not actions and variables == {names.UNMATCHED_VARIABLE: "1"}:
         return _UNMATCHED
-    if not actions and redirect == "1" and variables.keys() == {names.REDIRECT_VARIABLE, names.WILDCARD_VARIABLE}:
+    checked = {names.REDIRECT_VARIABLE, names.WILDCARD_VARIABLE}
+    if not actions and redirect == "1" and variables.keys() == checked:
         return CheckedRedirect()
     return Foreign(_text([actions, dict(variables)]))
 
