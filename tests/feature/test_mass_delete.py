@@ -8,6 +8,8 @@ import pytest
 
 from f5router.app import held_deletes
 from f5router.cli import preflight
+from f5router.model.errors import Unconfirmed
+from mocks.bigip import unit
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.feature.test_loop import Running
@@ -186,6 +188,56 @@ def test_once_without_a_second_list(full):
     assert "30 deletes are held back: 30 of 32 objects" in reason
     assert served(full) == ROUTES
     assert full.admitted("shop", "new")["status"] == "True"
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_a_kill_while_deletes_are_held_back(full, confirmed):
+    """The next router holds them back anew, asks for a list of its own, and goes on from there.
+
+    confirmed: the killed router had its second list, and none of its deletes reached the device.
+    """
+    for n in range(ROUTES):
+        full.kube.delete("Route", "shop", f"r{n}")
+    killed = full.router()
+    assert killed._cluster.wait_synced(10)
+    killed.reconcile_once()
+    assert len(killed._reconciler.guard.held) == 31
+    if confirmed:
+        killed._held_back.ask(math.inf)
+        full.until(killed._held_back.is_listed)
+        full.bigip.inject("drop-request", method="DELETE", times=None)
+        with pytest.raises(Unconfirmed):
+            killed.reconcile_once()
+        full.bigip.clear_faults()
+    assert bool(deletes(full)) == confirmed
+    assert served(full) == ROUTES
+    full.clear()
+    router = full.router()
+    assert router._cluster.wait_synced(10)
+    router.reconcile_once()
+    assert deletes(full) == []
+    assert len(router._reconciler.guard.held) >= 30
+    assert full.converge(router) == []
+    assert served(full) == 0
+
+
+def test_a_standby_deletes_nothing_that_was_held_back(full, running, monkeypatch):
+    """Neither before nor after the second list; once it is active again, what was confirmed goes."""
+    monkeypatch.setattr("f5router.app.controller.FAILOVER_S", 0.05)
+    router = running()
+    full.bigip.set_failover("STANDBY")
+    health = router.router.monitor.health
+    router.wait(lambda: any(check.problem for check in health.ready() if check.name == "bigip-active"))
+    with full.kube._store.lock:
+        for n in range(ROUTES):
+            full.kube.delete("Route", "shop", f"r{n}")
+    full.apply(manifests.route("late", host="late.com"))
+    router.wait(lambda: full.pending("late"))
+    assert (served(full), deletes(full)) == (ROUTES, [])
+    full.bigip.set_failover(unit.ACTIVE)
+    router.wait(lambda: full.admitted("shop", "late").get("status") == "True")
+    router.wait(lambda: not served(full), 30)
+    assert router.router._reconciler.guard.held_ever >= 30
 
 
 def test_the_flag(full):
