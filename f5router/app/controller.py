@@ -43,7 +43,7 @@ from f5router.model.errors import (
     Standby,
     Unsupported,
 )
-from f5router.plan.plan import DELETE, AnyChange
+from f5router.plan.change import DELETE, AnyChange
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler, Report
 

@@ -27,7 +27,7 @@ from f5router.model.objects import Ref
 from f5router.model.printable import printable
 from f5router.plan import adoption, rendering
 from f5router.plan.adoption import LEFT, REMOVED, REPLACED, TAKEN_OVER, Leftover
-from f5router.plan.plan import DELETE, UPDATE, Plan
+from f5router.plan.change import DELETE, UPDATE, Plan
 
 log = logging.getLogger(__name__)
 

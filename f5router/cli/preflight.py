@@ -18,7 +18,7 @@ from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.network.diagnostics import Findings
 from f5router.plan import rendering
-from f5router.plan.plan import Plan
+from f5router.plan.change import Plan
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
 from f5router.reconcile import retention

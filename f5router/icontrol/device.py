@@ -46,8 +46,8 @@ from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, BigIPState, Object, Policy, Pool, Record, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
+from f5router.plan.change import DELETE, AnyChange, Change, Plan, Stage, T, concerns, of_kind
 from f5router.plan.overtaking import InDoubt
-from f5router.plan.plan import DELETE, LATE, LEADS, AnyChange, Change, Plan, T, concerns, of_kind
 
 log = logging.getLogger(__name__)
 
@@ -234,7 +234,7 @@ class Device:
         self.calls.begin()
         try:
             self.failover.require_active()
-            for (deleting, height), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.level)):
+            for (deleting, stage), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.stage)):
                 changes = list(group)
                 if outcome.rest or self.calls.interrupted:
                     # Of what comes later nothing may be done before what comes earlier.
@@ -243,12 +243,12 @@ class Device:
                 if deleting:
                     keeps = keeps or withhold(outcome)
                     changes = self._kept_back(changes, keeps, {*known, *withheld}, outcome)
-                    led = led and not (changes and height < LEADS and self._drained())
+                    led = led and not (changes and not stage.is_routing and self._drained())
                     # Connections whose TLS began to end here come to the Rules yet.
-                    begun = height == LATE or (begun and not (changes and self._drained()))
+                    begun = stage == Stage.EXCLUSION or (begun and not (changes and self._drained()))
                 else:
                     changes = self._unblocked(changes, known, outcome)
-                led = led or (height >= LEADS and bool(changes))
+                led = led or (stage.is_routing and bool(changes))
                 self._settle(self._write(changes, newest, outcome.rest), outcome, on_change)
             self.calls.settle()
         except Busy:

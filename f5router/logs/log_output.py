@@ -3,8 +3,8 @@
 Modules log a constant message and `extra` fields:
 
     log.info("pool changed", extra={"pool": path, "members": 3})
-    2024-05-01T12:00:00.123Z INFO f5router.plan.plan pool changed pool=/Common/a members=3
-    {"time": "2024-05-01T12:00:00.123Z", "level": "info", "logger": "f5router.plan.plan",
+    2024-05-01T12:00:00.123Z INFO f5router.plan.change pool changed pool=/Common/a members=3
+    {"time": "2024-05-01T12:00:00.123Z", "level": "info", "logger": "f5router.plan.change",
      "message": "pool changed", "pool": "/Common/a", "members": 3}
 
 No code logs a secret on purpose. Redaction is the last line of defence, for what libraries and

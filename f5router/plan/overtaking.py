@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from f5router.model.errors import IN_DOUBT, BigIPError
 from f5router.model.ltm import Object, Record, Rule
 from f5router.model.objects import Ref
-from f5router.plan.plan import CREATE, AnyChange
+from f5router.plan.change import CREATE, AnyChange
 
 
 class InDoubt:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from f5router.model.cluster import Key
-from f5router.plan.plan import Plan
+from f5router.plan.change import Plan
 from f5router.plan.problems import Problem
 
 IN_STEP, FAILED, CHANGES = 0, 1, 2

@@ -10,7 +10,7 @@ import tabulate
 
 from f5router.model.cluster import Key
 from f5router.model.printable import printable
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Plan
+from f5router.plan.change import CREATE, DELETE, UPDATE, Plan
 from f5router.plan.preview import Preview
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from f5router.model import names
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
-from f5router.plan.plan import level
+from f5router.plan.change import stage
 
 
 class Backlog:
@@ -219,7 +219,7 @@ def _closure(ref: Ref, state: BigIPState, seen: set[Ref]) -> list[Ref]:
 def _is_urgent(ref: Ref, desired: BigIPState, observed: BigIPState) -> bool:
     """True for the way to the pods."""
     obj = desired.get(ref) or observed.get(ref)
-    return obj is not None and level(obj) < 0
+    return obj is not None and stage(obj).is_network
 
 
 def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:

@@ -21,11 +21,13 @@ from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
 from f5router.network import static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings
-from f5router.plan.plan import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Unknown, diff, level
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan, Stage, stage
+from f5router.plan.diff import diff
 from f5router.plan.problems import Problem, grouped
 from f5router.reconcile import delete_guard, retention
 from f5router.reconcile.backlog import Backlog, hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
+from f5router.reconcile.undetermined import Undetermined
 from f5router.status.condition import PENDING, Verdict
 
 log = logging.getLogger(__name__)
@@ -125,7 +127,7 @@ class Reconciler:
         """What of the backlog the last Plan is about."""
         self._planned: set[Ref] = set()
         """What the Plan that is being carried out is about."""
-        self._unknown = Unknown()
+        self._undetermined = Undetermined()
         self._waiting: frozenset[Ref] = frozenset()
         """Objects that were left out of the last Plan, until Secrets are read."""
         self._again = False
@@ -387,8 +389,8 @@ class Reconciler:
             self.device.calls.look()
         unknown = self.engine.unknown()
         foreign = retention.foreign(self.engine, self.device.observed, unknown)
-        self._unknown = Unknown.of(unknown, self.engine.objects, self.device.observed, foreign)
-        found, self._waiting = self._unknown.split(found, self.device.observed)
+        self._undetermined = Undetermined.of(unknown, self.engine.objects, self.device.observed, foreign)
+        found, self._waiting = self._undetermined.split(found, self.device.observed)
         return Plan(tuple(change for change in found
                           if not self._waits(change.ref) and not self._goes_beside(change)))
 
@@ -521,8 +523,8 @@ class Reconciler:
                 soon=lambda ref: ref not in self.failures or self.failures[ref].attempts < OVERTAKEN_AFTER,
                 on_change=lambda change: self._written(change, on_change),
                 withhold=lambda outcome: retention.keeper(
-                    self.engine, self.device.observed, {*outcome.failed, *waiting, *self._unknown.lacking},
-                    self._old_forms()),
+                    self.engine, self.device.observed,
+                    {*outcome.failed, *waiting, *self._undetermined.absent}, self._old_forms()),
             )
         except BaseException:
             # The next pass tries others first: so that it ends, one by one, for whom it is to blame.
@@ -634,7 +636,7 @@ class Reconciler:
     def _refused_part(self, needed: set[Ref]) -> Ref | None:
         """Of these objects one that was refused itself, not what needs it; None if none was."""
         failed = needed & self.failures.keys()
-        return min(failed, key=lambda ref: (level(self.engine.objects[ref]), ref), default=None)
+        return min(failed, key=lambda ref: (stage(self.engine.objects[ref]), ref), default=None)
 
     def unserved(self, *, written: bool = True) -> dict[Key, str]:
         """Admitted Routes that the device does not serve, with the reason.
@@ -678,16 +680,16 @@ class Reconciler:
         errors = self._in_use | {ref: failure.error for ref, failure in self.failures.items()
                                  if ref.kind not in (*vxlan.KINDS, StaticRoute.KIND)}
         found, denied = {}, ""
-        for ref in sorted(errors, key=lambda ref: (self._level(ref), ref)):
+        for ref in sorted(errors, key=lambda ref: (self._stage(ref), ref)):
             text = errors[ref].text if ref in self.engine.objects else f"not deleted: {errors[ref].text}"
             if errors[ref].code == NO_RIGHT:
                 text = denied = denied or text
             found[ref] = text
         return found
 
-    def _level(self, ref: Ref) -> int:
+    def _stage(self, ref: Ref) -> Stage:
         obj = self.engine.objects.get(ref) or self.device.observed.get(ref)
-        return level(obj) if obj is not None else 0
+        return stage(obj) if obj is not None else Stage.POOL
 
     def foresee(self, plan: Plan) -> None:
         """Note the refusals of a Plan that are known beforehand, as if it had been carried out."""

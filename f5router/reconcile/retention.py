@@ -17,7 +17,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Pool, Record, Rule
 from f5router.model.net import SelfIP
 from f5router.model.objects import Ref
-from f5router.plan.plan import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
 
 
 def keeper(engine: Engine, observed: BigIPState, failed: set[Ref],
@@ -140,7 +140,7 @@ def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
             changes.append(Change(UPDATE, there, replace(there, members=members)))
     changes += [Change(DELETE, obj, None) for obj in old if _trespasses(engine, obj)]
     changes += [Change(CREATE, None, record) for record in _exceptions(engine, observed, old)]
-    return Plan(tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.level, change.ref))))
+    return Plan(tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.stage, change.ref))))
 
 
 def _exceptions(engine: Engine, observed: BigIPState, old: Iterable[Object]) -> Iterator[Record]:

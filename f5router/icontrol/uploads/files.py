@@ -17,7 +17,7 @@ from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from f5router.model.errors import Conflict, NotFound, UploadError
 from f5router.model.ltm import CertFile, KeyFile
-from f5router.plan.plan import DELETE, AnyChange, Change
+from f5router.plan.change import DELETE, AnyChange, Change
 
 log = logging.getLogger(__name__)
 

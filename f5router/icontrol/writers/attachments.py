@@ -15,7 +15,7 @@ from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
 from f5router.model.objects import Ref
-from f5router.plan.plan import DELETE, AnyChange, Change, Plan, concerns
+from f5router.plan.change import DELETE, AnyChange, Change, Plan, concerns
 
 log = logging.getLogger(__name__)
 

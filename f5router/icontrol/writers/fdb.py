@@ -13,7 +13,7 @@ from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.net import FDBRecord
 from f5router.model.objects import Ref
-from f5router.plan.plan import UPDATE, AnyChange, Change
+from f5router.plan.change import UPDATE, AnyChange, Change
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.model.errors import Conflict
 from f5router.model.ltm import ClientSSL, DataGroup, IRule, Pool, ServerSSL
-from f5router.plan.plan import CREATE, DELETE, AnyChange, Change, concerns
+from f5router.plan.change import CREATE, DELETE, AnyChange, Change, concerns
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.ltm import Policy, Rule
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from f5router.icontrol.rest.client import Client, item_path
 from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, Refused
 from f5router.model.ltm import DataGroup, Record
 from f5router.model.objects import Ref
-from f5router.plan.plan import CREATE, DELETE, UPDATE, AnyChange, Change
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
 
 log = logging.getLogger(__name__)
 

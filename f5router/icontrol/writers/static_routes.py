@@ -11,7 +11,7 @@ from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
-from f5router.plan.plan import Change
+from f5router.plan.change import Change
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Object
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel, VxlanProfile
-from f5router.plan.plan import CREATE, DELETE, AnyChange, Change
+from f5router.plan.change import CREATE, DELETE, AnyChange, Change
 
 log = logging.getLogger(__name__)
 

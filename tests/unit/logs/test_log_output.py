@@ -31,7 +31,7 @@ def written():
     return make
 
 
-log = logging.getLogger("f5router.plan.plan")
+log = logging.getLogger("f5router.plan.change")
 
 
 def test_text(written):
@@ -39,7 +39,7 @@ def test_text(written):
     out = written()
     log.info("pool changed", extra={"pool": "/Common/a", "members": 3, "ok": True, "none": None})
     assert re.fullmatch(
-        TIME + r" INFO f5router\.plan\.plan pool changed pool=/Common/a members=3 ok=true none=null\n",
+        TIME + r" INFO f5router\.plan\.change pool changed pool=/Common/a members=3 ok=true none=null\n",
         out.getvalue(),
     )
 
@@ -72,7 +72,7 @@ def test_json(written):
     log.info("second\nline")
     first, second = (json.loads(line) for line in out.getvalue().splitlines())
     assert re.fullmatch(TIME, first.pop("time"))
-    assert first == {"level": "warning", "logger": "f5router.plan.plan", "message": "pool changed",
+    assert first == {"level": "warning", "logger": "f5router.plan.change", "message": "pool changed",
                      "pool": "/Common/ä", "members": 3, "list": ["a"]}
     assert second["message"] == r"second\nline"
 
@@ -89,7 +89,7 @@ def test_traceback(written, form):
         assert json.loads(out.getvalue())["exception"].endswith("RuntimeError: broken")
     else:
         assert out.getvalue().endswith("RuntimeError: broken\n")
-        assert "ERROR f5router.plan.plan failed\n  Traceback" in out.getvalue()
+        assert "ERROR f5router.plan.change failed\n  Traceback" in out.getvalue()
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

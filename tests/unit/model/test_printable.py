@@ -10,7 +10,7 @@ from f5router.model.objects import Ref
 from f5router.model.printable import printable
 from f5router.monitoring import health
 from f5router.plan import rendering
-from f5router.plan.plan import Change, Plan
+from f5router.plan.change import Change, Plan
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
 from f5router.status import condition

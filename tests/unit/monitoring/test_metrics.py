@@ -8,7 +8,7 @@ from f5router.model.cluster import Key
 from f5router.model.ltm import Pool
 from f5router.monitoring import metrics
 from f5router.monitoring.metrics import Metrics, Sources
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.reconcile.reconciler import Report
 from f5router.status.condition import Verdict
 

@@ -5,8 +5,8 @@ import pytest
 from f5router.model import names
 from f5router.model.errors import NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Pool, Record, Redirect, Rule
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.plan.overtaking import InDoubt
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
 
 ERROR = Unconfirmed("POST", "/x", "no reply")
 GROUP = "/Common/ssl_passthrough_servername_dg"

@@ -7,7 +7,7 @@ import pytest
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool
 from f5router.plan import rendering
-from f5router.plan.plan import Change, Plan
+from f5router.plan.change import Change, Plan
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
 

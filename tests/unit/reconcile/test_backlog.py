@@ -1,5 +1,7 @@
 """Portions: a Plan that is carried out in parts, and that is preempted at any point, stays right."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,11 +10,12 @@ from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.ltm import Policy, Rule
 from f5router.model.objects import Ref
-from f5router.plan import plan
-from f5router.plan.plan import DELETE, Unknown, diff
+from f5router.plan.change import DELETE, Plan
+from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.undetermined import Undetermined
 from tests.builders import FACTS, Settings, endpoints, route, snapshot
-from tests.unit.plan.test_plan import CLUSTERS, CONFIGS, WILD, answers, applied, changes, holders, owns, step
+from tests.unit.plan.test_diff import CLUSTERS, CONFIGS, WILD, answers, applied, changes, holders, owns, step
 
 
 def wanted_of(cluster, config):
@@ -44,14 +47,14 @@ class Router:
         """Changes of one portion, each after it was applied. Args: until: so many; then it is preempted."""
         refs = self.backlog.portion(self.wanted, self.state, most, self.waiting)
         found = diff(self.wanted, self.state, owns, refs)
-        unknown = Unknown.of(self.unknown, self.wanted, self.state)
+        unknown = Undetermined.of(self.unknown, self.wanted, self.state)
         found, self.waiting = unknown.split(found, self.state)
         self.backlog.remove(refs)
         for number, change in enumerate(found):
             if number == until:
                 self.backlog.put_back([one.ref for one in list(found)[number:]], self.wanted, self.state)
                 return
-            self.state = applied(self.state, plan.Plan((change,)))
+            self.state = applied(self.state, Plan((change,)))
             yield change
 
     def finish(self, data):
@@ -194,7 +197,7 @@ def test_a_host_waits_for_no_wildcard_that_stays():
 def test_a_strategy_is_changed_when_all_rules_are_there():
     router = loaded(*routes("a", 10), endpoints("10.1.1.1"))
     ref = Ref(Policy.KIND, "/Common/openshift_insecure_routes")
-    router.state[ref] = plan.replace(router.state[ref], strategy="best-match")
+    router.state[ref] = replace(router.state[ref], strategy="best-match")
     router.backlog.add([ref], router.wanted, router.state)
     order = []
     while router.backlog:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
-from f5router.plan.plan import DELETE, Change
+from f5router.plan.change import DELETE, Change
 from f5router.reconcile.reconciler import Reconciler
 from tests.builders import FACTS, Settings
 from tests.unit.desired.test_engine import STEPS, delta

@@ -9,7 +9,7 @@ from f5router.icontrol.writers.attachments import AttachmentWriter, _units, atta
 from f5router.model import names
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
-from f5router.plan.plan import CREATE, DELETE, Change
+from f5router.plan.change import CREATE, DELETE, Change
 from mocks.bigip import FakeBigIP
 
 VIRTUAL = "/Common/https-ose-vserver"

@@ -12,7 +12,7 @@ from f5router.icontrol.writers import fdb
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused, Unreachable
 from f5router.model.net import FDBRecord, SelfIP, Tunnel, VxlanProfile
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 
 RECORDINGS = Path(__file__).parents[3] / "recordings" / "net"
 TUNNEL = "/Common/vxlan5000"

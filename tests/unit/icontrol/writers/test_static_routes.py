@@ -10,7 +10,7 @@ from f5router.icontrol.writers.static_routes import RouteWriter
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Change
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 
 RECORDINGS = Path(__file__).parents[3] / "recordings" / "net" / "route"
 PATH = "/Common/openshift_pods_10.128.0.0_23"

@@ -9,7 +9,7 @@ from f5router.icontrol.writers import tunnels
 from f5router.icontrol.writers.tunnels import TunnelWriter
 from f5router.model.errors import Conflict, InUse, NotFound, Refused
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel
-from f5router.plan.plan import CREATE, UPDATE, Change
+from f5router.plan.change import CREATE, UPDATE, Change
 
 TUNNEL = Tunnel("/Common/vxlan5000", "/Common/vxlan-ose", "10.3.89.213")
 OTHER_PROFILE = replace(TUNNEL, profile="/Common/other")

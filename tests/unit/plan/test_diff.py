@@ -26,8 +26,9 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.network.vxlan import Setup
-from f5router.plan import plan
-from f5router.plan.plan import CREATE, DELETE, UPDATE, Unknown, diff
+from f5router.plan.change import CREATE, DELETE, UPDATE, Plan
+from f5router.plan.diff import diff
+from f5router.reconcile.undetermined import Undetermined
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
 from tests.serving import Request, answer
@@ -44,7 +45,7 @@ def built(*objects, config=None, facts=FACTS):
     return dict(route_objects.build(snapshot(*objects), config or Settings(), facts).objects)
 
 
-def applied(state: dict, changes: plan.Plan) -> dict:
+def applied(state: dict, changes: Plan) -> dict:
     """The state after a Plan, as a device that refuses nothing has it."""
     after = dict(state)
     for change in changes:
@@ -67,11 +68,11 @@ CONFIGS = st.sampled_from([
 ])
 
 
-def step(state: dict, cluster, config) -> tuple[dict, plan.Plan]:
+def step(state: dict, cluster, config) -> tuple[dict, Plan]:
     """What a cluster wants of a device, and how it gets there; what waits for Secrets is left out."""
     found = route_objects.build(snapshot(*cluster), config, FACTS)
     changes = diff(found.objects, state, owns)
-    return found.objects, Unknown.of(found.unknown, found.objects, state).split(changes, state)[0]
+    return found.objects, Undetermined.of(found.unknown, found.objects, state).split(changes, state)[0]
 
 
 @settings(max_examples=150, deadline=None)
@@ -81,7 +82,7 @@ def test_a_plan_leads_to_desired_and_never_breaks_references(before, after, conf
     state = applied({}, step({}, before, config)[1])
     wanted, changes = step(state, after, config)
     for change in changes:
-        state = applied(state, plan.Plan((change,)))
+        state = applied(state, Plan((change,)))
         for obj in state.values():
             missing = [ref for ref in obj.dependencies if ref not in state]
             assert not missing, (change, obj, missing)
@@ -152,9 +153,9 @@ def test_a_plan_never_leads_a_request_astray(clusters, config, data):
     first, last = answers(begin), answers(applied(begin, planned))
     held = [holders(cluster, config) for cluster in clusters]
 
-    def follow(state: dict, on_the_way: plan.Plan) -> dict:
+    def follow(state: dict, on_the_way: Plan) -> dict:
         for change in on_the_way:
-            state = applied(state, plan.Plan((change,)))
+            state = applied(state, Plan((change,)))
             for request, now in answers(state).items():
                 seen = first[request], now, last[request]
                 assert now or not (first[request] and last[request]), (change, request, seen)
@@ -165,7 +166,7 @@ def test_a_plan_never_leads_a_request_astray(clusters, config, data):
         return state
 
     follow(begin, planned)
-    half = applied(begin, plan.Plan(tuple(planned)[:data.draw(st.integers(0, len(planned)))]))
+    half = applied(begin, Plan(tuple(planned)[:data.draw(st.integers(0, len(planned)))]))
     end = follow(half, step(half, after, config)[1])
     assert answers(end) == last
 

@@ -1,0 +1,165 @@
+"""Changes of a Plan, and the stages in which they are written.
+
+Objects are created and updated from what is referred to, up to what refers to it; only then are objects
+deleted that are no longer wanted, in the opposite order. A Route that moves from one policy or data-group
+to another is therefore always in one of them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import Generic, TypeGuard, TypeVar
+
+from f5router.model import names
+from f5router.model.ltm import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    DataGroup,
+    IRule,
+    KeyFile,
+    Object,
+    Policy,
+    Pool,
+    Record,
+    Rule,
+    ServerSSL,
+)
+from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
+from f5router.model.objects import Ref
+
+T = TypeVar("T", bound=Object)
+T_co = TypeVar("T_co", bound=Object, covariant=True)
+
+CREATE, UPDATE, DELETE = "create", "update", "delete"
+
+
+class Stage(IntEnum):
+    """Place of a Change in a Plan; deletes pass the stages backwards.
+
+    Changes of one stage do not refer to each other. Secure Rules come before insecure ones: a redirect to
+    https must not be there before its target.
+    """
+
+    STATIC_ROUTE = auto()
+    VXLAN_PROFILE = auto()
+    TUNNEL = auto()
+    SELF_IP = auto()
+    FDB = auto()
+    SOURCE_TRANSLATION = auto()
+    POOL = auto()
+    CONTAINER = auto()
+    """Policies and data-groups without their contents, and certificate files."""
+    PROFILE = auto()
+    """SSL profiles and iRules."""
+    POD_TLS = auto()
+    """Records that give pools their TLS."""
+    ATTACHMENT = auto()
+    PASSTHROUGH_IRULE = auto()
+    """The update of the original router's iRule, which turns TLS towards pods on and off."""
+    EARLY_EXCLUSION = auto()
+    """Records that except Hosts from a passthrough wildcard which serves none of their requests yet."""
+    PASSTHROUGH = auto()
+    SECURE_RULE = auto()
+    INSECURE_RULE = auto()
+    POLICY_STRATEGY = auto()
+    """The update of a policy: its strategy changes when the Rules are in place under either."""
+    EXCLUSION = auto()
+    """Records that except Hosts from a passthrough wildcard which serves them until their Rules are there."""
+
+    @property
+    def is_network(self) -> bool:
+        """True for the objects through which the BIG-IP reaches pods."""
+        return self < Stage.POOL
+
+    @property
+    def is_routing(self) -> bool:
+        """True for objects that lead requests to pools, not for what these objects use."""
+        return self >= Stage.PASSTHROUGH
+
+
+_STAGES = {
+    StaticRoute.KIND: Stage.STATIC_ROUTE, VxlanProfile.KIND: Stage.VXLAN_PROFILE, Tunnel.KIND: Stage.TUNNEL,
+    SelfIP.KIND: Stage.SELF_IP, FDBRecord.KIND: Stage.FDB, SourceTranslation.KIND: Stage.SOURCE_TRANSLATION,
+    Pool.KIND: Stage.POOL,
+    DataGroup.KIND: Stage.CONTAINER, CertFile.KIND: Stage.CONTAINER, KeyFile.KIND: Stage.CONTAINER,
+    Policy.KIND: Stage.CONTAINER,
+    ServerSSL.KIND: Stage.PROFILE, ClientSSL.KIND: Stage.PROFILE, IRule.KIND: Stage.PROFILE,
+    Attachment.KIND: Stage.ATTACHMENT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[T_co]):
+    """One create, update or delete. `old` is None for a create, `new` for a delete."""
+
+    verb: str
+    old: T_co | None
+    new: T_co | None
+    after_rules: bool = False
+    """True for a record of Stage.EXCLUSION; see `diff`."""
+
+    @property
+    def obj(self) -> T_co:
+        """The new object, or the deleted one."""
+        obj = self.new if self.new is not None else self.old
+        assert obj is not None, self.verb
+        return obj
+
+    @property
+    def ref(self) -> Ref:
+        """The Ref of the object."""
+        return self.obj.ref
+
+    @property
+    def stage(self) -> Stage:
+        """The Stage in which it is written."""
+        if self.verb == UPDATE and isinstance(self.obj, Policy):
+            return Stage.POLICY_STRATEGY
+        if self.verb == UPDATE and isinstance(self.obj, IRule) and self.ref.path.endswith(
+                f"/{names.PASSTHROUGH_IRULE}"):
+            return Stage.PASSTHROUGH_IRULE
+        return Stage.EXCLUSION if self.after_rules else stage(self.obj)
+
+
+AnyChange = Change[Object]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Changes in the order in which they are written."""
+
+    changes: tuple[AnyChange, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def __iter__(self) -> Iterator[AnyChange]:
+        return iter(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+
+def concerns(change: AnyChange, kind: type[T]) -> TypeGuard[Change[T]]:
+    """True if a Change creates, updates or deletes an object of a kind."""
+    return isinstance(change.obj, kind)
+
+
+def of_kind(changes: Iterable[AnyChange], kind: type[T]) -> list[Change[T]]:
+    """Return the Changes of one kind."""
+    return [change for change in changes if concerns(change, kind)]
+
+
+def stage(obj: Object) -> Stage:
+    """Return the Stage of an object; it refers to objects of earlier stages only.
+
+    An Attachment also depends on whatever it needs to take effect.
+    """
+    if isinstance(obj, Record):
+        if obj.group.endswith(names.REENCRYPT_GROUP):
+            return Stage.POD_TLS
+        return Stage.EARLY_EXCLUSION if obj.data == names.TERMINATE else Stage.PASSTHROUGH
+    if isinstance(obj, Rule):
+        return Stage.SECURE_RULE if obj.policy.endswith(names.SECURE_POLICY) else Stage.INSECURE_RULE
+    return _STAGES[obj.KIND]

@@ -1,0 +1,84 @@
+"""Compares Desired with Observed: the Changes between them, in an order that never breaks a Route."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from f5router.model import names
+from f5router.model.ltm import BigIPState, Object, Record, Rule
+from f5router.model.objects import Ref
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
+from f5router.plan.ordinals import with_ordinals
+
+
+def diff(
+    desired: BigIPState,
+    observed: BigIPState,
+    owns: Callable[[Object], bool],
+    refs: Iterable[Ref] | None = None,
+) -> Plan:
+    """Compare Desired with Observed.
+
+    Args:
+        owns: True for an object that may be deleted.
+        refs: objects to compare; None for all.
+    """
+    writes: list[AnyChange] = []
+    deletes: list[AnyChange] = []
+    for ref in {*desired, *observed} if refs is None else refs:
+        new, old = desired.get(ref), observed.get(ref)
+        if new is None:
+            if old is not None and owns(old):
+                deletes.append(Change(DELETE, old, None, after_rules=_is_covered_exclusion(old, desired)))
+        elif old is None:
+            writes.append(Change(CREATE, None, new, after_rules=_is_covered_exclusion(new, observed)))
+        elif old != new:
+            # TLS of a Host that was passed through ends here from now on.
+            ends_tls = isinstance(new, Record) and new.data == names.TERMINATE
+            writes.append(Change(UPDATE, old, new, after_rules=ends_tls))
+    writes = _with_exclusions(writes, desired, observed)
+    writes.sort(key=lambda change: (change.stage, _generality(change.obj), change.ref))
+    deletes.sort(key=lambda change: (-change.stage, -_generality(change.obj), change.ref))
+    return Plan((*with_ordinals(writes, observed), *deletes))
+
+
+def _generality(obj: Object) -> int:
+    """Return a rank within a stage: the smaller, the fewer the requests that an object is for.
+
+    The more specific object is created first and deleted last. Otherwise the wildcard, or the shorter path,
+    would get its requests for a moment.
+    """
+    if isinstance(obj, Rule):
+        return obj.band
+    return int(isinstance(obj, Record) and obj.name.startswith("."))
+
+
+def _is_covered_exclusion(obj: Object, state: BigIPState) -> bool:
+    """True for a record that excepts a Host from a wildcard which passes TLS through in a state.
+
+    If the wildcard was there before the Plan, it serves the Host until its Rules are there; if it is there
+    afterwards, it serves the Host before they go. Otherwise the wildcard must not get a request.
+    """
+    return (isinstance(obj, Record) and obj.data == names.TERMINATE
+            and names.covering_record(obj) in state)
+
+
+def _with_exclusions(writes: list[AnyChange], desired: BigIPState, observed: BigIPState) -> list[AnyChange]:
+    """Make a new passthrough wildcard depend on the records that except Hosts from it.
+
+    If one of them were refused, the wildcard would take a Host that is served. A record whose own
+    dependencies are missing is left out: its Host is not served yet.
+    """
+    wildcards = {change.ref for change in writes if change.verb == CREATE and isinstance(change.new, Record)
+                 and change.new.name.startswith(".")}
+    if not wildcards:
+        return writes
+    exclusions: dict[Ref, set[Ref]] = {}
+    for obj in desired.values():
+        if not isinstance(obj, Record) or obj.data != names.TERMINATE:
+            continue
+        if obj.extra_dependencies <= observed.keys():
+            exclusions.setdefault(names.covering_record(obj), set()).add(obj.ref)
+    return [replace(change, new=replace(
+                change.new, extra_dependencies=change.new.extra_dependencies | exclusions[change.ref]))
+            if isinstance(change.new, Record) and change.ref in wildcards & exclusions.keys() else change
+            for change in writes]

@@ -1,0 +1,50 @@
+"""Objects whose desired state depends on a Secret that is not read yet."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from f5router.model.ltm import BigIPState
+from f5router.model.objects import Ref
+from f5router.plan.change import DELETE, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Undetermined:
+    """Objects that a Plan must leave alone, because it is not known yet whether, or how, they are wanted."""
+
+    present: frozenset[Ref] = frozenset()
+    """Objects on the device."""
+    absent: frozenset[Ref] = frozenset()
+    """Objects that are neither wanted so far, nor on the device for this owner: what needs them waits."""
+
+    @classmethod
+    def of(cls, refs: Collection[Ref], desired: BigIPState, observed: BigIPState,
+           foreign: Collection[Ref] = ()) -> "Undetermined":
+        """Sort objects by where they are.
+
+        Args: foreign: objects that serve another namespace, and are deleted.
+        """
+        present = frozenset(observed.keys() & refs).difference(foreign)
+        return cls(present, frozenset(refs) - desired.keys() - present)
+
+    def split(self, plan: Plan, observed: BigIPState) -> tuple[Plan, frozenset[Ref]]:
+        """Return the Changes that may be made, and the objects of all others.
+
+        The others include deletes of what an undetermined object needs.
+        """
+        if not self.present and not self.absent:
+            return plan, frozenset()
+        waits = set(self.absent)
+        for change in plan:
+            if change.verb != DELETE and not waits.isdisjoint(change.obj.dependencies):
+                waits.add(change.ref)
+        stays = set(self.present)
+        stack = [ref for ref in self.present | waits - self.absent if ref in observed]
+        while stack:
+            for need in observed[stack.pop()].dependencies:
+                if need in observed and need not in stays:
+                    stays.add(need)
+                    stack.append(need)
+        untouched = {True: stays, False: waits | self.present}
+        held = frozenset(change.ref for change in plan if change.ref in untouched[change.verb == DELETE])
+        return Plan(tuple(change for change in plan if change.ref not in held)), held
