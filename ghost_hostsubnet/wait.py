@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from f5router.kube.api import backoff
+from f5router.model.backoff import Backoff
 from f5router.model.errors import KubeError, KubeGone, KubeUnreachable, RouterError
 from ghost_hostsubnet import manifest
 from ghost_hostsubnet.cluster import Cluster
@@ -17,8 +17,8 @@ from ghost_hostsubnet.cluster import Cluster
 SLICE_S = 5.0
 """A watch lasts so long at most; between two, progress is told."""
 
-BACKOFF_S = (0.2, 5.0)
-"""First and longest wait after failures."""
+BACKOFF = Backoff(first_s=0.2, limit_s=5.0)
+"""Waits after failures."""
 
 
 class NotAssigned(RouterError):
@@ -103,9 +103,7 @@ class Waiter:
         self._failures += 1
         if self._failures > 1:
             self._tell(f"the API server: {exc}")
-        first_s, limit_s = BACKOFF_S
-        pause_s = backoff.delay_s(self._failures, first_s=first_s, limit_s=limit_s,
-                                  retry_after_s=getattr(exc, "retry_after_s", None))
+        pause_s = BACKOFF.jittered_s(self._failures, exc.retry_after_s)
         self._sleep(min(pause_s, max(0.0, self._left_s())))
 
     def _left_s(self) -> float:

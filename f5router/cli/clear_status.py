@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from f5router.config import parsers
 from f5router.config.config import read_text
 from f5router.config.options import Reader
-from f5router.kube.api import backoff
 from f5router.kube.api.connection import Connection, KubeSettings, connect
 from f5router.kube.status import owned_entries
 from f5router.kube.status.owned_entries import Found
 from f5router.kube.status.status_request import RouteStatus
 from f5router.kube.status.work_queue import Job, Pending
 from f5router.kube.watch.sources import ROUTES, Source, served
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
     ConfigError,
@@ -34,7 +34,7 @@ from f5router.status import condition
 
 log = logging.getLogger(__name__)
 
-BACKOFF_S = (0.1, 5.0)
+BACKOFF = Backoff(first_s=0.1, limit_s=5.0)
 TRIES = 8
 """Of one Route that others write too, or while the API server does not answer: some 20 s together."""
 
@@ -60,8 +60,8 @@ class Settings:
     rate_per_s: float
     log_level: str
     log_format: str
-    backoff_s: tuple[float, float] = BACKOFF_S
-    """First and longest wait before a Route is tried again."""
+    backoff: Backoff = BACKOFF
+    """Waits before a Route is tried again."""
 
 
 def load(router_name: str, scope: Scope, flags: Mapping[str, str | None],
@@ -126,7 +126,7 @@ class Clearing:
     def __init__(self, connection: Connection, source: Source, settings: Settings):
         self._routes, self._router_name = RouteStatus(connection, lambda: source), settings.router_name
         self._pending: Pending[Key] = Pending(rate_per_s=settings.rate_per_s)
-        self._backoff_s = settings.backoff_s
+        self._backoff = settings.backoff
         self._results: Counter[str] = Counter()
 
     def run(self, found: Sequence[Found]) -> Counter[str]:
@@ -160,7 +160,6 @@ class Clearing:
 
     def _later(self, job: Job[Key], exc: KubeConflict | KubeUnreachable) -> float | None:
         if job.failures + 1 < TRIES:
-            return backoff.delay_s(job.failures + 1, first_s=self._backoff_s[0], limit_s=self._backoff_s[1],
-                                   retry_after_s=getattr(exc, "retry_after_s", None))
+            return self._backoff.jittered_s(job.failures + 1, exc.retry_after_s)
         log.error("status not cleared", extra={"route": str(job.key), "error": str(exc)})
         return None

@@ -32,6 +32,7 @@ from f5router.kube.watch.sources import (
     Source,
 )
 from f5router.kube.watch.store import Store
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.selection import NamespaceFilter, Selection
 from f5router.model.selectors import EVERYTHING
@@ -73,7 +74,7 @@ class Cluster:
                  secret_limits: SecretLimits = SECRET_LIMITS, secret_pace: Pace = SECRET_PACE,
                  resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
                  watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
-                 backoff_s: tuple[float, float] = USUAL.backoff_s,
+                 backoff: Backoff = USUAL.backoff,
                  clock: Callable[[], float] = time.monotonic,
                  sleep: Callable[[float], object] | None = None):
         """Nothing is sent before start(). Arguments beside those of Timing:
@@ -122,7 +123,7 @@ class Cluster:
         self._absent, self._absent_at = "", math.inf
         """Why nothing is read: the only namespace does not exist; and since when, monotonic seconds."""
         self._namespace = namespace = selection.namespace or connection.namespace
-        self._connection, self._timing = connection, Timing(page_size, resync_s, watch_s, grace_s, backoff_s)
+        self._connection, self._timing = connection, Timing(page_size, resync_s, watch_s, grace_s, backoff)
         self._clock, self._sleep = clock, sleep or self._stopped.wait
         self._namespaces = NamespaceWatches(
             connection, timing=self._timing, clock=clock,

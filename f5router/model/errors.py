@@ -93,14 +93,19 @@ class ConfigError(RouterError):
 
 
 class KubeError(RouterError):
-    """A reply of the Kubernetes API that is an error."""
+    """A reply of the Kubernetes API that is an error.
+
+    Attributes:
+        retry_after_s: seconds that the server asked to wait before the next attempt, or None.
+    """
+
+    retry_after_s: float | None = None
 
 
 class KubeUnreachable(KubeError):
     """No reply, or a passing failure: 429, 5xx, a broken stream.
 
     Attributes:
-        retry_after_s: seconds that the server asked for, or None.
         status: HTTP status of the reply, 0 without one.
     """
 

@@ -9,6 +9,7 @@ from f5router.cli import preflight
 from f5router.kube.cluster_watch import Cluster
 from f5router.kube.secrets import secret_state
 from f5router.kube.secrets.secret_schedule import Pace
+from f5router.model.backoff import Backoff
 from f5router.model.ltm import Record, Rule
 from tests import manifests
 from tests.builders import identity
@@ -21,7 +22,8 @@ REASON = "ExternalCertificateValidationFailed"
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     """Secrets are read again at once."""
-    pace = Pace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent_s=(0.01, 0.1), failed_s=(0.01, 0.1))
+    backoff = Backoff(0.01, 0.1)
+    pace = Pace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent=backoff, failed=backoff)
     monkeypatch.setitem(Cluster.__init__.__kwdefaults__, "secret_pace", pace)
 
 

@@ -7,15 +7,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from f5router.kube.api import backoff
 from f5router.kube.api.fair_queue import Bucket, FairQueue
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 
 TRIPPED = 16
 """Failed reads in a row, in several namespaces, after which the API server itself counts as failing."""
-
-PROBE_S = (0.5, 8.0)
-"""First and longest time between reads while it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +37,12 @@ class Pace:
     """The same in a namespace that is watched as a whole."""
     hasten_s: float = 1.0
     """Shortest time from one read of a Secret to the next, however often its Routes change."""
-    absent_s: tuple[float, float] = (2.0, 45.0)
-    """First and longest wait for a Secret that is missing or forbidden."""
-    failed_s: tuple[float, float] = (0.5, 10.0)
-    """First and longest wait for a Secret that the API server fails to read."""
+    absent: Backoff = field(default=Backoff(first_s=2.0, limit_s=45.0))
+    """Waits for a Secret that is missing or forbidden."""
+    failed: Backoff = field(default=Backoff(first_s=0.5, limit_s=10.0))
+    """Waits for a Secret that the API server fails to read."""
+    probe: Backoff = field(default=Backoff(first_s=0.5, limit_s=8.0))
+    """Waits between two reads while the API server itself fails."""
     timeout_s: float = 5.0
     """Longest silence of the API server during a read."""
 
@@ -74,6 +73,7 @@ class _Entry:
 class _Breaker:
     """Lets a read pass only now and then while the API server itself fails."""
 
+    probe: Backoff
     failures: int = 0
     namespaces: set[str] = field(default_factory=set)
     open_at: float = 0.0
@@ -90,9 +90,7 @@ class _Breaker:
 
     def wait(self, now: float, *, total: int) -> None:
         if self.failures >= TRIPPED and len(self.namespaces) >= min(2, total):
-            first_s, limit_s = PROBE_S
-            failures = self.failures - TRIPPED + 1
-            self.open_at = now + backoff.delay_s(failures, first_s=first_s, limit_s=limit_s)
+            self.open_at = now + self.probe.jittered_s(self.failures - TRIPPED + 1)
 
 
 class ReadSchedule:
@@ -113,7 +111,7 @@ class ReadSchedule:
         self._in_flight: dict[Key, float] = {}
         """When the read began."""
         self._slow_in_flight: set[Key] = set()
-        self._breaker = _Breaker()
+        self._breaker = _Breaker(pace.probe)
         self._watched: set[str] = set()
 
     def add(self, key: Key) -> None:
@@ -173,8 +171,7 @@ class ReadSchedule:
             delay_s = usual_s * random.uniform(0.9 if entry.refreshed else 0.1, 1.0)
             entry.refreshed = True
         else:
-            first_s, limit_s = self._pace.absent_s
-            delay_s = backoff.delay_s(entry.absences, first_s=first_s, limit_s=limit_s)
+            delay_s = self._pace.absent.jittered_s(entry.absences)
         self._plan(key, entry, delay_s)
 
     def failed(self, key: Key, *, retry_after_s: float | None = None) -> None:
@@ -185,9 +182,7 @@ class ReadSchedule:
             return
         entry.slow = slow
         entry.failures += 1
-        first_s, limit_s = self._pace.failed_s
-        self._plan(key, entry, backoff.delay_s(
-            entry.failures, first_s=first_s, limit_s=limit_s, retry_after_s=retry_after_s))
+        self._plan(key, entry, self._pace.failed.jittered_s(entry.failures, retry_after_s))
 
     def watch(self, namespace: str) -> None:
         """Read the Secrets of a namespace less often: hasten() will be called for those that change."""

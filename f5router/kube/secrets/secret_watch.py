@@ -212,7 +212,7 @@ class SecretWatch:
     def _failed(self, key: Key, exc: KubeError) -> None:
         self._reading -= 1
         if isinstance(exc, KubeUnreachable | KubeUnauthorized):
-            self._schedule.failed(key, retry_after_s=getattr(exc, "retry_after_s", None))
+            self._schedule.failed(key, retry_after_s=exc.retry_after_s)
         else:  # of this Secret alone, as a missing right is
             self._schedule.answered(key, useful=False)
         state = self._states.get(key)

@@ -7,9 +7,9 @@ import logging
 import threading
 from http import HTTPStatus
 
-from f5router.kube.api import backoff
 from f5router.kube.api.outages import Outages
 from f5router.kube.status.work_queue import Job, Pending
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeForbidden, KubeUnreachable
 
@@ -18,11 +18,11 @@ log = logging.getLogger(__name__)
 FORBIDDEN_S = 60.0
 """Wait of a Route after a refusal for want of rights; of all writing after two in a row."""
 
-CONFLICT_BACKOFF_S = (0.02, 10.0)
-"""First and longest wait after a conflict with another writer of the same Route."""
+CONFLICT_BACKOFF = Backoff(first_s=0.02, limit_s=10.0)
+"""Waits after a conflict with another writer of the same Route."""
 
-BACKOFF_S = (0.5, 60.0)
-"""First and longest wait after 429, 5xx or no reply."""
+BACKOFF = Backoff(first_s=0.5, limit_s=60.0)
+"""Waits after 429, 5xx or no reply."""
 
 STATUS = "routes/status"
 
@@ -48,7 +48,7 @@ class Troubles:
     def conflict(self, job: Job[Key]) -> float:
         """The Route was changed meanwhile."""
         self._outages.answered(STATUS)
-        return _delay_s(CONFLICT_BACKOFF_S, job.failures + 1)
+        return CONFLICT_BACKOFF.jittered_s(job.failures + 1)
 
     def refused(self, job: Job[Key], exc: Exception) -> None:
         """It will never be taken."""
@@ -71,7 +71,7 @@ class Troubles:
 
     def unreachable(self, job: Job[Key], exc: KubeUnreachable) -> float:
         """All writing waits by troubles in a row, and this Route by its own, so others go first."""
-        own_s = _delay_s(BACKOFF_S, job.failures + 1, exc.retry_after_s)
+        own_s = BACKOFF.jittered_s(job.failures + 1, exc.retry_after_s)
         if exc.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             self._say(job, "status not written yet", str(exc))
             self._pending.pause(FAILED_PAUSE_S)
@@ -80,7 +80,7 @@ class Troubles:
             self._in_a_row += 1
             failures = self._in_a_row
         self._outages.failed(STATUS, exc)
-        self._pending.pause(_delay_s(BACKOFF_S, failures, exc.retry_after_s))
+        self._pending.pause(BACKOFF.jittered_s(failures, exc.retry_after_s))
         return own_s
 
     # --- what goes well ------------------------------------------------------------------
@@ -118,7 +118,3 @@ class Troubles:
             self._said[job.item.uid] = text
         if new:
             log.error(message, extra={"route": str(job.key), "error": text})
-
-
-def _delay_s(limits: tuple[float, float], failures: int, retry_after_s: float | None = None) -> float:
-    return backoff.delay_s(failures, first_s=limits[0], limit_s=limits[1], retry_after_s=retry_after_s)

@@ -12,17 +12,17 @@ import threading
 from collections.abc import Callable
 from urllib.parse import quote
 
-from f5router.kube.api import backoff
 from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.reflector import METADATA_LIST
 from f5router.kube.watch.sources import NAMESPACES
+from f5router.model.backoff import Backoff
 from f5router.model.errors import KubeError, KubeNotFound, KubeUnreachable
 
 log = logging.getLogger(__name__)
 
-RETRY_S = (0.5, 10.0)
-"""First and longest wait before the namespace is looked up again."""
+RETRY = Backoff(first_s=0.5, limit_s=10.0)
+"""Waits before the namespace is looked up again."""
 
 FLAG = "--namespace / -n"
 
@@ -52,7 +52,7 @@ def wait_for(connection: Connection, name: str, *, on_absent: Callable[[str], No
         else:
             break
         failures += 1
-        stopped.wait(backoff.delay_s(failures, first_s=RETRY_S[0], limit_s=RETRY_S[1]))
+        stopped.wait(RETRY.jittered_s(failures))
     connection.outages.answered(NAMESPACES.resource)
     if absent and not stopped.is_set():
         on_absent("")

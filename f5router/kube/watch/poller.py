@@ -10,7 +10,6 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 
-from f5router.kube.api import backoff
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.outages import Outages
 from f5router.kube.watch.reflector import Timing, decoded, listed
@@ -101,9 +100,7 @@ class Poller:
             self._outages.failed(self._source.resource, exc)
         else:
             log.warning("kind not read", extra={"kind": self._source.resource, "error": str(exc)})
-        first_s, limit_s = self._timing.backoff_s
-        self._sleep(backoff.delay_s(self._failures, first_s=first_s, limit_s=limit_s,
-                                    retry_after_s=getattr(exc, "retry_after_s", None)))
+        self._sleep(self._timing.backoff.jittered_s(self._failures, exc.retry_after_s))
 
 
 def one(connection: Connection, source: Source, name: str) -> Callable[[], Objects]:

@@ -4,15 +4,16 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from f5router.kube.api import api_errors, backoff, decode
+from f5router.kube.api import api_errors, decode
 from f5router.kube.api.collection import PAGE_SIZE, Collection
 from f5router.kube.api.connection import PLAIN, Connection, LineStream
 from f5router.kube.api.documents import Document, Unreadable
 from f5router.kube.watch.sources import Source, is_served, served
 from f5router.kube.watch.store import Value
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
     KindNotServed,
@@ -52,8 +53,8 @@ class Timing:
     """A watch lasts a random time in this range, so that watches do not all end together."""
     grace_s: float = 15.0
     """How long after its end a silent watch counts as dead."""
-    backoff_s: tuple[float, float] = (0.5, 60.0)
-    """First and longest wait after failures."""
+    backoff: Backoff = field(default=Backoff(first_s=0.5, limit_s=60.0))
+    """Waits after failures."""
     confirm_s: float = 5.0
     """From a list in which most pool members are missing to the second one, which confirms it."""
 
@@ -165,9 +166,7 @@ class Reflector:
             log.warning("watch broken", extra={"kind": self._source.resource, "error": str(exc)})
         if isinstance(exc, KubeGone) and self._failures == 1:
             return  # nothing is wrong with the server: list at once
-        first_s, limit_s = self._timing.backoff_s
-        self._sleep(backoff.delay_s(self._failures, first_s=first_s, limit_s=limit_s,
-                                    retry_after_s=getattr(exc, "retry_after_s", None)))
+        self._sleep(self._timing.backoff.jittered_s(self._failures, exc.retry_after_s))
 
     def _choose_source(self) -> None:
         """Take the fallback where only that is served; where neither is, ask again next time."""

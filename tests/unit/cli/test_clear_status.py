@@ -11,6 +11,7 @@ from f5router.cli.main import main
 from f5router.kube.api.connection import connect
 from f5router.kube.status.owned_entries import Found
 from f5router.kube.watch.sources import ROUTES
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from mocks.kube import FakeKube
 from tests.unit.kube import objects
@@ -62,7 +63,7 @@ def impatient(kubeconfig, capsys):
     def run():
         settings = clear_status.load(
             "public", clear_status.Scope(), {"config": kubeconfig, "status-rate": "1000"}, {})
-        status = clear_status.run(replace(settings, backoff_s=(0.001, 0.01)), dry_run=False)
+        status = clear_status.run(replace(settings, backoff=Backoff(0.001, 0.01)), dry_run=False)
         return status, capsys.readouterr().out
 
     return run

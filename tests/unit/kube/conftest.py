@@ -9,12 +9,15 @@ import pytest
 from f5router.kube.api.connection import Connection, KubeSettings, connect
 from f5router.kube.cluster_watch import Cluster
 from f5router.kube.secrets.secret_schedule import Pace
+from f5router.model.backoff import Backoff
 from mocks.kube import FakeKube
 
 LIMIT_S = 10.0
 
-HURRY = Pace(again_per_s=1000, refresh_s=0.1, hasten_s=0.0, absent_s=(0.01, 0.05), failed_s=(0.01, 0.05),
-             timeout_s=2.0)
+AT_ONCE = Backoff(0.01, 0.05)
+
+HURRY = Pace(again_per_s=1000, refresh_s=0.1, hasten_s=0.0, absent=AT_ONCE, failed=AT_ONCE,
+             probe=AT_ONCE, timeout_s=2.0)
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +57,7 @@ class Follower:
         self.drains: list[set[tuple[str, object]]] = []
         """The same, by drain."""
         self._changed = threading.Event()
-        options = {"backoff_s": (0.01, 0.05), "secret_pace": HURRY} | options
+        options = {"backoff": AT_ONCE, "secret_pace": HURRY} | options
         self.cluster = Cluster(connection, on_change=self._changed.set, **options)
         self.cluster.start()
 

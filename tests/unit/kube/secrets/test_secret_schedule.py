@@ -125,9 +125,9 @@ def test_an_absent_one_is_noticed(answer):
     key = Key("shop", "tls")
     readers.schedule.add(key)
     readers.run(600.0)
-    first_s, limit_s = PACE.absent_s if answer == ABSENT else PACE.failed_s
-    assert readers.gaps(key)[0] <= first_s + 2 * TOOK_S
-    assert limit_s / 2 <= readers.gaps(key)[-1] <= limit_s + 2 * TOOK_S
+    backoff = PACE.absent if answer == ABSENT else PACE.failed
+    assert readers.gaps(key)[0] <= backoff.first_s + 2 * TOOK_S
+    assert backoff.limit_s / 2 <= readers.gaps(key)[-1] <= backoff.limit_s + 2 * TOOK_S
 
 
 def test_hastened():

@@ -13,6 +13,7 @@ from f5router.kube.secrets.named_secrets import SecretLimits
 from f5router.kube.secrets.secret_schedule import Pace
 from f5router.kube.secrets.secret_state import PATIENCE_S
 from f5router.kube.watch.reflector import Reflector, Timing
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key, Secret
 from f5router.model.selection import Selection
 from tests.unit.kube import objects
@@ -287,7 +288,7 @@ def found_now(seen, name: str) -> Secret:
 def test_an_edit_of_the_route_hastens_it(kube, follow):
     """Nobody who adds the Secret afterwards has to wait for the next turn of a missing one."""
     kube.apply(route())
-    seen = follow(watch_secrets=True, secret_pace=Pace(hasten_s=0.0, absent_s=(3600, 3600)))
+    seen = follow(watch_secrets=True, secret_pace=Pace(hasten_s=0.0, absent=Backoff(3600, 3600)))
     seen.until(lambda: seen.names("secrets") == {"tls"})
     kube.apply(objects.secret())
     kube.apply(route(host="edited.example.com"))
@@ -331,7 +332,7 @@ def test_no_thread_for_nothing(kube, follow):
     assert [thread.name for thread in readers()] == ["secrets"]
 
 
-SELDOM = Pace(refresh_s=3600, watched_s=3600, hasten_s=0.0, absent_s=(3600, 3600))
+SELDOM = Pace(refresh_s=3600, watched_s=3600, hasten_s=0.0, absent=Backoff(3600, 3600))
 
 
 def test_a_namespace_that_may_be_watched(kube, account, follow):

@@ -1,11 +1,10 @@
-"""pending.py and backoff.py: the newest item per key, each in its time."""
+"""work_queue.py: the newest item per key, each in its time."""
 
 import threading
 import time
 
 import pytest
 
-from f5router.kube.api.backoff import delay_s
 from f5router.kube.status.work_queue import Pending
 from f5router.model.cluster import Key
 
@@ -171,16 +170,3 @@ def test_wait_empty_is_given_up(pending):
     assert not pending.wait_empty(0.01, unless=lambda: True)
     pending.done(job)
     assert pending.wait_empty(0, unless=lambda: True)
-
-
-@pytest.mark.parametrize(("failures", "retry_after_s", "low", "high"), [
-    pytest.param(1, None, 0.25, 0.5, id="first"),
-    pytest.param(4, None, 2, 4, id="doubles"),
-    pytest.param(50, None, 30, 60, id="limit"),
-    pytest.param(100_000, None, 30, 60, id="no overflow"),
-    pytest.param(1, 20, 20, 20, id="the server asks for more"),
-    pytest.param(9, 1, 30, 60, id="the server asks for less"),
-])
-def test_backoff(failures, retry_after_s, low, high):
-    for _ in range(20):
-        assert low <= delay_s(failures, first_s=0.5, limit_s=60, retry_after_s=retry_after_s) <= high
