@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
-from f5router.admission.admission import Settings as Admission
+from f5router.admission.admission import AdmissionPolicy
 from f5router.model.cluster import (
     TLS_SECRET,
     ClusterNetwork,
@@ -27,8 +27,8 @@ from f5router.model.cluster import (
     ServicePort,
 )
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
-from f5router.network.node_ports import Setup as NodePorts
-from f5router.network.vxlan import Setup
+from f5router.network.node_ports import NodePortConfig
+from f5router.network.vxlan import VxlanConfig
 
 EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
@@ -42,11 +42,11 @@ class Settings:
     https_virtual: str | None = "/Common/https-ose-vserver"
     pool_monitor: str = "/Common/tcp"
     default_destination_ca: str = ""
-    admission: Admission = field(default_factory=Admission)
-    vxlan: Setup | None = None
+    admission: AdmissionPolicy = field(default_factory=AdmissionPolicy)
+    vxlan: VxlanConfig | None = None
     manage_snat: bool = False
     static_routes: bool = False
-    nodeport: NodePorts | None = None
+    nodeport: NodePortConfig | None = None
     max_pool_members: int = 1000
     unavailable_page: bool = True
 

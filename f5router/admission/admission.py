@@ -21,7 +21,7 @@ EXTERNAL = "ExternalCertificateValidationFailed"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AdmissionPolicy:
     """What the administrator says of admission; docs/configuration.md."""
 
     ownership: bool = True
@@ -51,7 +51,7 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class EvaluatedRoute:
     """A Route by itself: its claim and, when it is valid, what its TLS needs."""
 
     route: Route
@@ -60,12 +60,12 @@ class Checked:
     """Its own fault; it may hold its host all the same."""
     claims: bool = True
     """Takes part in the contest for its host."""
-    material: pem.Material | None = field(default=None, repr=False)
+    key_pair: pem.TLSKeyPair | None = field(default=None, repr=False)
     destination_ca: str = ""
     """PEM, re-encoded; "" without one."""
     source: str = "spec.host"
     """What its Host is from: a field, or the setting."""
-    awaited: Secret | None = None
+    pending_secret: Secret | None = None
     """That with its certificate, while it is not known what it holds."""
     pending: bool = False
     """Its certificates are not checked yet: nobody knows whether it is valid."""
@@ -94,7 +94,7 @@ class Checked:
     def awaits_certificate(self) -> bool:
         """True if nobody knows yet which certificate it brings, if any."""
         own = self.route.secret or (self.route.tls and self.route.tls.certificate)
-        return self.awaited is not None or (self.pending and bool(own))
+        return self.pending_secret is not None or (self.pending and bool(own))
 
     @property
     def insecure(self) -> str:
@@ -105,8 +105,8 @@ class Checked:
         return policy if policy in validation.INSECURE.get(self.termination, ()) else "None"
 
 
-def check(route: Route, settings: Settings, secret: Secret | None = None,
-          judge: certificates.Judge = certificates.judge) -> Checked:
+def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
+          checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
     """Judge one Route by itself; costs a check of its certificates.
 
     Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
@@ -114,29 +114,29 @@ def check(route: Route, settings: Settings, secret: Secret | None = None,
 
     Args:
         secret: that of spec.tls.externalCertificate; None if nothing is known of it.
-        judge: checks its certificates, or returns None while it is not known how they are.
+        checker: checks its certificates, or returns None while it is not known how they are.
     """
     try:
         claim = _claim(route, settings)
     except Exception as exc:
-        return Checked(route, _fault(exc), claims=False)
+        return EvaluatedRoute(route, _fault(exc), claims=False)
     if not claim.claims:
         return claim
     try:
-        return _valid(claim, settings, secret, judge)
+        return _valid(claim, settings, secret, checker)
     except Exception as exc:
         return replace(claim, rejection=_fault(exc))
 
 
-def _claim(route: Route, settings: Settings) -> Checked:
+def _claim(route: Route, settings: AdmissionPolicy) -> EvaluatedRoute:
     """A Route with its Host, refused if it may not claim it."""
     host, source = settings.naming.host(route)
-    claim = Checked(replace(route, host=host) if host != route.host else route, source=source)
+    claim = EvaluatedRoute(replace(route, host=host) if host != route.host else route, source=source)
     refusal = _refusal(claim, settings)
     return replace(claim, rejection=refusal, claims=False) if refusal else claim
 
 
-def _refusal(claim: Checked, settings: Settings) -> Rejection | None:
+def _refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> Rejection | None:
     """Why a Route may not claim its Host."""
     host, wildcard, policy = claim.route.host, claim.wildcard, claim.route.wildcard_policy
     if refusal := _domain_refusal(host, settings):
@@ -152,8 +152,8 @@ def _refusal(claim: Checked, settings: Settings) -> Rejection | None:
     return None
 
 
-def _valid(claim: Checked, settings: Settings, secret: Secret | None,
-           judge: certificates.Judge = certificates.judge) -> Checked:
+def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | None,
+           checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
     """The rest of a Route that claims its Host, valid or not."""
     route, used = claim.route, None
     if refusal := annotations.refusal(route.unsupported):
@@ -162,18 +162,18 @@ def _valid(claim: Checked, settings: Settings, secret: Secret | None,
         used = secret or Secret(route.secret, unread=True)
         if refusal := _secret_refusal(used):
             return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
-    found = validation.check(route, extended=settings.extended, secret=used, judge=judge)
+    found = validation.check(route, extended=settings.extended, secret=used, checker=checker)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
-    return replace(claim, rejection=rejection, material=found.certificates.material,
+    return replace(claim, rejection=rejection, key_pair=found.certificates.key_pair,
                    destination_ca=found.certificates.destination_ca,
-                   awaited=used if used and used.unread else None, pending=found.pending)
+                   pending_secret=used if used and used.unread else None, pending=found.pending)
 
 
 def _fault(exc: Exception) -> Rejection:
     return Rejection(INVALID, f"spec: it cannot be judged ({type(exc).__name__})")
 
 
-def _domain_refusal(host: str, settings: Settings) -> str:
+def _domain_refusal(host: str, settings: AdmissionPolicy) -> str:
     """What the domain lists say against a Host. Source: openshift/router, hostInDomainList."""
     if hostnames.within(host, settings.denied):
         return "host in list of denied domains"

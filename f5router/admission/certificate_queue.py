@@ -73,7 +73,7 @@ class CheckQueue:
                 return known[1]
             if job is None or job.texts != texts:
                 self._drop(route)
-                self._jobs[route] = job = _Job(route, texts, certificates.check(texts))
+                self._jobs[route] = job = _Job(route, texts, certificates.check_in_steps(texts))
                 self._waiting.setdefault(route.namespace, OrderedDict())[route] = job
                 self._asked = True
         return None

@@ -44,41 +44,41 @@ class Certificates:
 
     problems: tuple[str, ...] = ()
     """Each begins with the field."""
-    material: pem.Material | None = field(default=None, repr=False)
+    key_pair: pem.TLSKeyPair | None = field(default=None, repr=False)
     destination_ca: str = field(default="", repr=False)
     """PEM, re-encoded; "" without one."""
 
 
-Judge = Callable[[Texts], Certificates | None]
+CertificateChecker = Callable[[Texts], Certificates | None]
 """Returns None while the verdict is not known."""
 
 
-def judge(texts: Texts) -> Certificates:
+def check(texts: Texts) -> Certificates:
     """Check certificates at once."""
-    return finish(check(texts))
+    return finish(check_in_steps(texts))
 
 
-def check(texts: Texts) -> Steps[Certificates]:
+def check_in_steps(texts: Texts) -> Steps[Certificates]:
     """Check certificates in steps; every part that is wrong is told, also what is no text at all."""
     try:
-        return (yield from _Check(texts).run())
+        return (yield from _CertificateCheck(texts).run())
     except Exception as exc:
         return Certificates((f"spec.tls: it cannot be judged ({type(exc).__name__})",))
 
 
-class _Check:
+class _CertificateCheck:
     def __init__(self, texts: Texts):
         self._texts = texts
         self._problems: list[str] = []
 
     def run(self) -> Steps[Certificates]:
-        material, text, destination_ca = (yield from self._own()), self._texts.destination_ca_certificate, ""
+        key_pair, text, destination_ca = (yield from self._own()), self._texts.destination_ca_certificate, ""
         if text:
             found = yield from self._certificates(text, "spec.tls.destinationCACertificate")
             destination_ca = yield from pem.encode(found)
-        return Certificates(tuple(self._problems), material, destination_ca)
+        return Certificates(tuple(self._problems), key_pair, destination_ca)
 
-    def _own(self) -> Steps[pem.Material | None]:
+    def _own(self) -> Steps[pem.TLSKeyPair | None]:
         """Check certificate, key and caCertificate."""
         texts, authorities = self._texts, []
         if texts.ca_certificate:
@@ -94,7 +94,7 @@ class _Check:
         keys = (yield from self._keys()) if certs else []
         if not keys:
             return None
-        return (yield from self._told(pem.material(certs, keys[0], authorities)))
+        return (yield from self._told(pem.key_pair(certs, keys[0], authorities)))
 
     def _keys(self) -> Steps[list[pem.PrivateKey]]:
         """Read those of certificate, then those of key."""

@@ -1,4 +1,4 @@
-"""Routes by subdomain and Host, judged anew only where an event may have changed a verdict."""
+"""Routes by subdomain and Host, resolved anew only where an event may have changed a verdict."""
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
@@ -6,44 +6,44 @@ from dataclasses import replace
 from typing import Any
 
 from f5router.admission import host_claims
-from f5router.admission.admission import Checked, Rejection
-from f5router.admission.host_claims import Contest
+from f5router.admission.admission import EvaluatedRoute, Rejection
+from f5router.admission.host_claims import ClaimResult
 from f5router.model.cluster import Key
 
 _NONE: Mapping[Any, Any] = {}
-_NO_WILDCARD: tuple[str, bool, tuple[Checked, ...]] = ("", False, ())
+_NO_WILDCARD: tuple[str, bool, tuple[EvaluatedRoute, ...]] = ("", False, ())
 
 _Claim = tuple[tuple[str, str], Key, str]
 """Age, Route and Host of a claim; smaller is older."""
 
 
-class Contests:
+class ClaimIndex:
     """An event costs the Routes of its Host; all of the subdomain where its wildcard goes to another."""
 
     def __init__(self, *, ownership: bool):
         self._ownership = ownership
-        self._routes: dict[Key, Checked] = {}
-        self._subdomains: dict[str, dict[str, dict[Key, Checked]]] = {}
+        self._routes: dict[Key, EvaluatedRoute] = {}
+        self._subdomains: dict[str, dict[str, dict[Key, EvaluatedRoute]]] = {}
         """By subdomain, then by Host."""
         self._oldest: dict[str, dict[str, _Claim]] = {}
         """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
-        self._wildcards: dict[str, tuple[str, bool, tuple[Checked, ...]]] = {}
-        """Of a subdomain, what matters to its Hosts, as judged last: owner, passthrough, on_port_80."""
+        self._wildcards: dict[str, tuple[str, bool, tuple[EvaluatedRoute, ...]]] = {}
+        """Of a subdomain, what matters to its Hosts, as resolved last: owner, passthrough, on_port_80."""
         self._changed: dict[str, set[str]] = {}
         """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
-        self.judged = 0
+        self.resolved = 0
         """Routes, counted each time: what the events cost."""
 
-    def routes(self) -> Mapping[Key, Checked]:
+    def routes(self) -> Mapping[Key, EvaluatedRoute]:
         """Every Route."""
         return self._routes
 
-    def hosts(self, subdomain: str) -> Mapping[str, Mapping[Key, Checked]]:
+    def hosts(self, subdomain: str) -> Mapping[str, Mapping[Key, EvaluatedRoute]]:
         """Routes of a subdomain by Host."""
         return self._subdomains.get(subdomain, _NONE)
 
-    def put(self, key: Key, checked: Checked | None) -> None:
+    def put(self, key: Key, checked: EvaluatedRoute | None) -> None:
         """A Route as it is now, None when it is gone."""
         if (old := self._routes.pop(key, None)) is not None:
             self._verdicts.pop(key, None)
@@ -59,28 +59,28 @@ class Contests:
             self._changed.setdefault(checked.subdomain, set()).add(checked.host)
             self._subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, {})[key] = checked
 
-    def take(self) -> Iterator[tuple[str, Mapping[Key, Checked], Contest]]:
+    def take(self) -> Iterator[tuple[str, Mapping[Key, EvaluatedRoute], ClaimResult]]:
         """Each Host that may have another outcome than at the last call: its Routes, none when it is gone."""
         changed, self._changed = self._changed, {}
         for subdomain, touched in changed.items():
             hosts = self._subdomains.get(subdomain, _NONE)
             self._rank(subdomain, touched)
-            judged: Collection[str] = self._concerned(subdomain, touched)
-            contest, before = self._judge(hosts, judged), self._wildcards.pop(subdomain, _NO_WILDCARD)
-            if (contest.owner, contest.passthrough) != before[:2]:
-                judged, contest = hosts, self._judge(hosts, hosts)
-            if (wildcard := (contest.owner, contest.passthrough, contest.on_port_80)) != _NO_WILDCARD:
+            affected: Collection[str] = self._concerned(subdomain, touched)
+            claims, before = self._resolve(hosts, affected), self._wildcards.pop(subdomain, _NO_WILDCARD)
+            if (claims.owner, claims.passthrough) != before[:2]:
+                affected, claims = hosts, self._resolve(hosts, hosts)
+            if (wildcard := (claims.owner, claims.passthrough, claims.on_port_80)) != _NO_WILDCARD:
                 self._wildcards[subdomain] = wildcard
-            if contest.passthrough != before[1]:
+            if claims.passthrough != before[1]:
                 touched |= set(hosts)
-            elif contest.on_port_80 != before[2]:
+            elif claims.on_port_80 != before[2]:
                 touched |= {host for host, routes in hosts.items() if any(map(_is_silent, routes.values()))}
-            touched |= {host for host in judged if any(
-                self._verdicts.get(key) != contest.verdicts[key] for key in hosts[host])}
-            self._verdicts.update(contest.verdicts)
+            touched |= {host for host in affected if any(
+                self._verdicts.get(key) != claims.verdicts[key] for key in hosts[host])}
+            self._verdicts.update(claims.verdicts)
             for host in touched:
                 routes = hosts.get(host, _NONE)
-                yield host, routes, replace(contest, verdicts={key: self._verdicts[key] for key in routes})
+                yield host, routes, replace(claims, verdicts={key: self._verdicts[key] for key in routes})
 
     def _rank(self, subdomain: str, touched: set[str]) -> None:
         """Find the oldest claims of Hosts."""
@@ -94,7 +94,7 @@ class Contests:
             del self._oldest[subdomain]
 
     def _concerned(self, subdomain: str, touched: set[str]) -> set[str]:
-        """Hosts that must be judged together for the verdicts of those touched, and of the wildcard.
+        """Hosts that must be resolved together for the verdicts of those touched, and of the wildcard.
 
         A wildcard contends with its spec.host, and is lost to any older Host of another namespace. Of
         those the oldest Host of all tells, or, when that is of the wildcard's namespace, the oldest one of
@@ -109,12 +109,13 @@ class Contests:
             found |= {first[2], min(others, default=first)[2]}
         return found & hosts.keys()
 
-    def _judge(self, hosts: Mapping[str, Mapping[Key, Checked]], some: Collection[str]) -> Contest:
+    def _resolve(self, hosts: Mapping[str, Mapping[Key, EvaluatedRoute]],
+                 some: Collection[str]) -> ClaimResult:
         routes = list(itertools.chain.from_iterable(hosts[host].values() for host in some))
-        self.judged += len(routes)
-        return host_claims.judge(routes, ownership=self._ownership)
+        self.resolved += len(routes)
+        return host_claims.resolve(routes, ownership=self._ownership)
 
 
-def _is_silent(checked: Checked) -> bool:
+def _is_silent(checked: EvaluatedRoute) -> bool:
     """True for a Route with TLS that wants nothing to answer on port 80."""
     return checked.termination != "" and checked.insecure == "None"

@@ -8,7 +8,7 @@ openshift/router, host_admitter.go and hostindex/activation.go.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from f5router.admission.admission import CLAIMED, Checked, Rejection
+from f5router.admission.admission import CLAIMED, EvaluatedRoute, Rejection
 from f5router.admission.validation import terminates
 from f5router.model import hostnames
 from f5router.model.cluster import Key, Route
@@ -17,20 +17,20 @@ WON = ("", None)
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class ClaimResult:
     """Outcome for the Routes of a subdomain."""
 
     verdicts: Mapping[Key, Rejection | None] = field(default_factory=dict)
     """None means admitted."""
     passthrough: bool = False
     """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be told apart."""
-    on_port_80: tuple[Checked, ...] = ()
+    on_port_80: tuple[EvaluatedRoute, ...] = ()
     """Admitted wildcard Routes that answer there, with a pod or a redirect, by their Key."""
     owner: str = ""
     """Namespace that holds the wildcard, so that no other gets a host; "" without, and without ownership."""
 
 
-def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
+def resolve(checked: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult:
     """Judge the Routes of one subdomain, or those of them that `contests` found to be enough.
 
     A Route that is invalid by itself keeps its claim, so that a mistake never gives a host to another
@@ -50,8 +50,8 @@ def judge(checked: Iterable[Checked], *, ownership: bool) -> Contest:
         if verdicts[key] is None and one.wildcard:
             wildcards.append(one)
     on_port_80 = sorted((one for one in wildcards if one.insecure != "None"), key=lambda c: c.route.key)
-    return Contest(verdicts, any(one.termination == "passthrough" for one in wildcards), tuple(on_port_80),
-                   subdomain.owner())
+    passthrough = any(one.termination == "passthrough" for one in wildcards)
+    return ClaimResult(verdicts, passthrough, tuple(on_port_80), subdomain.owner())
 
 
 class _Place:
@@ -97,7 +97,7 @@ class _Subdomain:
         self._holders: dict[str, Key] = {}
         """The oldest Route of each namespace that holds a host that is no wildcard."""
 
-    def lost(self, one: Checked) -> tuple[str, Key | None]:
+    def lost(self, one: EvaluatedRoute) -> tuple[str, Key | None]:
         """Why a Route does not get what it claims and which one holds it; WON when it does."""
         route = one.route
         place = self._places.get(route.host, _Place())
@@ -120,7 +120,7 @@ class _Subdomain:
         held = self._wildcard.owner if self._ownership else None
         return held.key.namespace if held else ""
 
-    def hold(self, one: Checked) -> None:
+    def hold(self, one: EvaluatedRoute) -> None:
         route = one.route
         self._places.setdefault(route.host, _Place()).hold(route)
         if one.wildcard:

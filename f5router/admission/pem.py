@@ -71,7 +71,7 @@ class PEMError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class TLSKeyPair:
     """What a client SSL profile needs, in PEM."""
 
     certificate: str = field(repr=False)
@@ -83,8 +83,8 @@ class Material:
     """Public key of the leaf, PEM: identifies the private key without telling it."""
 
 
-def material(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate],
-             ) -> Steps[Material]:
+def key_pair(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate],
+             ) -> Steps[TLSKeyPair]:
     """Make what is to be installed.
 
     Raises: PEMError: no client can use the first certificate, or the key is not its own.
@@ -97,7 +97,7 @@ def material(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x
         raise PEMError("spec.tls.key: the key does not match the certificate")
     chain = [cert for cert in dict.fromkeys([*certs[1:], *authorities]) if cert != leaf]
     first, others = (yield from encode([leaf])), (yield from encode(chain))
-    return Material(first, others, _encode_key(key), public)
+    return TLSKeyPair(first, others, _encode_key(key), public)
 
 
 def certificates(text: str, where: str) -> Steps[list[x509.Certificate]]:

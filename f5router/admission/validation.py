@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from f5router.admission import certificates
-from f5router.admission.certificates import Certificates, Judge, Texts
+from f5router.admission.certificates import CertificateChecker, Certificates, Texts
 from f5router.model import names
 from f5router.model.cluster import Route, RouteTLS, Secret
 from f5router.model.hostnames import quote
@@ -34,7 +34,7 @@ _SERVICE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ValidationResult:
     """What is wrong with a Route, and what its TLS needs."""
 
     problems: tuple[str, ...] = ()
@@ -44,29 +44,29 @@ class Found:
     """Its certificates are not checked yet; then nothing is said of the rest either."""
 
 
-def check(route: Route, *, extended: bool, secret: Secret | None = None, judge: Judge = certificates.judge,
-          ) -> Found:
+def check(route: Route, *, extended: bool, secret: Secret | None = None,
+          checker: CertificateChecker = certificates.check) -> ValidationResult:
     """Judge the fields of a Route but its host; costs a check of its certificates.
 
     Args:
         extended: with the rules of upstream's validator; without them only what cannot be put on the
             BIG-IP is a problem.
         secret: it has the certificate and key, not the Route; not looked for in one that is not read yet.
-        judge: checks the certificates, or returns None while it is not known how they are.
+        checker: checks the certificates, or returns None while it is not known how they are.
     """
     problems, tls = [*_service_problems(route), *_path_problems(route)], route.tls
     if tls is None:
-        return Found(tuple(problems))
+        return ValidationResult(tuple(problems))
     problems += _termination_problems(tls, extended)
     if secret is not None:
         tls = replace(tls, certificate=secret.certificate, key=secret.private_key)
         if not secret.certificate and not secret.unread:
             problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
-    judged = judge(Texts.of(tls, extended=extended))
+    judged = checker(Texts.of(tls, extended=extended))
     if judged is None:
-        return Found(pending=True)
+        return ValidationResult(pending=True)
     found = map(_of_secret, judged.problems) if secret is not None else judged.problems
-    return Found((*problems, *found), judged)
+    return ValidationResult((*problems, *found), judged)
 
 
 def _of_secret(problem: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from f5router.app.debounce import wake_at
 from f5router.icontrol.config_sync import ConfigSync, DeviceGroup, SyncStatus
-from f5router.logs.persistent import Notices
+from f5router.logs.persistent_log import PersistentLog
 from f5router.model.errors import AuthFailed, BigIPError, Refused, Standby
 from f5router.model.json_types import JSON
 
@@ -82,7 +82,7 @@ class ConfigSyncer:
         """Args: folder: properties of the router's folder; {} while they are not known."""
         self._sync, self._mode, self._clock = sync, mode, clock
         self._require_active, self._folder = require_active, folder
-        self._notices = Notices("config sync of the BIG-IP")
+        self._problems = PersistentLog("config sync of the BIG-IP")
         self._first: float | None = None
         """Time of the oldest write whose sync was not looked at."""
         self._last = 0.0
@@ -155,6 +155,6 @@ class ConfigSyncer:
             decision = Decision(problem=decision.problem or "started, but changes are pending still")
         else:
             self._waits_since = None
-        self._notices.tell((), (decision.problem,) if decision.problem else ())
+        self._problems.update((), (decision.problem,) if decision.problem else ())
         if decision.problem:
             self._again_at = now + PROBLEM_S

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from f5router.app.config_sync import ConfigSyncer
-from f5router.app.debounce import Events, wake_at
+from f5router.app.debounce import EventSignal, wake_at
 from f5router.app.held_deletes import HeldBack
 from f5router.app.monitor import Monitor, build_monitor, serve
 from f5router.app.saving import Saver
-from f5router.app.status_reporter import Teller
+from f5router.app.status_reporter import StatusReporter
 from f5router.app.wiring import (
     build_cluster,
     build_connection,
@@ -31,7 +31,7 @@ from f5router.icontrol.device import Device, Stopped
 from f5router.kube.cluster_watch import Cluster
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.logs.persistent import Notices
+from f5router.logs.persistent_log import PersistentLog
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import (
     IN_DOUBT,
@@ -97,20 +97,20 @@ class Controller:
 
     def __init__(
         self, config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
-        warnings: EventWriter, events: Events, monitor: Monitor, teller: Teller, syncer: ConfigSyncer, *,
-        clock: Callable[[], float] = time.monotonic,
+        warnings: EventWriter, signal: EventSignal, monitor: Monitor, reporter: StatusReporter,
+        syncer: ConfigSyncer, *, clock: Callable[[], float] = time.monotonic,
     ):
         self._config = config
         self._cluster = cluster
         self._reconciler = reconciler
         self._statuses = statuses
         self._warnings = warnings
-        self._events = events
+        self._signal = signal
         self.monitor = monitor
-        self._teller = teller
+        self._reporter = reporter
         self._syncer = syncer
         self._clock = clock
-        self._failover = Notices(FAILOVER_STATE)
+        self._failover = PersistentLog(FAILOVER_STATE)
         self._failover_at = float("-inf")
         """When it is to be asked for again."""
         self._observed_at = float("-inf")
@@ -133,8 +133,8 @@ class Controller:
         """When the pass of the loop began; others are not preempted."""
         calls = reconciler.device.calls
         calls.attend, calls.preempted = self._attend, self._is_preempted
-        calls.urgent_ended = events.wake
-        self._saver = Saver(reconciler.device.save, ended=events.wake, clock=clock)
+        calls.urgent_ended = signal.wake
+        self._saver = Saver(reconciler.device.save, ended=signal.wake, clock=clock)
         self.on_change: Callable[[AnyChange], None] = lambda change: None
         """Called for each confirmed write."""
         self.on_loaded: Callable[[frozenset[Key]], None] = lambda routes: None
@@ -152,7 +152,7 @@ class Controller:
         """The BIG-IP, for what is no part of a pass."""
         return self._reconciler.device
 
-    def note_write(self) -> None:
+    def record_write(self) -> None:
         """Note a write that is no part of a pass: it is saved, and synchronised, when writes have settled."""
         self._to_be_saved()
 
@@ -162,7 +162,7 @@ class Controller:
         return [(route, why) for key, why in self._reconciler.unserved().items()
                 if (route := engine.route(key)) is not None]
 
-    def out_of_step(self) -> str:
+    def why_not_converged(self) -> str:
         """Read the BIG-IP, and tell what is not as the last pass should have left it; "" if all is.
 
         What the BIG-IP refused, and what waits for that, is told by `unserved`. Raises: BigIPError.
@@ -178,7 +178,7 @@ class Controller:
 
     def _take_events(self) -> bool:
         """Take what changed in the cluster; returns whether something did."""
-        self._events.take()
+        self._signal.take()
         confirmed = self._held_back.is_listed()  # before the drain, which has what these lists found
         delta = self._cluster.drain()
         self._reconciler.apply(delta)
@@ -191,11 +191,11 @@ class Controller:
 
         Their hold-off is not prolonged by other events: an address may be another tenant's pod's by now.
         """
-        now, first = self._clock(), self._events.unseen()
+        now, first = self._clock(), self._signal.unseen()
         if now < self._attend_at:
             return
         if first is not None and now >= first + self._config.hold_off_s:
-            self._events.look()
+            self._signal.look()
             self._reconciler.take_endpoints(self._cluster.drain_endpoints())
         try:
             self._reconciler.program_members(self._wrote)
@@ -207,7 +207,7 @@ class Controller:
     def _is_preempted(self) -> bool:
         """True if a pass has had its time, and other changes wait whose hold-off is over."""
         now = self._clock()
-        due = self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s)
+        due = self._signal.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s)
         return (now >= self._pass_began + SLICE_S and due is not None and due <= now
                 and self._cluster.pending() > 0)
 
@@ -216,17 +216,17 @@ class Controller:
         try:
             report = self._pass(most)
         except Standby:
-            self._teller.stood_down()
+            self._reporter.standing_by()
             raise
         except Exception as exc:
             if not self._ends_for_a_moment(exc):
-                self._teller.failed()
+                self._reporter.failed()
             raise
         finally:
-            self._tell_failover()
-        self.monitor.note(report)
-        self._held_back.tell()
-        self._teller.passed(report)
+            self._log_failover()
+        self.monitor.record(report)
+        self._held_back.log_changes()
+        self._reporter.passed(report)
         if report.outcome.done or report.outcome.failed:
             log.info("reconciled", extra={
                 "writes": len(report.outcome.done), "refused": len(report.outcome.failed),
@@ -247,10 +247,10 @@ class Controller:
             self._reconciler.device.remove_uploads()
         return report
 
-    def _tell_failover(self) -> None:
+    def _log_failover(self) -> None:
         """Log what the state has changed to; the passes have just asked for it."""
         self._failover_at = self._clock() + FAILOVER_S
-        self._failover.tell((), self._reconciler.device.failover.remarks())
+        self._failover.update((), self._reconciler.device.failover.remarks())
 
     def _check_failover(self) -> None:
         """Ask for the state while nothing is written.
@@ -265,7 +265,7 @@ class Controller:
         except BigIPError as exc:
             log.debug("failover state not read", extra={"error": str(exc)})
             device.stale = device.stale or not isinstance(exc, Busy | DeviceTimeout)
-        self._tell_failover()
+        self._log_failover()
 
     def _observation_due(self) -> bool:
         period = self._config.observe_interval_s
@@ -286,18 +286,18 @@ class Controller:
 
     def run(self, stop: threading.Event) -> None:
         """Reconcile until told to stop; what is on the BIG-IP stays and goes on serving."""
-        self.heed(stop)
-        with self._reconciler.engine.checks.beside(self._events.wake):
+        self.watch_stop(stop)
+        with self._reconciler.engine.checks.beside(self._signal.wake):
             self._loop(stop)
         self._settle_at_exit()
 
     def _loop(self, stop: threading.Event) -> None:
         while not stop.is_set():
-            self.monitor.beat()
+            self.monitor.heartbeat()
             if not self._cluster.synced():
-                self._events.wait(lambda: self._clock() + 1.0)
+                self._signal.wait(lambda: self._clock() + 1.0)
                 continue
-            self._events.wait(self._next)
+            self._signal.wait(self._next)
             if not stop.is_set():
                 self._turn()
 
@@ -317,17 +317,17 @@ class Controller:
                 self._syncer.step()
         self._settle_a_little()
 
-    def heed(self, stop: threading.Event) -> None:
+    def watch_stop(self, stop: threading.Event) -> None:
         """Let a stop end every wait: for events, and for a BIG-IP that does not answer."""
         def wake() -> None:
             stop.wait()
             self._reconciler.device.give_up()
-            self._events.wake()
+            self._signal.wake()
 
         threading.Thread(target=wake, daemon=True, name="stop").start()
 
     def _pass_due(self, now: float) -> bool:
-        event = self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s)
+        event = self._signal.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s)
         retry = self._reconciler.next_retry()
         times = [event, retry]
         return self._observation_due() or any(time_ is not None and time_ <= now for time_ in times)
@@ -335,8 +335,8 @@ class Controller:
     def _next(self) -> float | None:
         """When the loop has something to do, if no event comes."""
         times = [
-            self._events.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s),
-            None if (first := self._events.unseen()) is None else max(
+            self._signal.due(hold_off_s=self._config.hold_off_s, limit_s=self._config.hold_off_limit_s),
+            None if (first := self._signal.unseen()) is None else max(
                 first + self._config.hold_off_s, self._attend_at),
             self._reconciler.next_retry(),
             self._observed_at + self._config.observe_interval_s,
@@ -572,20 +572,20 @@ def build_controller(
     config: Config, stack: ExitStack, *, clock: Callable[[], float] = time.monotonic,
 ) -> Controller:
     """Everything that runs, started; stopped with the stack."""
-    events = Events(clock)
+    signal = EventSignal(clock)
     connection = build_connection(config)
-    cluster = build_cluster(config, connection, events.notify)
+    cluster = build_cluster(config, connection, signal.notify)
     device = build_device(config, stack)
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=clock, linger_s=LINGER_S,
         guard=DeleteGuard(allow=config.allow_mass_delete))
     statuses = build_statuses(config, connection, cluster)
     warnings = EventWriter(connection, router_name=config.router_name, route_source=cluster.route_source)
-    teller = Teller(cluster, reconciler, statuses, warnings, clean=config.cleans)
+    reporter = StatusReporter(cluster, reconciler, statuses, warnings, clean=config.cleans)
     syncer = build_syncer(config, device)
     monitor = build_monitor(config, cluster, reconciler, statuses, warnings, syncer)
     controller = Controller(
-        config, cluster, reconciler, statuses, warnings, events, monitor, teller, syncer, clock=clock)
+        config, cluster, reconciler, statuses, warnings, signal, monitor, reporter, syncer, clock=clock)
     sweep = build_sweep(config, connection, statuses)
     if config.cleans:
         controller.on_loaded = sweep.start
@@ -603,7 +603,7 @@ def run(config: Config, *, once: bool, stop: threading.Event) -> int:
             stack.enter_context(serve(config, controller.monitor, stop))
             controller.run(stop)
             return 0
-        controller.heed(stop)
+        controller.watch_stop(stop)
         reasons = controller.once(stop)
         for reason in reasons:
             log.error("not in step", extra={"reason": reason})

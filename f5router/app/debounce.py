@@ -19,7 +19,7 @@ def wake_at(first: float, last: float, *, hold_off_s: float, limit_s: float) -> 
     return min(last + hold_off_s, first + limit_s)
 
 
-class Events:
+class EventSignal:
     """Remembers that something changed, and wakes the loop. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float]):

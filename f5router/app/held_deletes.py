@@ -71,7 +71,7 @@ class HeldBack:
         self._reconciler.confirm_deletes(self._asked_about)
         self._confirmed = True
 
-    def tell(self) -> None:
+    def log_changes(self) -> None:
         """Log the beginning and the end, once each."""
         since = self._guard.since
         if since is not None and since != self._told_of:

@@ -21,13 +21,13 @@ from f5router.reconcile.reconciler import Reconciler, Report
 
 
 class Monitor:
-    """Health and Metrics of one controller, whose thread alone calls beat, measured and note."""
+    """Health and Metrics of one controller, whose thread alone calls heartbeat, measured and record."""
 
     def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, *,
                  clock: Callable[[], float] = time.monotonic):
         self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
 
-    def beat(self) -> None:
+    def heartbeat(self) -> None:
         """The loop begins a round."""
         self.health.heartbeat.beat()
 
@@ -54,9 +54,9 @@ class Monitor:
             if success is not None:  # None: nothing was to be done
                 self.metrics.timed(self._clock() - begin, success=success)
 
-    def note(self, report: Report) -> None:
+    def record(self, report: Report) -> None:
         """What a pass did."""
-        self.metrics.note(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
+        self.metrics.record(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
 
 
 def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,

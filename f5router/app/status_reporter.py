@@ -8,7 +8,7 @@ from f5router.admission.claim_log import ClaimLog
 from f5router.kube.cluster_watch import Cluster
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.logs.persistent import Notices
+from f5router.logs.persistent_log import PersistentLog
 from f5router.model.cluster import Key
 from f5router.reconcile.reconciler import Reconciler, Report
 from f5router.status import condition
@@ -16,14 +16,14 @@ from f5router.status.condition import Verdict
 
 log = logging.getLogger(__name__)
 
-Told = tuple[tuple[str, str], ...]
+Reasons = tuple[tuple[str, str], ...]
 """Reasons and texts."""
 
-ADMITTED, WARNING = SUBJECTS = "Admitted", "Warning"
+ADMITTED, WARNING = KINDS = "Admitted", "Warning"
 """What is told of a Route apart from each other."""
 
 
-class Teller:
+class StatusReporter:
     """One thread uses it, the one that makes the passes; what it tells is written by others."""
 
     def __init__(self, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
@@ -32,18 +32,19 @@ class Teller:
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
         self._statuses, self._warnings = statuses, warnings
         self._clean, self._claims = clean, ClaimLog(clock)
-        self._warned: dict[tuple[Key, str], Told] = {}
-        self._network, self._selection = Notices("way to the pods"), Notices("selection of Routes")
+        self._reported: dict[tuple[Key, str], Reasons] = {}
+        self._network = PersistentLog("way to the pods")
+        self._selection = PersistentLog("selection of Routes")
 
     def passed(self, report: Report) -> None:
         """A pass is through."""
         network = self._reconciler.network_findings()
-        self._network.tell(network.problems, network.warnings)
-        self._selection.tell((), self._cluster.warnings())
+        self._network.update(network.problems, network.warnings)
+        self._selection.update((), self._cluster.warnings())
         for key, left in report.left.items():
             self._statuses.left(left, remove=self._clean)
-            for subject in SUBJECTS:
-                self._warned.pop((key, subject), None)
+            for kind in KINDS:
+                self._reported.pop((key, kind), None)
         for key, verdict in report.verdicts.items():
             if (route := self._engine.route(key)) is None:  # it has left
                 continue
@@ -55,7 +56,7 @@ class Teller:
         for key, texts in report.warnings.items():
             self._warn(key, WARNING, tuple((WARNING, text) for text in texts))
 
-    def stood_down(self) -> None:
+    def standing_by(self) -> None:
         """The BIG-IP is not the active unit: what the router of the active one says of a Route holds."""
         self._statuses.let_go()
         self.failed()
@@ -69,18 +70,18 @@ class Teller:
                 told = ((verdict.reason, verdict.message),)
                 self._warn(key, ADMITTED, told, log_it=rejection is not None)
 
-    def _warn(self, key: Key, subject: str, found: Told, *, log_it: bool = True) -> None:
+    def _warn(self, key: Key, kind: str, found: Reasons, *, log_it: bool = True) -> None:
         """Tell reasons and texts, in the log and as Events: once, until they are others or none.
 
         Args: log_it: not what is in the log already, once for all Routes.
         """
-        if self._warned.get((key, subject), ()) == found:
+        if self._reported.get((key, kind), ()) == found:
             return
-        self._warned[(key, subject)] = found
+        self._reported[(key, kind)] = found
         route = self._engine.route(key)
         if route is None:  # it has left
             return
-        if subject == ADMITTED and log_it and (rejection := self._engine.rejection(key)) is not None:
+        if kind == ADMITTED and log_it and (rejection := self._engine.rejection(key)) is not None:
             self._claims.lost(route, rejection)
         for reason, text in found:
             if log_it:

@@ -19,7 +19,7 @@ from f5router.cli import preflight
 from f5router.config.config import Config
 from f5router.icontrol import original as io
 from f5router.icontrol.rest.client import Client
-from f5router.logs.persistent import Notices
+from f5router.logs.persistent_log import PersistentLog
 from f5router.model import original_names
 from f5router.model.errors import BigIPError, Refused
 from f5router.model.ltm import Attachment, IRule, Policy, Pool, Record, Rule
@@ -44,7 +44,7 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, linger_s: flo
     """Show what becomes of everything that the original left, and do it; returns the exit status."""
     with ExitStack() as stack:
         preview, device = preflight.look(config, stack)
-        Notices("found beforehand").tell(map(str, preview.problems), preview.warnings)
+        PersistentLog("found beforehand").update(map(str, preview.problems), preview.warnings)
         if preview.plan is None:
             return 1
         try:
@@ -63,7 +63,7 @@ def _carry_out(config: Config, stop: threading.Event, linger_s: float) -> int:
     with ExitStack() as stack:
         # What goes has been shown by --dry-run; the original's objects would look like a mass of deletes.
         router = controller.build_controller(dataclasses.replace(config, allow_mass_delete=True), stack)
-        router.heed(stop)
+        router.watch_stop(stop)
         reasons = router.once(stop)
         try:
             reasons += _clean(config, router, stop, linger_s)
@@ -77,7 +77,7 @@ def _carry_out(config: Config, stop: threading.Event, linger_s: float) -> int:
 def _clean(config: Config, router: controller.Controller, stop: threading.Event,
            linger_s: float) -> list[str]:
     """Remove what nothing needs any more; returns why anything was not. Raises: BigIPError."""
-    if why := router.out_of_step():
+    if why := router.why_not_converged():
         return [f"nothing of the original router is removed: {why}"]
     if any(one.fate == REMOVED for one in _judged(config, router.device.client, {})) and _linger(
             router, stop, linger_s):
@@ -92,7 +92,7 @@ def _clean(config: Config, router: controller.Controller, stop: threading.Event,
     router.device.failover.require_active()
     if config.https_virtual:
         io.detach(router.device.client, config.https_virtual, {ref.path for ref in going})
-        router.note_write()
+        router.record_write()
     return [*reasons, *_remove(router, going), *_once_more(router, stop)]
 
 
@@ -117,7 +117,7 @@ def _remove(router: controller.Controller, going: Iterable[Ref]) -> list[str]:
             refused.append(f"{ref} stays: {exc.text}")
             continue
         log.info("removed", extra={"object": str(ref)})
-        router.note_write()
+        router.record_write()
     return refused
 
 

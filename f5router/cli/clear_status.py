@@ -51,7 +51,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ClearConfig:
     """Checked."""
 
     router_name: str
@@ -65,8 +65,8 @@ class Settings:
 
 
 def load(router_name: str, scope: Scope, flags: Mapping[str, str | None],
-         environ: Mapping[str, str]) -> Settings:
-    """Settings of the flags given and the environment. Raises: ConfigError: with all problems."""
+         environ: Mapping[str, str]) -> ClearConfig:
+    """ClearConfig of the flags given and the environment. Raises: ConfigError: with all problems."""
     reader = Reader(flags, environ, read_text)
     if reader.text("config"):
         reader.read("config")
@@ -77,7 +77,7 @@ def load(router_name: str, scope: Scope, flags: Mapping[str, str | None],
             parsers.namespace(scope.namespace)
         except ValueError as exc:
             reader.problems.append(f"--namespace: {exc}")
-    settings = Settings(
+    settings = ClearConfig(
         router_name=router_name, scope=scope,
         kube=KubeSettings(kubeconfig=reader.text("config") or None, context=reader.text("context") or None,
                           master=reader.value("master") or None),
@@ -89,7 +89,7 @@ def load(router_name: str, scope: Scope, flags: Mapping[str, str | None],
     return settings
 
 
-def run(settings: Settings, *, dry_run: bool) -> int:
+def run(settings: ClearConfig, *, dry_run: bool) -> int:
     """Find, remove and print a summary; returns the exit status: 1 when something is left."""
     connection, scope = connect(settings.kube), settings.scope
     selectors = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
@@ -123,7 +123,7 @@ def _shown(found: Found) -> tuple[str, ...]:
 class Clearing:
     """Removes entries one by one, at a bounded rate."""
 
-    def __init__(self, connection: Connection, source: Source, settings: Settings):
+    def __init__(self, connection: Connection, source: Source, settings: ClearConfig):
         self._routes, self._router_name = RouteStatus(connection, lambda: source), settings.router_name
         self._pending: Pending[Key] = Pending(rate_per_s=settings.rate_per_s)
         self._backoff = settings.backoff

@@ -70,7 +70,7 @@ class Kube:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config(pod_network.Reach):
+class Config(pod_network.PodNetwork):
     """All settings, checked. docs/configuration.md says what they mean."""
 
     bigip: BigIP
@@ -114,7 +114,7 @@ class Config(pod_network.Reach):
     status_rate: float
     """Writes per second."""
     selection: Selection
-    admission: admission.Settings
+    admission: admission.AdmissionPolicy
     max_secrets: int
     """Secrets that are read for spec.tls.externalCertificate."""
     max_secrets_per_namespace: int
@@ -312,14 +312,14 @@ def _router_name(reader: Reader, update_status: bool) -> str:
     return name
 
 
-def _admission(reader: Reader) -> admission.Settings:
+def _admission(reader: Reader) -> admission.AdmissionPolicy:
     """Source of both problems: openshift/router, RouterSelection.Complete."""
     template = reader.value("hostname-template")
     override, domains = reader.value("override-hostname"), reader.value("override-domains")
     for name, given in (("override-hostname", override), ("override-domains", domains)):
         if given and not reader.text("hostname-template"):
             reader.problem("it requires a template", name, "hostname-template")
-    return admission.Settings(
+    return admission.AdmissionPolicy(
         ownership=not reader.value("disable-namespace-ownership-check"),
         naming=hostnames.Naming(
             domain=reader.value("router-domain"), template=template, override=override,

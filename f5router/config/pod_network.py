@@ -8,7 +8,7 @@ from typing import Any
 
 from f5router.config.options import Reader
 from f5router.network import node_ports
-from f5router.network.vxlan import Setup
+from f5router.network.vxlan import VxlanConfig
 
 _VXLAN = ("f5-internal-address", "f5-vxlan-gateway-cidr")
 _ROUTES = "f5-static-routes"
@@ -16,20 +16,20 @@ _MEMBERS, _SELECTOR, _EXCLUDE = "pool-member-type", "node-label-selector", "node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class PodNetwork:
     """The fields of Config that tell it."""
 
-    vxlan: Setup | None
+    vxlan: VxlanConfig | None
     """None: pods are reached in another way."""
     manage_snat: bool
     static_routes: bool
-    nodeport: node_ports.Setup | None
+    nodeport: node_ports.NodePortConfig | None
     max_pool_members: int
     """None: pods are the pool members, not Nodes."""
 
 
 def load(reader: Reader) -> dict[str, Any]:
-    """Fields of Reach, as far as the settings are right; the reader has what is wrong."""
+    """Fields of PodNetwork, as far as the settings are right; the reader has what is wrong."""
     vxlan, manage_snat = _vxlan(reader)
     static_routes = reader.value(_ROUTES)
     if static_routes and any(reader.text(name) for name in _VXLAN):
@@ -39,7 +39,7 @@ def load(reader: Reader) -> dict[str, Any]:
             "max_pool_members": reader.value("max-pool-members")}
 
 
-def _nodeport(reader: Reader, static_routes: bool) -> node_ports.Setup | None:
+def _nodeport(reader: Reader, static_routes: bool) -> node_ports.NodePortConfig | None:
     """None where pods are the pool members."""
     selector, exclude = reader.value(_SELECTOR), reader.value(_EXCLUDE)
     if reader.value(_MEMBERS) != "nodeport":
@@ -50,10 +50,10 @@ def _nodeport(reader: Reader, static_routes: bool) -> node_ports.Setup | None:
     others = [name for name in _VXLAN if reader.text(name)] + ([_ROUTES] if static_routes else [])
     if others:
         reader.problem("with node ports pods are not addressed, so no way to them is made", _MEMBERS, *others)
-    return node_ports.Setup(selector, exclude or ())
+    return node_ports.NodePortConfig(selector, exclude or ())
 
 
-def _vxlan(reader: Reader) -> tuple[Setup | None, bool]:
+def _vxlan(reader: Reader) -> tuple[VxlanConfig | None, bool]:
     """Both addresses or none, and f5-manage-snat. Source: openshift/origin v3.11.0,
     pkg/cmd/infra/router/f5.go: F5Router.Validate, its fifth check."""
     manage_snat = reader.value("f5-manage-snat")
@@ -67,4 +67,4 @@ def _vxlan(reader: Reader) -> tuple[Setup | None, bool]:
         return None, manage_snat
     if address == gateway.partition("/")[0]:
         reader.problem("they are the same address: one is of the Nodes' network, one of the pods'", *_VXLAN)
-    return Setup(address, gateway), manage_snat
+    return VxlanConfig(address, gateway), manage_snat

@@ -28,7 +28,7 @@ PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
 
 
-class Settings(vxlan.Settings, Protocol):
+class BaselineSettings(vxlan.VxlanSettings, Protocol):
     """What is used of config.Config."""
 
     @property
@@ -41,7 +41,7 @@ class Settings(vxlan.Settings, Protocol):
     def unavailable_page(self) -> bool: ...
 
 
-def build(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
+def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
     """What the router needs whatever the Routes are."""
     made: list[Object] = [
         DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP),
@@ -64,7 +64,7 @@ def build(config: Settings, facts: DeviceFacts, networks: vxlan.Networks) -> dic
     return {obj.ref: obj for obj in made}
 
 
-def _passthrough(config: Settings, facts: DeviceFacts, virtual: str) -> list[Object]:
+def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> list[Object]:
     """The iRule that passes TLS through.
 
     That of the original router also decides whether there is TLS towards the pods: it stays as it is until
@@ -83,7 +83,7 @@ def _passthrough(config: Settings, facts: DeviceFacts, virtual: str) -> list[Obj
     return [irule, Attachment(virtual, "rules", path, IRule.KIND), *kept]
 
 
-def _kept_tls(config: Settings, facts: DeviceFacts) -> list[Object]:
+def _kept_tls(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:
     """Records that give TLS to the pools to which the original router's Rules still lead.
 
     Without them requests would come in clear text between our iRules and our Rules. The pods are not
@@ -96,7 +96,7 @@ def _kept_tls(config: Settings, facts: DeviceFacts) -> list[Object]:
     return [profile, *records] if records else []
 
 
-def _policy(config: Settings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
+def _policy(config: BaselineSettings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
     policy = Policy(names.full_path(config.folder, name), sets_pool_variable=tells(facts))
     return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
 
@@ -106,7 +106,7 @@ def tells(facts: DeviceFacts) -> bool:
     return facts.version >= TELLS_SINCE
 
 
-def _request(config: Settings) -> list[Object]:
+def _request(config: BaselineSettings) -> list[Object]:
     """The iRule that keeps each request of a connection to the pool of its own Rule."""
     path = names.full_path(config.folder, names.REQUEST_IRULE)
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
@@ -116,18 +116,18 @@ def _request(config: Settings) -> list[Object]:
     return [nowhere, irule, *_everywhere(config, path)]
 
 
-def _unavailable(config: Settings) -> list[Object]:
+def _unavailable(config: BaselineSettings) -> list[Object]:
     """The iRule that answers 503 where nothing can answer."""
     path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
     return [IRule(path, irules.unavailable_irule(config.folder)), *_everywhere(config, path)]
 
 
-def _everywhere(config: Settings, irule: str) -> list[Attachment]:
+def _everywhere(config: BaselineSettings, irule: str) -> list[Attachment]:
     virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
     return [Attachment(virtual, "rules", irule, IRule.KIND) for virtual in virtuals]
 
 
-def pod_tls(config: Settings, virtual: VirtualFacts) -> list[Object]:
+def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
     """What makes a virtual server choose TLS towards pods by pool.
 
     The iRule, and where the administrator gave no server SSL profile one of ours, with the record

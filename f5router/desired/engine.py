@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
 from f5router.admission import admission
-from f5router.admission.admission import Checked, Rejection
+from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.certificate_queue import CheckQueue
-from f5router.admission.claim_index import Contests
-from f5router.admission.host_claims import Contest
+from f5router.admission.claim_index import ClaimIndex
+from f5router.admission.host_claims import ClaimResult
 from f5router.desired import baseline, route_objects
 from f5router.desired.route_objects import Fragment, PoolKey
 from f5router.model import names
@@ -44,15 +44,15 @@ V = TypeVar("V")
 class Engine:
     """Not thread-safe: one thread applies Deltas and reads the results."""
 
-    def __init__(self, config: route_objects.Settings, checks: CheckQueue | None = None):
+    def __init__(self, config: route_objects.DesiredSettings, checks: CheckQueue | None = None):
         """Args: checks: one that checks at once if None is given."""
         self._config = config
         self.checks = checks or CheckQueue()
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""
         self._facts = DeviceFacts()
-        self._contests = Contests(ownership=config.admission.ownership)
-        self._contest_of: dict[str, tuple[Mapping[Key, Checked], Contest]] = {}
+        self._claim_index = ClaimIndex(ownership=config.admission.ownership)
+        self._claims_by_host: dict[str, tuple[Mapping[Key, EvaluatedRoute], ClaimResult]] = {}
         """By Host: its Routes and their verdicts, as its fragment was made."""
         self._secrets: dict[Key, Secret] = {}
         self._secret_users: dict[Key, dict[Key, Route]] = {}
@@ -75,8 +75,8 @@ class Engine:
         self._networks: dict[Key, ClusterNetwork] = {}
         self._records: dict[Key, Mapping[Ref, Object]] = {}
         """By Node."""
-        self._claims: dict[Key, static_routes.Claim] = {}
-        self._contest = static_routes.Contest({})
+        self._node_networks: dict[Key, static_routes.NodeNetworks] = {}
+        self._allocation = static_routes.NetworkAllocation({})
         self._findings: Findings | None = None
         self.nodes_listed = False
         """Whether every Node is known: without, no FDB record and no route is one too many."""
@@ -97,13 +97,13 @@ class Engine:
         self._dirty, self.touched = set(), set()
         return taken
 
-    def routes(self) -> Mapping[Key, Checked]:
+    def routes(self) -> Mapping[Key, EvaluatedRoute]:
         """Every Route of the cluster."""
-        return self._contests.routes()
+        return self._claim_index.routes()
 
     def route(self, key: Key) -> Route | None:
         """The Route as it was judged."""
-        checked = self._contests.routes().get(key)
+        checked = self._claim_index.routes().get(key)
         return checked.route if checked else None
 
     def rejection(self, key: Key) -> Rejection | None:
@@ -122,10 +122,10 @@ class Engine:
         """Objects of which is not known yet how they are wanted, and whether: see Fragment.unknown."""
         return frozenset().union(*self._unknown.values())
 
-    def awaited(self, key: Key) -> Secret | None:
+    def pending_secret(self, key: Key) -> Secret | None:
         """The Secret that an admitted Route waits for."""
-        checked = self._contests.routes().get(key)
-        return checked.awaited if checked and self.rejection(key) is None else None
+        checked = self._claim_index.routes().get(key)
+        return checked.pending_secret if checked and self.rejection(key) is None else None
 
     def undecided(self) -> Collection[Key]:
         """Routes whose newest form waits for the check of its certificates."""
@@ -133,7 +133,7 @@ class Engine:
 
     def pending(self, key: Key) -> bool:
         """True if a Route had no form that was checked, so that nobody knows whether it is valid."""
-        checked = self._contests.routes().get(key)
+        checked = self._claim_index.routes().get(key)
         return checked is not None and checked.pending
 
     def host_routes(self, host: str) -> Mapping[Key, frozenset[Ref]]:
@@ -147,7 +147,7 @@ class Engine:
         """
         if not host.startswith("*.") or not self._config.admission.ownership:
             return {host}
-        return {host, *self._contests.hosts(host[2:])}
+        return {host, *self._claim_index.hosts(host[2:])}
 
     def closure(self, refs: Iterable[Ref]) -> set[Ref]:
         """Objects, and all that they need in turn."""
@@ -175,7 +175,7 @@ class Engine:
 
     def keys_of(self, host: str) -> Iterable[Key]:
         """Routes of a Host."""
-        return self._contest_of[host][0].keys() if host in self._contest_of else ()
+        return self._claims_by_host[host][0].keys() if host in self._claims_by_host else ()
 
     def warnings(self, key: Key) -> tuple[str, ...]:
         """What the team should know of a Route that is served; see also `service_warning`."""
@@ -183,7 +183,7 @@ class Engine:
 
     def snapshot(self) -> ClusterSnapshot:
         """The cluster as it was applied so far; for the full pass."""
-        routes = {key: checked.route for key, checked in self._contests.routes().items()}
+        routes = {key: checked.route for key, checked in self._claim_index.routes().items()}
         return ClusterSnapshot(routes, dict(self._services), dict(self._slices), dict(self._nodes),
                                dict(self._host_subnets), dict(self._networks), self._slices_listed,
                                dict(self._secrets))
@@ -191,11 +191,11 @@ class Engine:
     def network_findings(self) -> Findings:
         """What is wrong between settings, device, Nodes and cluster network."""
         if self._findings is None:
-            known = vxlan_checks.Cluster(self._nodes, self._host_subnets, self._networks)
+            known = vxlan_checks.ClusterNetworkView(self._nodes, self._host_subnets, self._networks)
             found = vxlan_checks.check(self._config, self._facts, known)
             found += node_ports.findings(self._candidates, self._config.nodeport)
             found += refused_addresses.findings(self._facts)
-            self._findings = found + Findings(warnings=self._contest.warnings)
+            self._findings = found + Findings(warnings=self._allocation.warnings)
         return self._findings
 
     def services_of(self, delta: Delta) -> set[Key]:
@@ -213,8 +213,8 @@ class Engine:
         other_addresses = facts.own_addresses != self._facts.own_addresses
         self._facts = facts
         self._rebase()
-        for host, (checked, contest) in list(self._contest_of.items()):
-            finish(self._remake(host, checked, contest))
+        for host, (checked, claims) in list(self._claims_by_host.items()):
+            finish(self._remake(host, checked, claims))
         for pool_key in self._pool_users if other_addresses else ():
             self._remake_pool(pool_key)
         for key in list(self._nodes):
@@ -245,8 +245,8 @@ class Engine:
                 yield
         for key in self.checks.work() & self._undecided.keys():
             self._judge(key, self._undecided[key])
-        for host, routes, contest in self._contests.take():
-            yield from self._remake(host, routes, contest)
+        for host, routes, claims in self._claim_index.take():
+            yield from self._remake(host, routes, claims)
         self._remake_pools_of({*self._pools_of} if everywhere else touched)
         self._tell_of(touched if self._config.nodeport else delta.services)
 
@@ -278,13 +278,13 @@ class Engine:
         if delta.cluster_networks:
             self._rebase()
         if self._config.static_routes:
-            self._claim(delta.nodes)
+            self._allocate_networks(delta.nodes)
         if delta.nodes or delta.host_subnets or delta.cluster_networks:
             self._findings = None
         setup = self._config.nodeport
         return setup is not None and (self._choose(delta.nodes, setup) or newly)
 
-    def _choose(self, changed: Iterable[Key], setup: node_ports.Setup) -> bool:
+    def _choose(self, changed: Iterable[Key], setup: node_ports.NodePortConfig) -> bool:
         """Follow Nodes that may be pool members; returns whether any differs from before."""
         differs = False
         for key in changed:
@@ -304,7 +304,7 @@ class Engine:
         if route is None:
             self.checks.forget(key)
             self._undecided.pop(key, None)
-            self._contests.put(key, None)
+            self._claim_index.put(key, None)
             return
         if route.secret:
             self._secret_of[key] = route.secret
@@ -319,10 +319,10 @@ class Engine:
         self._undecided.pop(key, None)
         if checked.pending:
             self._undecided[key] = route
-            old = self._contests.routes().get(key)
+            old = self._claim_index.routes().get(key)
             if old is not None and not old.pending and old.route.uid == route.uid:
                 return
-        self._contests.put(key, checked)
+        self._claim_index.put(key, checked)
 
     def _put_slice(self, key: Key, part: EndpointSlice | None) -> frozenset[Key]:
         services = set()
@@ -346,17 +346,17 @@ class Engine:
         self._swap(self._base, made)
         self._base = made
 
-    def _remake(self, host: str, checked: Mapping[Key, Checked], contest: Contest) -> Steps[None]:
+    def _remake(self, host: str, checked: Mapping[Key, EvaluatedRoute], claims: ClaimResult) -> Steps[None]:
         """Make the objects of a Host anew, then put them in place of the old ones, all in one step."""
         new = _EMPTY
         if checked:
             new = yield from route_objects.fragment_in_steps(
-                host, checked.values(), contest, self._config, self._facts)
+                host, checked.values(), claims, self._config, self._facts)
         old = self._fragments.pop(host, _EMPTY)
-        self._contest_of.pop(host, None)
+        self._claims_by_host.pop(host, None)
         if checked:
             self._fragments[host] = new
-            self._contest_of[host] = (checked, contest)
+            self._claims_by_host[host] = (checked, claims)
         self.touched |= {*checked, *old.uses, *old.rejections}
         self._unknown.pop(host, None)
         if new.unknown:
@@ -417,7 +417,7 @@ class Engine:
 
     def _touch_users(self, key: PoolKey) -> None:
         for host in self._pool_users.get(key, ()):
-            self.touched |= self._contest_of[host][0].keys()
+            self.touched |= self._claims_by_host[host][0].keys()
 
     def _remake_record(self, key: Key) -> None:
         old, node = self._records.pop(key, {}), self._nodes.get(key)
@@ -427,18 +427,18 @@ class Engine:
             self._records[key] = new
         self._swap(old, new)
 
-    def _claim(self, changed: Iterable[Key]) -> None:
+    def _allocate_networks(self, changed: Iterable[Key]) -> None:
         """Judge anew who gets which network of pods, where a Node says something else than before."""
-        before = {key: self._claims.pop(key, None) for key in changed}
+        before = {key: self._node_networks.pop(key, None) for key in changed}
         for key in before:
             if node := self._nodes.get(key):
-                self._claims[key] = static_routes.claim(node, self._config.folder)
-        if any(self._claims.get(key) != old for key, old in before.items()):
-            old, self._contest = self._contest, static_routes.contest(self._claims.values())
-            self._swap(old.routes, self._contest.routes)
+                self._node_networks[key] = static_routes.node_networks(node, self._config.folder)
+        if any(self._node_networks.get(key) != old for key, old in before.items()):
+            old, self._allocation = self._allocation, static_routes.allocate(self._node_networks.values())
+            self._swap(old.routes, self._allocation.routes)
 
     def _fragment(self, key: Key) -> Fragment:
-        checked = self._contests.routes().get(key)
+        checked = self._claim_index.routes().get(key)
         return self._fragments.get(checked.host, _EMPTY) if checked else _EMPTY
 
     def _view(self, service: Key) -> ServiceView:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
 from f5router.admission import admission, annotations, host_claims
-from f5router.admission.admission import Checked, Rejection
-from f5router.admission.host_claims import Contest
-from f5router.admission.pem import Material
+from f5router.admission.admission import EvaluatedRoute, Rejection
+from f5router.admission.host_claims import ClaimResult
+from f5router.admission.pem import TLSKeyPair
 from f5router.desired import baseline, match_conditions
 from f5router.model import hostnames, names
 from f5router.model.cluster import ClusterSnapshot, Key, Route
@@ -60,7 +60,7 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
     return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
 
 
-class Settings(baseline.Settings, Protocol):
+class DesiredSettings(baseline.BaselineSettings, Protocol):
     """What is used of config.Config."""
 
     @property
@@ -70,13 +70,13 @@ class Settings(baseline.Settings, Protocol):
     def default_destination_ca(self) -> str: ...
 
     @property
-    def admission(self) -> admission.Settings: ...
+    def admission(self) -> admission.AdmissionPolicy: ...
 
     @property
     def static_routes(self) -> bool: ...
 
     @property
-    def nodeport(self) -> node_ports.Setup | None:
+    def nodeport(self) -> node_ports.NodePortConfig | None:
         """None: pods are the pool members, not Nodes."""
 
     @property
@@ -127,9 +127,9 @@ class Built:
     unknown: frozenset[Ref]
 
 
-def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Built:
+def build(snapshot: ClusterSnapshot, config: DesiredSettings, facts: DeviceFacts) -> Built:
     """The whole Desired, from nothing but its arguments."""
-    subdomains: dict[str, dict[str, list[Checked]]] = {}
+    subdomains: dict[str, dict[str, list[EvaluatedRoute]]] = {}
     for route in snapshot.routes.values():
         secret = snapshot.secrets.get(route.secret) if route.secret else None
         checked = admission.check(route, config.admission, secret)
@@ -137,8 +137,8 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
     common = baseline.build(config, facts, snapshot.cluster_networks)
     fragments = []
     for by_host in subdomains.values():
-        contest = host_claims.judge(itertools.chain(*by_host.values()), ownership=config.admission.ownership)
-        fragments += [fragment(host, found, contest, config, facts) for host, found in by_host.items()]
+        claims = host_claims.resolve(itertools.chain(*by_host.values()), ownership=config.admission.ownership)
+        fragments += [fragment(host, found, claims, config, facts) for host, found in by_host.items()]
     objects = dict(common)
     for part in fragments:
         objects.update(part.objects)
@@ -160,21 +160,23 @@ def build(snapshot: ClusterSnapshot, config: Settings, facts: DeviceFacts) -> Bu
 
 
 def fragment(
-    host: str, checked: Iterable[Checked], contest: Contest, config: Settings, facts: DeviceFacts
+    host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult, config: DesiredSettings,
+    facts: DeviceFacts,
 ) -> Fragment:
     """All that the Routes of one Host need; rejected Routes add only their reason."""
-    return finish(fragment_in_steps(host, checked, contest, config, facts))
+    return finish(fragment_in_steps(host, checked, claims, config, facts))
 
 
 def fragment_in_steps(
-    host: str, checked: Iterable[Checked], contest: Contest, config: Settings, facts: DeviceFacts
+    host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult, config: DesiredSettings,
+    facts: DeviceFacts,
 ) -> Steps[Fragment]:
     """The same, a step for some Routes."""
     checked = list(checked)
-    verdicts = {c.route.key: contest.verdicts[c.route.key] for c in checked}
+    verdicts = {c.route.key: claims.verdicts[c.route.key] for c in checked}
     admitted = [c for c in checked if verdicts[c.route.key] is None]
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
-    part = _Parts(host, admitted, contest, config, facts)
+    part = _Parts(host, admitted, claims, config, facts)
     part.certificate()
     for number, one in enumerate(admitted, start=1):
         part.pending(one) if one.pending else part.route(one)
@@ -187,7 +189,7 @@ def fragment_in_steps(
     )
 
 
-def pool(key: PoolKey, view: ServiceView, config: Settings) -> tuple[Pool, LeftOut]:
+def pool(key: PoolKey, view: ServiceView, config: DesiredSettings) -> tuple[Pool, LeftOut]:
     """The pool of a Service port, and what it leaves out."""
     chosen = (node_ports if config.nodeport else pool_members).choose(key.port, view, config.max_pool_members)
     path = names.pool(config.folder, key.service, key.port, key.tls)
@@ -207,13 +209,14 @@ def service_view(
 class _Parts:
     """Collects the objects of one Host."""
 
-    def __init__(self, host: str, admitted: list[Checked], contest: Contest, config: Settings,
+    def __init__(self, host: str, admitted: list[EvaluatedRoute], claims: ClaimResult,
+                 config: DesiredSettings,
                  facts: DeviceFacts):
         """Args: admitted: Routes of the Host, oldest first."""
         self.host, self.admitted, self.config, self.facts = host, admitted, config, facts
-        self.wildcards = () if host.startswith("*.") else contest.on_port_80
+        self.wildcards = () if host.startswith("*.") else claims.on_port_80
         self.wildcard = host.startswith("*.")
-        self.told_apart = contest.passthrough and not self.wildcard
+        self.told_apart = claims.passthrough and not self.wildcard
         self.objects: dict[Ref, Object] = {}
         self.pools: set[PoolKey] = set()
         self.uses: dict[Key, frozenset[Ref]] = {}
@@ -229,7 +232,7 @@ class _Parts:
     def certificate(self) -> None:
         """Client SSL profile of the Host, from its oldest Route that brings a certificate."""
         virtual, folder = self.config.https_virtual, self.config.folder
-        bring = [c for c in self.admitted if c.material or c.awaits_certificate]
+        bring = [c for c in self.admitted if c.key_pair or c.awaits_certificate]
         if not bring or virtual is None:
             return
         path = names.client_ssl(folder, self.host)
@@ -239,22 +242,22 @@ class _Parts:
         self._certificate = frozenset({attachment.ref})
         if bring[0].awaits_certificate:
             self.unknown = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
-        found = next(((c.route.key, c.material) for c in bring if c.material), None)
+        found = next(((c.route.key, c.key_pair) for c in bring if c.key_pair), None)
         if found is not None:
             self.add(attachment)
             self._profile(path, *found)
 
-    def _profile(self, path: str, key: Key, material: Material) -> None:
+    def _profile(self, path: str, key: Key, key_pair: TLSKeyPair) -> None:
         folder = self.config.folder
         # The chain is part of the name: all three files are one generation.
-        cert = CertFile(names.cert_file(folder, key, material.certificate), material.certificate)
-        private = KeyFile(names.key_file(folder, key, material.public), material.key)
-        chain = CertFile(names.chain_file(folder, key, material.chain), material.chain)
-        profile = ClientSSL(path, self.host, cert.path, private.path, chain.path if material.chain else "")
-        for obj in (cert, private, *((chain,) if material.chain else ()), profile):
+        cert = CertFile(names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
+        private = KeyFile(names.key_file(folder, key, key_pair.public), key_pair.key)
+        chain = CertFile(names.chain_file(folder, key, key_pair.chain), key_pair.chain)
+        profile = ClientSSL(path, self.host, cert.path, private.path, chain.path if key_pair.chain else "")
+        for obj in (cert, private, *((chain,) if key_pair.chain else ()), profile):
             self.add(obj)
 
-    def route(self, one: Checked) -> None:
+    def route(self, one: EvaluatedRoute) -> None:
         route, termination = one.route, one.termination
         if termination and self.config.https_virtual is None:
             self._fault(route, "--f5-https-vserver is blank: this router serves no Route with TLS")
@@ -262,15 +265,15 @@ class _Parts:
         if not termination and self.config.http_virtual is None:
             self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
             return
-        if route.tls and route.tls.key and not one.material and termination in ("edge", "reencrypt"):
+        if route.tls and route.tls.key and not one.key_pair and termination in ("edge", "reencrypt"):
             self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
         for text in annotations.warnings(route.unsupported):
             self._warn(route, text)
-        if one.awaited and one.awaited.problem:
-            self._warn(route, f"spec.tls.externalCertificate: {one.awaited.problem}")
+        if one.pending_secret and one.pending_secret.problem:
+            self._warn(route, f"spec.tls.externalCertificate: {one.pending_secret.problem}")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(one)
         if tls == names.UNVERIFIED:
@@ -280,13 +283,13 @@ class _Parts:
             used.add(self._passthrough(forward.pool))
         elif termination:
             used |= self._rules(one, self.facts.https, names.SECURE_POLICY, forward,
-                                needs=self._certificate if one.material else frozenset(), tls=tls)
+                                needs=self._certificate if one.key_pair else frozenset(), tls=tls)
         used |= self._insecure(one, forward, tls, after=frozenset(used))
         if self.told_apart and termination not in ("", "passthrough"):
             used.add(self._terminate(one))
         self.uses[route.key] = frozenset(used)
 
-    def pending(self, one: Checked) -> None:
+    def pending(self, one: EvaluatedRoute) -> None:
         """Leave alone what serves a Route, and make nothing, until its certificates are checked."""
         if self.config.https_virtual is None:
             self.route(one)
@@ -298,19 +301,21 @@ class _Parts:
         if self.told_apart:
             self.add(Record(group, self.host, names.TERMINATE, frozenset({min(secure)})))
 
-    def _any_rules(self, one: Checked, policy: str) -> frozenset[Ref]:
+    def _any_rules(self, one: EvaluatedRoute, policy: str) -> frozenset[Ref]:
         """Rules that a Route may have in a policy, whatever its path."""
         return frozenset(rule_ref(self._full(policy), names.rule(one.route.key, number))
                          for number in range(match_conditions.MOST_PATHS))
 
-    def _terminate(self, one: Checked) -> Ref:
+    def _terminate(self, one: EvaluatedRoute) -> Ref:
         """Except the Host from a wildcard that passes TLS through."""
-        group, needs = self._full(names.PASSTHROUGH_GROUP), self._certificate if one.awaited else frozenset()
+        group = self._full(names.PASSTHROUGH_GROUP)
+        needs = self._certificate if one.pending_secret else frozenset()
         record = Record(group, self.host, names.TERMINATE, needs | self._taken_over())
         # It waits for a Secret only where all do.
-        return record.ref if one.awaited and record.ref in self.objects else self.add(record)
+        return record.ref if one.pending_secret and record.ref in self.objects else self.add(record)
 
-    def _insecure(self, one: Checked, forward: Forward, tls: str, *, after: frozenset[Ref]) -> set[Ref]:
+    def _insecure(self, one: EvaluatedRoute, forward: Forward, tls: str, *,
+                  after: frozenset[Ref]) -> set[Ref]:
         if one.insecure == "None":
             return self._silence(one) if self.config.http_virtual else set()
         if self.config.http_virtual is None:
@@ -322,7 +327,7 @@ class _Parts:
                                needs=after, tls="")
         return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
 
-    def _silence(self, one: Checked) -> set[Ref]:
+    def _silence(self, one: EvaluatedRoute) -> set[Ref]:
         """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80.
 
         The most specific Route decides whether a request is redirected. One that is not goes to the most
@@ -352,7 +357,7 @@ class _Parts:
         return Forward(self._full(names.NOWHERE_POOL), baseline.tells(self.facts))
 
     def _rules(
-        self, one: Checked, virtual: VirtualFacts | None, policy: str,
+        self, one: EvaluatedRoute, virtual: VirtualFacts | None, policy: str,
         action: Forward | Redirect | CheckedRedirect,
         *, needs: frozenset[Ref], tls: str,
     ) -> set[Ref]:
@@ -361,7 +366,7 @@ class _Parts:
         assert path is not None, "Routes of a virtual server that is not configured have a fault"
         virtual = virtual or VirtualFacts(path)
         depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
-        if one.awaited:
+        if one.pending_secret:
             depends |= self._certificate
         suffix = self.host[1:] if self.wildcard else ""
         if not isinstance(action, Redirect):
@@ -399,7 +404,7 @@ class _Parts:
         depends = frozenset({Ref(Pool.KIND, target), irule})
         return self.add(Record(group, names.passthrough_record(self.host), target, depends))
 
-    def _towards_pods(self, one: Checked) -> tuple[str, Forward]:
+    def _towards_pods(self, one: EvaluatedRoute) -> tuple[str, Forward]:
         """Digest of the TLS towards the pods of a Route, "" for none, and the action that leads to them.
 
         Adds the pool and the server SSL profile.
@@ -409,7 +414,7 @@ class _Parts:
         self.pools.add(key)
         return tls, Forward(names.pool(self.config.folder, *key), baseline.tells(self.facts))
 
-    def _pod_tls(self, one: Checked) -> str:
+    def _pod_tls(self, one: EvaluatedRoute) -> str:
         """Digest of the TLS towards the pods; adds its server SSL profile."""
         route, folder = one.route, self.config.folder
         ca, name = one.destination_ca, ""
@@ -439,7 +444,7 @@ class _Parts:
         self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
 
 
-def _length(one: Checked) -> tuple[int, Key]:
+def _length(one: EvaluatedRoute) -> tuple[int, Key]:
     """Rank of a Route among those that cover the same requests; the longest path is the most specific."""
     return len(one.route.path.rstrip("/")), one.route.key
 

@@ -28,7 +28,7 @@ class Check:
 
 
 class Heartbeat:
-    """Notices a loop that no longer comes round, and one whose thread has ended. Thread-safe."""
+    """PersistentLog a loop that no longer comes round, and one whose thread has ended. Thread-safe."""
 
     def __init__(self, *, limit_s: float, progress: Callable[[], object] = lambda: None,
                  clock: Callable[[], float] = time.monotonic):

@@ -1,7 +1,7 @@
 """Metrics for Prometheus, in a registry of their own.
 
 What other threads count is read when somebody asks (`Sources`); what one thread may look at is set by
-that thread after each pass (`Metrics.note`), from what the pass touched.
+that thread after each pass (`Metrics.record`), from what the pass touched.
 """
 
 import platform
@@ -156,7 +156,7 @@ class Metrics:
         else:
             self._failures.inc()
 
-    def note(self, report: Report, routes: Mapping[Key, object], observed: Mapping[Ref, Object]) -> None:
+    def record(self, report: Report, routes: Mapping[Key, object], observed: Mapping[Ref, Object]) -> None:
         """Take over what a pass did.
 
         Args: routes: all of the cluster; observed: all of the device. They are read through after a

@@ -23,7 +23,7 @@ PUBLISHED = ("NodePort", "LoadBalancer")
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class NodePortConfig:
     """The settings of node ports."""
 
     selector: str = ""
@@ -32,14 +32,14 @@ class Setup:
     """Of STATES."""
 
 
-def candidate(node: Node, setup: Setup) -> Candidate:
+def candidate(node: Node, setup: NodePortConfig) -> Candidate:
     """A Node that the selector chose."""
     states = {NOT_READY: not node.ready, UNSCHEDULABLE: node.unschedulable}
     wanted = not any(states[state] for state in setup.exclude)
     return Candidate(node_addresses.address(node, 4), node_addresses.address(node, 6), wanted)
 
 
-def candidates(found: Mapping[Key, Node], setup: Setup | None) -> dict[str, Candidate]:
+def candidates(found: Mapping[Key, Node], setup: NodePortConfig | None) -> dict[str, Candidate]:
     """By name, of all Nodes; none without node ports."""
     return {key.name: candidate(node, setup) for key, node in found.items()} if setup else {}
 
@@ -111,7 +111,7 @@ def places(view: ServiceView) -> set[str]:
     return set().union(*(part.nodes for part in view.slices))
 
 
-def findings(candidates: Mapping[str, Candidate], setup: Setup | None) -> Findings:
+def findings(candidates: Mapping[str, Candidate], setup: NodePortConfig | None) -> Findings:
     """What is wrong with the Nodes."""
     if setup is None:
         return Findings()

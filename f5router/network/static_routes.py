@@ -33,7 +33,7 @@ NOT_CONNECTED = "01070330"
 """TMOS message number of "Static route gateway A is not directly connected via an interface"."""
 
 
-class Settings(Protocol):
+class StaticRouteSettings(Protocol):
     """What is used of config.Config."""
 
     @property
@@ -48,7 +48,7 @@ Span = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class NodeNetworks:
     """What one Node says of its pods' networks."""
 
     key: Key
@@ -62,19 +62,21 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class NetworkAllocation:
     """Who gets which network."""
 
     routes: Mapping[Ref, Object]
     warnings: tuple[str, ...] = ()
 
 
-def build(found: Iterable[Node], config: Settings) -> Contest:
+def build(found: Iterable[Node], config: StaticRouteSettings) -> NetworkAllocation:
     """Everything from nothing but the Nodes, in any order."""
-    return contest(claim(node, config.folder) for node in found) if config.static_routes else Contest({})
+    if not config.static_routes:
+        return NetworkAllocation({})
+    return allocate(node_networks(node, config.folder) for node in found)
 
 
-def claim(node: Node, folder: str) -> Claim:
+def node_networks(node: Node, folder: str) -> NodeNetworks:
     """A Node by itself, ready or not: its pods may still serve."""
     wanted: dict[Span, StaticRoute] = {}
     warnings = []
@@ -90,12 +92,12 @@ def claim(node: Node, folder: str) -> Claim:
         except ValueError as exc:
             warnings.append(f"Node {node.key.name}: pod CIDR {exc}")
     hosts = tuple((found.version, int(found)) for found in map(ipaddress.ip_address, node.internal_ips))
-    return Claim(node.key, node.age, tuple(wanted.items()), hosts, tuple(warnings))
+    return NodeNetworks(node.key, node.age, tuple(wanted.items()), hosts, tuple(warnings))
 
 
-def contest(claims: Iterable[Claim]) -> Contest:
+def allocate(nodes: Iterable[NodeNetworks]) -> NetworkAllocation:
     """Judge all Nodes together: the oldest keeps what others claim too."""
-    ordered = sorted(claims, key=lambda one: (one.age, one.key))
+    ordered = sorted(nodes, key=lambda one: (one.age, one.key))
     hosts = sorted((*host, one.key.name) for one in ordered for host in one.hosts)
     held: list[tuple[Span, str, str]] = []
     routes: dict[Ref, Object] = {}
@@ -108,7 +110,7 @@ def contest(claims: Iterable[Claim]) -> Contest:
                 continue
             insort(held, (span, route.network, one.key.name))
             routes[route.ref] = route
-    return Contest(routes, tuple(warnings))
+    return NetworkAllocation(routes, tuple(warnings))
 
 
 def refusals(errors: Mapping[Ref, BigIPError]) -> Findings:

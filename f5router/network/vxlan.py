@@ -30,7 +30,7 @@ AUTOMAP = "automap"
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class VxlanConfig:
     """The two settings of VxLAN, checked for their form."""
 
     internal_address: str
@@ -39,26 +39,26 @@ class Setup:
     """IPv4 with prefix length: its address in the cluster network."""
 
 
-class Settings(Protocol):
+class VxlanSettings(Protocol):
     """What is used of config.Config."""
 
     @property
     def folder(self) -> str: ...
 
     @property
-    def vxlan(self) -> Setup | None:
+    def vxlan(self) -> VxlanConfig | None:
         """None: the BIG-IP is not part of the cluster network."""
 
     @property
     def manage_snat(self) -> bool: ...
 
 
-def supported(config: Settings, facts: DeviceFacts) -> bool:
+def supported(config: VxlanSettings, facts: DeviceFacts) -> bool:
     """Whether VxLAN is wanted and this TMOS version has it."""
     return config.vxlan is not None and facts.version >= SINCE
 
 
-def joins(config: Settings, facts: DeviceFacts) -> bool:
+def joins(config: VxlanSettings, facts: DeviceFacts) -> bool:
     """Whether the BIG-IP joins the cluster network by us, not by another's tunnel.
 
     One that we have is not given up: pods may be reached by it.
@@ -68,7 +68,7 @@ def joins(config: Settings, facts: DeviceFacts) -> bool:
         not rivals(config, facts) or any(tunnel.path == ours for tunnel in facts.tunnels))
 
 
-def rivals(config: Settings, facts: DeviceFacts) -> list[TunnelFacts]:
+def rivals(config: VxlanSettings, facts: DeviceFacts) -> list[TunnelFacts]:
     """Tunnels that join the BIG-IP to our cluster network: another router's, or one made by hand.
 
     Two ends of one network on one device take each other's packets, and it has one way to a network.
@@ -87,7 +87,7 @@ Networks = Mapping[Key, ClusterNetwork]
 """What may be read of the cluster's network: one object, or none."""
 
 
-def base(config: Settings, facts: DeviceFacts, networks: Networks) -> list[Object]:
+def base(config: VxlanSettings, facts: DeviceFacts, networks: Networks) -> list[Object]:
     """The VxLAN device: profile, tunnel, self IP; and source addresses where they are ours to set."""
     folder, setup = config.folder, config.vxlan
     if setup is None or not joins(config, facts):
@@ -107,12 +107,13 @@ def port(networks: Networks, facts: DeviceFacts) -> int:
     return facts.vxlan_port or VXLAN_PORT
 
 
-def _is_ours_to_set(config: Settings, virtual: VirtualFacts) -> bool:
+def _is_ours_to_set(config: VxlanSettings, virtual: VirtualFacts) -> bool:
     """Only what is not configured, or as we would set it."""
     return config.manage_snat and virtual.exists and virtual.snat in (NO_TRANSLATION, AUTOMAP)
 
 
-def record(node: Node, subnet: HostSubnet | None, config: Settings, facts: DeviceFacts) -> dict[Ref, Object]:
+def record(node: Node, subnet: HostSubnet | None, config: VxlanSettings, facts: DeviceFacts) -> dict[Ref,
+                                                                                                     Object]:
     """The FDB record of a Node, ready or not: its pods may still serve. None without a usable address.
 
     Args:

@@ -27,7 +27,7 @@ ADDRESS, GATEWAY = "--f5-internal-address", "--f5-vxlan-gateway-cidr"
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ClusterNetworkView:
     """What the cluster tells of its network."""
 
     nodes: Mapping[Key, Node] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Cluster:
     networks: Mapping[Key, ClusterNetwork] = field(default_factory=dict)
 
 
-def check(config: vxlan.Settings, facts: DeviceFacts, cluster: Cluster) -> Findings:
+def check(config: vxlan.VxlanSettings, facts: DeviceFacts, cluster: ClusterNetworkView) -> Findings:
     """Everything that can be said of device, settings and Nodes."""
     if config.vxlan is None:
         return Findings()
@@ -54,7 +54,7 @@ def check(config: vxlan.Settings, facts: DeviceFacts, cluster: Cluster) -> Findi
     return Findings(tuple(problems), (*snat, *_nodes(cluster), *_networks(cluster), *_port(facts, cluster)))
 
 
-def _rivals(config: vxlan.Settings, setup: vxlan.Setup, facts: DeviceFacts) -> list[str]:
+def _rivals(config: vxlan.VxlanSettings, setup: vxlan.VxlanConfig, facts: DeviceFacts) -> list[str]:
     """Of the routers on one BIG-IP, one joins the cluster network for all."""
     if vxlan.joins(config, facts):
         here = (f"with {names.tunnel(config.folder)} there are two, and pods may not be reached; take VxLAN "
@@ -80,7 +80,7 @@ def refusal(ref: Ref, error: BigIPError) -> str:
 # --- settings against HostSubnet and ClusterNetwork --------------------------------------
 
 
-def _settings(setup: vxlan.Setup, cluster: Cluster) -> Iterable[str]:
+def _settings(setup: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> Iterable[str]:
     ghost = next((s for s in _sorted(cluster.host_subnets) if s.host_ip == setup.internal_address), None)
     if ghost is None and cluster.host_subnets:
         yield _no_ghost(setup, cluster)
@@ -98,7 +98,7 @@ def _settings(setup: vxlan.Setup, cluster: Cluster) -> Iterable[str]:
     yield from _gateway(gateway, ghost, subnet, network)
 
 
-def _no_ghost(setup: vxlan.Setup, cluster: Cluster) -> str:
+def _no_ghost(setup: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> str:
     ghosts = [s for key, s in sorted(cluster.host_subnets.items()) if key not in cluster.nodes and s.host_ip]
     text = (f"{ADDRESS} {setup.internal_address}: no HostSubnet has this hostIP, so no Node accepts its "
             "packets; ")
@@ -141,7 +141,7 @@ def _host_like(address: ipaddress.IPv4Address, subnet: ipaddress.IPv4Network) ->
 
 
 def _cluster_network(
-    gateway: ipaddress.IPv4Interface, subnet: ipaddress.IPv4Network | None, cluster: Cluster,
+    gateway: ipaddress.IPv4Interface, subnet: ipaddress.IPv4Network | None, cluster: ClusterNetworkView,
 ) -> ipaddress.IPv4Network | None:
     """The network that holds the ghost's subnet, or the gateway; None where none is known."""
     networks = _all_networks(cluster)
@@ -151,7 +151,7 @@ def _cluster_network(
     return networks[0] if networks else None
 
 
-def _all_networks(cluster: Cluster) -> list[ipaddress.IPv4Network]:
+def _all_networks(cluster: ClusterNetworkView) -> list[ipaddress.IPv4Network]:
     texts = [text for key in sorted(cluster.networks) for text in cluster.networks[key].networks]
     return [found for text in texts if (found := _network(text)) is not None]
 
@@ -163,13 +163,13 @@ def _network(text: str) -> ipaddress.IPv4Network | None:
         return None
 
 
-def _networks(cluster: Cluster) -> Iterable[str]:
+def _networks(cluster: ClusterNetworkView) -> Iterable[str]:
     if len(found := _all_networks(cluster)) > 1:
         yield (f"{GATEWAY}: the cluster has {len(found)} networks ({', '.join(map(str, found))}); only pods "
                "of the one that holds the gateway are reached")
 
 
-def _port(facts: DeviceFacts, cluster: Cluster) -> Iterable[str]:
+def _port(facts: DeviceFacts, cluster: ClusterNetworkView) -> Iterable[str]:
     if not cluster.networks and facts.vxlan_port not in (0, VXLAN_PORT):
         yield (f"VxLAN profile {names.VXLAN_PROFILE}: port {facts.vxlan_port} stays as it is, because the "
                f"cluster's (vxlanPort of ClusterNetwork default, {VXLAN_PORT} without) cannot be read")
@@ -178,13 +178,13 @@ def _port(facts: DeviceFacts, cluster: Cluster) -> Iterable[str]:
 # --- Nodes -------------------------------------------------------------------------------
 
 
-def _own_address(setup: vxlan.Setup, cluster: Cluster) -> Iterable[str]:
+def _own_address(setup: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> Iterable[str]:
     for node, address in _vteps(cluster):
         if address == setup.internal_address:
             yield f"{ADDRESS} {address}: it is the address of Node {node.key.name}; set the BIG-IP's own"
 
 
-def _nodes(cluster: Cluster) -> Iterable[str]:
+def _nodes(cluster: ClusterNetworkView) -> Iterable[str]:
     by_address: dict[str, list[str]] = {}
     for node, address in _vteps(cluster):
         if not address:
@@ -198,7 +198,7 @@ def _nodes(cluster: Cluster) -> Iterable[str]:
             yield f"Nodes {', '.join(nodes)} have the same address {address}; one FDB record stands for all"
 
 
-def _vteps(cluster: Cluster) -> Iterable[tuple[Node, str]]:
+def _vteps(cluster: ClusterNetworkView) -> Iterable[tuple[Node, str]]:
     for key, node in sorted(cluster.nodes.items()):
         yield node, vxlan.vtep(node, cluster.host_subnets.get(key))
 
@@ -210,7 +210,7 @@ def _sorted(subnets: Mapping[Key, HostSubnet]) -> list[HostSubnet]:
 # --- return traffic ----------------------------------------------------------------------
 
 
-def _translation(virtual: VirtualFacts, setup: vxlan.Setup, config: vxlan.Settings) -> str:
+def _translation(virtual: VirtualFacts, setup: vxlan.VxlanConfig, config: vxlan.VxlanSettings) -> str:
     """Pods must answer to the gateway, not to the client (openshift/origin v3.11.0,
     pkg/cmd/infra/router/f5.go: F5Router.VxlanGateway)."""
     gateway = setup.gateway.partition("/")[0]

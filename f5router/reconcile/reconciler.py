@@ -629,7 +629,7 @@ class Reconciler:
                 False, DEVICE_REJECTED, f"{ref}: {error.text}")
         if not self._backlog.isdisjoint(needed):
             return None
-        known = not self.engine.awaited(key) and not self.engine.pending(key)
+        known = not self.engine.pending_secret(key) and not self.engine.pending(key)
         served = known and needed <= self.device.observed.keys()
         return Verdict(True) if served else None
 
@@ -648,7 +648,7 @@ class Reconciler:
             verdict = self.verdict(key)
             if self.engine.pending(key):
                 found[key] = "its certificates are not checked yet"
-            elif secret := self.engine.awaited(key):
+            elif secret := self.engine.pending_secret(key):
                 found[key] = f"Secret {secret.key.name} is not read yet"
             elif verdict is None or verdict == PENDING:
                 if written:

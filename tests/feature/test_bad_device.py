@@ -37,7 +37,7 @@ def forget_pauses(router: Running) -> None:
     """Let the pauses after a refused login end now; they are 30 and 60 seconds."""
     router.router._reconciler.device.client._session._refused_until = float("-inf")
     router.router._block(0.0)
-    router.router._events.wake()
+    router.router._signal.wake()
 
 
 def test_a_password_that_is_refused_and_then_accepted(lab, loop, caplog):
@@ -245,7 +245,7 @@ def test_a_stop_does_not_wait_for_a_device_that_is_away(lab, once):
     router = lab.router()
     lab.converge_events(router, seen=("shop", "a"))
     stop = threading.Event()
-    router.heed(stop)
+    router.watch_stop(stop)
     thread = threading.Thread(target=router.once if once else router.run, args=(stop,))
     thread.start()
     thread.join(1)

@@ -162,7 +162,7 @@ def test_the_loop_beats_and_its_end_is_noticed(lab, serve):
     served = serve()
     beats = threading.Event()
     heart = served.router.monitor.health.heartbeat
-    served.router.monitor.beat = lambda: (heart.beat(), beats.set())
+    served.router.monitor.heartbeat = lambda: (heart.beat(), beats.set())
     thread = threading.Thread(target=served.router.run, args=(served.stop,), daemon=True)
     thread.start()
     assert beats.wait(LIMIT_S)
@@ -175,7 +175,7 @@ def test_the_loop_beats_and_its_end_is_noticed(lab, serve):
 def test_an_idle_loop_comes_round(lab):
     """No wait is longer than WAKE_S, whatever there is to wait for."""
     now = [0.0]
-    events = controller.Events(lambda: now[0])
+    events = controller.EventSignal(lambda: now[0])
     waits = []
     events._condition = Condition(waits)
     for until in (None, 5.0, 1000.0):

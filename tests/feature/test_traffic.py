@@ -326,7 +326,7 @@ def test_no_request_reaches_another_namespace(direct, batches):
 def _allowed(engine) -> dict[str, set[str]]:
     """Namespaces whose Routes are admitted, by Host; where there are none, those that wait for a Secret."""
     routes = {key: one for key, one in engine.routes().items() if engine.rejection(key) is None}
-    waiting = {key.namespace for key, one in routes.items() if one.awaited}
+    waiting = {key.namespace for key, one in routes.items() if one.pending_secret}
     owners = {host: {key.namespace for key, one in routes.items() if one.host == host} for host in HOSTS}
     return {host: owners[host] or waiting for host in HOSTS}
 

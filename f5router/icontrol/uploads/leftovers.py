@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.uploads.rest_upload import FAILURES, PARTIAL, RESTUploader, list_folder, remove_file
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
-from f5router.logs.persistent import Notices
+from f5router.logs.persistent_log import PersistentLog
 from f5router.model import names
 from f5router.model.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
 
@@ -98,7 +98,7 @@ class Leftovers:
         self._first_seen: dict[str, float] = {}
         self._refused: set[str] = set()
         """Paths whose removal failed; others come before them."""
-        self._notices = Notices("uploads left on the BIG-IP")
+        self._problems = PersistentLog("uploads left on the BIG-IP")
 
     def sweep(self, installed: Collection[str]) -> None:
         """Look at the device's disk and remove what is left; problems are logged once.
@@ -120,7 +120,7 @@ class Leftovers:
             found |= {f"{folder}/{name}": name for name in listed}
         left = self._left(found, installed)
         problems += self._remove(left)
-        self._notices.tell((), problems)
+        self._problems.update((), problems)
 
     def _left(self, found: dict[str, str], installed: Collection[str]) -> list[str]:
         """Those of the paths found that are to be removed."""

@@ -19,7 +19,7 @@ from f5router.admission.admission import (
     INVALID_HOST,
     NO_HOST,
     NOT_ADMITTED,
-    Checked,
+    EvaluatedRoute,
 )
 from f5router.model.cluster import Key, Route, RouteTLS
 from f5router.model.hostnames import Naming
@@ -28,12 +28,12 @@ from tests.builders import Identity, identity, route, secret
 
 ID = identity()
 OTHER = identity(serial=1)
-SETTINGS = admission.Settings()
+SETTINGS = admission.AdmissionPolicy()
 
 
 def verdicts(*routes, ownership=True):
     """Reason by name of the Route, "" for admitted."""
-    found = host_claims.judge([admission.check(r, SETTINGS) for r in routes], ownership=ownership).verdicts
+    found = host_claims.resolve([admission.check(r, SETTINGS) for r in routes], ownership=ownership).verdicts
     return {f"{key.namespace}/{key.name}": r.reason if r else "" for key, r in found.items()}
 
 
@@ -112,7 +112,8 @@ def test_independent_of_order(routes, random):
 def test_no_host_and_path_twice(routes, ownership):
     checked = [admission.check(r, SETTINGS) for r in routes]
     for host in {r.host for r in routes}:
-        found = host_claims.judge([c for c in checked if c.route.host == host], ownership=ownership).verdicts
+        found = host_claims.resolve([c for c in checked if c.route.host == host],
+                                    ownership=ownership).verdicts
         held = [r for r in routes if r.host == host and found[r.key] is None]
         assert len({r.path for r in held}) == len(held)
         assert not ownership or len({r.key.namespace for r in held}) <= 1
@@ -267,7 +268,7 @@ def test_material_is_written_anew():
             key=f"x\n{ID.key}\ny",
         ),
         SETTINGS,
-    ).material
+    ).key_pair
     assert found.certificate == ID.certificate
     assert found.chain == ID.issuer
     assert "note" not in found.certificate + found.chain
@@ -281,7 +282,7 @@ def test_certificate_of_a_secret():
     for kind in ("edge", "reencrypt"):
         named = route("a", kind=kind, external_certificate="tls", ca_certificate=ID.issuer, **OTHER.tls)
         found = admission.check(named, SETTINGS, secret(identity=ID))
-        assert (found.rejection, found.material, found.route) == (None, own.material, named)
+        assert (found.rejection, found.key_pair, found.route) == (None, own.key_pair, named)
 
 
 @pytest.mark.parametrize(("given", "reason", "words"), [
@@ -304,7 +305,7 @@ def test_a_secret_that_cannot_be_used(given, reason, words):
     message = f"spec.tls.externalCertificate: {words}"
     assert (found.rejection.reason, found.rejection.message) == (reason, message)
     assert found.claims
-    assert found.material is None
+    assert found.key_pair is None
 
 
 @pytest.mark.parametrize("given", [None, secret(unread=True), secret(problem="it hangs", unread=True)])
@@ -312,28 +313,28 @@ def test_a_secret_that_is_not_read_yet(given):
     """No verdict on it; what else is wrong with the Route is told, and a name that none can have."""
     named = route("a", kind="edge", external_certificate="tls", certificate="not looked at")
     found = admission.check(named, SETTINGS, given)
-    assert (found.rejection, found.material) == (None, None)
-    assert found.awaited == (given or secret(unread=True, type=""))
+    assert (found.rejection, found.key_pair) == (None, None)
+    assert found.pending_secret == (given or secret(unread=True, type=""))
     wrong = admission.check(replace(named, path="no-slash"), SETTINGS, given)
     assert "spec.path" in wrong.rejection.message
     for name in ("A", "a/b", "a" * 254):
         bad = admission.check(route("a", kind="edge", external_certificate=name), SETTINGS)
         assert bad.rejection.message.startswith("spec.tls.externalCertificate: Secret '")
         assert bad.rejection.message.endswith("not found")
-        assert bad.awaited is None
+        assert bad.pending_secret is None
 
 
 def test_secrets_may_be_left_alone():
     """--allow-external-certificates=false: as upstream, which looks at the field only with its feature on."""
     named = route("a", kind="edge", external_certificate="tls")
-    found = admission.check(named, admission.Settings(external=False), secret(identity=ID))
-    assert (found.rejection, found.material) == (None, None)
+    found = admission.check(named, admission.AdmissionPolicy(external=False), secret(identity=ID))
+    assert (found.rejection, found.key_pair) == (None, None)
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "080", "²", "٣", "9" * 5000])
 def test_what_looks_like_a_port_number(port):
     """The API server takes any text; int() does not, and not every digit is one of ours."""
-    problem = admission._valid(Checked(route("a", port=port)), SETTINGS, None).rejection
+    problem = admission._valid(EvaluatedRoute(route("a", port=port)), SETTINGS, None).rejection
     assert problem.reason == INVALID
     assert "spec.port.targetPort" in problem.message
     assert len(problem.message) < 200
@@ -371,7 +372,7 @@ def test_a_fault_of_ours_gives_no_host_away():
     """Values that cannot be stand for a fault that nobody knows of: the Route keeps what it claims, by the
     name that the router gave it, and claims nothing if that is where the fault is.
     """
-    named = admission.Settings(naming=Naming(template="${name}.x", override=True))
+    named = admission.AdmissionPolicy(naming=Naming(template="${name}.x", override=True))
     found = admission.check(replace(route("a", host="victim.com"), target_port=None), named)
     assert (found.rejection.reason, found.claims, found.host) == (INVALID, True, "a.x")
     assert found.rejection.message == "spec: it cannot be judged (AttributeError)"
@@ -404,7 +405,7 @@ def changed(pem_text: str, old: bytes, new: bytes) -> str:
 )
 def test_what_the_library_does_not_know(tls, field):
     """It raises kinds that are no ValueError."""
-    problem = admission._valid(Checked(route("a", kind="edge", **tls)), SETTINGS, None).rejection
+    problem = admission._valid(EvaluatedRoute(route("a", kind="edge", **tls)), SETTINGS, None).rejection
     assert problem.reason == INVALID
     assert f"spec.tls.{field}" in problem.message
 

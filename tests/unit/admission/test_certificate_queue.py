@@ -36,7 +36,7 @@ def test_at_once():
     queue = CheckQueue()
     assert queue.ask(A, CHEAP) is None
     assert queue.work() == {A}
-    assert queue.ask(A, CHEAP) == certificates.judge(CHEAP)
+    assert queue.ask(A, CHEAP) == certificates.check(CHEAP)
     assert queue.work() == set()
 
 
@@ -88,7 +88,7 @@ def test_namespaces_take_turns():
     for _ in range(100):
         queue.turn()
     queue.ask(B, CHEAP)
-    steps = sum(1 for _ in certificates.check(CHEAP)) + 1
+    steps = sum(1 for _ in certificates.check_in_steps(CHEAP)) + 1
     for _ in range(2 * steps):
         queue.turn()
     assert B in queue.work()

@@ -1,4 +1,4 @@
-"""Contests keeps what judging from scratch finds, and looks only at what an event may have changed.
+"""ClaimIndex keeps what judging from scratch finds, and looks only at what an event may have changed.
 
 Upstream is openshift/router, hostindex_test.go and activation_test.go, whose events these are; the result
 is that of judging what is there in the end, which upstream's index does not always reach.
@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission import admission, claim_index, host_claims
-from f5router.admission.admission import Settings
+from f5router.admission.admission import AdmissionPolicy
 from f5router.model.cluster import Key
 from tests import strategies
 from tests.builders import route
 
-WILD = Settings(wildcards=True)
-FREE = Settings(wildcards=True, ownership=False)
-DENYING = Settings(wildcards=True, denied=frozenset({"a.x.y"}))
+WILD = AdmissionPolicy(wildcards=True)
+FREE = AdmissionPolicy(wildcards=True, ownership=False)
+DENYING = AdmissionPolicy(wildcards=True, denied=frozenset({"a.x.y"}))
 
 
 def numbered(name: str, uid: int, host: str = "test.com", path: str = "", namespace: str = "test"):
@@ -126,13 +126,13 @@ EVENTS = [
     ("source", "ownership", "events", "admitted"), EVENTS, ids=[event[0] for event in EVENTS]
 )
 def test_events(source, ownership, events, admitted, at_once):
-    kept, verdicts = claim_index.Contests(ownership=ownership), {}
+    kept, verdicts = claim_index.ClaimIndex(ownership=ownership), {}
     for number, event in enumerate(events, 1):
         key, one = event if isinstance(event, tuple) else (event.key, event)
-        kept.put(key, admission.check(one, Settings()) if one else None)
+        kept.put(key, admission.check(one, AdmissionPolicy()) if one else None)
         if not at_once or number == len(events):
-            verdicts |= {host: contest.verdicts for host, _, contest in kept.take()}
-    found = {key for contest in verdicts.values() for key, rejection in contest.items() if rejection is None}
+            verdicts |= {host: claims.verdicts for host, _, claims in kept.take()}
+    found = {key for claims in verdicts.values() for key, rejection in claims.items() if rejection is None}
     assert {kept.routes()[key].route.uid for key in found} == admitted
 
 
@@ -144,10 +144,11 @@ STEPS = st.lists(
 
 
 @settings(max_examples=300, deadline=None)
-@given(STEPS, st.sampled_from([WILD, FREE, DENYING, Settings(), Settings(ownership=False)]), st.randoms())
+@given(STEPS, st.sampled_from([WILD, FREE, DENYING, AdmissionPolicy(), AdmissionPolicy(ownership=False)]),
+       st.randoms())
 def test_the_order_of_events_does_not_matter(steps, found, random):
     """After every event, whatever came before: the verdicts of judging what is there from scratch."""
-    kept, there, seen = claim_index.Contests(ownership=found.ownership), {}, {}
+    kept, there, seen = claim_index.ClaimIndex(ownership=found.ownership), {}, {}
     for one, present, now in steps:
         there.pop(one.key, None)
         if present:
@@ -155,43 +156,43 @@ def test_the_order_of_events_does_not_matter(steps, found, random):
         kept.put(one.key, admission.check(one, found) if present else None)
         if not now:
             continue
-        for host, routes, contest in kept.take():
-            assert contest.verdicts.keys() == routes.keys()
-            seen[host] = contest
+        for host, routes, claims in kept.take():
+            assert claims.verdicts.keys() == routes.keys()
+            seen[host] = claims
         shuffled = list(there.values())
         random.shuffle(shuffled)
         spaces: dict = {}
         for other in shuffled:
             checked = admission.check(other, found)
             spaces.setdefault(checked.subdomain, []).append(checked)
-        whole = {space: host_claims.judge(checked, ownership=found.ownership)
+        whole = {space: host_claims.resolve(checked, ownership=found.ownership)
                  for space, checked in spaces.items()}
         for space, checked in spaces.items():
             for other in checked:
                 assert seen[other.host].verdicts[other.route.key] == whole[space].verdicts[other.route.key]
                 assert seen[other.host].passthrough == whole[space].passthrough
-        assert {key for contest in seen.values() for key in contest.verdicts} == there.keys()
+        assert {key for claims in seen.values() for key in claims.verdicts} == there.keys()
     for key in there:
         kept.put(key, None)
     list(kept.take())
-    assert not any(part for name, part in vars(kept).items() if name not in ("_ownership", "judged"))
+    assert not any(part for name, part in vars(kept).items() if name not in ("_ownership", "resolved"))
 
 
 def test_an_event_costs_its_host():
     """The Routes that are judged: not those of the subdomain, unless its wildcard goes to another."""
-    kept = claim_index.Contests(ownership=True)
+    kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"{space}{n}", host=f"h{n}.{space}.test") for n in range(50) for space in ("a", "b")]
     many += [route(f"p{n}", host="h1.a.test", path=f"/{n}") for n in range(3)]
     for one in many:
         kept.put(one.key, admission.check(one, WILD))
     assert len({host for host, _, _ in kept.take()}) == 100
-    assert kept.judged == 103
+    assert kept.resolved == 103
 
     def event(one, present=True) -> tuple[int, set[str]]:
-        before = kept.judged
+        before = kept.resolved
         kept.put(one.key, admission.check(one, WILD) if present else None)
         hosts = {host for host, _, _ in kept.take()}
-        return kept.judged - before, hosts
+        return kept.resolved - before, hosts
 
     assert event(replace(many[0], service="api")) == (1, {"h0.a.test"})
     assert event(route("p9", host="h1.a.test", path="/9")) == (5, {"h1.a.test"})
@@ -222,18 +223,18 @@ def test_an_event_costs_its_host():
 )
 def test_who_keeps_a_wildcard_out(found, routes):
     """Of all older hosts of other namespaces one is looked at: when the wildcard is made anew, and later."""
-    kept, verdicts = claim_index.Contests(ownership=True), {}
+    kept, verdicts = claim_index.ClaimIndex(ownership=True), {}
 
     def put(name, namespace, host, age) -> int:
         wildcard = host == "*"
         made = route(
             name, namespace=namespace, host="w.x.y" if wildcard else host, age=age, wildcard=wildcard
         )
-        before = kept.judged
+        before = kept.resolved
         kept.put(made.key, admission.check(made, found))
-        for *_, contest in kept.take():
-            verdicts.update(contest.verdicts)
-        return kept.judged - before
+        for *_, claims in kept.take():
+            verdicts.update(claims.verdicts)
+        return kept.resolved - before
 
     put("wild", "shop", "*", 0)
     for number in range(30):
@@ -250,40 +251,40 @@ def test_who_keeps_a_wildcard_out(found, routes):
 
 def test_without_ownership_a_wildcard_costs_its_own():
     """It takes nothing from other hosts."""
-    kept = claim_index.Contests(ownership=False)
+    kept = claim_index.ClaimIndex(ownership=False)
     wild = route("w", namespace="bank", host="h7.a.test", path="/w", wildcard=True)
     for one in (route(f"r{number}", host=f"h{number}.a.test") for number in range(50)):
         kept.put(one.key, admission.check(one, FREE))
     list(kept.take())
-    kept.judged = 0
+    kept.resolved = 0
     kept.put(wild.key, admission.check(wild, FREE))
     assert {host for host, _, _ in kept.take()} == {"*.a.test"}
-    assert kept.judged == 2
+    assert kept.resolved == 2
 
 
 def test_a_wildcard_that_is_not_allowed_costs_its_own():
-    kept = claim_index.Contests(ownership=True)
+    kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"r{number}", host=f"h{number}.a.test", namespace=f"ns{number}") for number in range(50)]
     wild = route("wild", host="h7.a.test", wildcard=True, age=1)
     for one in (*many, wild):
-        kept.put(one.key, admission.check(one, Settings()))
+        kept.put(one.key, admission.check(one, AdmissionPolicy()))
     list(kept.take())
-    kept.judged = 0
-    kept.put(many[3].key, admission.check(replace(many[3], service="api"), Settings()))
+    kept.resolved = 0
+    kept.put(many[3].key, admission.check(replace(many[3], service="api"), AdmissionPolicy()))
     assert {host for host, _, _ in kept.take()} == {"h3.a.test"}
-    assert kept.judged == 2
+    assert kept.resolved == 2
 
 
 def test_a_wildcard_that_is_not_held_costs_nothing_more():
     """Anybody may write one into a domain of thousands."""
-    kept = claim_index.Contests(ownership=True)
+    kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"r{n}", host=f"h{n}.a.test", namespace=f"ns{n % 5}", age=n) for n in range(500)]
     wild = route("wild", host="x.a.test", wildcard=True, age=600)
     for one in (*many, wild):
         kept.put(one.key, admission.check(one, WILD))
     list(kept.take())
     for one in (replace(many[70], service="a"), replace(wild, service="a"), replace(many[0], service="a")):
-        before = kept.judged
+        before = kept.resolved
         kept.put(one.key, admission.check(one, WILD))
         assert len(list(kept.take())) <= 2
-        assert kept.judged - before <= 4, "its host, the wildcard and two that keep it out"
+        assert kept.resolved - before <= 4, "its host, the wildcard and two that keep it out"

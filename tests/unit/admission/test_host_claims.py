@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission import admission, host_claims
-from f5router.admission.admission import CLAIMED, INVALID_HOST, NOT_ADMITTED, Settings
+from f5router.admission.admission import CLAIMED, INVALID_HOST, NOT_ADMITTED, AdmissionPolicy
 from f5router.model.hostnames import Naming
 from tests import strategies
 from tests.builders import route
 
-WILD = Settings(wildcards=True)
-FREE = Settings(wildcards=True, ownership=False)
+WILD = AdmissionPolicy(wildcards=True)
+FREE = AdmissionPolicy(wildcards=True, ownership=False)
 
 # namespace/name, host, path, wildcard, second of its creation, the older ones that keep it out
 OWNED = [
@@ -177,7 +177,7 @@ def expected(rows) -> dict[str, bool]:
     return admitted
 
 
-def judged(routes, found: Settings):
+def judged(routes, found: AdmissionPolicy):
     """Rejection or None by name; every subdomain by itself."""
     spaces: dict = {}
     for one in routes:
@@ -185,16 +185,16 @@ def judged(routes, found: Settings):
         spaces.setdefault(checked.subdomain, []).append(checked)
     made = {}
     for checked in spaces.values():
-        made |= host_claims.judge(checked, ownership=found.ownership).verdicts
+        made |= host_claims.resolve(checked, ownership=found.ownership).verdicts
     return {str(key): rejection for key, rejection in made.items()}
 
 
-def verdicts(routes, found: Settings):
+def verdicts(routes, found: AdmissionPolicy):
     """Reason by name, "" for admitted."""
     return {name: r.reason if r else "" for name, r in judged(routes, found).items()}
 
 
-def compare(rows, found: Settings) -> None:
+def compare(rows, found: AdmissionPolicy) -> None:
     """Upstream's verdicts; whoever lost is told apart from its holder, which is admitted and older."""
     made, admitted = judged(map(built, rows), found), expected(rows)
     assert {name: not rejection for name, rejection in made.items()} == admitted
@@ -319,7 +319,7 @@ ROWS = [
     (
         "seed 000: wildcards off",
         [route("a", host="wildcard.example.com", wildcard=True, **MINE)],
-        Settings(),
+        AdmissionPolicy(),
         {A: NOT_ADMITTED},
     ),
     (
@@ -361,7 +361,7 @@ ROWS = [
     (
         "parity 3.2: without the flag a wildcard keeps nobody out",
         [route("a", host="wild.abc.xyz", wildcard=True, **MINE), route("b", host="www.abc.xyz", **THEIRS)],
-        Settings(),
+        AdmissionPolicy(),
         {A: NOT_ADMITTED, B: ""},
     ),
     (
@@ -512,7 +512,7 @@ def test_rules(source, routes, found, reasons):
         judged.setdefault(checked.subdomain, []).append(checked)
     got = {}
     for checked in judged.values():
-        got |= host_claims.judge(checked, ownership=found.ownership).verdicts
+        got |= host_claims.resolve(checked, ownership=found.ownership).verdicts
     assert {f"{key.namespace[2:]}/{key.name}": r.reason if r else "" for key, r in got.items()} == reasons
     assert names == reasons.keys()
 
@@ -592,7 +592,7 @@ MESSAGES = [
 @pytest.mark.parametrize(("source", "routes", "ownership", "words"), MESSAGES, ids=[m[0] for m in MESSAGES])
 def test_messages(source, routes, ownership, words):
     """They name no other tenant, and none of its Routes."""
-    judged = host_claims.judge([admission.check(r, WILD) for r in routes], ownership=ownership).verdicts
+    judged = host_claims.resolve([admission.check(r, WILD) for r in routes], ownership=ownership).verdicts
     assert judged[routes[-1].key].message == words
 
 
@@ -619,7 +619,8 @@ PASSTHROUGH = {"wildcard": True, "kind": "passthrough"}
 )
 def test_the_wildcard_is_passthrough(routes, found):
     """Only one that is served: hosts of the subdomain whose TLS ends here must then be told apart."""
-    assert host_claims.judge([admission.check(r, WILD) for r in routes], ownership=True).passthrough == found
+    assert host_claims.resolve([admission.check(r, WILD) for r in routes],
+                               ownership=True).passthrough == found
 
 
 @pytest.mark.parametrize(
@@ -634,7 +635,7 @@ def test_the_wildcard_is_passthrough(routes, found):
     ids=["held", "without ownership", "no wildcard", "lost", "invalid by itself"],
 )
 def test_the_owner_of_a_subdomain(ownership, routes, owner):
-    assert host_claims.judge([admission.check(r, WILD) for r in routes], ownership=ownership).owner == owner
+    assert host_claims.resolve([admission.check(r, WILD) for r in routes], ownership=ownership).owner == owner
 
 
 @settings(max_examples=200, deadline=None)
@@ -646,7 +647,7 @@ def test_nobody_gets_a_host_of_another(routes):
         checked = admission.check(one, WILD)
         spaces.setdefault(checked.subdomain, []).append(checked)
     for checked in spaces.values():
-        judged = host_claims.judge(checked, ownership=True).verdicts
+        judged = host_claims.resolve(checked, ownership=True).verdicts
         held = [c for c in checked if judged[c.route.key] is None]
         if any(c.wildcard for c in held):
             assert len({c.route.key.namespace for c in held}) == 1
@@ -663,6 +664,6 @@ def test_the_message_names_what_made_the_host():
         (Naming(domain="x"), replace(made, subdomain="a"), "spec.subdomain"),
         (Naming(), replace(made, host="a.x"), "spec.host"),
     ):
-        checked = [admission.check(one, Settings(naming=naming)) for one in (old, new)]
-        rejection = host_claims.judge(checked, ownership=True).verdicts[new.key]
+        checked = [admission.check(one, AdmissionPolicy(naming=naming)) for one in (old, new)]
+        rejection = host_claims.resolve(checked, ownership=True).verdicts[new.key]
         assert rejection.message.startswith(f"{source}: a route in another namespace holds a.x"), rejection

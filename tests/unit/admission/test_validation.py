@@ -457,7 +457,7 @@ ROWS = [
 ]
 
 
-def judged(kind: str, tls: dict[str, str], *, extended=True) -> validation.Found:
+def judged(kind: str, tls: dict[str, str], *, extended=True) -> validation.ValidationResult:
     fields = {name: part for name, part in tls.items() if name != "tls"}
     made_of = route("a", kind=kind or "x", **fields)
     if not kind:
@@ -475,7 +475,7 @@ def test_extended_validation(source, kind, tls, fields):
     assert list(dict.fromkeys(told)) == fields
     assert "-----" not in " ".join(found.problems)
     if not fields and tls.get("certificate"):
-        made_of = found.certificates.material
+        made_of = found.certificates.key_pair
         assert made_of.certificate.count("BEGIN CERTIFICATE") == 1
         assert made_of.key.count("BEGIN") == 1
         assert "Bag Attributes" not in made_of.certificate + made_of.key + made_of.chain
@@ -501,7 +501,7 @@ def test_without_extended_validation(kind, tls, policy):
     assert judged(kind, tls, extended=False).problems == ()
     fields = {name: part for name, part in tls.items() if name != "tls"}
     checked = admission.check(
-        route("a", kind=kind, **(fields if kind else {})), admission.Settings(extended=False)
+        route("a", kind=kind, **(fields if kind else {})), admission.AdmissionPolicy(extended=False)
     )
     assert checked.rejection is None
     assert checked.insecure == policy
@@ -533,7 +533,7 @@ def test_the_content_of_a_key_decides_and_not_its_label(label, form, rsa_key):
     tls = {"certificate": text(cert), "key": given.replace(f" {written}-", f" {label}-")}
     found = judged("edge", tls)
     assert found.problems == ()
-    assert found.certificates.material.key == key_text(key, serialization.PrivateFormat.TraditionalOpenSSL)
+    assert found.certificates.key_pair.key == key_text(key, serialization.PrivateFormat.TraditionalOpenSSL)
 
 
 @pytest.mark.parametrize(("curve", "admitted"), [
@@ -576,8 +576,8 @@ def test_a_ca_with_a_key_beside_it_keeps_it_to_itself():
         {**ID.tls, "ca_certificate": ID.issuer + ID.key, "destination_ca_certificate": ID.issuer + ID.key},
     )
     made_of = found.certificates
-    assert "PRIVATE" not in made_of.material.chain + made_of.destination_ca
-    assert made_of.destination_ca == ID.issuer == made_of.material.chain
+    assert "PRIVATE" not in made_of.key_pair.chain + made_of.destination_ca
+    assert made_of.destination_ca == ID.issuer == made_of.key_pair.chain
 
 
 def test_a_chain_that_goes_in_a_circle_ends():

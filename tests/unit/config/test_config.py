@@ -113,7 +113,7 @@ PRECEDENCE = [
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
     ("f5-static-routes", "static_routes", False, "true", True, "false", False),
-    ("pool-member-type", "nodeport", None, "nodeport", node_ports.Setup(), "cluster", None),
+    ("pool-member-type", "nodeport", None, "nodeport", node_ports.NodePortConfig(), "cluster", None),
     ("max-pool-members", "max_pool_members", 1000, "1", 1, "10000", 10_000),
     ("f5-config-sync", "config_sync", "check", "off", "off", "push", "push"),
     ("allow-mass-delete", "allow_mass_delete", False, "true", True, "false", False),
@@ -314,11 +314,12 @@ def test_nodeport():
     assert config().nodeport is None
     found = config(node_label_selector=" b == c, a in (y,x) ", nodeport_exclude="unschedulable, not-ready",
                    **NODEPORT)
-    assert found.nodeport == node_ports.Setup("b == c, a in (y,x)", ("not-ready", "unschedulable"))
+    assert found.nodeport == node_ports.NodePortConfig("b == c, a in (y,x)", ("not-ready", "unschedulable"))
     assert found.redacted()["nodeport"] == {"selector": "b == c, a in (y,x)",
                                             "exclude": ("not-ready", "unschedulable")}
     assert config({"ROUTER_POOL_MEMBER_TYPE": "nodeport", "ROUTER_NODE_LABEL_SELECTOR": "a",
-                   "ROUTER_NODEPORT_EXCLUDE": "not-ready"}).nodeport == node_ports.Setup("a", ("not-ready",))
+                   "ROUTER_NODEPORT_EXCLUDE": "not-ready"}).nodeport == node_ports.NodePortConfig("a",
+                           ("not-ready",))
 
 
 @pytest.mark.parametrize("name", ["node-label-selector", "nodeport-exclude"])

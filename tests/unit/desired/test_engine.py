@@ -5,8 +5,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.admission.admission import CLAIMED
-from f5router.admission.admission import Settings as Admission
+from f5router.admission.admission import CLAIMED, AdmissionPolicy
 from f5router.admission.certificate_queue import CheckQueue
 from f5router.desired import route_objects
 from f5router.desired.engine import Engine
@@ -30,7 +29,7 @@ from f5router.model.objects import Ref
 from f5router.model.selection import NamespaceFilter
 from f5router.network import node_ports, refused_addresses, static_routes, vxlan_checks
 from f5router.network.diagnostics import Findings
-from f5router.network.vxlan import Setup
+from f5router.network.vxlan import VxlanConfig
 from tests import strategies
 from tests.builders import (
     FACTS,
@@ -48,14 +47,14 @@ from tests.builders import (
 OBJECTS = st.one_of(
     strategies.routes(), strategies.secrets(), strategies.slices(), strategies.services(),
     strategies.nodes(), strategies.host_subnets(), strategies.cluster_networks())
-VXLAN = Settings(vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
+VXLAN = Settings(vxlan=VxlanConfig("10.3.89.213", "10.131.0.5/14"), manage_snat=True)
 STATIC = Settings(static_routes=True)
-NODEPORT = Settings(nodeport=node_ports.Setup(exclude=("not-ready", "unschedulable")))
+NODEPORT = Settings(nodeport=node_ports.NodePortConfig(exclude=("not-ready", "unschedulable")))
 NAMED = Naming(template="${name}.example.com", override_domains=frozenset({"b"}))
 ADMISSIONS = [
-    Admission(), Admission(wildcards=True), Admission(wildcards=True, ownership=False),
-    Admission(ownership=False), Admission(external=False),
-    Admission(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
+    AdmissionPolicy(), AdmissionPolicy(wildcards=True), AdmissionPolicy(wildcards=True, ownership=False),
+    AdmissionPolicy(ownership=False), AdmissionPolicy(external=False),
+    AdmissionPolicy(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
 ]
 CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, Settings(max_pool_members=1),
                            *(Settings(admission=found) for found in ADMISSIONS)])
@@ -86,7 +85,7 @@ def delta(*changes) -> Delta:
 
 def findings(known, config, facts) -> Findings:
     """From scratch."""
-    network = vxlan_checks.Cluster(known.nodes, known.host_subnets, known.cluster_networks)
+    network = vxlan_checks.ClusterNetworkView(known.nodes, known.host_subnets, known.cluster_networks)
     routes = static_routes.build(known.nodes.values(), config)
     members = node_ports.findings(node_ports.candidates(known.nodes, config.nodeport), config.nodeport)
     return (vxlan_checks.check(config, facts, network) + members + refused_addresses.findings(facts)
@@ -273,7 +272,7 @@ def test_admitted_whatever_the_order_of_events(steps, config, by_namespace, data
 
 def test_an_event_remakes_its_host_and_what_it_decides():
     """One Route changed costs the Routes of its Host; of its subdomain where a wildcard is contended."""
-    engine = Engine(Settings(admission=Admission(wildcards=True)))
+    engine = Engine(Settings(admission=AdmissionPolicy(wildcards=True)))
     many = [(route(f"r{n}", host=f"h{n}.a.test"), True) for n in range(50)]
     engine.apply(delta(*many, *((route(f"s{n}", host=f"h{n}.b.test"), True) for n in range(50))))
     wild = route("wild", host="x.a.test", wildcard=True, age=1)
@@ -292,7 +291,7 @@ def test_an_event_remakes_its_host_and_what_it_decides():
 
 def test_a_secret_costs_the_routes_that_name_it():
     """Judged anew as they were written: a host that the router made stays made."""
-    engine = Engine(Settings(admission=Admission(naming=NAMED)))
+    engine = Engine(Settings(admission=AdmissionPolicy(naming=NAMED)))
     many = [(route(f"r{n}", host="", kind="edge", external_certificate=f"s{n % 2}"), True) for n in range(6)]
     engine.apply(delta(*many, *((route(f"p{n}", host=f"p{n}.test", kind="edge"), True) for n in range(50))))
     first = secret(name="s0", identity=identity(algorithm="ec"))
@@ -352,9 +351,9 @@ def test_a_node_event_touches_its_routes_only():
     known = [node(f"n{n}", f"10.1.1.{n}", pod_cidrs=(f"10.128.{n}.0/24",)) for n in range(50)]
     engine.apply(delta(*((found, True) for found in known)))
     engine.take()
-    contest = engine._contest
+    claims = engine._allocation
     engine.apply(delta((replace(known[7], unschedulable=True), True)))
-    assert engine._contest is contest, "judged anew for nothing"
+    assert engine._allocation is claims, "judged anew for nothing"
     for changed, touched in (
         (replace(known[7], ready=False, unschedulable=True), set()),
         (replace(known[7], internal_ips=("10.1.2.7",)), {"10.128.7.0_24"}),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from f5router.admission.admission import Settings as Admission
+from f5router.admission.admission import AdmissionPolicy
 from f5router.desired import match_conditions, route_objects
 from f5router.model import names
 from f5router.model.cluster import Key
@@ -83,7 +83,7 @@ def test_kinds(kind, insecure, expected):
         assert isinstance(rule.action, Redirect) or rule.action == Forward(pool.path)
 
 
-WILD = Settings(admission=Admission(wildcards=True))
+WILD = Settings(admission=AdmissionPolicy(wildcards=True))
 
 
 def test_a_wildcard():

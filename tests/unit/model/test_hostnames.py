@@ -73,7 +73,7 @@ LISTS = [
 
 def check(host, *, subdomain="", policy="None", name="a", namespace="shop", **settings):
     found = replace(route(name, namespace=namespace, host=host), subdomain=subdomain, wildcard_policy=policy)
-    return admission.check(found, admission.Settings(**settings))
+    return admission.check(found, admission.AdmissionPolicy(**settings))
 
 
 @pytest.mark.parametrize(("source", "lists", "host", "message"), LISTS)
@@ -143,7 +143,7 @@ def test_names(source, naming, host, subdomain, wanted):
 def test_naming_twice_changes_nothing(naming, host, subdomain):
     """The full pass starts from Routes that have been named."""
     named = check(host, subdomain=subdomain, naming=naming).route
-    assert admission.check(named, admission.Settings(naming=naming)).route == named
+    assert admission.check(named, admission.AdmissionPolicy(naming=naming)).route == named
 
 
 def test_without_a_host_the_lists_say_nothing():

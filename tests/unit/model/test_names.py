@@ -87,7 +87,7 @@ def test_owns_whatever_can_be_named(namespace, name, to, port, host):
     obj = {"metadata": {"namespace": namespace, "name": name},
            "spec": {"host": host, "to": {"name": to}, "port": {"targetPort": port}}}
     try:
-        found = admission.check(decode.route(obj), admission.Settings())
+        found = admission.check(decode.route(obj), admission.AdmissionPolicy())
     except decode.DecodeError:
         return
     if found.rejection is not None:

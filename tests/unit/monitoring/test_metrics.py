@@ -66,31 +66,31 @@ def test_sources_are_read_when_asked(made, requests):
 
 def test_routes_by_verdict(made):
     """Counted by the Routes that a pass looked at; a Route is counted once, and not after it is gone."""
-    made.note(report({A: ADMITTED, B: REJECTED, C: REFUSED, D: None}, full=True), [A, B, C, D], {})
+    made.record(report({A: ADMITTED, B: REJECTED, C: REFUSED, D: None}, full=True), [A, B, C, D], {})
     assert routes(made) == {"admitted": 1, "rejected": 1, "device_rejected": 1, "pending": 1}
-    made.note(report({D: ADMITTED}), [A, B, C, D], {})
+    made.record(report({D: ADMITTED}), [A, B, C, D], {})
     assert routes(made) == {"admitted": 2, "rejected": 1, "device_rejected": 1}
-    made.note(report({}), {A: 0, D: 0}, {})
+    made.record(report({}), {A: 0, D: 0}, {})
     assert routes(made) == {"admitted": 2}
 
 
 def test_routes_that_nobody_could_judge_are_pending(made):
     """The device is away: new Routes wait, others keep their verdict."""
-    made.note(report({A: ADMITTED, B: ADMITTED}, full=True), {A: 0, B: 0}, {})
+    made.record(report({A: ADMITTED, B: ADMITTED}, full=True), {A: 0, B: 0}, {})
     made.cut_short({A: 0, C: 0})
     assert routes(made) == {"admitted": 1, "pending": 1}
 
 
 def test_objects_by_kind(made):
     """Read through after a full pass, counted by the writes of others; a kind without objects is 0."""
-    made.note(report({}, full=True), {}, {POOL.ref: POOL})
+    made.record(report({}, full=True), {}, {POOL.ref: POOL})
     assert values(made, "f5router_objects") == {("ltm/pool",): 1}
     more = Pool("/Common/b")
-    made.note(report({}, done=[Change(CREATE, None, more), Change(UPDATE, POOL, POOL)]), {}, {})
+    made.record(report({}, done=[Change(CREATE, None, more), Change(UPDATE, POOL, POOL)]), {}, {})
     assert values(made, "f5router_objects") == {("ltm/pool",): 2}
-    made.note(report({}, done=[Change(DELETE, more, None)]), {}, {})
+    made.record(report({}, done=[Change(DELETE, more, None)]), {}, {})
     assert values(made, "f5router_objects") == {("ltm/pool",): 1}
-    made.note(report({}, full=True), {}, {})
+    made.record(report({}, full=True), {}, {})
     assert values(made, "f5router_objects") == {("ltm/pool",): 0}
 
 

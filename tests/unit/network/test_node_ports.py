@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from f5router.model.cluster import EndpointSlice, Key, ServicePort
 from f5router.network import node_ports
 from f5router.network.diagnostics import Findings
-from f5router.network.node_ports import Setup
+from f5router.network.node_ports import NodePortConfig
 from f5router.network.pool_members import Candidate, ServiceView
 from tests.builders import endpoints, node, service
 
@@ -21,7 +21,8 @@ N3 = node("n3", "2001:db8::3", "10.1.0.3")
 
 def view(*nodes, of=WEB, slices=(BOTH,), listed=True, exclude=()) -> ServiceView:
     found = {one.key: one for one in nodes or (N1, N2)}
-    return ServiceView(of, tuple(slices), listed, node_ports.candidates(found, Setup(exclude=exclude)))
+    return ServiceView(of, tuple(slices), listed, node_ports.candidates(found,
+                                                                        NodePortConfig(exclude=exclude)))
 
 
 def names(port: str, seen: ServiceView) -> set[str]:
@@ -170,7 +171,7 @@ def test_warnings(port, more, expected):
 
 def test_findings():
     """Each Node without an address is named; no Node at all is a problem."""
-    setup = Setup(selector="a=b")
+    setup = NodePortConfig(selector="a=b")
     found = {"n1": Candidate("10.1.0.1", "", True), "n3": Candidate("", "", True),
              "n2": Candidate("", "", False)}
     assert node_ports.findings(found, setup) == Findings(warnings=tuple(
@@ -178,7 +179,7 @@ def test_findings():
         for name in ("n2", "n3")))
     assert node_ports.findings({}, setup).problems == (
         "no Node has the labels of --node-label-selector a=b: every pool is empty",)
-    assert node_ports.findings({}, Setup()).problems == ("no Node is there: every pool is empty",)
+    assert node_ports.findings({}, NodePortConfig()).problems == ("no Node is there: every pool is empty",)
     assert node_ports.findings({}, None) == Findings()
 
 
@@ -193,7 +194,7 @@ def test_members(nodes, places, local, exclude):
     """Always addresses of known Nodes at the Service's node port; none excluded beside one that is not."""
     slices = (EndpointSlice(Key("shop", "s"), "web", nodes=frozenset(places)),)
     found = names("http", ServiceView(replace(WEB, local=local), slices, True, node_ports.candidates(
-        {one.key: one for one in nodes}, Setup("", tuple(exclude)))))
+        {one.key: one for one in nodes}, NodePortConfig("", tuple(exclude)))))
     allowed = [one for one in nodes if one.internal_ips != ("127.0.0.1",)
                and (not local or one.key.name in places)]
     good = [one for one in allowed if not ("not-ready" in exclude and not one.ready)

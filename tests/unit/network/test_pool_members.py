@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.model.cluster import EndpointSlice
 from f5router.network import node_ports, pool_members
-from f5router.network.node_ports import Setup
+from f5router.network.node_ports import NodePortConfig
 from f5router.network.pool_members import MOST_READ, ServiceView
 from tests.builders import endpoints, node, service
 
@@ -57,7 +57,7 @@ def of_pods(addresses, most):
 def of_nodes(addresses, most):
     web = service("web", node_port=30080, type="NodePort")
     found = {one.key: one for one in (node(f"n{address}", address) for address in addresses)}
-    view = ServiceView(web, (), True, node_ports.candidates(found, Setup()))
+    view = ServiceView(web, (), True, node_ports.candidates(found, NodePortConfig()))
     return node_ports.choose("", view, most).members
 
 

@@ -19,13 +19,13 @@ CONFIG = Settings(static_routes=True)
 NEITHER = "neither spec.podCIDRs nor annotation k8s.ovn.org/node-subnets"
 
 
-def claim(found) -> static_routes.Claim:
-    return static_routes.claim(found, "/Common")
+def node_networks(found) -> static_routes.NodeNetworks:
+    return static_routes.node_networks(found, "/Common")
 
 
 def wanted(found) -> dict[str, str]:
     """Gateways by network."""
-    return {route.network: route.gateway for _, route in claim(found).wanted}
+    return {route.network: route.gateway for _, route in node_networks(found).wanted}
 
 
 def routes(*found, config=CONFIG) -> dict[str, str]:
@@ -53,10 +53,10 @@ def ovn(value: object) -> dict[str, str]:
     pytest.param({"pod_cidrs": ("10.244.0.0/24",), **ovn({"default": "10.128.0.0/23"})},
                  {"10.128.0.0/23": "10.1.1.1"}, id="annotation first"),
 ])
-def test_claim(more, expected):
+def test_node_networks(more, expected):
     found = node("n", "10.1.1.1", "2001:db8::1", **more)
     assert wanted(found) == expected
-    assert claim(found).warnings == ()
+    assert node_networks(found).warnings == ()
 
 
 @pytest.mark.parametrize(("addresses", "expected"), [
@@ -97,7 +97,7 @@ BAD = [
 @pytest.mark.parametrize(("more", "words"), BAD)
 def test_bad(more, words):
     """One sentence of bounded length, which names the Node; the Node's other networks are served."""
-    found = claim(node("n", "10.1.1.1", "2001:db8::1", **more))
+    found = node_networks(node("n", "10.1.1.1", "2001:db8::1", **more))
     (warning,) = found.warnings
     assert found.wanted == ()
     assert warning.startswith("Node n: ")
@@ -109,7 +109,7 @@ def test_bad(more, words):
 def test_a_bad_network_beside_a_good_one():
     found = node("n", "10.1.1.1", pod_cidrs=("x/8", "10.128.0.0/23", "fd01::/64"))
     assert wanted(found) == {"10.128.0.0/23": "10.1.1.1"}
-    warnings = claim(found).warnings
+    warnings = node_networks(found).warnings
     assert "'x/8' is not a network" in warnings[0]
     words = "fd01::/64: the Node has no usable IPv6 address of type InternalIP in status.addresses (10.1.1.1)"
     assert words in warnings[1]
@@ -118,7 +118,7 @@ def test_a_bad_network_beside_a_good_one():
 def test_readiness_and_labels_are_no_matter():
     one = node("n", "10.1.1.1", pod_cidrs=("10.128.0.0/23",))
     other = node("n", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), ready=False, unschedulable=True)
-    assert claim(one) == claim(other)
+    assert node_networks(one) == node_networks(other)
 
 
 OLD = node("old", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), age=1)
@@ -149,7 +149,7 @@ def test_a_network_is_free_again():
 
 
 def test_without_the_flag():
-    assert static_routes.build([OLD], Settings()) == static_routes.Contest({})
+    assert static_routes.build([OLD], Settings()) == static_routes.NetworkAllocation({})
     made = route_objects.build(snapshot(OLD), Settings(), FACTS).objects
     assert not [ref for ref in made if ref.kind == StaticRoute.KIND]
 
@@ -167,7 +167,7 @@ NODES = st.lists(
 
 
 @given(NODES, st.randoms())
-def test_contest(found, random):
+def test_allocation(found, random):
     """In any order the same; disjoint; no Node's address inside; what nobody disputes is served."""
     one = static_routes.build(found, CONFIG)
     shuffled = random.sample(found, len(found))
@@ -175,7 +175,8 @@ def test_contest(found, random):
     assert route_objects.build(snapshot(*shuffled), CONFIG, FACTS).objects.items() >= one.routes.items()
     networks = [ipaddress.ip_network(obj.network) for obj in one.routes.values()]
     hosts = [ipaddress.ip_address(text) for item in found for text in item.internal_ips]
-    claimed = [ipaddress.ip_network(route.network) for item in found for _, route in claim(item).wanted]
+    claimed = [ipaddress.ip_network(route.network) for item in found for _,
+               route in node_networks(item).wanted]
     for network in networks:
         assert not any(network.version == other.version and network.overlaps(other)
                        for other in networks if other != network)

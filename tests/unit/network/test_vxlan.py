@@ -16,7 +16,7 @@ from f5router.model.objects import Ref
 from f5router.network import vxlan, vxlan_checks
 from tests.builders import FACTS, Settings, host_subnet, node, snapshot
 
-SETUP = vxlan.Setup("10.3.89.213", "10.131.0.5/14")
+SETUP = vxlan.VxlanConfig("10.3.89.213", "10.131.0.5/14")
 CONFIG = Settings(vxlan=SETUP)
 AUTOMAP = replace(FACTS, http=replace(FACTS.http, snat="automap"), https=replace(FACTS.https, snat="automap"))
 NETWORK = ClusterNetwork(Key("", "default"), ("10.128.0.0/14",))
@@ -104,7 +104,7 @@ def test_versions(version):
     facts = replace(FACTS, version=version)
     made = route_objects.build(snapshot(node("n", "10.1.1.1")), CONFIG, facts).objects
     assert any(ref.kind in vxlan.KINDS for ref in made) is (version >= (12, 0))
-    problems = vxlan_checks.check(CONFIG, facts, vxlan_checks.Cluster()).problems
+    problems = vxlan_checks.check(CONFIG, facts, vxlan_checks.ClusterNetworkView()).problems
     assert bool(problems) is (version < (12, 0))
     assert all("ramp node" in text for text in problems)
 
@@ -118,7 +118,7 @@ def test_ghost_and_own_address_get_no_record():
 def test_without_vxlan():
     assert vxlan.base(Settings(manage_snat=True), FACTS, {}) == []
     assert vxlan.record(node("n", "10.1.1.1"), None, Settings(), FACTS) == {}
-    assert vxlan_checks.check(Settings(), FACTS, vxlan_checks.Cluster()) == vxlan_checks.Findings()
+    assert vxlan_checks.check(Settings(), FACTS, vxlan_checks.ClusterNetworkView()) == vxlan_checks.Findings()
 
 
 @pytest.mark.parametrize(("snat", "flag", "wanted"), [
@@ -150,9 +150,9 @@ def test_owns(obj, ours):
 
 def told(gateway="10.131.0.5/14", *, address="10.3.89.213", subnets=(GHOST,), networks=(NETWORK,), nodes=(),
          facts=AUTOMAP, **settings) -> vxlan_checks.Findings:
-    config = Settings(vxlan=vxlan.Setup(address, gateway), **settings)
+    config = Settings(vxlan=vxlan.VxlanConfig(address, gateway), **settings)
     known = ({obj.key: obj for obj in objects} for objects in (nodes, subnets, networks))
-    return vxlan_checks.check(config, facts, vxlan_checks.Cluster(*known))
+    return vxlan_checks.check(config, facts, vxlan_checks.ClusterNetworkView(*known))
 
 
 SEVERAL = ClusterNetwork(Key("", "default"), ("10.0.0.0/16", "10.128.0.0/14"))
@@ -247,7 +247,7 @@ def test_refusal(kind, text, licence):
 
 def test_default_facts_are_no_problem():
     """Before the first reading nothing is said of the version."""
-    found = vxlan_checks.check(CONFIG, DeviceFacts(), vxlan_checks.Cluster())
+    found = vxlan_checks.check(CONFIG, DeviceFacts(), vxlan_checks.ClusterNetworkView())
     assert not any("TMOS" in text for text in found.problems)
 
 
@@ -279,24 +279,25 @@ def test_one_router_joins_for_all(others, rivals):
     config = replace(CONFIG, manage_snat=True)
     made = [*vxlan.base(config, without, {}), *vxlan.record(node("n", "10.1.1.1"), None, config, without)]
     assert bool(made) is not bool(rivals)
-    problems = vxlan_checks.check(CONFIG, without, vxlan_checks.Cluster()).problems
+    problems = vxlan_checks.check(CONFIG, without, vxlan_checks.ClusterNetworkView()).problems
     assert len(problems) == len(rivals)
     for path, problem in zip(rivals, problems, strict=True):
         assert f"by tunnel {path} with self IP " in problem
         assert "nothing was made here; leave out --f5-internal-address and --f5-vxlan-gateway-cidr" in problem
 
-    alone = vxlan_checks.check(CONFIG, replace(FACTS, tunnels=tuple(others)), vxlan_checks.Cluster())
+    alone = vxlan_checks.check(CONFIG, replace(FACTS, tunnels=tuple(others)),
+                               vxlan_checks.ClusterNetworkView())
     assert bool(alone.warnings) is not bool(rivals), "what else is wrong does not matter then"
 
     both = replace(AUTOMAP, tunnels=(OURS, *others))
     assert vxlan.joins(CONFIG, both)
     assert vxlan.base(CONFIG, both, {}) == vxlan.base(CONFIG, AUTOMAP, {})
-    problems = vxlan_checks.check(CONFIG, both, vxlan_checks.Cluster()).problems
+    problems = vxlan_checks.check(CONFIG, both, vxlan_checks.ClusterNetworkView()).problems
     assert len(problems) == len(rivals)
     assert all(f"with {TUNNEL} there are two, and pods may not be reached" in text for text in problems)
 
 
 def test_without_vxlan_other_tunnels_do_not_matter():
     facts = replace(AUTOMAP, tunnels=(THEIRS,))
-    assert vxlan_checks.check(Settings(), facts, vxlan_checks.Cluster()).problems == ()
+    assert vxlan_checks.check(Settings(), facts, vxlan_checks.ClusterNetworkView()).problems == ()
     assert not vxlan.joins(Settings(), facts)

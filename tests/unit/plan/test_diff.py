@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.admission.admission import Settings as Admission
+from f5router.admission.admission import AdmissionPolicy
 from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.cluster import Route, RouteTLS
@@ -25,7 +25,7 @@ from f5router.model.ltm import (
     record_ref,
 )
 from f5router.model.objects import Ref
-from f5router.network.vxlan import Setup
+from f5router.network.vxlan import VxlanConfig
 from f5router.plan.change import CREATE, DELETE, UPDATE, Plan
 from f5router.plan.diff import diff
 from f5router.reconcile.undetermined import Undetermined
@@ -61,9 +61,9 @@ CLUSTERS = st.lists(
               strategies.secrets()),
     max_size=10, unique_by=lambda o: (type(o), o.key),
 )
-WILD, FREE = Admission(wildcards=True), Admission(wildcards=True, ownership=False)
+WILD, FREE = AdmissionPolicy(wildcards=True), AdmissionPolicy(wildcards=True, ownership=False)
 CONFIGS = st.sampled_from([
-    Settings(admission=WILD, vxlan=Setup("10.3.89.213", "10.131.0.5/14"), manage_snat=True),
+    Settings(admission=WILD, vxlan=VxlanConfig("10.3.89.213", "10.131.0.5/14"), manage_snat=True),
     Settings(admission=WILD), Settings(admission=FREE), Settings(),
 ])
 

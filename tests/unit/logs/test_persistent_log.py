@@ -2,14 +2,14 @@
 
 import logging
 
-from f5router.logs.persistent import Notices
+from f5router.logs.persistent_log import PersistentLog
 
 
 def test_once(caplog):
     caplog.set_level(logging.INFO)
-    notices = Notices("VxLAN")
+    notices = PersistentLog("VxLAN")
     for problems, warnings in ((("a",), ("b",)), (("a",), ("b",)), (("a",), ()), ((), ("a",)), ((), ())):
-        notices.tell(problems, warnings)
+        notices.update(problems, warnings)
     assert [(r.levelname, r.message, r.problem) for r in caplog.records] == [
         ("WARNING", "VxLAN", "b"), ("ERROR", "VxLAN", "a"), ("INFO", "no longer so", "b"),
         ("WARNING", "VxLAN", "a"), ("INFO", "no longer so", "a")]

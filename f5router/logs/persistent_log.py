@@ -6,7 +6,7 @@ from collections.abc import Iterable
 log = logging.getLogger(__name__)
 
 
-class Notices:
+class PersistentLog:
     """What was told of a subject and still holds; one thread uses it."""
 
     def __init__(self, subject: str):
@@ -14,7 +14,7 @@ class Notices:
         self._subject = subject
         self._told: dict[str, int] = {}
 
-    def tell(self, problems: Iterable[str], warnings: Iterable[str]) -> None:
+    def update(self, problems: Iterable[str], warnings: Iterable[str]) -> None:
         """Log what is new, as error or warning, and what no longer holds."""
         now = {**dict.fromkeys(warnings, logging.WARNING), **dict.fromkeys(problems, logging.ERROR)}
         for text, level in now.items():
