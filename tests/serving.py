@@ -55,7 +55,7 @@ def _passed_through(state: BigIPState, host: str) -> str:
     for name in (host, f".{host.partition('.')[2]}"):
         record = state.get(Ref(Record.KIND, f"{group}/records/{name}"))
         if record is not None:
-            return "" if record.data == names.TERMINATE else record.data
+            return "" if record.data == names.EXCLUSION else record.data
     return ""
 
 

@@ -34,7 +34,7 @@ from f5router.kube.status.status_writer import StatusWriter
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import (
-    IN_DOUBT,
+    UNCERTAIN_ERRORS,
     AuthFailed,
     BigIPError,
     Busy,
@@ -419,7 +419,7 @@ class Controller:
         if refused:
             delay = REFUSED_LOGIN_S
         known = isinstance(exc, BigIPError)
-        if not isinstance(exc, BigIPError) or exc.doubtful:
+        if not isinstance(exc, BigIPError) or exc.may_have_applied:
             self._to_be_saved()  # it may have been written
         self._reconciler.device.stale = True
         self._block(delay, math.inf if refused else BACK_OFF_ENDPOINTS_S)
@@ -466,15 +466,15 @@ class Controller:
                 report = self.reconcile_once()
             except BigIPError as exc:
                 reason = f"BIG-IP {self._config.bigip.host}: {exc}"
-                if exc.doubtful:
+                if exc.may_have_applied:
                     self._to_be_saved()  # it may have been written
                 last = attempt == ONCE_TRIES - 1 or isinstance(exc, AuthFailed | Unsupported | Standby)
                 if last or stop.wait(BACK_OFF_FIRST_S * 2**attempt):
                     return reason
                 log.error("BIG-IP not programmed", extra={"error": reason})
                 continue
-            doubtful = any(isinstance(error, IN_DOUBT) for error in report.outcome.failed.values())
-            if doubtful and attempt < ONCE_TRIES - 1 and not stop.wait(BACK_OFF_FIRST_S * 2**attempt):
+            uncertain = any(isinstance(error, UNCERTAIN_ERRORS) for error in report.outcome.failed.values())
+            if uncertain and attempt < ONCE_TRIES - 1 and not stop.wait(BACK_OFF_FIRST_S * 2**attempt):
                 self._reconciler.try_again()
             elif not report.outcome.done or report.outcome.failed:
                 break

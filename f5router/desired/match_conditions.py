@@ -43,7 +43,7 @@ def host(text: str, ports: Iterable[int]) -> Condition:
     """The Host in any case, with and without a trailing dot.
 
     The selector compares without port; where a device should keep it (bigip-behaviour.md B12.5), the
-    ports of the virtual server match too. That of a wildcard matches at any depth: see names.band
+    ports of the virtual server match too. That of a wildcard matches at any depth: see priority.priority_band
     and irules.request_irule.
     """
     wildcard, name = text.startswith("*."), text.removeprefix("*")

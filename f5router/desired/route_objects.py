@@ -16,7 +16,7 @@ from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.admission.pem import TLSKeyPair
 from f5router.desired import baseline, match_conditions
-from f5router.model import hostnames, names
+from f5router.model import hostnames, names, priority
 from f5router.model.cluster import ClusterSnapshot, Key, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
@@ -299,7 +299,7 @@ class _Parts:
         self.uses[key] = secure | self._any_rules(one, names.INSECURE_POLICY)
         self.unknown |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
         if self.told_apart:
-            self.add(Record(group, self.host, names.TERMINATE, frozenset({min(secure)})))
+            self.add(Record(group, self.host, names.EXCLUSION, frozenset({min(secure)})))
 
     def _any_rules(self, one: EvaluatedRoute, policy: str) -> frozenset[Ref]:
         """Rules that a Route may have in a policy, whatever its path."""
@@ -310,7 +310,7 @@ class _Parts:
         """Except the Host from a wildcard that passes TLS through."""
         group = self._full(names.PASSTHROUGH_GROUP)
         needs = self._certificate if one.pending_secret else frozenset()
-        record = Record(group, self.host, names.TERMINATE, needs | self._taken_over())
+        record = Record(group, self.host, names.EXCLUSION, needs | self._taken_over())
         # It waits for a Secret only where all do.
         return record.ref if one.pending_secret and record.ref in self.objects else self.add(record)
 
@@ -380,7 +380,7 @@ class _Parts:
             depends |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
         ports = {443 if secure else 80, virtual.port} - {0}
         host = match_conditions.host(self.host, ports)
-        band = names.band(one.route.path, labels=self.host.count(".") if self.wildcard else 0)
+        band = priority.priority_band(one.route.path, labels=self.host.count(".") if self.wildcard else 0)
         refs = set()
         for number, path_is in enumerate(match_conditions.path(one.route.path)):
             refs.add(self.add(Rule(

@@ -17,7 +17,8 @@ from types import MappingProxyType
 from f5router.icontrol import folders
 from f5router.icontrol.calls import Calls
 from f5router.icontrol.failover import Failover
-from f5router.icontrol.observe import Observation, observe
+from f5router.icontrol.observation import Observation
+from f5router.icontrol.observe import observe
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.blame import Blame, blames_object
 from f5router.icontrol.rest.client import Client
@@ -28,7 +29,7 @@ from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.icontrol.writers.objects import ObjectWriter, is_single
 from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
-from f5router.icontrol.writers.static_routes import RouteWriter
+from f5router.icontrol.writers.static_routes import StaticRouteWriter
 from f5router.icontrol.writers.tunnels import TunnelWriter, concerns_network
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import (
@@ -47,7 +48,7 @@ from f5router.model.ltm import Attachment, BigIPState, Object, Policy, Pool, Rec
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, AnyChange, Change, Plan, Stage, T, concerns, of_kind
-from f5router.plan.overtaking import InDoubt
+from f5router.plan.overtaking import UncertainWrites
 
 log = logging.getLogger(__name__)
 
@@ -112,12 +113,12 @@ class Device:
         self._attachments = AttachmentWriter(client, folder)
         self._tunnels = TunnelWriter(client, folder)
         self._fdb = FDBWriter(client)
-        self._routes = RouteWriter(client, folder)
+        self._routes = StaticRouteWriter(client, folder)
         self.calls = Calls(max_in_flight)
         self._blame = Blame(lambda: client.get_once(readiness.VERSION))
         self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
                                       enough=lambda: self.calls.interrupted, attempt=self._attempt_rule)
-        self._in_doubt = InDoubt()
+        self._uncertain = UncertainWrites()
         self._given_up = threading.Event()
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
@@ -161,7 +162,7 @@ class Device:
         unknown, self.unknown = self.unknown, set()
         self.calls.begin()
         try:
-            seen = self.calls.run(lambda: self._read(create_folder=create_folder))
+            observation = self.calls.run(lambda: self._read(create_folder=create_folder))
             self.calls.settle()
             newer = self._meanwhile
         except BaseException:
@@ -170,29 +171,23 @@ class Device:
         finally:
             self._meanwhile = None
         self.stale = bool(self.unknown)
-        if seen is None:
-            # The virtual servers would be in the folder.
-            http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
-            self.observed, self.facts = {}, DeviceFacts(self.client.version(), http, https)
-            self._attachments.learn(self.facts)
-            return
         before = _addresses(self.observed)
-        self.observed, self.facts = seen.objects, seen.facts
+        self.observed, self.facts = observation.objects, observation.facts
         for ref, obj in newer.items():
             self._note(ref, obj)
-        self._policies.learn(seen.facts.version, seen.legacy, seen.drafts)
-        self._attachments.learn(seen.facts)
-        self._fdb.learn(seen.facts.version)
-        self._nodes.learn(seen.nodes)
+        for writer in (self._policies, self._attachments, self._fdb, self._nodes):
+            writer.update_from(observation)
         self._nodes.forget(before - _addresses(self.observed))
 
-    def _read(self, *, create_folder: bool) -> Observation | None:
-        """Everything of ours; None where our folder is not there."""
+    def _read(self, *, create_folder: bool) -> Observation:
+        """Read everything of ours."""
         if create_folder:
             self.failover.require_active()
         folder = folders.ensure(self.client, self._folder, create=create_folder)
         if folder is None:
-            return None
+            # The virtual servers would be in the folder.
+            http, https = (VirtualFacts(path, exists=False) if path else None for path in self._virtuals)
+            return Observation(facts=DeviceFacts(self.client.version(), http, https))
         self.folder = folder
         self.failover.traffic_group = str(folder.get("trafficGroup") or "")
         return observe(self.client, self._folder, self._virtuals, **self._network)
@@ -230,7 +225,7 @@ class Device:
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
         keeps, led, begun, outcome = None, False, False, Outcome() if outcome is None else outcome
-        self._in_doubt = InDoubt(soon)
+        self._uncertain = UncertainWrites(soon)
         self.calls.begin()
         try:
             self.failover.require_active()
@@ -396,8 +391,8 @@ class Device:
 
     def _attempt_rule(self, change: AnyChange, write: Callable[[], object]) -> Exception | None:
         """Write a Rule, unless it would overtake one in doubt; returns why it was not done."""
-        error = self._in_doubt.obstacle(change) or self._blame.attempt(change.ref, write)
-        self._in_doubt.note(change, error)
+        error = self._uncertain.obstacle(change) or self._blame.attempt(change.ref, write)
+        self._uncertain.note(change, error)
         return error
 
     def _write_records(self, group: str, changes: list[Change[Record]]) -> Results:
@@ -458,11 +453,11 @@ class Device:
         free, errors = [], ChainMap(outcome.failed, dict(known))
         for change in changes:
             error, blocked = self._obstacle(change.obj, errors)
-            error = error or self._in_doubt.obstacle(change)
+            error = error or self._uncertain.obstacle(change)
             if error is None:
                 free.append(change)
                 continue
-            self._in_doubt.note(change, error)
+            self._uncertain.note(change, error)
             outcome.failed[change.ref] = error
             if blocked:
                 outcome.blocked.add(change.ref)

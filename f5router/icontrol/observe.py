@@ -7,11 +7,12 @@ Observation counts only when the device was ready before and after it was made.
 import contextlib
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from f5router.desired import irules
 from f5router.icontrol import own_addresses
 from f5router.icontrol.codec import ltm_codec, net_codec, policy_codec
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
@@ -48,21 +49,6 @@ _PARTITIONED = (Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIN
 _EXPANDED = (Pool.KIND, Policy.KIND)
 _PROFILES = (ClientSSL.KIND, ServerSSL.KIND)
 _HTTP = "ltm/profile/http"
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What one reading of the device gave."""
-
-    objects: dict[Ref, Object] = field(default_factory=dict)
-    """Ours, and other people's Rules in policies of ours."""
-    facts: DeviceFacts = field(default_factory=DeviceFacts)
-    legacy: frozenset[str] = frozenset()
-    """Policies of ours that are edited in place on 12.1 and newer."""
-    drafts: tuple[str, ...] = ()
-    """Drafts of our policies, left by an interrupted run."""
-    nodes: Mapping[str, str] = field(default_factory=dict)
-    """Partition of the LTM node, by the address of a member of our pools."""
 
 
 def observe(
@@ -153,7 +139,7 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
             depends = {record} | tls if record in objects else set()
             for host in obj.hosts:
                 depends |= on.get(names.client_ssl(folder, host).rsplit("/", 1)[1], set())
-        elif isinstance(obj, Record) and obj.data == names.TERMINATE:
+        elif isinstance(obj, Record) and obj.data == names.EXCLUSION:
             depends = set()
         elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
             pool = Ref(Pool.KIND, original_names.pool(folder, obj.data))

@@ -150,12 +150,12 @@ class BigIPError(RouterError):
         status: HTTP status, 0 without a reply.
         code: TMOS message number such as "01070265", or "".
         text: the device's own words, at most 256 characters; of an HTML page its title.
-        doubtful: this was a write, and it may have been done all the same: read before repeating.
+        may_have_applied: True for a write that may have been applied all the same: read before repeating.
     """
 
     def __init__(self, method: str = "", path: str = "", text: str = "", *,
-                 status: int = 0, doubtful: bool = False):
-        self.method, self.path, self.status, self.doubtful = method, path, status, doubtful
+                 status: int = 0, may_have_applied: bool = False):
+        self.method, self.path, self.status, self.may_have_applied = method, path, status, may_have_applied
         self.text = _excerpt(text)
         self.code = _code(text)
         request = f"{method} {path}: " if method else ""
@@ -163,7 +163,7 @@ class BigIPError(RouterError):
 
 
 class Unreachable(BigIPError):
-    """No reply. doubtful is False when the request certainly did not reach the device."""
+    """No reply. may_have_applied is False when the request certainly did not reach the device."""
 
 
 class Untrusted(Unreachable):
@@ -255,12 +255,13 @@ class Unconfirmed(BigIPError):
 
     def __init__(self, method: str = "", path: str = "", text: str = "", *,
                  status: int = 0, alone: bool = True):
-        super().__init__(method, path, text, status=status, doubtful=True)
+        super().__init__(method, path, text, status=status, may_have_applied=True)
         self.alone = alone
 
 
-IN_DOUBT = (NotFound, Unconfirmed)
-"""Errors of a write after which the device is read at once: the next attempt may succeed."""
+UNCERTAIN_ERRORS = (NotFound, Unconfirmed)
+"""Errors that leave open whether a write was applied: the device is read at once, and the next attempt may
+succeed."""
 
 
 class UploadError(BigIPError):

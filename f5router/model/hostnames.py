@@ -14,7 +14,7 @@ MOST = 253
 """Characters of a name."""
 
 MOST_LABELS = 20
-"""Of the domain of a wildcard: each number of labels has its own precedence (names.band)."""
+"""Of the domain of a wildcard: each number of labels has its own precedence (priority.priority_band)."""
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _VARIABLE = re.compile(r"\$(?:\{([^{}]*)\}|([A-Za-z0-9_]+))?")

@@ -109,8 +109,8 @@ class Rule(BigIPObject):
     policy: str
     """Full path."""
     name: str
-    band: int
-    """Precedence: Rules of a smaller band come first; see names.band."""
+    priority_band: int
+    """Precedence: Rules of a smaller band come first; see priority.priority_band."""
     conditions: frozenset[Condition] | Foreign
     """All must match."""
     action: Forward | Redirect | CheckedRedirect | Foreign

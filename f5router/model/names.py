@@ -52,8 +52,9 @@ NOWHERE_POOL = "openshift_nowhere"
 """Pool without members, for a request that no Rule matches after one that a Rule matched. A pool of a
 Service has two parts at least behind "openshift_"."""
 
-TERMINATE = "terminate"
-"""Data of a passthrough record: TLS of this Host ends on the BIG-IP, although a wildcard has another."""
+EXCLUSION = "terminate"
+"""Data of an exclusion record in PASSTHROUGH_GROUP: TLS of this Host ends on the BIG-IP, although that of the
+wildcard above it is passed through."""
 PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
 REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
@@ -67,21 +68,6 @@ NODE_DESCRIPTION = "made by f5router for pool members"
 STEM_LIMIT = 150
 """Characters of the part of a name that comes from the cluster. With folder and suffix a full path
 stays below the device's 255 (bigip-behaviour.md B10, inferred there)."""
-
-MAX_PATH = 2000
-"""Longest Route path that has a band of its own."""
-
-BAND_WIDTH = 1 << 18
-"""Ordinals in a band of Routes with exact hosts."""
-
-WILDCARD_WIDTH = 1 << 15
-"""Ordinals in a band of wildcard Routes; there are 20 times as many. All stay below 2 ** 31."""
-
-_WILDCARDS = MAX_PATH + 2
-"""The first band of wildcard Routes, and the number of bands before."""
-
-LAST_ORDINAL = 2**31 - 1
-"""Of default_noop."""
 
 
 def digest(text: str) -> str:
@@ -282,42 +268,6 @@ def formerly_uploaded(folder: str, name: str) -> str:
     if not _FORMERLY_UPLOADED.fullmatch(name):
         return ""
     return full_path(folder, name if name.endswith(".key") else f"{name.removesuffix('.cert')}.crt")
-
-
-def band(path: str, *, labels: int = 0) -> int:
-    """Precedence of a Route: exact hosts before wildcards, then longer domains, then longer paths first.
-
-    Two Routes that can both match one request differ in it. A condition on the end of a name matches at
-    any depth, so the wildcard of a subdomain comes before that of the domain above. Source:
-    openshift/router, pkg/router/template/util/util.go: SortMapPaths.
-
-    Args: labels: of the domain of a wildcard, at most hosts.MOST_LABELS; 0 for an exact host.
-    """
-    shorter = MAX_PATH - min(len(path), MAX_PATH)
-    if not labels:
-        return 1 + shorter
-    return _WILDCARDS + (hostnames.MOST_LABELS - labels) * (MAX_PATH + 1) + shorter
-
-
-def band_ordinals(band_number: int) -> range:
-    """The ordinals of a band."""
-    if band_number < _WILDCARDS:
-        start, width = band_number * BAND_WIDTH, BAND_WIDTH
-    else:
-        start, width = _WILDCARDS * BAND_WIDTH + (band_number - _WILDCARDS) * WILDCARD_WIDTH, WILDCARD_WIDTH
-    return range(start, start + width)
-
-
-def band_of(ordinal: int) -> int:
-    """The band in which an ordinal lies."""
-    above = ordinal - _WILDCARDS * BAND_WIDTH
-    return ordinal // BAND_WIDTH if above < 0 else _WILDCARDS + above // WILDCARD_WIDTH
-
-
-def first_ordinal(band_number: int, name: str) -> int:
-    """Where the search for a free ordinal begins; spread by name, so that few collide."""
-    ordinals = band_ordinals(band_number)
-    return ordinals[int(digest(name), 16) % len(ordinals)]
 
 
 _LABEL = r"[a-z0-9.-]+"

@@ -159,7 +159,7 @@ def stage(obj: Object) -> Stage:
     if isinstance(obj, Record):
         if obj.group.endswith(names.REENCRYPT_GROUP):
             return Stage.POD_TLS
-        return Stage.EARLY_EXCLUSION if obj.data == names.TERMINATE else Stage.PASSTHROUGH
+        return Stage.EARLY_EXCLUSION if obj.data == names.EXCLUSION else Stage.PASSTHROUGH
     if isinstance(obj, Rule):
         return Stage.SECURE_RULE if obj.policy.endswith(names.SECURE_POLICY) else Stage.INSECURE_RULE
     return _STAGES[obj.KIND]

@@ -33,7 +33,7 @@ def diff(
             writes.append(Change(CREATE, None, new, after_rules=_is_covered_exclusion(new, observed)))
         elif old != new:
             # TLS of a Host that was passed through ends here from now on.
-            ends_tls = isinstance(new, Record) and new.data == names.TERMINATE
+            ends_tls = isinstance(new, Record) and new.data == names.EXCLUSION
             writes.append(Change(UPDATE, old, new, after_rules=ends_tls))
     writes = _with_exclusions(writes, desired, observed)
     writes.sort(key=lambda change: (change.stage, _generality(change.obj), change.ref))
@@ -48,7 +48,7 @@ def _generality(obj: Object) -> int:
     would get its requests for a moment.
     """
     if isinstance(obj, Rule):
-        return obj.band
+        return obj.priority_band
     return int(isinstance(obj, Record) and obj.name.startswith("."))
 
 
@@ -58,7 +58,7 @@ def _is_covered_exclusion(obj: Object, state: BigIPState) -> bool:
     If the wildcard was there before the Plan, it serves the Host until its Rules are there; if it is there
     afterwards, it serves the Host before they go. Otherwise the wildcard must not get a request.
     """
-    return (isinstance(obj, Record) and obj.data == names.TERMINATE
+    return (isinstance(obj, Record) and obj.data == names.EXCLUSION
             and names.covering_record(obj) in state)
 
 
@@ -74,7 +74,7 @@ def _with_exclusions(writes: list[AnyChange], desired: BigIPState, observed: Big
         return writes
     exclusions: dict[Ref, set[Ref]] = {}
     for obj in desired.values():
-        if not isinstance(obj, Record) or obj.data != names.TERMINATE:
+        if not isinstance(obj, Record) or obj.data != names.EXCLUSION:
             continue
         if obj.extra_dependencies <= observed.keys():
             exclusions.setdefault(names.covering_record(obj), set()).add(obj.ref)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from f5router.model import names
+from f5router.model import priority
 from f5router.model.ltm import BigIPState, Rule
 from f5router.plan.change import AnyChange
 
@@ -22,11 +22,11 @@ def _with_ordinal(change: AnyChange, used_by_policy: dict[str, set[int]]) -> Any
     rule = change.new
     if not isinstance(rule, Rule):
         return change
-    if isinstance(change.old, Rule) and change.old.band == rule.band:
+    if isinstance(change.old, Rule) and change.old.priority_band == rule.priority_band:
         return replace(change, new=replace(rule, ordinal=change.old.ordinal))
     used = used_by_policy.setdefault(rule.policy, set())
-    band = names.band_ordinals(rule.band)
-    first = band.index(names.first_ordinal(rule.band, rule.name))
+    band = priority.band_ordinals(rule.priority_band)
+    first = band.index(priority.first_ordinal(rule.priority_band, rule.name))
     candidates = (band[(first + n) % len(band)] for n in range(len(band)))
     ordinal = next((candidate for candidate in candidates if candidate not in used), band[first])
     used.add(ordinal)

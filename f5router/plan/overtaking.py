@@ -1,15 +1,15 @@
-"""Rules and records that must not take the requests of a more specific one whose write is in doubt."""
+"""Guard against Rules and records that would get the requests of a more specific one not yet confirmed."""
 
 from collections.abc import Callable, Iterator
 
-from f5router.model.errors import IN_DOUBT, BigIPError
+from f5router.model.errors import UNCERTAIN_ERRORS, BigIPError
 from f5router.model.ltm import Object, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, AnyChange
 
 
-class InDoubt:
-    """New Rules and records whose write, or that of what they need, failed in a way that leaves it in doubt.
+class UncertainWrites:
+    """New Rules and records whose write, or that of a dependency, failed so that it may have been applied.
 
     The device may accept them at the next attempt. Until then a less specific one that is new as well would
     get their requests, and another pod would answer them.
@@ -23,7 +23,7 @@ class InDoubt:
 
     def note(self, change: AnyChange, error: Exception | None) -> None:
         """Take the outcome of a Change."""
-        if not isinstance(error, IN_DOUBT) or change.verb != CREATE or not self._soon(change.ref):
+        if not isinstance(error, UNCERTAIN_ERRORS) or change.verb != CREATE or not self._soon(change.ref):
             return
         rank = _rank(change.obj)
         for place in _places(change.obj):
@@ -41,7 +41,7 @@ class InDoubt:
 
 def _rank(obj: Object) -> int:
     """The smaller, the more specific: Rules of the same Host are told apart so, records by their names."""
-    return obj.band if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
+    return obj.priority_band if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
 
 
 def _places(obj: Object) -> Iterator[tuple[str, str]]:

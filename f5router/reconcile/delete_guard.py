@@ -181,7 +181,7 @@ def _is_holdable(obj: Object, desired: BigIPState, observed: BigIPState,
     if not isinstance(obj, _OF_ROUTES):
         return False
     if isinstance(obj, Record):
-        if obj.data == names.TERMINATE:
+        if obj.data == names.EXCLUSION:
             return True
         if not hosts:  # TLS towards the pods of a pool
             return Ref(Pool.KIND, obj.name) not in desired

@@ -15,7 +15,7 @@ from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device, Outcome
 from f5router.model import names
 from f5router.model.cluster import Delta, Key, Route
-from f5router.model.errors import IN_DOUBT, NO_RIGHT, BigIPError, Unconfirmed, is_usable
+from f5router.model.errors import NO_RIGHT, UNCERTAIN_ERRORS, BigIPError, Unconfirmed, is_usable
 from f5router.model.ltm import Object, Pool, Rule
 from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
@@ -542,7 +542,7 @@ class Reconciler:
         """
         staying = {*self.failures, *self._withheld, *self._waiting, *self.guard.held}
         waiting = {ref for ref, failure in self.failures.items()
-                   if isinstance(failure.error, IN_DOUBT) and self._waits(ref)}
+                   if isinstance(failure.error, UNCERTAIN_ERRORS) and self._waits(ref)}
         plan = retention.amends(self.engine, self.device.observed, staying)
         changes = [change for change in plan
                    if change.ref not in waiting and not self._keeps_members(change.ref)]
@@ -552,7 +552,7 @@ class Reconciler:
                               on_change=on_change, outcome=outcome)
         finally:
             self._record(Outcome(failed={
-                ref: error for ref, error in outcome.failed.items() if isinstance(error, IN_DOUBT)}))
+                ref: error for ref, error in outcome.failed.items() if isinstance(error, UNCERTAIN_ERRORS)}))
         self._queue(change.ref for change in outcome.done if change.verb == CREATE)  # nobody wants it
         return outcome.done
 
@@ -773,7 +773,7 @@ class Reconciler:
     def try_again(self) -> None:
         """Let everything be tried at once whose last write left it in doubt."""
         for failure in self.failures.values():
-            if isinstance(failure.error, IN_DOUBT):
+            if isinstance(failure.error, UNCERTAIN_ERRORS):
                 failure.due = self._clock()
 
     def _record(self, outcome: Outcome) -> None:

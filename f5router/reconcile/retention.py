@@ -45,7 +45,7 @@ def keeper(engine: Engine, observed: BigIPState, failed: set[Ref],
 
 def _excepts(obj: Object, observed: BigIPState) -> TypeGuard[Record]:
     """Whether a record excepts its Host from a wildcard that passes TLS through at the moment."""
-    return (isinstance(obj, Record) and obj.data == names.TERMINATE
+    return (isinstance(obj, Record) and obj.data == names.EXCLUSION
             and names.covering_record(obj) in observed)
 
 
@@ -153,7 +153,7 @@ def _exceptions(engine: Engine, observed: BigIPState, old: Iterable[Object]) -> 
     for host, rules in _secure_rules(observed).items() if groups else ():
         group = groups.get(hostnames.wildcard(host))
         if group and any(rule.ref in engine.objects for rule in rules):
-            record = Record(group, host, names.TERMINATE)
+            record = Record(group, host, names.EXCLUSION)
             if not host.startswith("*.") and record.ref not in observed:
                 yield record
 
@@ -209,4 +209,4 @@ def _owners(engine: Engine, host: str) -> set[str]:
 
 def _is_passthrough(obj: Object) -> TypeGuard[Record]:
     return (isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
-            and obj.data != names.TERMINATE)
+            and obj.data != names.EXCLUSION)

@@ -55,7 +55,7 @@ class Blame:
         """The error, or an Unconfirmed in its place. It is kept if the device is certainly to blame."""
         if isinstance(error, Forbidden):  # the client has asked for a read
             return Forbidden(error.method, error.path, error.text, alone=self._is_alone(ref))
-        if isinstance(error, BigIPError) and (isinstance(error, Unconfirmed) or not error.doubtful):
+        if isinstance(error, BigIPError) and (isinstance(error, Unconfirmed) or not error.may_have_applied):
             return error
         alone = self._is_alone(ref)
         try:

@@ -1,7 +1,7 @@
 """iControl REST: JSON in, JSON out, exceptions of errors.py for everything else.
 
 Reads are repeated until retry_s is over. Writes are not: a write whose reply was lost may have been
-done, and only a read can tell (the exception's doubtful says so). What certainly did not reach the
+done, and only a read can tell (the exception's may_have_applied says so). What certainly did not reach the
 device, because no connection was made or because it answered 401, is repeated for writes too. What it forbade
 by 403 was not done either; it is repeated once if a harmless read is answered.
 """
@@ -290,7 +290,7 @@ class Client:
                 self._call, "POST", path, is_file=True, body=chunk, headers=headers))
         if found.get("remainingByteCount"):
             raise NotReady("POST", path, f"bytes missing on the device: {found['remainingByteCount']}",
-                           doubtful=True)
+                           may_have_applied=True)
         return f"{DOWNLOADS}/{name}"
 
     def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], Result]) -> Result:
@@ -357,14 +357,14 @@ class Client:
             error = self._session.error(method, path, reply, text=_NO_JSON if hide else None)
             # Lost between daemons it may have been done; what was refused, Busy too, was not.
             lost = isinstance(error, NotReady) and reply.status >= 500
-            error.doubtful = is_write and (lost or isinstance(error, DeviceTimeout))
+            error.may_have_applied = is_write and (lost or isinstance(error, DeviceTimeout))
             raise error
         if found is not None:
             return found
         if method == "DELETE" and not reply.body:
             return {}
         # Something answers for a daemon that is not there yet. The body is not shown, see above.
-        raise NotReady(method, path, _NO_JSON, status=reply.status, doubtful=is_write)
+        raise NotReady(method, path, _NO_JSON, status=reply.status, may_have_applied=is_write)
 
 
 def encode(body: JSON) -> bytes:
@@ -398,4 +398,4 @@ def _is_passing(exc: BaseException) -> bool:
 
 def _was_not_sent(exc: BaseException) -> bool:
     """Whether a write that failed so certainly did not reach the device, and may yet."""
-    return isinstance(exc, Unreachable) and not exc.doubtful and not isinstance(exc, Untrusted)
+    return isinstance(exc, Unreachable) and not exc.may_have_applied and not isinstance(exc, Untrusted)

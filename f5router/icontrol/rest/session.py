@@ -106,7 +106,7 @@ class Session:
             AuthFailed: the password, the token or the role was refused; for 30 s after a refused
                 login without asking the device, in the same words.
             Unreachable, NotReady, ...: from this request, or from the login before it (then the
-                error has the login's path and is not doubtful).
+                error has the login's path and is not may_have_applied).
         """
         sporadic = renewed = 0
         while True:
@@ -194,7 +194,7 @@ class Session:
         try:
             self._token = self._new_token()
         except BigIPError as exc:
-            exc.doubtful = False  # for the caller: its own request was not sent
+            exc.may_have_applied = False  # for the caller: its own request was not sent
             self._failure, self._dropped = _again(exc), old
             if isinstance(exc, AuthFailed):
                 self._refused_until = self._clock() + REFUSED_S

@@ -168,7 +168,7 @@ class Transport:
             timeout_s: read time-out instead of the settings'; connecting takes no longer either.
             label: what the request counts as, instead of its method.
             beside: it takes no turn from the others; one such request at a time.
-        Raises: Unreachable: no whole reply came; doubtful tells whether it was sent, for writes.
+        Raises: Unreachable: no whole reply came; may_have_applied tells whether it was sent, for writes.
         """
         connect_s = min(self._settings.connect_timeout_s, timeout_s or self._settings.connect_timeout_s)
         with self._beside if beside else self._slots:
@@ -239,7 +239,7 @@ def _failure(method: str, path: str, exc: BaseException) -> Unreachable:
         if isinstance(link, (ssl.SSLCertVerificationError, CertificateError)):
             return Untrusted(method, path, _certificate(link))
     sent = not any(isinstance(link, _NOT_SENT) for link in links)
-    return Unreachable(method, path, _words(links), doubtful=sent and method != "GET")
+    return Unreachable(method, path, _words(links), may_have_applied=sent and method != "GET")
 
 
 def _links(exc: BaseException) -> list[BaseException]:

@@ -161,4 +161,4 @@ def list_folder(client: Client, folder: str, *, timeout_s: float) -> list[str]:
 
 def _may_arrive(error: BigIPError) -> bool:
     """True unless it is certain that no byte of the failed upload is on the device or comes there."""
-    return error.doubtful or (error.status != 0 and not isinstance(error, AuthFailed | Unsupported))
+    return error.may_have_applied or (error.status != 0 and not isinstance(error, AuthFailed | Unsupported))

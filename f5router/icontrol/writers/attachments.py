@@ -8,9 +8,10 @@ from itertools import chain
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
-from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
@@ -30,8 +31,9 @@ class AttachmentWriter:
         self._folder = folder
         self._facts: dict[str, VirtualFacts] = {}
 
-    def learn(self, facts: DeviceFacts) -> None:
-        """Take what an observation says of the virtual servers."""
+    def update_from(self, observation: Observation) -> None:
+        """Remember what the virtual servers carry."""
+        facts = observation.facts
         self._facts = {v.path: v for v in (facts.http, facts.https) if v is not None}
 
     def write(self, path: str, changes: list[Change[Attachment]]) -> Results:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping
 
 from f5router.icontrol.codec import net_codec
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
@@ -48,9 +49,9 @@ class FDBWriter:
         self._client = client
         self._singly = True
 
-    def learn(self, version: tuple[int, ...]) -> None:
-        """Take the device's version."""
-        self._singly = version >= SUB_COLLECTION_SINCE
+    def update_from(self, observation: Observation) -> None:
+        """Adapt to the device's version."""
+        self._singly = observation.facts.version >= SUB_COLLECTION_SINCE
 
     def write(self, tunnel: str, changes: list[Change[FDBRecord]]) -> Results:
         """Write Changes of one tunnel."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, Incomplete, InUse, NotFound, Refused
@@ -71,10 +72,10 @@ class NodeWriter:
         self._listed: set[str] = set()
         """Addresses that `_found` answers for."""
 
-    def learn(self, found: Mapping[str, str]) -> None:
-        """Take what was read: `places` of our pools' members."""
+    def update_from(self, observation: Observation) -> None:
+        """Remember where the nodes of our pools' members are."""
         with self._lock:
-            self._places = dict(found)
+            self._places = dict(observation.nodes)
 
     def forget(self, addresses: Iterable[str]) -> None:
         """Members of these addresses left a pool, or did not get there: any router may remove their nodes."""

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, policy_codec
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.model import names
@@ -60,9 +61,10 @@ class PolicyWriter:
         self._legacy: set[str] = set()
         self._drafts: set[str] = set()
 
-    def learn(self, version: tuple[int, ...], legacy: frozenset[str], drafts: tuple[str, ...]) -> None:
-        """Take what an observation says of versions, legacy policies and drafts left behind."""
-        self._version, self._legacy, self._drafts = version, set(legacy), set(drafts)
+    def update_from(self, observation: Observation) -> None:
+        """Adapt to the device's version, to legacy policies, and to drafts that were left behind."""
+        self._version = observation.facts.version
+        self._legacy, self._drafts = set(observation.legacy), set(observation.drafts)
 
     def model(self, policy: str) -> str:
         """How a policy is edited."""

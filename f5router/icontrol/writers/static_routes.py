@@ -16,7 +16,7 @@ from f5router.plan.change import Change
 log = logging.getLogger(__name__)
 
 
-class RouteWriter:
+class StaticRouteWriter:
     """Thread-safe: it keeps no state."""
 
     def __init__(self, client: Client, folder: str):

@@ -93,7 +93,7 @@ def test_a_wildcard():
     built = build(wanted, route("b", age=1), endpoints("10.1.1.1"), config=WILD)
     rules = {(rule.policy.split("_")[1], *rule.hosts): rule for rule in of(built, Rule)}
     secure, redirect = rules["secure", "*.example.com"], rules["insecure", "*.example.com"]
-    assert rules["insecure", "www.example.com"].band < redirect.band
+    assert rules["insecure", "www.example.com"].priority_band < redirect.priority_band
     assert {(rule.suffix, type(rule.action)) for rule in (secure, redirect)} == {
         (".example.com", Forward), (".example.com", CheckedRedirect)}
     assert secure.action == Forward(POOL)
@@ -117,7 +117,7 @@ def test_an_exception_waits_for_a_secret_where_all_do(others, waits):
     """Without its Rules, which do, the host would be nobody's; that of the others is wanted at once."""
     built = build(route("a", host="any.example.com", kind="passthrough", wildcard=True),
                   route("b", kind="edge", age=3, external_certificate="tls"), *others, config=WILD)
-    (record,) = (found for found in of(built, Record) if found.data == names.TERMINATE)
+    (record,) = (found for found in of(built, Record) if found.data == names.EXCLUSION)
     attached = frozenset(ref for ref in built.unknown if ref.kind == Attachment.KIND)
     assert record.extra_dependencies == (attached if waits else frozenset())
     assert built.unknown
@@ -130,7 +130,7 @@ def test_a_passthrough_wildcard_tells_others_apart():
         route("c", host="c.example.com", kind="passthrough", age=2), route("d", host="d.example.com", age=3),
         route("e", host="e.example.org", kind="edge", age=4), config=WILD)
     records = {r.name: r.data for r in of(built, Record) if r.group.endswith(names.PASSTHROUGH_GROUP)}
-    assert records == {".example.com": POOL, "c.example.com": POOL, "www.example.com": names.TERMINATE}
+    assert records == {".example.com": POOL, "c.example.com": POOL, "www.example.com": names.EXCLUSION}
     served = {key.name for key, used in built.uses.items()
               if any(ref.path.endswith("/records/www.example.com") for ref in used)}
     assert served == {"b"}, "without it the Route is not served"
@@ -379,4 +379,5 @@ def test_everything_lies_in_the_folder():
 @given(strategies.HOST_NAMES)
 def test_the_band_of_a_rule_is_its_path_length(host):
     rules = of(build(route("a", host=host, path="/aa"), route("b", host=host, path="/a", age=1)), Rule)
-    assert sorted(r.band for r in rules) == [r.band for r in sorted(rules, key=lambda r: r.name)]
+    bands = [rule.priority_band for rule in sorted(rules, key=lambda rule: rule.name)]
+    assert bands == sorted(bands)

@@ -141,7 +141,7 @@ def test_recorded(name, kind):
     assert type(error) is kind
     assert (error.method, error.path, error.status) == ("POST", "/mgmt/tm/x", status)
     assert len(error.text) <= errors.EXCERPT
-    assert not error.doubtful
+    assert not error.may_have_applied
 
 
 @pytest.mark.parametrize(("name", "text"), [

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.admission import admission
 from f5router.kube.api import decode
-from f5router.model import hostnames, names
+from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
     Attachment,
@@ -51,12 +51,6 @@ def test_distinct_pools(pair):
 def test_distinct_rules(pair):
     one, other = (names.rule(*item) for item in pair)
     assert one != other
-
-
-def test_last_band():
-    """Below the rule that is always last."""
-    assert names.band_ordinals(names.band("", labels=1))[-1] < names.LAST_ORDINAL
-    assert names.band_ordinals(names.band(""))[-1] < names.band_ordinals(names.band("/" * 2000, labels=20))[0]
 
 
 ANY_HOST = strategies.HOST_NAMES | strategies.HOST_NAMES.map(lambda host: f"*.{host}")
@@ -158,24 +152,6 @@ def test_owns_what_it_names(key, port, tls, host, folder):
 )
 def test_does_not_own_others_objects(obj):
     assert not names.owns("/Common", obj)
-
-
-LABELS = st.sampled_from([0, 0, 1, 2, 3, hostnames.MOST_LABELS])
-
-
-@given(st.integers(0, 2200), st.integers(0, 2200), LABELS, LABELS, st.text(), st.text())
-def test_bands_order_rules(one, other, labels_one, labels_other, name_one, name_other):
-    """Exact hosts before wildcards, longer domains first, longer paths first; every ordinal in its band."""
-    paths = ["/" + "x" * (length - 1) if length else "" for length in (one, other)]
-    bands = [names.band(p, labels=n) for p, n in zip(paths, (labels_one, labels_other), strict=True)]
-    if labels_one != labels_other:
-        before = not labels_one or (labels_other and labels_one > labels_other)
-        assert (bands[0] < bands[1]) == bool(before)
-    elif max(one, other) <= names.MAX_PATH:
-        assert (bands[0] < bands[1]) == (one > other)
-    ordinal = names.first_ordinal(bands[0], name_one)
-    assert names.band_of(ordinal) == bands[0]
-    assert 0 < ordinal < names.LAST_ORDINAL
 
 
 # --- files on the device's disk ----------------------------------------------------------

@@ -1,12 +1,12 @@
-"""A Rule or record does not get the requests of a more specific one whose write is in doubt."""
+"""A Rule or record does not get the requests of a more specific one whose write is not confirmed."""
 
 import pytest
 
-from f5router.model import names
+from f5router.model import priority
 from f5router.model.errors import NotFound, Refused, Unconfirmed
 from f5router.model.ltm import Pool, Record, Redirect, Rule
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
-from f5router.plan.overtaking import InDoubt
+from f5router.plan.overtaking import UncertainWrites
 
 ERROR = Unconfirmed("POST", "/x", "no reply")
 GROUP = "/Common/ssl_passthrough_servername_dg"
@@ -14,7 +14,7 @@ GROUP = "/Common/ssl_passthrough_servername_dg"
 
 def rule(host: str, path: str = "", *, policy: str = "p", name: str = "r") -> Rule:
     wildcard = host.startswith("*")
-    band = names.band(path, labels=host.count(".") if wildcard else 0)
+    band = priority.priority_band(path, labels=host.count(".") if wildcard else 0)
     return Rule(policy, name, band, frozenset(), Redirect("https://x"), hosts=frozenset({host}),
                 suffix=host[1:] if wildcard else "")
 
@@ -57,13 +57,13 @@ OVERTAKES = [
 
 @pytest.mark.parametrize(("obj", "doubted", "overtakes"), OVERTAKES)
 def test_what_waits(obj, doubted, overtakes):
-    known = InDoubt()
+    known = UncertainWrites()
     known.note(create(doubted), ERROR)
     assert (known.obstacle(create(obj)) is ERROR) == overtakes
 
 
 def test_of_several_the_most_specific_counts():
-    known = InDoubt()
+    known = UncertainWrites()
     known.note(create(rule("a.com", "/api")), ERROR)
     known.note(create(rule("a.com", "/api/v2")), ERROR)
     assert known.obstacle(create(rule("a.com", "/api"))) is ERROR
@@ -77,24 +77,24 @@ def test_of_several_the_most_specific_counts():
     (Change(DELETE, rule("a.com", "/api"), None), ERROR),
 ])
 def test_nothing_waits_for_what_is_decided_or_there(change, error):
-    known = InDoubt()
+    known = UncertainWrites()
     known.note(change, error)
     assert known.obstacle(create(rule("a.com"))) is None
 
 
 def test_an_object_that_is_said_not_to_be_there():
-    known, error = InDoubt(), NotFound("POST", "/x", "not found")
+    known, error = UncertainWrites(), NotFound("POST", "/x", "not found")
     known.note(create(rule("a.com", "/api")), error)
     assert known.obstacle(create(rule("a.com"))) is error
 
 
 def test_only_what_is_new_waits():
-    known = InDoubt()
+    known = UncertainWrites()
     known.note(create(rule("a.com", "/api")), ERROR)
     assert known.obstacle(Change(UPDATE, rule("a.com"), rule("a.com"))) is None
 
 
 def test_nothing_waits_for_what_was_tried_often():
-    known = InDoubt(soon=lambda ref: False)
+    known = UncertainWrites(soon=lambda ref: False)
     known.note(create(rule("a.com", "/api")), ERROR)
     assert known.obstacle(create(rule("a.com"))) is None

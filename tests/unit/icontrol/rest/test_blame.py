@@ -19,8 +19,8 @@ from f5router.model.objects import Ref
 A, B, C = (Ref("ltm/pool", f"/Common/{name}") for name in "abc")
 
 
-def doubtful(kind, **how):
-    return kind("PATCH", "ltm/pool/x", "words", doubtful=True, **how)
+def may_have_applied(kind, **how):
+    return kind("PATCH", "ltm/pool/x", "words", may_have_applied=True, **how)
 
 
 class Answering:
@@ -43,10 +43,10 @@ def fails(blame: Blame, ref: Ref, error: Exception) -> Exception | None:
 
 
 UNCLEAR = [
-    pytest.param(lambda: doubtful(DeviceTimeout, status=500), id="time-out of the device"),
-    pytest.param(lambda: doubtful(NotReady, status=200), id="no JSON"),
-    pytest.param(lambda: doubtful(NotReady, status=500), id="an error of the server"),
-    pytest.param(lambda: doubtful(Unreachable), id="no reply"),
+    pytest.param(lambda: may_have_applied(DeviceTimeout, status=500), id="time-out of the device"),
+    pytest.param(lambda: may_have_applied(NotReady, status=200), id="no JSON"),
+    pytest.param(lambda: may_have_applied(NotReady, status=500), id="an error of the server"),
+    pytest.param(lambda: may_have_applied(Unreachable), id="no reply"),
     pytest.param(lambda: KeyError("fullPath"), id="unforeseen"),
 ]
 
@@ -59,7 +59,7 @@ def test_one_object_is_to_blame(make):
         error = fails(blame, A, make())
         assert isinstance(error, Unconfirmed)
         assert blames_object(error)
-        assert error.doubtful
+        assert error.may_have_applied
 
 
 @pytest.mark.parametrize("make", UNCLEAR)
@@ -74,14 +74,14 @@ def test_the_device_is_to_blame_when_it_answers_nothing(make):
 def test_the_device_is_to_blame_when_a_second_object_fares_likewise():
     """Until it answers another write, be it by a refusal."""
     blame = Blame(Answering())
-    assert fails(blame, A, doubtful(DeviceTimeout)).alone
-    assert not fails(blame, B, doubtful(DeviceTimeout)).alone
-    assert not fails(blame, C, doubtful(Unreachable)).alone
-    assert not blames_object(fails(blame, B, doubtful(DeviceTimeout)))
+    assert fails(blame, A, may_have_applied(DeviceTimeout)).alone
+    assert not fails(blame, B, may_have_applied(DeviceTimeout)).alone
+    assert not fails(blame, C, may_have_applied(Unreachable)).alone
+    assert not blames_object(fails(blame, B, may_have_applied(DeviceTimeout)))
     assert blame.attempt(C, lambda: None) is None
-    assert fails(blame, B, doubtful(DeviceTimeout)).alone
+    assert fails(blame, B, may_have_applied(DeviceTimeout)).alone
     assert isinstance(fails(blame, C, Refused("PATCH", "x", "no", status=400)), Refused)
-    assert fails(blame, A, doubtful(DeviceTimeout)).alone
+    assert fails(blame, A, may_have_applied(DeviceTimeout)).alone
 
 
 def test_a_403_costs_its_object_until_another_one_gets_it_too():

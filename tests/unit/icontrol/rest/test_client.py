@@ -145,7 +145,7 @@ def test_read_is_given_up():
         assert len(device.sent(path="ltm/pool")) == len(clock.waits) + 1
 
 
-@pytest.mark.parametrize(("answer", "kind", "doubtful"), [
+@pytest.mark.parametrize(("answer", "kind", "may_have_applied"), [
     pytest.param(LOST, Unreachable, True, id="lost"),
     pytest.param(RESTARTING, NotReady, True, id="page"),
     pytest.param(MCPD_LOST, NotReady, True, id="mcpd"),
@@ -164,14 +164,14 @@ def test_read_is_given_up():
     pytest.param(Answer(404, "<html><title>404</title>"), Unsupported, False, id="no REST"),
 ])
 @pytest.mark.parametrize(("method", "arguments"), [("post", [{}]), ("patch", [{"a": 1}]), ("delete", [])])
-def test_write_is_not_repeated(method, arguments, answer, kind, doubtful):
-    """Sent once, whatever happens; doubtful where it may have been done."""
+def test_write_is_not_repeated(method, arguments, answer, kind, may_have_applied):
+    """Sent once, whatever happens; may_have_applied where it may have been done."""
     with connected() as (device, client, clock):
         device.add(answer, method=method.upper(), path="ltm/pool")
         with pytest.raises(kind) as caught:
             getattr(client, method)("ltm/pool/x", *arguments)
         assert type(caught.value) is kind
-        assert caught.value.doubtful is doubtful
+        assert caught.value.may_have_applied is may_have_applied
         assert caught.value.method, caught.value.path == (method.upper(), "/mgmt/tm/ltm/pool/x")
         assert len(device.sent(method.upper(), "ltm/pool")) == 1
         assert not device.sent("GET")
@@ -219,7 +219,7 @@ def test_no_connection_is_given_up(auth):
     settings = settings_for(f"https://127.0.0.1:{closed_port()}", auth=auth, retry_s=20)
     with Client(settings, clock=clock, sleep=clock.sleep) as client, pytest.raises(Unreachable) as caught:
         client.post("ltm/pool", {})
-    assert not caught.value.doubtful
+    assert not caught.value.may_have_applied
     assert 1020 <= clock.now <= 1025
 
 

@@ -104,7 +104,7 @@ def test_uploads(version):
         assert big.store.disk[path].data == data
 
 
-@pytest.mark.parametrize(("fault", "kind", "done", "doubtful"), [
+@pytest.mark.parametrize(("fault", "kind", "done", "may_have_applied"), [
     ("drop-reply", Unreachable, True, True),
     ("drop-request", Unreachable, False, True),
     ("timeout-html", DeviceTimeout, True, True),
@@ -115,16 +115,16 @@ def test_uploads(version):
     ("503-async", Busy, False, False),
     ("404-not-registered", NotReady, False, False),
 ])
-def test_write_with_fault(fault, kind, done, doubtful):
-    """Sent once. Where the client says that it is not doubtful, it was not done."""
+def test_write_with_fault(fault, kind, done, may_have_applied):
+    """Sent once. Where the client says that it is not may_have_applied, it was not done."""
     with device() as (big, client, clock):
         big.inject(fault, method="POST", path="/ltm/pool")
         with pytest.raises(kind) as caught:
             client.post("ltm/pool", {"name": "x", "partition": "Common"})
         assert type(caught.value) is kind
-        assert caught.value.doubtful is doubtful
+        assert caught.value.may_have_applied is may_have_applied
         assert (big.get(PATH) is not None) is done
-        assert doubtful or not done
+        assert may_have_applied or not done
         assert len([e for e in big.writes() if "/ltm/pool" in e.path]) == 1
         assert not clock.waits
 
@@ -255,7 +255,7 @@ def test_away_and_back():
             other.stop()
             with pytest.raises(Unreachable, match="Connection refused") as caught:
                 client.delete(PATH)
-            assert not caught.value.doubtful
+            assert not caught.value.may_have_applied
 
 
 @pytest.mark.parametrize("state", ["restarting", "busy", "away"])

@@ -288,13 +288,13 @@ def test_version_without_token_writes(auth, warnings, caplog):
     pytest.param(Answer(fault="close"), Unreachable, id="closed"),
 ])
 def test_failed_login(answer, kind):
-    """Other failures are the device's; a write behind them was not sent, so it is not doubtful."""
+    """Other failures are the device's; a write behind them was not sent, so it is not may_have_applied."""
     with connected(retry_s=0) as (device, client, clock):
         device.add(answer, path=LOGIN)
         with pytest.raises(kind) as caught:
             client.post("ltm/pool", {})
         assert type(caught.value) is kind
-        assert not caught.value.doubtful
+        assert not caught.value.may_have_applied
         assert caught.value.path == LOGIN
         clock.now += 31
         client.post("ltm/pool", {})

@@ -45,7 +45,7 @@ def test_unknown_authority(method):
         assert isinstance(error, Untrusted)
         assert "--f5-ca-bundle" in error.text
         assert "unable to get local issuer certificate" in error.text
-        assert not error.doubtful
+        assert not error.may_have_applied
         assert not clock.waits
         assert not device.requests
 
@@ -107,12 +107,12 @@ def test_useless_bundle(tmp_path):
 @pytest.mark.parametrize(
     ("method", "arguments"), [("post", [{}]), ("patch", [{}]), ("delete", []), ("get", [])])
 def test_lost_reply(method, arguments, fault, words):
-    """A write may have been done: sent once, and doubtful. A read is never doubtful."""
+    """A write may have been done: sent once, and may_have_applied. A read is never may_have_applied."""
     with connected(retry_s=0) as (device, client, _):
         device.add(Answer(body={"name": "x"}, fault=fault), path="ltm/pool")
         error = failure(client, method, *arguments)
         assert error.text == words
-        assert error.doubtful == (method != "get")
+        assert error.may_have_applied == (method != "get")
         assert error.status == 0
         assert len(device.sent(path="ltm/pool")) == 1
 
@@ -126,7 +126,7 @@ def test_no_reply_in_time(method, arguments):
         error = failure(client, method, *arguments)
         over.set()
     assert error.text == "no reply within the time-out"
-    assert error.doubtful == (method == "post")
+    assert error.may_have_applied == (method == "post")
 
 
 @pytest.mark.parametrize(("url", "words"), [
@@ -135,13 +135,13 @@ def test_no_reply_in_time(method, arguments):
 ])
 @pytest.mark.parametrize("auth", ["basic", "token"])
 def test_no_connection(url, words, auth):
-    """Nothing was sent, so a write is not doubtful."""
+    """Nothing was sent, so a write is not may_have_applied."""
     settings = ClientSettings(url.format(closed_port()), "u", "p", auth=auth, retry_s=0)
     with Client(settings) as client:
         for method, arguments in (("post", [{}]), ("get", [])):
             error = failure(client, method, *arguments)
             assert error.text == words
-            assert not error.doubtful
+            assert not error.may_have_applied
 
 
 def test_no_tls():
@@ -162,13 +162,13 @@ def test_no_tls():
 
 
 def test_older_failure_is_not_mixed_in():
-    """A lost reply stays doubtful while an older failure to connect is being handled."""
+    """A lost reply stays may_have_applied while an older failure to connect is being handled."""
     with connected(retry_s=0) as (device, client, _):
         device.add(Answer(fault="close"), path="ltm/pool")
         try:
             raise urllib3.exceptions.NewConnectionError(None, "older")
         except urllib3.exceptions.NewConnectionError:
-            assert failure(client, "post", {}).doubtful
+            assert failure(client, "post", {}).may_have_applied
 
 
 def test_proxy(monkeypatch):
@@ -179,7 +179,7 @@ def test_proxy(monkeypatch):
     with connected(retry_s=0) as (device, client, _):
         error = failure(client, "post", {})
         assert error.text == "the proxy of the environment gave no connection"
-        assert not error.doubtful
+        assert not error.may_have_applied
         assert not device.requests
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         client.get("ltm/pool")
@@ -203,7 +203,7 @@ def test_proxy_refuses(monkeypatch):
             error = failure(client, "post", {})
         thread.join()
     assert error.text == "the proxy of the environment gave no connection"
-    assert not error.doubtful
+    assert not error.may_have_applied
 
 
 def test_no_netrc(monkeypatch, tmp_path):

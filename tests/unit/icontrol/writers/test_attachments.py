@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, ClientSettings, item_path
 from f5router.icontrol.writers.attachments import AttachmentWriter, _units, attachment_problem
 from f5router.model import names
@@ -83,7 +84,8 @@ def test_irules_have_one_order_after_any_history(device, history, there, count, 
     with Client(settings_) as client:
         client.patch(item_path("ltm/virtual", VIRTUAL), {"rules": start})
         writer = AttachmentWriter(client, "/Common")
-        writer.learn(DeviceFacts(https=VirtualFacts(VIRTUAL, client_ssl=(ONE,))))
+        facts = DeviceFacts(https=VirtualFacts(VIRTUAL, client_ssl=(ONE,)))
+        writer.update_from(Observation(facts=facts))
         for path, attach, refused in history:
             if refused:
                 device.inject("refuse", method="PATCH", path="ltm/virtual")
@@ -113,8 +115,8 @@ def test_a_profile_of_the_original_goes_in_the_same_write(device):
         client.patch(item_path("ltm/virtual", VIRTUAL), {"profiles": before})
         device.clear_log()
         writer = AttachmentWriter(client, "/Common")
-        writer.learn(DeviceFacts(https=VirtualFacts(
-            VIRTUAL, client_ssl=("/Common/default",), sni_defaults=("/Common/default",))))
+        writer.update_from(Observation(facts=DeviceFacts(https=VirtualFacts(
+            VIRTUAL, client_ssl=("/Common/default",), sni_defaults=("/Common/default",)))))
         assert [error for _, error in writer.write(VIRTUAL, [Change(CREATE, None, new)])] == [None]
         assert [entry.method for entry in device.writes()] == ["PATCH"]
         found = client.get(item_path("ltm/virtual", VIRTUAL, "profiles"))["items"]

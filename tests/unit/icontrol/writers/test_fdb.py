@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.icontrol.codec import net_codec
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.writers import fdb
 from f5router.model import names
+from f5router.model.device_facts import DeviceFacts
 from f5router.model.errors import Conflict, NotFound, Refused, Unreachable
 from f5router.model.net import FDBRecord, SelfIP, Tunnel, VxlanProfile
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
@@ -121,7 +123,7 @@ OTHER = {"name": "00:50:56:01:02:03", "endpoint": "10.9.9.9%3", "description": "
 
 def write(device, changes, version=(14, 1)):
     writer = fdb.FDBWriter(device)
-    writer.learn(version)
+    writer.update_from(Observation(facts=DeviceFacts(version)))
     return writer.write(TUNNEL, changes)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.writers import ltm_nodes
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
@@ -124,10 +125,10 @@ def test_one_that_came_with_a_member_is_used_where_it_is(bench):
     """A router that had no shared partition before: nothing moves, nothing breaks."""
     bench.write(NodeWriter(bench.client, own="/P", shared=None), pool(A))
     members = ltm_codec.items(bench.big.get("ltm/pool/~P~openshift_shop_web"), "members")
-    bench.p.learn(ltm_nodes.places(members))
+    bench.p.update_from(Observation(nodes=ltm_nodes.places(members)))
     bench.write(bench.p, pool(A, B), pool(A))
     assert bench.members(pool()) == {f"/P/{A}:8080", f"/Common/{B}:8080"}
-    bench.p.learn({})
+    bench.p.update_from(Observation())
     bench.write(bench.p, pool(A, B), pool(B))
     assert bench.members(pool()) == {f"/P/{A}:8080", f"/Common/{B}:8080"}
     bench.write(bench.p, pool(B), pool(A, B))

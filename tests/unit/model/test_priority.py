@@ -1,0 +1,32 @@
+"""Priority bands put the Rule of the more specific Route first, and ordinals stay in their band."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.model import hostnames, priority
+
+LABELS = st.sampled_from([0, 0, 1, 2, 3, hostnames.MOST_LABELS])
+
+
+@given(st.integers(0, 2200), st.integers(0, 2200), LABELS, LABELS, st.text(), st.text())
+def test_bands_order_rules(one, other, labels_one, labels_other, name_one, name_other):
+    """Exact hosts before wildcards, longer domains first, longer paths first; every ordinal in its band."""
+    paths = ["/" + "x" * (length - 1) if length else "" for length in (one, other)]
+    bands = [priority.priority_band(path, labels=labels)
+             for path, labels in zip(paths, (labels_one, labels_other), strict=True)]
+    if labels_one != labels_other:
+        before = not labels_one or (labels_other and labels_one > labels_other)
+        assert (bands[0] < bands[1]) == bool(before)
+    elif max(one, other) <= priority.MAX_PATH:
+        assert (bands[0] < bands[1]) == (one > other)
+    ordinal = priority.first_ordinal(bands[0], name_one)
+    assert priority.band_of(ordinal) == bands[0]
+    assert 0 < ordinal < priority.LAST_ORDINAL
+
+
+def test_bands_end_below_the_rule_that_is_always_last():
+    last_exact = priority.band_ordinals(priority.priority_band(""))
+    first_wildcard = priority.band_ordinals(priority.priority_band("/" * 2000, labels=20))
+    last_wildcard = priority.band_ordinals(priority.priority_band("", labels=1))
+    assert last_exact[-1] < first_wildcard[0]
+    assert last_wildcard[-1] < priority.LAST_ORDINAL
