@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from f5router.kube.api.connection import KubeSettings, connect
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from mocks.kube import FakeKube
 
 SERVED_S = 600.0
@@ -62,7 +62,7 @@ def main(count: int, kilobytes: int, field: str) -> None:
         try:
             ready.wait(SERVED_S)
             changed = threading.Event()
-            cluster = Cluster(connect(KubeSettings(kubeconfig=path)), on_change=changed.set)
+            cluster = ClusterWatcher(connect(KubeSettings(kubeconfig=path)), on_change=changed.set)
             before = held_kib()
             cluster.start()
             cluster.wait_synced(SERVED_S)

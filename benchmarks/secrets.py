@@ -20,7 +20,7 @@ import click
 import tabulate
 
 from f5router.kube.api.connection import KubeSettings, connect
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model.cluster import Key
 
 HEADERS = ("Secrets", "threads", "descriptors", "RSS MiB", "CPU s", "API server CPU s", "start s",
@@ -96,9 +96,9 @@ def api_server(missing: int, existing: int) -> Iterator[Server]:
 
 @dataclass
 class Seen:
-    """What the drains of a Cluster told, and when."""
+    """What the drains of a ClusterWatcher told, and when."""
 
-    cluster: Cluster
+    cluster: ClusterWatcher
     changed: threading.Event
     at: dict[tuple[str, Key], float] = field(default_factory=dict)
     threads: int = 0
@@ -146,10 +146,10 @@ def other_tenant(server: Server, seen: Seen, number: int) -> tuple[float, float]
 
 
 def measure(name: str, missing: int, existing: int, seconds: float) -> tuple:
-    """A row of the table: a Cluster runs for so many seconds."""
+    """A row of the table: a ClusterWatcher runs for so many seconds."""
     with api_server(missing, existing) as server:
         changed = threading.Event()
-        cluster = Cluster(connect(KubeSettings(kubeconfig=server.kubeconfig)), on_change=changed.set,
+        cluster = ClusterWatcher(connect(KubeSettings(kubeconfig=server.kubeconfig)), on_change=changed.set,
                           watch_secrets=True)
         seen = Seen(cluster, changed)
         before, there = time.process_time(), cpu_s(server.pid)

@@ -20,7 +20,7 @@ import tabulate
 from benchmarks.__main__ import Bench
 from benchmarks.cluster import routes, slices
 from f5router.kube.api.connection import KubeSettings, connect
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.cluster import Delta, Key
 from f5router.status import condition
@@ -77,7 +77,7 @@ class Statuses:
 
     def __init__(self, stack: ExitStack, kubeconfig: str, rate_per_s: float, name: str = "public"):
         connection = connect(KubeSettings(kubeconfig=kubeconfig))
-        self.cluster = Cluster(connection, on_change=lambda: None)
+        self.cluster = ClusterWatcher(connection, on_change=lambda: None)
         self.writer = StatusWriter(connection, self.cluster, router_name=name, rate_per_s=rate_per_s)
         self.cluster.watch_routes(self.writer.seen)
         stack.callback(self.cluster.stop)

@@ -20,8 +20,8 @@ from f5router.model.errors import (
     ConfigError,
     KubeConflict,
     KubeForbidden,
+    KubeInvalid,
     KubeNotFound,
-    KubeRefused,
     KubeUnreachable,
     RouterError,
 )
@@ -202,7 +202,7 @@ def _asked(cluster: Cluster, name: str, host_ip: str) -> dict[str, Any]:
     """Create it without a subnet, or with a placeholder where the schema wants one. Raises: KubeError."""
     try:
         return cluster.create(manifest.build(name, host_ip, cluster.api.version))
-    except KubeRefused as exc:
+    except KubeInvalid as exc:
         if "subnet: Required value" not in str(exc):
             raise
     return cluster.create(manifest.build(name, host_ip, cluster.api.version, manifest.PLACEHOLDER))

@@ -10,11 +10,11 @@ from f5router.kube.api import api_errors
 from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection
 from f5router.model.errors import (
-    KindNotServed,
     KubeError,
     KubeForbidden,
     KubeNotFound,
     KubeUnreachable,
+    ResourceUnavailable,
     RouterError,
 )
 from f5router.model.json_types import JSON
@@ -93,7 +93,7 @@ class Cluster:
     def watch(self, version: str, *, lasts_s: int) -> Iterator[tuple[bool, dict[str, Any], str]]:
         """Changes of HostSubnets after a resourceVersion: gone, object, new resourceVersion.
 
-        Raises: KubeGone: list again; KubeError.
+        Raises: ResourceExpired: list again; KubeError.
         """
         path = f"{self.api.path}/hostsubnets"
         query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": str(lasts_s)}
@@ -131,7 +131,7 @@ class Cluster:
         for api in (GROUP, OAPI):
             try:
                 served = self._connection.request("GET", api.path)
-            except (KindNotServed, KubeNotFound):
+            except (ResourceUnavailable, KubeNotFound):
                 continue
             except KubeForbidden:
                 closed.append(api)
@@ -149,7 +149,7 @@ class Cluster:
         """The one that counts, by its name: system:sdn-reader may get it, but not list."""
         try:
             return [self._connection.request("GET", f"{self.api.path}/clusternetworks/default")]
-        except (KubeNotFound, KindNotServed):
+        except (KubeNotFound, ResourceUnavailable):
             return []
 
     def _list(self, path: str) -> tuple[list[dict[str, Any]], str]:

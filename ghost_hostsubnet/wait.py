@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from f5router.model.backoff import Backoff
-from f5router.model.errors import KubeError, KubeGone, KubeUnreachable, RouterError
+from f5router.model.errors import KubeError, KubeUnreachable, ResourceExpired, RouterError
 from ghost_hostsubnet import manifest
 from ghost_hostsubnet.cluster import Cluster
 
@@ -51,7 +51,7 @@ class Waiter:
         while self._left_s() > 0:
             try:
                 found = self._step()
-            except (KubeGone, KubeUnreachable) as exc:
+            except (ResourceExpired, KubeUnreachable) as exc:
                 self._version = ""
                 self._failed(exc)
                 continue

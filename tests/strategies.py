@@ -68,7 +68,7 @@ def secrets(draw):
     one, two = (builders.identity(serial=serial, algorithm="ec") for serial in (1, 2))
     fields = draw(st.sampled_from([
         {"identity": one}, {"identity": two}, {"type": "Opaque"}, {"problem": "the router may not read it"},
-        {"problem": "nobody can read it", "unread": True}]))
+        {"problem": "nobody can read it", "not_loaded": True}]))
     return builders.secret(draw(NAMESPACES), **fields)
 
 

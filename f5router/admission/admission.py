@@ -159,14 +159,14 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | No
     if refusal := annotations.refusal(route.unsupported):
         return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal))
     if settings.external and route.secret is not None:
-        used = secret or Secret(route.secret, unread=True)
+        used = secret or Secret(route.secret, not_loaded=True)
         if refusal := _secret_refusal(used):
             return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
     found = validation.check(route, extended=settings.extended, secret=used, checker=checker)
     rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
     return replace(claim, rejection=rejection, key_pair=found.certificates.key_pair,
                    destination_ca=found.certificates.destination_ca,
-                   pending_secret=used if used and used.unread else None, pending=found.pending)
+                   pending_secret=used if used and used.not_loaded else None, pending=found.pending)
 
 
 def _fault(exc: Exception) -> Rejection:
@@ -187,7 +187,7 @@ def _secret_refusal(secret: Secret) -> str:
     name = secret.key.name
     if not is_object_name(name):
         return f"Secret {quote(name)} not found"
-    if secret.unread:
+    if secret.not_loaded:
         return ""
     if secret.problem:
         return secret.problem

@@ -60,7 +60,7 @@ def check(route: Route, *, extended: bool, secret: Secret | None = None,
     problems += _termination_problems(tls, extended)
     if secret is not None:
         tls = replace(tls, certificate=secret.certificate, key=secret.private_key)
-        if not secret.certificate and not secret.unread:
+        if not secret.certificate and not secret.not_loaded:
             problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
     judged = checker(Texts.of(tls, extended=extended))
     if judged is None:

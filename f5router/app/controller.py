@@ -28,7 +28,7 @@ from f5router.app.wiring import (
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device, Stopped
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.logs.persistent_log import PersistentLog
@@ -96,7 +96,7 @@ class Controller:
     """One router on one BIG-IP."""
 
     def __init__(
-        self, config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
+        self, config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
         warnings: EventWriter, signal: EventSignal, monitor: Monitor, reporter: StatusReporter,
         syncer: ConfigSyncer, *, clock: Callable[[], float] = time.monotonic,
     ):

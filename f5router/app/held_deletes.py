@@ -5,7 +5,7 @@ import math
 import threading
 import time
 
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model.objects import Ref
 from f5router.reconcile.reconciler import Reconciler
 
@@ -24,7 +24,7 @@ ADVICE = ("check --namespace, --labels and the other settings that select Routes
 class HeldBack:
     """Follows a DeleteGuard; one thread uses it."""
 
-    def __init__(self, reconciler: Reconciler, cluster: Cluster, *, confirm_s: float):
+    def __init__(self, reconciler: Reconciler, cluster: ClusterWatcher, *, confirm_s: float):
         """Args: confirm_s: from the moment when something is held back to the request for the second list."""
         self._reconciler, self._guard, self._cluster = reconciler, reconciler.guard, cluster
         self._confirm_s = confirm_s

@@ -9,7 +9,7 @@ from f5router.app.config_sync import ConfigSyncer
 from f5router.app.debounce import WAKE_S
 from f5router.config.config import Config
 from f5router.icontrol.rest.client import SAVE_TIMEOUT_S
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.errors import Standby
@@ -59,7 +59,7 @@ class Monitor:
         self.metrics.record(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
 
 
-def build_monitor(config: Config, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
+def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
                   warnings: EventWriter, syncer: ConfigSyncer) -> Monitor:
     """The Monitor of these parts."""
     client, failover, guard = reconciler.device.client, reconciler.device.failover, reconciler.guard

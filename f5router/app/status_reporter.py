@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from f5router.admission.claim_log import ClaimLog
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.logs.persistent_log import PersistentLog
@@ -26,7 +26,7 @@ ADMITTED, WARNING = KINDS = "Admitted", "Warning"
 class StatusReporter:
     """One thread uses it, the one that makes the passes; what it tells is written by others."""
 
-    def __init__(self, cluster: Cluster, reconciler: Reconciler, statuses: StatusWriter,
+    def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
                  warnings: EventWriter, *, clean: bool, clock: Callable[[], float] = time.monotonic):
         """Args: clean: remove the entry of a Route that leaves: it may still exist."""
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
@@ -42,7 +42,7 @@ class StatusReporter:
         self._network.update(network.problems, network.warnings)
         self._selection.update((), self._cluster.warnings())
         for key, left in report.left.items():
-            self._statuses.left(left, remove=self._clean)
+            self._statuses.route_removed(left, remove=self._clean)
             for kind in KINDS:
                 self._reported.pop((key, kind), None)
         for key, verdict in report.verdicts.items():
@@ -58,7 +58,7 @@ class StatusReporter:
 
     def standing_by(self) -> None:
         """The BIG-IP is not the active unit: what the router of the active one says of a Route holds."""
-        self._statuses.let_go()
+        self._statuses.drop_requests()
         self.failed()
 
     def failed(self) -> None:

@@ -13,7 +13,7 @@ from f5router.icontrol.uploads.files import FileWriter
 from f5router.icontrol.uploads.leftovers import Origin
 from f5router.icontrol.uploads.ssh_upload import SSHSettings, SSHUploader
 from f5router.kube.api.connection import Connection, KubeSettings, connect
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.secrets.named_secrets import SecretLimits
 from f5router.kube.status.entry_sweep import Sweep
 from f5router.kube.status.status_writer import StatusWriter
@@ -73,10 +73,10 @@ def build_connection(config: Config) -> Connection:
     ))
 
 
-def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> Cluster:
+def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> ClusterWatcher:
     """The watches of a Config, not yet started; Nodes only where something on the BIG-IP follows them."""
     vxlan, nodeport = config.vxlan is not None, config.nodeport
-    return Cluster(
+    return ClusterWatcher(
         connection, selection=config.selection, use_endpoints=config.watch_endpoints,
         watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, nodeport=nodeport is not None,
         node_selector=nodeport.selector if nodeport else "", watch_secrets=config.admission.external,
@@ -85,14 +85,14 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
     )
 
 
-def build_statuses(config: Config, connection: Connection, cluster: Cluster) -> StatusWriter:
+def build_statuses(config: Config, connection: Connection, cluster: ClusterWatcher) -> StatusWriter:
     """The writer of statuses, which hears of every status that the watch tells."""
     statuses = StatusWriter(
         connection, cluster, router_name=config.router_name, selection=config.selection,
         canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
         workers=STATUS_WORKERS, enabled=config.update_status, contention_s=config.resync_s / CONTENTION_PART,
     )
-    cluster.watch_routes(statuses.seen)
+    cluster.watch_routes(statuses.route_updated)
     return statuses
 
 

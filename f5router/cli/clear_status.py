@@ -13,21 +13,21 @@ from f5router.config.config import read_text
 from f5router.config.options import Reader
 from f5router.kube.api.connection import Connection, KubeSettings, connect
 from f5router.kube.status import owned_entries
-from f5router.kube.status.owned_entries import Found
+from f5router.kube.status.owned_entries import OwnedEntry
 from f5router.kube.status.status_request import RouteStatus
-from f5router.kube.status.work_queue import Job, Pending
+from f5router.kube.status.work_queue import WorkItem, WorkQueue
 from f5router.kube.watch.sources import ROUTES, Source, served
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
     ConfigError,
-    KindNotServed,
     KubeConflict,
     KubeError,
     KubeForbidden,
+    KubeInvalid,
     KubeNotFound,
-    KubeRefused,
     KubeUnreachable,
+    ResourceUnavailable,
 )
 from f5router.model.printable import printable
 from f5router.status import condition
@@ -113,7 +113,7 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
     return 1 if left else 0
 
 
-def _shown(found: Found) -> tuple[str, ...]:
+def _shown(found: OwnedEntry) -> tuple[str, ...]:
     """Route, Host and Admitted of an entry."""
     admitted = condition.admitted(found.entry)
     fields = (found.key, found.entry.get("host"), admitted.get("status"), admitted.get("reason"))
@@ -125,41 +125,41 @@ class Clearing:
 
     def __init__(self, connection: Connection, source: Source, settings: ClearConfig):
         self._routes, self._router_name = RouteStatus(connection, lambda: source), settings.router_name
-        self._pending: Pending[Key] = Pending(rate_per_s=settings.rate_per_s)
+        self._pending: WorkQueue[Key] = WorkQueue(rate_per_s=settings.rate_per_s)
         self._backoff = settings.backoff
         self._results: Counter[str] = Counter()
 
-    def run(self, found: Sequence[Found]) -> Counter[str]:
+    def run(self, found: Sequence[OwnedEntry]) -> Counter[str]:
         """Results: cleared, gone, and conflict, which is counted besides."""
         for one in found:
             self._pending.put(one.key, one)
-        while len(self._pending) and (job := self._pending.take()) is not None:
+        while len(self._pending) and (item := self._pending.take()) is not None:
             try:
-                retry_s = self._attempt(job)
+                retry_s = self._attempt(item)
             except KubeForbidden as exc:
                 log.error("status cannot be written", extra={"error": str(exc)})
                 break
-            self._pending.done(job, retry_s)
+            self._pending.done(item, retry_s)
         return self._results
 
-    def _attempt(self, job: Job[Key]) -> float | None:
+    def _attempt(self, item: WorkItem[Key]) -> float | None:
         """Remove one. Returns seconds until the next try. Raises: KubeForbidden."""
         self._pending.spend()
         try:
-            written = owned_entries.remove(self._routes, job.item, self._router_name, unchanged=False)
+            written = owned_entries.remove(self._routes, item.value, self._router_name, unchanged=False)
         except KubeNotFound:
             written = None
         except (KubeConflict, KubeUnreachable) as exc:
             self._results["conflict"] += isinstance(exc, KubeConflict)
-            return self._later(job, exc)
-        except (KubeRefused, KindNotServed) as exc:
-            log.error("status refused", extra={"route": str(job.key), "error": str(exc)})
+            return self._later(item, exc)
+        except (KubeInvalid, ResourceUnavailable) as exc:
+            log.error("status refused", extra={"route": str(item.key), "error": str(exc)})
             return None
         self._results["gone" if written is None else "cleared"] += 1
         return None
 
-    def _later(self, job: Job[Key], exc: KubeConflict | KubeUnreachable) -> float | None:
-        if job.failures + 1 < TRIES:
-            return self._backoff.jittered_s(job.failures + 1, exc.retry_after_s)
-        log.error("status not cleared", extra={"route": str(job.key), "error": str(exc)})
+    def _later(self, item: WorkItem[Key], exc: KubeConflict | KubeUnreachable) -> float | None:
+        if item.failures + 1 < TRIES:
+            return self._backoff.jittered_s(item.failures + 1, exc.retry_after_s)
+        log.error("status not cleared", extra={"route": str(item.key), "error": str(exc)})
         return None

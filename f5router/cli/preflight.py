@@ -13,7 +13,7 @@ from f5router.icontrol.device import Device
 from f5router.kube.api import review
 from f5router.kube.api.api_errors import SHIPPED
 from f5router.kube.api.connection import Connection
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.network.diagnostics import Findings
@@ -78,7 +78,7 @@ def _mass(guard: DeleteGuard) -> tuple[str, ...]:
             "until a second list of the cluster confirms them",) if deletes else ()
 
 
-def _status_problem(config: Config, connection: Connection, cluster: Cluster) -> Iterable[str]:
+def _status_problem(config: Config, connection: Connection, cluster: ClusterWatcher) -> Iterable[str]:
     """Yield why no status can be written, where the API server says so. Either of the verbs is enough."""
     group = cluster.route_source().api_version.rpartition("/")[0]
     if config.update_status and all(
@@ -88,7 +88,7 @@ def _status_problem(config: Config, connection: Connection, cluster: Cluster) ->
                f"grant it with: oc apply -f {SHIPPED}")
 
 
-def _findings(config: Config, cluster: Cluster, reconciler: Reconciler, device: Device) -> Findings:
+def _findings(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, device: Device) -> Findings:
     """Look for what is wrong whatever the Routes are."""
     network, remarks = reconciler.network_findings(), device.failover.remarks()
     nodes, standby = cluster.nodes_problem(), device.failover.obstacle()

@@ -64,7 +64,7 @@ OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
 """Read to check settings; where they are forbidden or do not exist, nothing is wrong."""
 
 
-class Cluster:
+class ClusterWatcher:
     """Routes, Services, endpoints and, if wanted, Nodes and their network as the API server tells."""
 
     def __init__(self, connection: Connection, *, on_change: Callable[[], None],
@@ -113,7 +113,7 @@ class Cluster:
         self._node_selector = node_selector
         self._waiting = set(sources)
         self._listed_once: set[Source] = set()
-        self._enough = threading.Timer(secrets_s, self._begin, kwargs={"unread": True})
+        self._enough = threading.Timer(secrets_s, self._begin, kwargs={"without_secrets": True})
         self._enough.daemon = True
         self._first = Delta()
         """What is known until synced(); not drained yet."""
@@ -251,8 +251,8 @@ class Cluster:
                 return (self._absent,)
             refused = [text for source, text in self._problems.items() if source not in self._dispensable]
             waiting = self._waiting - self._problems.keys()
-        unread = () if self._secrets is None or self.synced() else self._secrets.unread()
-        return (*(f"{source.resource} are not listed yet" for source in waiting), *unread, *refused)
+        not_loaded = () if self._secrets is None or self.synced() else self._secrets.not_loaded()
+        return (*(f"{source.resource} are not listed yet" for source in waiting), *not_loaded, *refused)
 
     def relist(self) -> None:
         """Have everything that Routes and their pools are made of listed again."""
@@ -351,10 +351,10 @@ class Cluster:
             self._waiting.discard(source)
         self._begin()
 
-    def _begin(self, *, unread: bool = False) -> None:
+    def _begin(self, *, without_secrets: bool = False) -> None:
         """End the start, once every kind is known and, of all Routes that there are by then, the Secrets.
 
-        Args: unread: do not wait for the Secrets any more.
+        Args: without_secrets: do not wait for the Secrets any more.
         """
         with self._lock:
             if self._waiting or self._synced.is_set():
@@ -363,11 +363,11 @@ class Cluster:
             self._first = self._first.then(chosen)
             if self._secrets is not None:
                 self._secrets.follow(chosen.routes)
-                if not self._secrets.complete() and not unread:
+                if not self._secrets.complete() and not without_secrets:
                     if not self._enough.ident:
                         self._enough.start()
                     return
-            missing = () if self._secrets is None else self._secrets.unread()
+            missing = () if self._secrets is None else self._secrets.not_loaded()
             self._synced.set()
         log.info("all kinds are listed")
         if missing:

@@ -109,8 +109,8 @@ class Secret:
     """tls.key, likewise."""
     problem: str = ""
     """Why it cannot be used or read; "" when it can."""
-    unread: bool = False
-    """It is not known yet what it holds."""
+    not_loaded: bool = False
+    """True if its content is not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ class EndpointSlice:
     ports: tuple[EndpointPort, ...] = ()
     nodes: frozenset[str] = frozenset()
     """Names of Nodes with a ready address, "" where none is told; only where node ports are members."""
-    unread: int = 0
-    """How many more ready addresses there are."""
+    omitted: int = 0
+    """Number of further ready addresses, beyond those that are kept."""
 
 
 @dataclass(frozen=True, slots=True)

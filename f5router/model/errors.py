@@ -5,11 +5,11 @@ RouterError
  +- KubeError              the Kubernetes API
  |   +- KubeUnreachable    no reply, or one that may be repeated
  |   +- KubeForbidden      401, 403: a right is missing
- |   +- KindNotServed      404 on a whole kind
+ |   +- ResourceUnavailable      404 on a whole kind
  |   +- KubeConflict       409 on a write
- |   +- KubeGone           410: list again
+ |   +- ResourceExpired           410: list again
  |   +- KubeNotFound       404 on one object
- |   +- KubeRefused        400, 422 and other 4xx: the same request would fail again
+ |   +- KubeInvalid        400, 422 and other 4xx: the same request would fail again
  +- BigIPError             the BIG-IP
      +- Unreachable        no reply; a write may or may not have been done
      |   +- Untrusted      its TLS certificate: repeating does not help
@@ -122,7 +122,7 @@ class KubeUnauthorized(KubeForbidden):
     """401: nothing may be read with these credentials."""
 
 
-class KindNotServed(KubeError):
+class ResourceUnavailable(KubeError):
     """The cluster does not serve this kind."""
 
 
@@ -130,7 +130,7 @@ class KubeConflict(KubeError):
     """409: the object changed since it was read."""
 
 
-class KubeGone(KubeError):
+class ResourceExpired(KubeError):
     """410: the resourceVersion is too old; list again."""
 
 
@@ -138,7 +138,7 @@ class KubeNotFound(KubeError):
     """404: the object is gone."""
 
 
-class KubeRefused(KubeError):
+class KubeInvalid(KubeError):
     """400, 422 and other 4xx: the request is understood and will never succeed. A 403 by admission too."""
 
 

@@ -79,7 +79,7 @@ def choose(port: str, view: ServiceView, most: int) -> Choice:
         most: so many members at most.
     """
     parts = [(part, ports) for part in view.slices if (ports := _numbers(port, part))]
-    total = sum((len(part.addresses) + part.unread) * len(ports) for part, ports in parts)
+    total = sum((len(part.addresses) + part.omitted) * len(ports) for part, ports in parts)
     if total > MOST_READ:
         parts.sort(key=lambda found: found[0].key)
     found = list(islice(_endpoints(parts, in_order=total > MOST_READ), MOST_READ))
@@ -88,17 +88,17 @@ def choose(port: str, view: ServiceView, most: int) -> Choice:
     return limit(ready, total - len(found), refused, most)
 
 
-def limit(ready: set[PoolMember], unread: int, refused: Mapping[str, str], most: int) -> Choice:
+def limit(ready: set[PoolMember], omitted: int, refused: Mapping[str, str], most: int) -> Choice:
     """Choose at most so many, by a digest of address and port.
 
     So an endpoint that comes or goes changes places with one other at most, and all others stay.
 
     Args:
-        unread: how many more there are.
+        omitted: how many more there are.
         refused: see LeftOut.
     """
     members = frozenset(sorted(ready, key=_place)[:most] if len(ready) > most else ready)
-    total = len(ready) + unread
+    total = len(ready) + omitted
     return Choice(members, LeftOut(refused, _rounded(total) if total > len(members) else 0))
 
 

@@ -22,7 +22,7 @@ CALM = 10
 
 
 @dataclass(slots=True)
-class Change:
+class ContentionRecord:
     """What is known of a Route whose entry somebody else has changed."""
 
     at: float
@@ -38,7 +38,7 @@ class Contention:
     def __init__(self, *, interval_s: float, clock: Callable[[], float]):
         """interval_s: how long a contended Route is left alone; upstream: a tenth of the resync interval."""
         self._interval_s, self._clock = interval_s, clock
-        self._routes: dict[str, Change] = {}
+        self._routes: dict[str, ContentionRecord] = {}
         self._ours: dict[str, JSON] = {}
         self._changes = 0
         """Of contended Routes, since the last flush."""
@@ -67,12 +67,12 @@ class Contention:
             return True
         known = self._routes.get(uid)
         if known is None:
-            self._routes[uid] = Change(self._clock(), False, entry)
+            self._routes[uid] = ContentionRecord(self._clock(), False, entry)
         elif not condition.same(known.last, entry):
             self._changes += 1
             self._contended_at = self._clock()
             if not known.contended:
-                self._routes[uid] = Change(self._clock(), True, entry)
+                self._routes[uid] = ContentionRecord(self._clock(), True, entry)
         return True
 
     def agrees(self, uid: str, entry: JSON) -> None:
@@ -93,7 +93,7 @@ class Contention:
         if (known := self._routes.get(uid)) is not None:
             known.last, known.contended = entry, False
         elif over is not None and not condition.same(over, before):
-            self._routes[uid] = Change(self._clock(), False, entry)
+            self._routes[uid] = ContentionRecord(self._clock(), False, entry)
 
     def contended(self, uid: str, *, created: bool) -> bool:
         """Whether to leave a Route alone.
@@ -106,7 +106,7 @@ class Contention:
             return True
         return self._changes > MOST and not created
 
-    def forget(self, uid: str) -> None:
+    def discard(self, uid: str) -> None:
         """The Route is none of ours any more."""
         self._routes.pop(uid, None)
         self._ours.pop(uid, None)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from f5router.cli import preflight
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.secrets import secret_state
 from f5router.kube.secrets.secret_schedule import Pace
 from f5router.model.backoff import Backoff
@@ -24,7 +24,7 @@ def _quick(monkeypatch):
     """Secrets are read again at once."""
     backoff = Backoff(0.01, 0.1)
     pace = Pace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent=backoff, failed=backoff)
-    monkeypatch.setitem(Cluster.__init__.__kwdefaults__, "secret_pace", pace)
+    monkeypatch.setitem(ClusterWatcher.__init__.__kwdefaults__, "secret_pace", pace)
 
 
 def edge(name: str = "b", secret: str = "tls", *, host: str = "b.com", **fields) -> dict:
@@ -139,7 +139,7 @@ def test_a_restart_changes_nothing(lab):
 @pytest.fixture
 def soon(monkeypatch):
     """The start does not wait for Secrets long."""
-    monkeypatch.setitem(Cluster.__init__.__kwdefaults__, "secrets_s", 0.2)
+    monkeypatch.setitem(ClusterWatcher.__init__.__kwdefaults__, "secrets_s", 0.2)
 
 
 HANGS = [pytest.param("503", {}, id="fails"), pytest.param("delay", {"seconds": 60}, id="hangs")]

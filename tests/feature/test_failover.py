@@ -135,12 +135,13 @@ def test_statuses_of_the_active_units_router_hold(lab, each_write_asks):
     router = lab.router()
     lab.converge(router)
     assert lab.admitted("shop", "a")["status"] == "True"
+    key_and_uid = Key("shop", "a"), lab.kube.get("Route", "shop", "a")["metadata"]["uid"]
     lab.bigip.set_failover("STANDBY")
     router._try_pass()
-    assert not router._statuses.wants(Key("shop", "a"), lab.kube.get("Route", "shop", "a")["metadata"]["uid"])
+    assert not router._statuses.is_requested(*key_and_uid)
     lab.bigip.set_failover(unit.ACTIVE)
     lab.converge(router)
-    assert router._statuses.wants(Key("shop", "a"), lab.kube.get("Route", "shop", "a")["metadata"]["uid"])
+    assert router._statuses.is_requested(*key_and_uid)
 
 
 def test_it_is_noticed_while_nothing_happens(lab, running, monkeypatch):

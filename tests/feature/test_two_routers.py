@@ -11,7 +11,7 @@ import pytest
 
 from f5router.app.wiring import STATUS_WORKERS
 from f5router.kube.api.connection import KubeSettings, connect
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.entry_sweep import PROBES, Sweep
 from f5router.kube.status.status_writer import CONTENTION_S, StatusWriter
 from f5router.kube.watch.sources import ROUTES
@@ -41,11 +41,11 @@ class Replica:
     def __init__(self, kube: FakeKube, connection, clock: Clock, verdict: Verdict, canonical_hostname: str,
                  workers: int):
         self._kube, self._verdict = kube, verdict
-        self.cluster = Cluster(connection, on_change=lambda: None)
+        self.cluster = ClusterWatcher(connection, on_change=lambda: None)
         self.writer = StatusWriter(
             connection, self.cluster, router_name="public", canonical_hostname=canonical_hostname,
             rate_per_s=1000, workers=workers, repair_s=0.01, clock=clock, wall=clock)
-        self.cluster.watch_routes(self.writer.seen)
+        self.cluster.watch_routes(self.writer.route_updated)
         self.cluster.start()
         assert self.cluster.wait_synced(10)
 

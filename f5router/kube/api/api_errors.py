@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from f5router.kube.api import documents
 from f5router.model.errors import (
     EXCERPT,
-    KindNotServed,
     KubeConflict,
     KubeError,
     KubeForbidden,
-    KubeGone,
+    KubeInvalid,
     KubeNotFound,
-    KubeRefused,
     KubeUnauthorized,
     KubeUnreachable,
+    ResourceExpired,
+    ResourceUnavailable,
 )
 from f5router.model.json_types import JSON
 
@@ -24,10 +24,10 @@ BY_STATUS: Mapping[int, type[KubeError]] = {
     404: KubeNotFound,
     408: KubeUnreachable,
     409: KubeConflict,
-    410: KubeGone,
+    410: ResourceExpired,
     429: KubeUnreachable,
 }
-"""Others: KubeRefused from 400 to 499; what is no answer of an API server is KubeUnreachable."""
+"""Others: KubeInvalid from 400 to 499; what is no answer of an API server is KubeUnreachable."""
 
 STOCK_ROLE = "system:router"
 """It may update the status of Routes, not patch it, and has no right on EndpointSlices and Events."""
@@ -72,7 +72,7 @@ def error_for(method: str, path: str, status: int, body: bytes,
     details = _status_object(body)
     text = details.get("message") if isinstance(details.get("message"), str) else ""
     if status == 403 and text and not _CANNOT.search(text):
-        return KubeRefused(f"{method} {path}: {status} {excerpt(text)}")
+        return KubeInvalid(f"{method} {path}: {status} {excerpt(text)}")
     text = excerpt(text or body.decode("utf-8", "replace"))
     return _error(method, path, status, text, details, headers or {}, sdn=sdn)
 
@@ -93,13 +93,13 @@ def excerpt(text: str) -> str:
 def _error(method: str, path: str, status: int, text: str, details: JSON,
            headers: Mapping[str, str], *, sdn: bool = True) -> KubeError:
     message = f"{method} {path}: {status} {text}".rstrip()
-    kind = BY_STATUS.get(status, KubeRefused if 400 <= status < 500 else KubeUnreachable)
+    kind = BY_STATUS.get(status, KubeInvalid if 400 <= status < 500 else KubeUnreachable)
     if kind is KubeUnreachable:
         return KubeUnreachable(message, _retry_after_s(headers, details), status)
     if issubclass(kind, KubeForbidden):
         return kind(f"{message}; {_grant(method, path, status, text, sdn=sdn)}")
     if kind is KubeNotFound and not _details(details).get("name"):
-        return KindNotServed(message)  # a missing object is named in the reply, a missing kind is not
+        return ResourceUnavailable(message)  # a missing object is named in the reply, a missing kind is not
     return kind(message)
 
 

@@ -37,6 +37,6 @@ class Collection:
             self._query["continue"] = page.token
 
     def values(self) -> Iterator[Any]:
-        """The objects as JSON values. Raises: KubeError: KubeRefused: one of them cannot be read."""
+        """The objects as JSON values. Raises: KubeError: KubeInvalid: one of them cannot be read."""
         for document in self.documents():
             yield value(document, f"GET {self._path}")

@@ -31,7 +31,7 @@ from f5router.kube.api import api_errors, kubeconfig
 from f5router.kube.api.documents import Document, Splitter, Unreadable
 from f5router.kube.api.kubeconfig import MemoryFiles
 from f5router.kube.api.outages import Outages
-from f5router.model.errors import ConfigError, KubeRefused, KubeUnreachable
+from f5router.model.errors import ConfigError, KubeInvalid, KubeUnreachable
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class KubeSettings:
     master: str | None = None
     """URL that replaces the server of the configuration (KUBERNETES_MASTER)."""
     namespace: str | None = None
-    """Namespace to which a Cluster is limited; None for all."""
+    """Namespace to which a ClusterWatcher is limited; None for all."""
     connect_timeout_s: float = 10
     read_timeout_s: float = 60
     """Longest silence in a reply; a watch sets its own."""
@@ -90,7 +90,7 @@ class LineStream:
     def __iter__(self) -> Iterator[object]:
         """The values of the documents.
 
-        Raises: KubeUnreachable: see documents(); KubeRefused: one cannot be read.
+        Raises: KubeUnreachable: see documents(); KubeInvalid: one cannot be read.
         """
         for document in self.documents():
             yield value(document, self._request)
@@ -167,11 +167,11 @@ class Page:
 
 
 def value(document: Document, request: str) -> object:
-    """The value of a document. Raises: KubeRefused: it cannot be read; KubeUnreachable: it is no JSON."""
+    """The value of a document. Raises: KubeInvalid: it cannot be read; KubeUnreachable: it is no JSON."""
     try:
         return document.load()
     except Unreadable as exc:
-        raise KubeRefused(f"{request}: an object {exc}") from exc
+        raise KubeInvalid(f"{request}: an object {exc}") from exc
     except ValueError as exc:
         raise KubeUnreachable(f"{request}: the reply is not JSON") from exc
 
@@ -211,8 +211,8 @@ class Connection:
             timeout_s: longest silence while reading; None for the setting.
             accept: forms of the reply, the best first.
         Raises:
-            KubeUnreachable, KubeForbidden, KindNotServed, KubeNotFound, KubeConflict, KubeGone,
-            KubeRefused: see replies.error_for. A write may have been done when it is
+            KubeUnreachable, KubeForbidden, ResourceUnavailable, KubeNotFound, KubeConflict, ResourceExpired,
+            KubeInvalid: see replies.error_for. A write may have been done when it is
             KubeUnreachable.
         """
         sent = self._answered(method, path, query, body, content_type, timeout_s, accept)
@@ -252,7 +252,7 @@ class Connection:
                 data += chunk
                 if len(data) > MOST_REPLY:
                     sent.close()
-                    raise KubeRefused(f"{method} {path}: the reply is larger than {MOST_REPLY >> 20} MiB")
+                    raise KubeInvalid(f"{method} {path}: the reply is larger than {MOST_REPLY >> 20} MiB")
         except (HTTPError, OSError) as exc:
             raise KubeUnreachable(f"{method} {path}: {_reason(exc)}") from exc
         if not 200 <= sent.status < 300:

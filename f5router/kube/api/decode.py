@@ -264,7 +264,7 @@ def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
             endpoint for endpoint in ready if _items(endpoint.get("addresses"))))
     texts = [address for endpoint in ready for address in _items(endpoint.get("addresses"))]
     return EndpointSlice(name, intern(owner), _parsed(texts[:MOST_ADDRESSES]), ports,
-                         unread=max(0, len(texts) - MOST_ADDRESSES))
+                         omitted=max(0, len(texts) - MOST_ADDRESSES))
 
 
 def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
@@ -292,7 +292,7 @@ def _subset(name: Key, owner: str, subset: JSON, *, placed: bool, most: int) -> 
     if placed:
         return EndpointSlice(name, owner, ports=ports, nodes=_places(found))
     return EndpointSlice(name, owner, _parsed(item.get("ip") for item in found[:most]), ports,
-                         unread=max(0, len(found) - most))
+                         omitted=max(0, len(found) - most))
 
 
 def _places(items: Iterable[JSON]) -> frozenset[str]:

@@ -48,7 +48,7 @@ class SecretState:
         if self._complained:
             return None
         self._complained = True
-        return Secret(self.key, problem=f"Secret {self.key.name} cannot be read: {exc}", unread=True)
+        return Secret(self.key, problem=f"Secret {self.key.name} cannot be read: {exc}", not_loaded=True)
 
 
 def _refusal(key: Key, text: str) -> str:

@@ -109,7 +109,7 @@ class SecretWatch:
         """From now on changed() is called for what changes in a namespace, or no more. For any thread."""
         self._calls.put(partial(self._schedule.watch if runs else self._schedule.unwatch, namespace))
 
-    def unread(self) -> tuple[str, ...]:
+    def not_loaded(self) -> tuple[str, ...]:
         """The Secrets that are not known yet, in words."""
         return tuple(f"Secret {key} is not read yet" for key in sorted(self._wanted) if not self._known(key))
 
@@ -121,7 +121,7 @@ class SecretWatch:
 
     def _known(self, key: Key) -> bool:
         found = self._store.get("secrets", key)
-        return isinstance(found, Secret) and not found.unread
+        return isinstance(found, Secret) and not found.not_loaded
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -17,11 +17,11 @@ from f5router.kube.api import decode
 from f5router.kube.api.collection import PAGE_SIZE
 from f5router.kube.api.connection import Connection
 from f5router.kube.status import owned_entries
-from f5router.kube.status.owned_entries import Found
+from f5router.kube.status.owned_entries import OwnedEntry
 from f5router.kube.status.status_request import RouteStatus
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.cluster import Key
-from f5router.model.errors import KubeConflict, KubeError, KubeNotFound, KubeRefused
+from f5router.model.errors import KubeConflict, KubeError, KubeInvalid, KubeNotFound
 from f5router.status import condition
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Sweep:
                 log.warning("statuses of Routes outside the selection may be left", extra={
                     "error": str(exc), "remedy": "f5router status clear"})
 
-    def _remove(self, left: Sequence[Found]) -> None:
+    def _remove(self, left: Sequence[OwnedEntry]) -> None:
         """Raises: KubeError."""
         # Others at each start: who keeps them leaves alone what goes again and again, see contention.py.
         probes = random.sample(left, min(PROBES, len(left)))
@@ -97,7 +97,7 @@ class Sweep:
         count = len(removed) + sum(self._remove_one(one) for one in rest)
         log.info("statuses of Routes outside the selection are removed", extra={"routes": count})
 
-    def _remove_one(self, found: Found) -> bool:
+    def _remove_one(self, found: OwnedEntry) -> bool:
         """Raises: KubeError: of a sort that others would meet too."""
         for _ in range(TRIES):
             self._wait_idle()
@@ -109,7 +109,7 @@ class Sweep:
                 continue
             except KubeNotFound:
                 return False
-            except KubeRefused as exc:
+            except KubeInvalid as exc:
                 log.warning("status not removed", extra={"route": str(found.key), "error": str(exc)})
                 return False
         return False
@@ -120,10 +120,10 @@ class Sweep:
             if self._statuses.flush(IDLE_S, unless_forbidden=True) or self._statuses.refusal():
                 return
 
-    def _serves(self, found: Found) -> bool:
-        return found.key in self._selected or self._statuses.wants(found.key, found.uid)
+    def _serves(self, found: OwnedEntry) -> bool:
+        return found.key in self._selected or self._statuses.is_requested(found.key, found.uid)
 
-    def _is_kept(self, removed: Sequence[Found]) -> bool:
+    def _is_kept(self, removed: Sequence[OwnedEntry]) -> bool:
         """Whether somebody has put back what was removed. Raises: KubeError."""
         for one in removed:
             obj = self._routes.read(one.key)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from f5router.kube.api.connection import Connection
-from f5router.kube.status.work_queue import Pending
+from f5router.kube.status.work_queue import WorkQueue
 from f5router.kube.watch.sources import ROUTES, Source
 from f5router.model.cluster import Route
 from f5router.model.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
@@ -86,7 +86,7 @@ class EventWriter:
         """
         self._connection, self._component, self._router_name = connection, component, router_name
         self._queue_size, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
-        self._pending: Pending[_Key] = Pending(rate_per_s=rate_per_s, clock=clock)
+        self._pending: WorkQueue[_Key] = WorkQueue(rate_per_s=rate_per_s, clock=clock)
         self._route_source = route_source
         self._sent: dict[_Key, Sent] = {}
         self._lock = threading.Lock()
@@ -130,15 +130,15 @@ class EventWriter:
             self._thread.join(JOIN_S)
 
     def _work(self) -> None:
-        while (job := self._pending.take()) is not None:
+        while (item := self._pending.take()) is not None:
             retry_s = None
             try:
                 if self._clock() >= self._forbidden_until and self._pending.spend():
-                    self._write(job.key, job.item)
+                    self._write(item.key, item.value)
             except KubeForbidden as exc:
                 self._refused(exc)
             except KubeUnreachable as exc:
-                if job.failures + 1 < TRIES:
+                if item.failures + 1 < TRIES:
                     retry_s = exc.retry_after_s or self._retry_s
                 else:
                     self._drop(exc)
@@ -147,7 +147,7 @@ class EventWriter:
             except Exception:  # the thread must outlive a bug
                 log.exception("event writer failed")
             finally:
-                self._pending.done(job, retry_s)
+                self._pending.done(item, retry_s)
 
     def _refused(self, exc: KubeForbidden) -> None:
         self._forbidden_until = self._clock() + FORBIDDEN_S

@@ -12,7 +12,7 @@ from f5router.kube.status.status_request import RouteStatus
 from f5router.kube.watch.reflector import unreadable
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
-from f5router.model.errors import KubeGone, KubeUnreachable
+from f5router.model.errors import KubeUnreachable, ResourceExpired
 from f5router.model.json_types import JSON
 from f5router.status import condition
 
@@ -21,7 +21,7 @@ TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OwnedEntry:
     """A Route with an entry of the router name."""
 
     key: Key
@@ -31,7 +31,7 @@ class Found:
 
 
 def find(connection: Connection, source: Source, router_name: str, *, namespace: str | None = None,
-         selectors: Mapping[str, str] | None = None, page_size: int = PAGE_SIZE) -> list[Found]:
+         selectors: Mapping[str, str] | None = None, page_size: int = PAGE_SIZE) -> list[OwnedEntry]:
     """Every Route with an entry of a router name, read page by page; only what is found is kept.
 
     Args: source: where Routes are served. selectors: labelSelector and fieldSelector of the request.
@@ -42,13 +42,13 @@ def find(connection: Connection, source: Source, router_name: str, *, namespace:
         try:
             return [found for document in routes.documents()
                     if (found := _found(source, document, router_name))]
-        except KubeGone:
+        except ResourceExpired:
             if attempt == TRIES - 1:
                 raise
     return []
 
 
-def remove(routes: RouteStatus, found: Found, router_name: str, *,
+def remove(routes: RouteStatus, found: OwnedEntry, router_name: str, *,
            unchanged: bool = True) -> dict[str, Any] | None:
     """Remove the entries of a router name from a Route; returns it as it is then.
 
@@ -69,7 +69,7 @@ def remove(routes: RouteStatus, found: Found, router_name: str, *,
     return None if left is None else routes.write(found.key, decode.resource_version(obj), left, renewed)
 
 
-def _found(source: Source, document: Document, router_name: str) -> Found | None:
+def _found(source: Source, document: Document, router_name: str) -> OwnedEntry | None:
     """The Route of a list, if it has an entry of the router name. Raises: KubeUnreachable: it is no JSON."""
     try:
         obj = document.load()
@@ -82,4 +82,4 @@ def _found(source: Source, document: Document, router_name: str) -> Found | None
     except ValueError as exc:
         raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
     entry = condition.own(decode.ingress(obj), router_name)
-    return None if entry is None else Found(key, decode.uid(obj), entry)
+    return None if entry is None else OwnedEntry(key, decode.uid(obj), entry)

@@ -8,7 +8,7 @@ import threading
 from http import HTTPStatus
 
 from f5router.kube.api.outages import Outages
-from f5router.kube.status.work_queue import Job, Pending
+from f5router.kube.status.work_queue import WorkItem, WorkQueue
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeForbidden, KubeUnreachable
@@ -33,7 +33,7 @@ FAILED_PAUSE_S = 0.25
 class Troubles:
     """Failures of the threads that write what one queue holds. Thread-safe."""
 
-    def __init__(self, pending: Pending[Key], outages: Outages, *, forbidden_s: float):
+    def __init__(self, pending: WorkQueue[Key], outages: Outages, *, forbidden_s: float):
         self._pending, self._outages, self._forbidden_s = pending, outages, forbidden_s
         self._lock = threading.Lock()
         self._said: dict[str, str] = {}
@@ -45,35 +45,35 @@ class Troubles:
 
     # --- what went wrong: seconds until the Route is tried again, None for not by itself ------
 
-    def conflict(self, job: Job[Key]) -> float:
+    def conflict(self, item: WorkItem[Key]) -> float:
         """The Route was changed meanwhile."""
         self._outages.answered(STATUS)
-        return CONFLICT_BACKOFF.jittered_s(job.failures + 1)
+        return CONFLICT_BACKOFF.jittered_s(item.failures + 1)
 
-    def refused(self, job: Job[Key], exc: Exception) -> None:
+    def refused(self, item: WorkItem[Key], exc: Exception) -> None:
         """It will never be taken."""
         self._outages.answered(STATUS)
-        self._say(job, "status refused", str(exc))
+        self._say(item, "status refused", str(exc))
 
-    def forbidden(self, job: Job[Key], exc: KubeForbidden) -> float:
+    def forbidden(self, item: WorkItem[Key], exc: KubeForbidden) -> float:
         """The first refusal may be of this Route's namespace; the next one without a success is of all."""
         self._outages.answered(STATUS)
         with self._lock:
             self._forbidden_in_a_row += 1
-            self._forbidden[job.key] = str(exc)
+            self._forbidden[item.key] = str(exc)
             said, self._said_forbidden = self._said_forbidden, True
             of_all = self._forbidden_in_a_row > 1
         if not said:
-            self._say(job, "status cannot be written", str(exc))
+            self._say(item, "status cannot be written", str(exc))
         if of_all:
             self._pending.pause(self._forbidden_s)
         return self._forbidden_s
 
-    def unreachable(self, job: Job[Key], exc: KubeUnreachable) -> float:
+    def unreachable(self, item: WorkItem[Key], exc: KubeUnreachable) -> float:
         """All writing waits by troubles in a row, and this Route by its own, so others go first."""
-        own_s = BACKOFF.jittered_s(job.failures + 1, exc.retry_after_s)
+        own_s = BACKOFF.jittered_s(item.failures + 1, exc.retry_after_s)
         if exc.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-            self._say(job, "status not written yet", str(exc))
+            self._say(item, "status not written yet", str(exc))
             self._pending.pause(FAILED_PAUSE_S)
             return own_s
         with self._lock:
@@ -85,10 +85,10 @@ class Troubles:
 
     # --- what goes well ------------------------------------------------------------------
 
-    def begins(self, job: Job[Key]) -> None:
+    def begins(self, item: WorkItem[Key]) -> None:
         """A Route is tried again."""
         with self._lock:
-            self._forbidden.pop(job.key, None)
+            self._forbidden.pop(item.key, None)
 
     def answered(self, *, written: bool) -> None:
         """The API server answered a write as it should. Args: written: it changed something."""
@@ -98,7 +98,7 @@ class Troubles:
                 self._forbidden_in_a_row, self._said_forbidden = 0, False
         self._outages.answered(STATUS)
 
-    def forget(self, uid: str) -> None:
+    def discard(self, uid: str) -> None:
         """The Route is as it should be, or none of ours any more."""
         with self._lock:
             self._said.pop(uid, None)
@@ -111,10 +111,10 @@ class Troubles:
                 return next(iter(self._forbidden.values()), "")
         return ""
 
-    def _say(self, job: Job[Key], message: str, text: str) -> None:
+    def _say(self, item: WorkItem[Key], message: str, text: str) -> None:
         """An error of one Route: once, until it could be written."""
         with self._lock:
-            new = self._said.get(job.item.uid) != text
-            self._said[job.item.uid] = text
+            new = self._said.get(item.value.uid) != text
+            self._said[item.value.uid] = text
         if new:
-            log.error(message, extra={"route": str(job.key), "error": text})
+            log.error(message, extra={"route": str(item.key), "error": text})

@@ -1,7 +1,7 @@
 """Route status: the newest wish for each Route, written until the API server has it.
 
 What happens to a write: see docs/operations.md, "Status". Whether another router of the same name wants
-something else is known from what the watch tells of our own entries (`seen`).
+something else is known from what the watch tells of our own entries (`route_updated`).
 """
 
 import logging
@@ -15,21 +15,21 @@ from typing import Any
 
 from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
-from f5router.kube.cluster_watch import EVERY_ROUTE, Cluster
+from f5router.kube.cluster_watch import EVERY_ROUTE, ClusterWatcher
 from f5router.kube.status import owned_entries
-from f5router.kube.status.owned_entries import Found
+from f5router.kube.status.owned_entries import OwnedEntry
 from f5router.kube.status.retry_policy import FORBIDDEN_S, Troubles
 from f5router.kube.status.status_request import RouteStatus
-from f5router.kube.status.work_queue import Job, Pending
+from f5router.kube.status.work_queue import WorkItem, WorkQueue
 from f5router.kube.status.writer_lease import WriterLease
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import (
-    KindNotServed,
     KubeConflict,
     KubeForbidden,
+    KubeInvalid,
     KubeNotFound,
-    KubeRefused,
     KubeUnreachable,
+    ResourceUnavailable,
 )
 from f5router.model.json_types import JSON
 from f5router.model.selection import Selection
@@ -51,7 +51,7 @@ JOIN_S = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredStatus:
     """What the status of a Route should say."""
 
     uid: str
@@ -64,14 +64,14 @@ class Wish:
 class StatusWriter:
     """Writes the router's entry of status.ingress; entries of other routers are never lost."""
 
-    def __init__(self, connection: Connection, cluster: Cluster, *, router_name: str,
+    def __init__(self, connection: Connection, cluster: ClusterWatcher, *, router_name: str,
                  selection: Selection = EVERY_ROUTE, canonical_hostname: str = "",
                  rate_per_s: float = 20, workers: int = 1, enabled: bool = True,
                  forbidden_s: float = FORBIDDEN_S, repair_s: float = REPAIR_S,
                  contention_s: float = CONTENTION_S,
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         """Arguments:
-        selection: of the Cluster: a Route that has left it must not come back by a reply.
+        selection: of the ClusterWatcher: a Route that has left it must not come back by a reply.
         rate_per_s: writes per second, all workers together; what needs no write costs nothing.
         enabled: False makes submit() do nothing (--update-status=false).
         wall: seconds since the epoch, for lastTransitionTime.
@@ -82,16 +82,16 @@ class StatusWriter:
         self._routes = RouteStatus(
             connection, cluster.route_source, labels=selection.labels, fields=selection.fields)
         self._all_known = not (selection.labels or selection.fields)
-        """Whether the Cluster knows Routes that are not selected, too."""
+        """Whether the ClusterWatcher knows Routes that are not selected, too."""
         self._router_name, self._canonical_hostname = router_name, canonical_hostname
         self._enabled, self._repair_s = enabled, repair_s
         self._clock, self._wall = clock, wall
-        self._pending: Pending[Key] = Pending(rate_per_s=rate_per_s, clock=clock)
+        self._pending: WorkQueue[Key] = WorkQueue(rate_per_s=rate_per_s, clock=clock)
         self._troubles = Troubles(self._pending, connection.outages, forbidden_s=forbidden_s)
         self._lock = threading.Lock()
         self._lease = WriterLease(clock=clock)
         self._contention = Contention(interval_s=contention_s, clock=clock)
-        self._wanted: dict[Key, Wish] = {}
+        self._desired: dict[Key, DesiredStatus] = {}
         self._missed: set[Key] = set()
         """Routes that were away when their status should have been looked at: the pass may not notice."""
         self._threads = [threading.Thread(target=self._work, name=f"status-{number}", daemon=True)
@@ -108,28 +108,28 @@ class StatusWriter:
 
         Args: uid: of the Route that was judged: another one of the same name is left alone.
         """
-        self._submit(key, Wish(uid, verdict, host))
+        self._submit(key, DesiredStatus(uid, verdict, host))
 
     def submit_new(self, key: Key, uid: str, verdict: condition.Verdict, host: str) -> bool:
         """Ask for a status where none was asked for, and nothing said, yes or no, before.
 
         Returns: whether that is so.
         """
-        known, route = self._wanted.get(key), self._cluster.route(key)
+        known, route = self._desired.get(key), self._cluster.route(key)
         if known is not None and known.uid == uid and not known.only_new:
             return False
         if route is None or condition.judged(route.status_ingress, self._router_name):
             return False
-        self._submit(key, Wish(uid, verdict, host, only_new=True))
+        self._submit(key, DesiredStatus(uid, verdict, host, only_new=True))
         return self._enabled
 
-    def wants(self, key: Key, uid: str) -> bool:
+    def is_requested(self, key: Key, uid: str) -> bool:
         """Whether a status was asked for, and the Route has not left since."""
         with self._lock:
-            known = self._wanted.get(key)
+            known = self._desired.get(key)
             return known is not None and known.uid == uid
 
-    def left(self, route: Route, *, remove: bool) -> None:
+    def route_removed(self, route: Route, *, remove: bool) -> None:
         """A Route is deleted, or no longer served by this router.
 
         Args:
@@ -140,32 +140,32 @@ class StatusWriter:
         key, uid = route.key, route.uid
         with self._lock:
             entry = self._contention.ours(uid)
-            if (known := self._wanted.get(key)) is not None and known.uid == uid:
-                del self._wanted[key]
+            if (known := self._desired.get(key)) is not None and known.uid == uid:
+                del self._desired[key]
                 # Perhaps one from before the start, which was to be written anew.
                 entry = entry or condition.own(route.status_ingress, self._router_name)
                 self._missed.discard(key)
-            self._forget(uid)
+            self._discard(uid)
         if remove and entry is not None and self._enabled:
-            self._put(key, Found(key, uid, entry))
+            self._put(key, OwnedEntry(key, uid, entry))
 
-    def let_go(self) -> None:
+    def drop_requests(self) -> None:
         """Drop every status that was asked for, written or not, but those for Routes without any.
 
         The BIG-IP is no longer the active unit: the router of the active one tells the statuses, and an
         entry of its must not be set right.
         """
         with self._lock:
-            self._wanted = {key: wish for key, wish in self._wanted.items() if wish.only_new}
-            self._missed &= self._wanted.keys()
+            self._desired = {key: wish for key, wish in self._desired.items() if wish.only_new}
+            self._missed &= self._desired.keys()
 
-    def seen(self, old: Route, new: Route) -> None:
+    def route_updated(self, old: Route, new: Route) -> None:
         """A Route was read again. Our entry that somebody else changed or removed is set right later."""
         before, after = (condition.own(route.status_ingress, self._router_name) for route in (old, new))
         with self._lock:
             missed, changed = new.key in self._missed, not condition.same(before, after)
             self._missed.discard(new.key)
-            wish = self._wanted.get(new.key)
+            wish = self._desired.get(new.key)
             if not (missed or changed) or wish is None or wish.uid != new.uid or self._is_over(wish, new):
                 return
             by_others = changed and self._contention.changed(new.uid, after)
@@ -201,20 +201,20 @@ class StatusWriter:
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
 
-    def _submit(self, key: Key, wish: Wish) -> None:
+    def _submit(self, key: Key, wish: DesiredStatus) -> None:
         if not self._enabled:
             return
         with self._lock:
-            known, self._wanted[key] = self._wanted.get(key), wish
+            known, self._desired[key] = self._desired.get(key), wish
             if known is not None and known.uid != wish.uid:
-                self._forget(known.uid)
+                self._discard(known.uid)
         self._put(key, wish)
 
-    def _forget(self, uid: str) -> None:
-        self._troubles.forget(uid)
-        self._contention.forget(uid)
+    def _discard(self, uid: str) -> None:
+        self._troubles.discard(uid)
+        self._contention.discard(uid)
 
-    def _put(self, key: Key, item: Wish | Found, delay_s: float = 0.0) -> None:
+    def _put(self, key: Key, item: DesiredStatus | OwnedEntry, delay_s: float = 0.0) -> None:
         with self._lock:
             if not self._started:
                 self._started = True
@@ -225,50 +225,50 @@ class StatusWriter:
     # --- the workers ---------------------------------------------------------------------
 
     def _work(self) -> None:
-        while (job := self._pending.take()) is not None:
+        while (item := self._pending.take()) is not None:
             retry_s = None
             try:
-                retry_s = self._attempt(job)
+                retry_s = self._attempt(item)
             except Exception:  # the thread must outlive a bug
-                log.exception("status writer failed", extra={"route": str(job.key)})
+                log.exception("status writer failed", extra={"route": str(item.key)})
             finally:
-                self._pending.done(job, retry_s)
+                self._pending.done(item, retry_s)
 
-    def _attempt(self, job: Job[Key]) -> float | None:
+    def _attempt(self, item: WorkItem[Key]) -> float | None:
         """Write one status. Returns seconds until the next try, None when there is none."""
-        self._troubles.begins(job)
+        self._troubles.begins(item)
         try:
-            if isinstance(job.item, Found):
-                self.remove(job.item)
+            if isinstance(item.value, OwnedEntry):
+                self.remove(item.value)
                 return None
-            retry_s = self._write(job.key, job.item)
+            retry_s = self._write(item.key, item.value)
         except KubeConflict as exc:
             self._count("conflict")
-            log.debug("route was changed meanwhile", extra={"route": str(job.key), "error": str(exc)})
-            return self._troubles.conflict(job)
+            log.debug("route was changed meanwhile", extra={"route": str(item.key), "error": str(exc)})
+            return self._troubles.conflict(item)
         except KubeNotFound:
             self._troubles.answered(written=False)
             return None
-        except (KubeRefused, KindNotServed, decode.DecodeError) as exc:
+        except (KubeInvalid, ResourceUnavailable, decode.DecodeError) as exc:
             self._count("refused")
-            self._troubles.refused(job, exc)
+            self._troubles.refused(item, exc)
             return None
         except KubeForbidden as exc:
             self._count("forbidden")
-            return self._troubles.forbidden(job, exc)
+            return self._troubles.forbidden(item, exc)
         except KubeUnreachable as exc:
             self._count("unreachable")
-            return self._troubles.unreachable(job, exc)
+            return self._troubles.unreachable(item, exc)
         if retry_s is None:
-            self._troubles.forget(job.item.uid)
+            self._troubles.discard(item.value.uid)
         return retry_s
 
-    def _write(self, key: Key, wish: Wish) -> float | None:
+    def _write(self, key: Key, wish: DesiredStatus) -> float | None:
         """Write if there is need. Returns seconds until another may be expected to have done so.
 
         Raises: KubeError.
         """
-        if not self.wants(key, wish.uid):  # it has left meanwhile; the Cluster may know it still
+        if not self.is_requested(key, wish.uid):  # removed meanwhile; the watcher may know it still
             return None
         with self._lock:
             self._missed.add(key)  # before the look: it may come back just then
@@ -317,7 +317,7 @@ class StatusWriter:
                 return None
             return self._lease.wait_s()
 
-    def remove(self, found: Found) -> bool:
+    def remove(self, found: OwnedEntry) -> bool:
         """Take our entry out of a Route that this router does not serve, at the rate of all writes.
 
         Returns: whether it was there, and as `found` says. Raises: KubeError.
@@ -341,13 +341,13 @@ class StatusWriter:
             # The watch tells of it later; a wish that comes before would be judged by old entries.
             self._cluster.observe(decode.route(written))
 
-    def _entries(self, route: Route, wish: Wish) -> list[JSON] | None:
+    def _entries(self, route: Route, wish: DesiredStatus) -> list[JSON] | None:
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return condition.entries(
             route, wish.verdict, host=wish.host, router_name=self._router_name,
             canonical_hostname=self._canonical_hostname, now=now)
 
-    def _for_newer(self, obj: dict[str, Any], wish: Wish) -> list[JSON] | None:
+    def _for_newer(self, obj: dict[str, Any], wish: DesiredStatus) -> list[JSON] | None:
         """The same for an object that was read since."""
         route = decode.route(obj)
         self._cluster.observe(route)
@@ -355,7 +355,7 @@ class StatusWriter:
             return None
         return self._entries(route, wish)
 
-    def _is_over(self, wish: Wish, route: Route) -> bool:
+    def _is_over(self, wish: DesiredStatus, route: Route) -> bool:
         return wish.only_new and condition.judged(route.status_ingress, self._router_name)
 
     # --- others who write ----------------------------------------------------------------

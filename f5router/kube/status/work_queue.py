@@ -16,16 +16,16 @@ from f5router.kube.api.fair_queue import FairQueue, K
 
 
 @dataclass(slots=True)
-class Job(Generic[K]):
+class WorkItem(Generic[K]):
     """An item that a worker has taken; it must be given back with done()."""
 
     key: K
-    item: Any
+    value: Any
     failures: int = 0
     """How often it was retried in a row."""
 
 
-class Pending(Generic[K]):
+class WorkQueue(Generic[K]):
     """A queue for several workers. No two of them have the same key at a time."""
 
     def __init__(self, *, rate_per_s: float, clock: Callable[[], float] = time.monotonic):
@@ -33,7 +33,7 @@ class Pending(Generic[K]):
         self._clock = clock
         self._interval_s = 1 / rate_per_s
         self._changed = threading.Condition()
-        self._waiting: dict[K, tuple[int, Job[K], float]] = {}
+        self._waiting: dict[K, tuple[int, WorkItem[K], float]] = {}
         """Number in the heap, item, and when it is due."""
         self._heap: list[tuple[float, int, K]] = []
         """What is not due yet, or was not when somebody looked last."""
@@ -48,14 +48,14 @@ class Pending(Generic[K]):
         """Items that wait, without those that workers have."""
         return len(self._waiting)
 
-    def put(self, key: K, item: object, delay_s: float = 0.0) -> None:
-        """Add an item, due then, in place of the one that waits; an equal one changes nothing."""
+    def put(self, key: K, value: object, delay_s: float = 0.0) -> None:
+        """Add an item, due after delay_s, in place of the one that waits; an equal one changes nothing."""
         with self._changed:
             known = self._waiting.get(key)
-            if known is None or known[1].item != item:
-                self._push(Job(key, item), delay_s)
+            if known is None or known[1].value != value:
+                self._push(WorkItem(key, value), delay_s)
 
-    def take(self) -> Job[K] | None:
+    def take(self) -> WorkItem[K] | None:
         """The next item that is due, as soon as there is one; None after close()."""
         with self._changed:
             while not self._closed:
@@ -66,15 +66,15 @@ class Pending(Generic[K]):
                 self._changed.wait(wait_s)
             return None
 
-    def done(self, job: Job[K], retry_after_s: float | None = None) -> None:
+    def done(self, item: WorkItem[K], retry_after_s: float | None = None) -> None:
         """Give an item back: finished, or to be tried again unless a newer one has come."""
         with self._changed:
-            self._taken.discard(job.key)
-            if job.key in self._waiting:
-                _, newer, due = self._waiting[job.key]
+            self._taken.discard(item.key)
+            if item.key in self._waiting:
+                _, newer, due = self._waiting[item.key]
                 self._push(newer, due - self._clock())
             elif retry_after_s is not None:
-                self._push(Job(job.key, job.item, job.failures + 1), retry_after_s)
+                self._push(WorkItem(item.key, item.value, item.failures + 1), retry_after_s)
             self._changed.notify_all()
 
     def make_room(self, namespace: str) -> bool:
@@ -120,11 +120,11 @@ class Pending(Generic[K]):
             self._closed = True
             self._changed.notify_all()
 
-    def _push(self, job: Job[K], delay_s: float) -> None:
+    def _push(self, item: WorkItem[K], delay_s: float) -> None:
         number, due = next(self._number), self._clock() + delay_s
-        self._due.discard(job.key)
-        self._waiting[job.key] = (number, job, due)
-        heapq.heappush(self._heap, (due, number, job.key))
+        self._due.discard(item.key)
+        self._waiting[item.key] = (number, item, due)
+        heapq.heappush(self._heap, (due, number, item.key))
         self._changed.notify_all()
 
     def _until_due(self) -> float | None:

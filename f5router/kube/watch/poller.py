@@ -17,12 +17,12 @@ from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store, Value
 from f5router.model.cluster import Key
 from f5router.model.errors import (
-    KindNotServed,
     KubeError,
     KubeForbidden,
+    KubeInvalid,
     KubeNotFound,
-    KubeRefused,
     KubeUnreachable,
+    ResourceUnavailable,
 )
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class Poller:
         if self._stopped.is_set():
             return
         self._failures += 1
-        if isinstance(exc, KubeForbidden | KindNotServed | KubeRefused):
+        if isinstance(exc, KubeForbidden | ResourceUnavailable | KubeInvalid):
             self._on_problem(str(exc))
         elif isinstance(exc, KubeUnreachable):
             self._outages.failed(self._source.resource, exc)

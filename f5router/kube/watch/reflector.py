@@ -16,12 +16,12 @@ from f5router.kube.watch.store import Value
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
-    KindNotServed,
     KubeError,
     KubeForbidden,
-    KubeGone,
-    KubeRefused,
+    KubeInvalid,
     KubeUnreachable,
+    ResourceExpired,
+    ResourceUnavailable,
 )
 from f5router.model.json_types import JSON
 from f5router.model.mass_loss import is_mass
@@ -150,10 +150,10 @@ class Reflector:
         self._failures += 1
         self._not_accepted += 1
         # A refused list says the same the next time; a refused watch only asks for a list.
-        lasting = (KubeForbidden, KindNotServed, *(() if self._version else (KubeRefused,)))
+        lasting = (KubeForbidden, ResourceUnavailable, *(() if self._version else (KubeInvalid,)))
         if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
             self._version = ""
-        if isinstance(exc, KindNotServed):  # perhaps it moved: the API server was replaced by another version
+        if isinstance(exc, ResourceUnavailable):  # perhaps another version of the API server serves it elsewhere
             self._source_is_chosen = self._preferred.fallback is None
         if isinstance(exc, lasting):
             self._on_problem(self._explained(exc))
@@ -162,9 +162,9 @@ class Reflector:
                 self._ends_at_once = self._clock() - self._accepted_at < HEALTHY_S
             self._accepted_at = None
             self._connection.outages.failed(self._source.resource, exc)
-        elif not isinstance(exc, KubeGone):
+        elif not isinstance(exc, ResourceExpired):
             log.warning("watch broken", extra={"kind": self._source.resource, "error": str(exc)})
-        if isinstance(exc, KubeGone) and self._failures == 1:
+        if isinstance(exc, ResourceExpired) and self._failures == 1:
             return  # nothing is wrong with the server: list at once
         self._sleep(self._timing.backoff.jittered_s(self._failures, exc.retry_after_s))
 
@@ -177,7 +177,7 @@ class Reflector:
                 "kind": self._preferred.resource, "instead": self._source.path(None)})
 
     def _explained(self, exc: KubeError) -> str:
-        if isinstance(exc, KubeRefused):
+        if isinstance(exc, KubeInvalid):
             asked = ", ".join(f"{name} {text!r}" for name, text in self._selectors.items())
             return f"{exc} ({asked})" if asked else str(exc)
         try:

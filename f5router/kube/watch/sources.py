@@ -9,7 +9,7 @@ from urllib.parse import quote
 from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.store import Value
-from f5router.model.errors import KindNotServed, KubeForbidden
+from f5router.model.errors import KubeForbidden, ResourceUnavailable
 from f5router.model.json_types import JSON
 
 
@@ -77,7 +77,7 @@ def is_served(connection: Connection, source: Source) -> bool:
     """
     try:
         found = connection.request("GET", source.group_path)
-    except KindNotServed:
+    except ResourceUnavailable:
         return False
     except KubeForbidden:  # discovery is closed: trying the kind itself will tell
         return True

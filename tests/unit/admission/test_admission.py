@@ -308,13 +308,14 @@ def test_a_secret_that_cannot_be_used(given, reason, words):
     assert found.key_pair is None
 
 
-@pytest.mark.parametrize("given", [None, secret(unread=True), secret(problem="it hangs", unread=True)])
+@pytest.mark.parametrize(
+    "given", [None, secret(not_loaded=True), secret(problem="it hangs", not_loaded=True)])
 def test_a_secret_that_is_not_read_yet(given):
     """No verdict on it; what else is wrong with the Route is told, and a name that none can have."""
     named = route("a", kind="edge", external_certificate="tls", certificate="not looked at")
     found = admission.check(named, SETTINGS, given)
     assert (found.rejection, found.key_pair) == (None, None)
-    assert found.pending_secret == (given or secret(unread=True, type=""))
+    assert found.pending_secret == (given or secret(not_loaded=True, type=""))
     wrong = admission.check(replace(named, path="no-slash"), SETTINGS, given)
     assert "spec.path" in wrong.rejection.message
     for name in ("A", "a/b", "a" * 254):

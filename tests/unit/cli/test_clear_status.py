@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from f5router.cli import clear_status
 from f5router.cli.main import main
 from f5router.kube.api.connection import connect
-from f5router.kube.status.owned_entries import Found
+from f5router.kube.status.owned_entries import OwnedEntry
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
@@ -150,7 +150,7 @@ def test_an_entry_that_was_changed_since_it_was_found(kube, kubeconfig):
     """It goes too."""
     settings = clear_status.load("public", clear_status.Scope(), {"config": kubeconfig}, {})
     uid = kube.get("Route", "shop", "a")["metadata"]["uid"]
-    found = Found(Key("shop", "a"), uid, OURS | {"host": "old.com"})
+    found = OwnedEntry(Key("shop", "a"), uid, OURS | {"host": "old.com"})
     assert clear_status.Clearing(connect(settings.kube), ROUTES, settings).run([found]) == {"cleared": 1}
     assert "a" not in left(kube)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.model.errors import KindNotServed, KubeForbidden, KubeGone, KubeUnreachable
+from f5router.model.errors import KubeForbidden, KubeUnreachable, ResourceExpired, ResourceUnavailable
 from ghost_hostsubnet.cluster import GROUP, OAPI, Cluster, NoHostSubnets
 
 CONFIG = "/apis/config.openshift.io/v1/networks/cluster"
@@ -17,7 +17,7 @@ class Answers:
         self._answers = answers
 
     def request(self, method, path, **options):
-        found = self._answers.get(path, KindNotServed(path))
+        found = self._answers.get(path, ResourceUnavailable(path))
         if isinstance(found, Exception):
             raise found
         return found
@@ -48,7 +48,7 @@ class Stream(list):
 
 
 @pytest.mark.parametrize(("event", "error"), [
-    pytest.param({"type": "ERROR", "object": {"code": 410, "message": "too old"}}, KubeGone, id="410"),
+    pytest.param({"type": "ERROR", "object": {"code": 410, "message": "too old"}}, ResourceExpired, id="410"),
     pytest.param({"type": "ADDED", "object": None}, KubeUnreachable, id="no object"),
     pytest.param("odd", KubeUnreachable, id="no event"),
 ])

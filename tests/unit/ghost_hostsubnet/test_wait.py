@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.model.errors import KubeForbidden, KubeGone, KubeUnreachable
+from f5router.model.errors import KubeForbidden, KubeUnreachable, ResourceExpired
 from ghost_hostsubnet import manifest
 from ghost_hostsubnet.wait import NotAssigned, Waiter
 
@@ -64,7 +64,7 @@ class Script:
     pytest.param(Script([[]], [[(False, GIVEN, "11")]]), id="between deletion and creation"),
     pytest.param(Script([[ASKED]], [[5], [5], [(False, GIVEN, "11")]]), id="third watch"),
     pytest.param(Script([DOWN, DOWN, [ASKED]], [[(False, GIVEN, "11")]]), id="list fails"),
-    pytest.param(Script([[ASKED], [GIVEN]], [[KubeGone("too old")]]), id="watch too old"),
+    pytest.param(Script([[ASKED], [GIVEN]], [[ResourceExpired("too old")]]), id="watch too old"),
     pytest.param(Script([[ASKED], [GIVEN]], [[1, DOWN]]), id="watch broken"),
 ])
 def test_found(script, uid):

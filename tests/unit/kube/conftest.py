@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from f5router.kube.api.connection import Connection, KubeSettings, connect
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.secrets.secret_schedule import Pace
 from f5router.model.backoff import Backoff
 from mocks.kube import FakeKube
@@ -47,7 +47,7 @@ def connection(kubeconfig) -> Connection:
 
 
 class Follower:
-    """A Cluster, and everything that its drains told."""
+    """A ClusterWatcher, and everything that its drains told."""
 
     def __init__(self, connection: Connection, **options):
         self.state: dict[str, dict] = {kind: {} for kind in (
@@ -58,7 +58,7 @@ class Follower:
         """The same, by drain."""
         self._changed = threading.Event()
         options = {"backoff": AT_ONCE, "secret_pace": HURRY} | options
-        self.cluster = Cluster(connection, on_change=self._changed.set, **options)
+        self.cluster = ClusterWatcher(connection, on_change=self._changed.set, **options)
         self.cluster.start()
 
     def until(self, condition: Callable[[], object]) -> None:
@@ -90,7 +90,7 @@ class Follower:
 
 @pytest.fixture
 def follow(connection):
-    """Makes Followers; keywords are those of Cluster."""
+    """Makes Followers; keywords are those of ClusterWatcher."""
     followers = []
 
     def make(**options) -> Follower:

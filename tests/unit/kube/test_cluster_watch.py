@@ -9,7 +9,7 @@ import pytest
 
 from f5router.kube.api import decode
 from f5router.kube.api.connection import KubeSettings, connect
-from f5router.kube.cluster_watch import Cluster
+from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.watch.reflector import listed
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import ClusterNetwork, Delta, HostSubnet, Key
@@ -358,7 +358,8 @@ def test_backoff(kubeconfig, kube):
             enough.set()
 
     kube.inject("503", times=None, path="routes")
-    cluster = Cluster(connect(KubeSettings(kubeconfig=kubeconfig)), on_change=lambda: None, sleep=sleep)
+    connection = connect(KubeSettings(kubeconfig=kubeconfig))
+    cluster = ClusterWatcher(connection, on_change=lambda: None, sleep=sleep)
     cluster.start()
     assert enough.wait(LIMIT_S)
     cluster.stop()
@@ -374,7 +375,8 @@ def test_retry_after(kubeconfig, kube):
         once.set()
 
     kube.inject("429", method="list", path="routes", retry_after=7)
-    cluster = Cluster(connect(KubeSettings(kubeconfig=kubeconfig)), on_change=lambda: None, sleep=sleep)
+    connection = connect(KubeSettings(kubeconfig=kubeconfig))
+    cluster = ClusterWatcher(connection, on_change=lambda: None, sleep=sleep)
     cluster.start()
     assert once.wait(LIMIT_S)
     assert cluster.wait_synced(LIMIT_S)
@@ -440,7 +442,7 @@ def test_listener_may_fail(connection, kube, caplog):
         calls.append(1)
         raise RuntimeError("a bug")
 
-    cluster = Cluster(connection, on_change=listener)
+    cluster = ClusterWatcher(connection, on_change=listener)
     cluster.start()
     assert cluster.wait_synced(LIMIT_S)
     kube.apply(objects.route("a"))

@@ -15,11 +15,11 @@ from tests.builders import endpoints, node, service
 ADDRESSES = [f"10.1.{number // 250}.{number % 250 + 1}" for number in range(2000)]
 
 
-def many(count: int, *, name: str = "web-1", unread: int = 0, first: int = 0) -> EndpointSlice:
+def many(count: int, *, name: str = "web-1", omitted: int = 0, first: int = 0) -> EndpointSlice:
     """An EndpointSlice with so many addresses."""
     addresses = (f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
                  for number in range(first, first + count))
-    return replace(endpoints(*addresses, name=name), unread=unread)
+    return replace(endpoints(*addresses, name=name), omitted=omitted)
 
 
 @pytest.mark.parametrize(("parts", "most", "count", "total"), [
@@ -28,8 +28,8 @@ def many(count: int, *, name: str = "web-1", unread: int = 0, first: int = 0) ->
     pytest.param((many(4),), 3, 3, 4, id="one too many"),
     pytest.param((many(1999),), 1000, 1000, 1900, id="rounded"),
     pytest.param((many(3), many(3, name="web-2")), 3, 3, 0, id="the same twice"),
-    pytest.param((many(3, unread=7),), 3, 3, 10, id="some were not read"),
-    pytest.param((many(3, unread=7),), 5, 3, 10, id="some were not read, though there is room"),
+    pytest.param((many(3, omitted=7),), 3, 3, 10, id="some were not read"),
+    pytest.param((many(3, omitted=7),), 5, 3, 10, id="some were not read, though there is room"),
     pytest.param((many(3), endpoints("127.0.0.1", name="web-2")), 3, 3, 0, id="one that is refused"),
     pytest.param((many(8000), many(8000, name="web-2", first=8000)), MOST_READ, MOST_READ, 16_000,
                  id="more than are looked at"),

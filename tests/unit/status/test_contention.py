@@ -135,7 +135,7 @@ def test_a_change_of_a_contended_route_counts(contention):
 def test_forgotten_routes(contention):
     contend(contention)
     assert contention.ours("u") == OURS
-    contention.forget("u")
+    contention.discard("u")
     assert contention.ours("u") is None
     assert contention.count() == 0
 

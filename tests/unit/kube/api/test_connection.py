@@ -17,14 +17,14 @@ from f5router.kube.api.api_errors import error_for, error_in_stream
 from f5router.kube.api.connection import KubeSettings, LineStream, Page, connect
 from f5router.model.errors import (
     ConfigError,
-    KindNotServed,
     KubeConflict,
     KubeError,
     KubeForbidden,
-    KubeGone,
+    KubeInvalid,
     KubeNotFound,
-    KubeRefused,
     KubeUnreachable,
+    ResourceExpired,
+    ResourceUnavailable,
 )
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import LIMIT_S, watching
@@ -205,11 +205,11 @@ def test_another_authority(kubeconfig, kube):
 # -- replies
 
 @pytest.mark.parametrize(("status", "kind"), [
-    pytest.param("400", KubeRefused, id="400"),
+    pytest.param("400", KubeInvalid, id="400"),
     pytest.param("403", KubeForbidden, id="403"),
-    pytest.param("404", KindNotServed, id="404 without a name"),
+    pytest.param("404", ResourceUnavailable, id="404 without a name"),
     pytest.param("409", KubeConflict, id="409"),
-    pytest.param("422", KubeRefused, id="422"),
+    pytest.param("422", KubeInvalid, id="422"),
     pytest.param("429", KubeUnreachable, id="429"),
     pytest.param("500", KubeUnreachable, id="500"),
     pytest.param("503", KubeUnreachable, id="503"),
@@ -231,8 +231,8 @@ def test_refusals(connection, kube, status, kind):
     pytest.param({"message": f'routes "{"a" * 253}" is forbidden: User "u" cannot patch'},
                  KubeForbidden, id="a right, long name"),
     pytest.param({"message": 'admission webhook "w.example.com" denied the request: no'},
-                 KubeRefused, id="a webhook"),
-    pytest.param({"message": 'routes "a" is forbidden: exceeded quota: q'}, KubeRefused, id="a quota"),
+                 KubeInvalid, id="a webhook"),
+    pytest.param({"message": 'routes "a" is forbidden: exceeded quota: q'}, KubeInvalid, id="a quota"),
     pytest.param("<html>go away</html>", KubeForbidden, id="something in between"),
 ])
 def test_what_is_forbidden(body, kind):
@@ -247,7 +247,7 @@ def test_missing_object(connection):
     """A 404 that names the object is about the object, another about the kind."""
     with pytest.raises(KubeNotFound, match='"nobody" not found'):
         connection.request("GET", "/apis/route.openshift.io/v1/namespaces/shop/routes/nobody")
-    with pytest.raises(KindNotServed, match="page not found"):
+    with pytest.raises(ResourceUnavailable, match="page not found"):
         connection.request("GET", "/apis/nothing.example.com/v1/things")
 
 
@@ -257,7 +257,7 @@ def test_expired(connection, kube):
     kube.compact()
     kube.apply(objects.route("c"))
     kube.compact()
-    with pytest.raises(KubeGone):
+    with pytest.raises(ResourceExpired):
         connection.request("GET", ROUTES, query={"limit": "1", "continue": token})
 
 
@@ -355,7 +355,7 @@ def test_forbidden_write(method):
 
 
 @pytest.mark.parametrize(("status", "kind"), [
-    pytest.param({"code": 410, "message": "too old"}, KubeGone, id="410"),
+    pytest.param({"code": 410, "message": "too old"}, ResourceExpired, id="410"),
     pytest.param({"code": 500, "message": "boom"}, KubeUnreachable, id="500"),
     pytest.param({}, KubeUnreachable, id="empty"),
     pytest.param("odd", KubeUnreachable, id="odd"),
@@ -471,7 +471,7 @@ def test_page():
 def test_a_reply_that_is_too_large(connection, kube):
     """What is read as a whole must not fill the memory."""
     kube.apply([objects.route(f"a{number}", note="x" * (1 << 20)) for number in range(33)])
-    with pytest.raises(KubeRefused, match=f"GET {ROUTES}: the reply is larger than 32 MiB"):
+    with pytest.raises(KubeInvalid, match=f"GET {ROUTES}: the reply is larger than 32 MiB"):
         connection.request("GET", ROUTES)
 
 

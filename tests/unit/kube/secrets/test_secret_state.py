@@ -5,12 +5,12 @@ import pytest
 from f5router.kube.secrets.secret_state import PATIENCE_S, SecretState
 from f5router.model.cluster import Key, Secret
 from f5router.model.errors import (
-    KindNotServed,
     KubeForbidden,
-    KubeGone,
-    KubeRefused,
+    KubeInvalid,
     KubeUnauthorized,
     KubeUnreachable,
+    ResourceExpired,
+    ResourceUnavailable,
 )
 
 TLS = Key("shop", "tls")
@@ -19,12 +19,12 @@ FORBIDDEN, BROKEN = KubeForbidden("403 no"), KubeUnreachable("500 unable to tran
 
 FAILURES = [
     pytest.param(BROKEN, id="cannot be decrypted"),
-    pytest.param(KubeRefused("400 no"), id="refused"),
+    pytest.param(KubeInvalid("400 no"), id="refused"),
     pytest.param(KubeUnauthorized("401 no"), id="credentials of the router"),
     pytest.param(KubeUnreachable("no reply"), id="no reply"),
     pytest.param(KubeUnreachable("503", status=503), id="overloaded"),
-    pytest.param(KindNotServed("404"), id="not served"),
-    pytest.param(KubeGone("410"), id="too old"),
+    pytest.param(ResourceUnavailable("404"), id="not served"),
+    pytest.param(ResourceExpired("410"), id="too old"),
 ]
 
 
@@ -51,8 +51,8 @@ def test_a_failure_says_nothing_of_the_secret(failure):
     """It is unknown as before; after PATIENCE_S its Routes hear of it, once."""
     state = SecretState(TLS)
     assert state.failed(failure, 0.0) is None
-    unread = Secret(TLS, problem=f"Secret tls cannot be read: {failure}", unread=True)
-    assert state.failed(failure, PATIENCE_S) == unread
+    not_loaded = Secret(TLS, problem=f"Secret tls cannot be read: {failure}", not_loaded=True)
+    assert state.failed(failure, PATIENCE_S) == not_loaded
     assert state.failed(KubeUnreachable("another"), 2 * PATIENCE_S) is None
     assert state.answered(READ) == READ
 
@@ -69,5 +69,5 @@ def test_a_missing_right_counts_at_once():
     state = SecretState(TLS)
     refusal = state.failed(FORBIDDEN, 0.0)
     assert refusal.problem.startswith("the router may not get, list and watch Secret tls")
-    assert not refusal.unread
+    assert not refusal.not_loaded
     assert state.failed(BROKEN, 2 * PATIENCE_S) is None

@@ -313,7 +313,7 @@ def readers() -> list[threading.Thread]:
 
 
 def test_few_threads(kube, follow):
-    """However many Secrets, and whether they exist or not; all end with the Cluster."""
+    """However many Secrets, and whether they exist or not; all end with the ClusterWatcher."""
     kube.apply([route(f"r{n}", f"s{n}") for n in range(100)])
     seen = follow(watch_secrets=True)
     seen.until(lambda: len(seen.state["secrets"]) == 100)

@@ -3,11 +3,11 @@
 import pytest
 
 from f5router.kube.status import owned_entries
-from f5router.kube.status.owned_entries import Found
+from f5router.kube.status.owned_entries import OwnedEntry
 from f5router.kube.status.status_request import RouteStatus
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
-from f5router.model.errors import KubeConflict, KubeForbidden, KubeGone
+from f5router.model.errors import KubeConflict, KubeForbidden, ResourceExpired
 from tests.unit.kube import objects
 from tests.unit.kube.conftest import lists
 
@@ -62,7 +62,7 @@ def test_pages_that_are_too_old(kube, connection, routes):
     kube.inject("410", method="list")
     assert len(owned_entries.find(connection, ROUTES, "public", page_size=2)) == 7
     kube.inject("410", times=None, method="list")
-    with pytest.raises(KubeGone):
+    with pytest.raises(ResourceExpired):
         owned_entries.find(connection, ROUTES, "public", page_size=2)
 
 
@@ -92,7 +92,7 @@ def test_remove(kube, connection, there, unchanged, left, verb):
     """With either right; the rest of the status stays."""
     kube.forbid("routes/status", {"patch", "update"} - {verb})
     obj = kube.apply(objects.route("a", ingress=there))
-    found = Found(Key("shop", "a"), obj["metadata"]["uid"], OURS)
+    found = OwnedEntry(Key("shop", "a"), obj["metadata"]["uid"], OURS)
     written = owned_entries.remove(statuses(connection), found, "public", unchanged=unchanged)
     assert (written is None) is (left is None)
     assert kube.get("Route", "shop", "a")["status"]["ingress"] == (there if left is None else left)
@@ -102,7 +102,7 @@ def test_remove_of_another_route(kube, connection):
     """Deleted, or created anew."""
     kube.apply(objects.route("a", ingress=[OURS]))
     for key in (Key("shop", "a"), Key("shop", "gone")):
-        assert owned_entries.remove(statuses(connection), Found(key, "old", OURS), "public") is None
+        assert owned_entries.remove(statuses(connection), OwnedEntry(key, "old", OURS), "public") is None
     assert kube.get("Route", "shop", "a")["status"]["ingress"] == [OURS]
 
 
@@ -110,6 +110,6 @@ def test_remove_conflict(kube, connection):
     """Somebody writes between our read and our write."""
     obj = kube.apply(objects.route("a", ingress=[OURS]))
     kube.inject("409", method="PATCH")
-    found = Found(Key("shop", "a"), obj["metadata"]["uid"], OURS)
+    found = OwnedEntry(Key("shop", "a"), obj["metadata"]["uid"], OURS)
     with pytest.raises(KubeConflict):
         owned_entries.remove(statuses(connection), found, "public")

@@ -24,7 +24,7 @@ AT_S = 1_770_000_000.9
 
 
 class Known:
-    """What a Cluster knows of Routes; without observing it is one whose watch is far behind."""
+    """What a ClusterWatcher knows of Routes; without observing it is one whose watch is far behind."""
 
     def __init__(self, kube, *, observing=True):
         self._kube, self._observing = kube, observing
@@ -52,7 +52,7 @@ class Known:
 
 @pytest.fixture
 def write(kube, connection):
-    """Makes a StatusWriter and the Cluster that it reads; both in one value."""
+    """Makes a StatusWriter and the ClusterWatcher that it reads; both in one value."""
     writers = []
 
     def make(*, observing=True, **options):
@@ -60,7 +60,7 @@ def write(kube, connection):
         options = {"router_name": "public", "rate_per_s": 1000, "forbidden_s": 0.05, "repair_s": 0.02,
                    "wall": lambda: AT_S} | options
         writers.append(StatusWriter(connection, cluster, **options))
-        cluster.heard = writers[-1].seen
+        cluster.heard = writers[-1].route_updated
 
         def submit(name="a", verdict=YES, host=HOST, uid=None):
             key = Key("shop", name)
@@ -508,11 +508,11 @@ def test_a_route_that_was_away_just_then(kube, write):
     assert status.flush(LIMIT_S)
     assert writes(kube) == []
     status.cluster.routes[A] = route
-    status.writer.seen(route, route)
+    status.writer.route_updated(route, route)
     assert status.flush(LIMIT_S)
     assert verdicts(kube) == [("public", "True")]
     kube.clear_log()
-    status.writer.seen(route, route)
+    status.writer.route_updated(route, route)
     assert status.flush(LIMIT_S)
     assert writes(kube) == []
 
@@ -535,7 +535,7 @@ def test_a_route_that_left_just_then(kube, write, case):
     if case == "an update":
         kube.forbid("routes/status", ["patch"])
     if case == "a removal":
-        status.writer.left(known, remove=True)
+        status.writer.route_removed(known, remove=True)
     else:
         status.submit(verdict=NO)
     assert kube.wait_for(lambda: any("routes?" in f"{entry.path}?" for entry in kube.log))
@@ -569,11 +569,11 @@ def test_left(kube, write, meanwhile, expected):
     if meanwhile is not None:
         kube.apply(objects.route("a", ingress=meanwhile))
     kube.clear_log()
-    status.writer.left(route, remove=True)
+    status.writer.route_removed(route, remove=True)
     assert status.flush(LIMIT_S)
     assert verdicts(kube) == expected
     assert len(writes(kube)) == (meanwhile is None)
-    assert not status.writer.wants(A, route.uid)
+    assert not status.writer.is_requested(A, route.uid)
 
 
 def test_left_and_came_back(kube, write):
@@ -583,21 +583,21 @@ def test_left_and_came_back(kube, write):
     status.submit()
     assert status.flush(LIMIT_S)
     route = status.cluster.route(A)
-    status.writer.left(route, remove=True)
+    status.writer.route_removed(route, remove=True)
     status.submit(verdict=NO)
     assert status.flush(LIMIT_S)
     assert verdicts(kube) == [("public", "False")]
-    assert status.writer.wants(A, route.uid)
+    assert status.writer.is_requested(A, route.uid)
 
 
 def test_left_before_it_was_written(kube, write):
-    """The Cluster may know the Route still: one of a namespace that is not selected any more."""
+    """The ClusterWatcher may know the Route still: one of a namespace that is not selected any more."""
     kube.apply(objects.route("a"))
     kube.inject("503", method="PATCH", retry_after=0)
     status = write()
     status.submit()
     assert kube.wait_for(lambda: writes(kube) == [("PATCH", 503)])
-    status.writer.left(status.cluster.route(A), remove=False)
+    status.writer.route_removed(status.cluster.route(A), remove=False)
     assert status.flush(LIMIT_S)
     assert ingress(kube) == []
 
@@ -617,7 +617,7 @@ def test_left_before_an_old_entry_was_set_right(kube, write, meanwhile, expected
     status.submit(verdict=NO)
     if meanwhile is not None:
         kube.apply(objects.route("a", ingress=meanwhile))
-    status.writer.left(status.cluster.route(A), remove=True)
+    status.writer.route_removed(status.cluster.route(A), remove=True)
     assert status.flush(LIMIT_S)
     assert verdicts(kube) == expected
 
@@ -629,7 +629,7 @@ def test_left_with_trouble(kube, write, fault):
     status.submit()
     assert status.flush(LIMIT_S)
     kube.inject(fault, method="PATCH", times=2)
-    status.writer.left(status.cluster.route(A), remove=True)
+    status.writer.route_removed(status.cluster.route(A), remove=True)
     assert status.flush(LIMIT_S)
     assert verdicts(kube) == [("haproxy",)]
 
@@ -647,7 +647,7 @@ def test_left_without_a_removal(kube, write, case):
     if case == "recreated":
         kube.apply(objects.route("a", ingress=[SERVED]))
     kube.clear_log()
-    status.writer.left(route, remove=case != "kept")
+    status.writer.route_removed(route, remove=case != "kept")
     assert status.flush(LIMIT_S)
     assert writes(kube) == []
 

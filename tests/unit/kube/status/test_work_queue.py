@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from f5router.kube.status.work_queue import Pending
+from f5router.kube.status.work_queue import WorkQueue
 from f5router.model.cluster import Key
 
 FAST = 1e6
@@ -14,15 +14,15 @@ A, B, OTHER = Key("shop", "a"), Key("shop", "b"), Key("other", "c")
 
 @pytest.fixture
 def pending():
-    queue = Pending(rate_per_s=FAST)
+    queue = WorkQueue(rate_per_s=FAST)
     yield queue
     queue.close()
 
 
 def taken(pending):
-    job = pending.take()
-    pending.done(job)
-    return job.key, job.item
+    item = pending.take()
+    pending.done(item)
+    return item.key, item.value
 
 
 def test_order(pending):
@@ -44,11 +44,11 @@ def test_equal_item_keeps_its_place(pending):
 def test_newer_item_of_a_taken_key(pending):
     """It waits until the key is given back, and stands in for the retry."""
     pending.put(A, 1)
-    job = pending.take()
+    item = pending.take()
     pending.put(A, 2)
     pending.put(B, 1)
     assert pending.take().key == B
-    pending.done(job, 60.0)
+    pending.done(item, 60.0)
     assert taken(pending) == (A, 2)
 
 
@@ -57,9 +57,9 @@ def test_retry_waits(pending):
     pending.done(pending.take(), 0.05)
     started = time.monotonic()
     assert not pending.wait_empty(0)
-    job = pending.take()
+    item = pending.take()
     assert time.monotonic() - started >= 0.04
-    assert (job.item, job.failures) == (1, 1)
+    assert (item.value, item.failures) == (1, 1)
 
 
 def test_retry_is_replaced_by_a_newer_item(pending):
@@ -67,17 +67,17 @@ def test_retry_is_replaced_by_a_newer_item(pending):
     pending.put(A, 1)
     pending.done(pending.take(), 60.0)
     pending.put(A, 2)
-    job = pending.take()
-    assert (job.item, job.failures) == (2, 0)
+    item = pending.take()
+    assert (item.value, item.failures) == (2, 0)
 
 
 def test_delay(pending):
     """A new item may wait too; one that is given back lets it wait on."""
     pending.put(A, 1)
-    job = pending.take()
+    item = pending.take()
     started = time.monotonic()
     pending.put(A, 2, 0.05)
-    pending.done(job)
+    pending.done(item)
     assert taken(pending) == (A, 2)
     assert time.monotonic() - started >= 0.04
 
@@ -91,7 +91,7 @@ def flood(pending, count=10_000, **options):
 def test_a_namespace_with_many_items_does_not_starve_others(delay_s):
     """They take turns, also with what was to wait; within a namespace the order stays."""
     now = [0.0]
-    pending = Pending(rate_per_s=FAST, clock=lambda: now[0])
+    pending = WorkQueue(rate_per_s=FAST, clock=lambda: now[0])
     flood(pending, delay_s=delay_s)
     for key in (A, OTHER, B):
         pending.put(key, 1, delay_s)
@@ -103,7 +103,7 @@ def test_a_namespace_with_many_items_does_not_starve_others(delay_s):
 def test_nothing_is_taken_before_it_is_due():
     """Whoever is next: a turn is for what is due."""
     now = [0.0]
-    pending = Pending(rate_per_s=FAST, clock=lambda: now[0])
+    pending = WorkQueue(rate_per_s=FAST, clock=lambda: now[0])
     pending.put(OTHER, 1, 60.0)
     flood(pending, 3)
     assert [taken(pending)[0].namespace for _ in range(3)] == ["flood"] * 3
@@ -134,7 +134,7 @@ def test_pause(pending):
 
 
 def test_rate():
-    pending = Pending(rate_per_s=100)
+    pending = WorkQueue(rate_per_s=100)
     started = time.monotonic()
     for _ in range(6):
         assert pending.spend()
@@ -156,9 +156,9 @@ def test_close_ends_waiting(pending):
 def test_wait_empty(pending):
     pending.put(A, 1)
     assert not pending.wait_empty(0)
-    job = pending.take()
+    item = pending.take()
     assert not pending.wait_empty(0)
-    pending.done(job)
+    pending.done(item)
     assert pending.wait_empty(0)
 
 
@@ -166,7 +166,7 @@ def test_wait_empty_is_given_up(pending):
     """When something else says so; not while a worker may still finish."""
     pending.put(A, 1)
     assert not pending.wait_empty(60, unless=lambda: True)
-    job = pending.take()
+    item = pending.take()
     assert not pending.wait_empty(0.01, unless=lambda: True)
-    pending.done(job)
+    pending.done(item)
     assert pending.wait_empty(0, unless=lambda: True)
