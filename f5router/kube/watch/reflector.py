@@ -153,7 +153,7 @@ class Reflector:
         lasting = (KubeForbidden, ResourceUnavailable, *(() if self._version else (KubeInvalid,)))
         if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
             self._version = ""
-        if isinstance(exc, ResourceUnavailable):  # perhaps another version of the API server serves it elsewhere
+        if isinstance(exc, ResourceUnavailable):  # perhaps served elsewhere since an upgrade
             self._source_is_chosen = self._preferred.fallback is None
         if isinstance(exc, lasting):
             self._on_problem(self._explained(exc))
