@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from f5router.desired import irules
-from f5router.model import names
+from f5router.model import names, tmos
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
     Attachment,
@@ -18,11 +18,6 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.network import vxlan
-
-TELLS_SINCE = (12, 1)
-"""TMOS from which on Rules tell an iRule their pool, by the action `tcl setVariable`. Below nothing shows
-that a device takes it, and one that does not would refuse every Rule. Sources: recorded on 16.0.0; F5's own
-tests of it run from 12.1 to 15 (github.com/F5Networks/f5-ansible pull 1706)."""
 
 PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
@@ -97,13 +92,13 @@ def _kept_tls(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:
 
 
 def _policy(config: BaselineSettings, facts: DeviceFacts, name: str, virtual: str) -> list[Object]:
-    policy = Policy(names.full_path(config.folder, name), sets_pool_variable=tells(facts))
+    policy = Policy(names.full_path(config.folder, name), sets_pool_variable=sets_pool_variable(facts))
     return [policy, Attachment(virtual, "policies", policy.path, Policy.KIND)]
 
 
-def tells(facts: DeviceFacts) -> bool:
-    """Whether Rules tell an iRule what they are for."""
-    return facts.version >= TELLS_SINCE
+def sets_pool_variable(facts: DeviceFacts) -> bool:
+    """True if a Rule can set a variable by which names.REQUEST_IRULE recognises its pool."""
+    return facts.version >= tmos.SET_VARIABLE_SINCE
 
 
 def _request(config: BaselineSettings) -> list[Object]:

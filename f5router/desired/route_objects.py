@@ -354,7 +354,7 @@ class _Parts:
         return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
 
     def _nowhere(self) -> Forward:
-        return Forward(self._full(names.NOWHERE_POOL), baseline.tells(self.facts))
+        return Forward(self._full(names.NOWHERE_POOL), baseline.sets_pool_variable(self.facts))
 
     def _rules(
         self, one: EvaluatedRoute, virtual: VirtualFacts | None, policy: str,
@@ -412,7 +412,7 @@ class _Parts:
         tls = self._pod_tls(one) if one.termination == "reencrypt" else ""
         key = PoolKey(Key(one.route.key.namespace, one.route.service), one.route.target_port, tls)
         self.pools.add(key)
-        return tls, Forward(names.pool(self.config.folder, *key), baseline.tells(self.facts))
+        return tls, Forward(names.pool(self.config.folder, *key), baseline.sets_pool_variable(self.facts))
 
     def _pod_tls(self, one: EvaluatedRoute) -> str:
         """Digest of the TLS towards the pods; adds its server SSL profile."""

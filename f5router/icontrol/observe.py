@@ -16,7 +16,7 @@ from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import names, original_names
+from f5router.model import names, original_names, tmos
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import DeviceTimeout, NotFound, NotReady
 from f5router.model.json_types import JSON
@@ -38,7 +38,6 @@ from f5router.model.ltm import (
 )
 from f5router.model.net import StaticRoute, VxlanProfile
 from f5router.model.objects import Ref
-from f5router.network.vxlan import SINCE
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +72,7 @@ def observe(
     for kind in (*_PROFILES, _HTTP):
         read[kind] = client.get(kind).get("items") or []
     found = [virtual(client, path) for path in virtuals]
-    vxlan = vxlan and version >= SINCE
+    vxlan = vxlan and version >= tmos.VXLAN_SINCE
     network, others = tunnels.observe(client, folder) if vxlan else ([], ())
     network += pod_routes(client, folder) if static_routes else []
     sources = [tunnels.translation_facts(client, path, raw) if vxlan and path and raw else {}

@@ -10,17 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from f5router.model import names
+from f5router.model import names, tmos
 from f5router.model.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
 from f5router.model.device_facts import DeviceFacts, TunnelFacts, VirtualFacts
 from f5router.model.ltm import Object
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
 from f5router.network import node_addresses
-
-SINCE = (12, 0)
-"""TMOS with the VxLAN that openshift-sdn needs (OpenShift 3.11
-documentation, "Using the F5 Router Plug-in": 12.x and above)."""
 
 KINDS = tuple(kind.KIND for kind in (VxlanProfile, Tunnel, SelfIP, FDBRecord, SourceTranslation))
 """Of all objects that are made here, from what is needed to what needs it."""
@@ -55,7 +51,7 @@ class VxlanSettings(Protocol):
 
 def supported(config: VxlanSettings, facts: DeviceFacts) -> bool:
     """Whether VxLAN is wanted and this TMOS version has it."""
-    return config.vxlan is not None and facts.version >= SINCE
+    return config.vxlan is not None and facts.version >= tmos.VXLAN_SINCE
 
 
 def joins(config: VxlanSettings, facts: DeviceFacts) -> bool:

@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from f5router.model import names
+from f5router.model import names, tmos
 from f5router.model.cluster import VXLAN_PORT, ClusterNetwork, HostSubnet, Key, Node
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import BigIPError
@@ -41,8 +41,8 @@ def check(config: vxlan.VxlanSettings, facts: DeviceFacts, cluster: ClusterNetwo
     if config.vxlan is None:
         return Findings()
     if not vxlan.supported(config, facts):
-        version = ".".join(map(str, facts.version))
-        needed = ".".join(map(str, vxlan.SINCE))
+        version = tmos.dotted(facts.version)
+        needed = tmos.dotted(tmos.VXLAN_SINCE)
         return Findings((f"TMOS {version} cannot join the cluster network by VxLAN, {needed} or newer can: "
                          f"pods are not reachable; {RAMP}",))
     others = _rivals(config, config.vxlan, facts)

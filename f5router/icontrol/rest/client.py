@@ -23,6 +23,7 @@ import tenacity
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, Session
 from f5router.icontrol.rest.transport import ClientSettings, Reply, Transport
+from f5router.model import tmos
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,
@@ -50,9 +51,6 @@ SAVE = "/mgmt/tm/sys/config"
 CHUNK = 512 * 1024
 """Bytes; the smallest limit that a source names is 1 MiB (bigip-behaviour.md A7)."""
 UPLOAD_TRIES = 3
-UPLOADS_SINCE = (12, 0)
-TOKENS_SINCE = (12, 0)
-"""11.6 gives tokens and then refuses writes with them (bigip-behaviour.md A4)."""
 SAVE_TIMEOUT_S = 90
 """Longer than the device's own limit of 60 s, whose answer tells more than silence."""
 
@@ -241,9 +239,9 @@ class Client:
 
     def _read_version(self) -> tuple[int, ...]:
         version = readiness.version_of(self._call("GET", readiness.VERSION))
-        if version < TOKENS_SINCE and self._session.uses_tokens:
+        if version < tmos.TOKENS_SINCE and self._session.uses_tokens:
             log.warning("BIG-IP refuses writes with a token, basic authentication is used: version=%s",
-                        ".".join(map(str, version)))
+                        tmos.dotted(version))
             self._session.leave_tokens()
         self._version = version
         return version
@@ -273,9 +271,10 @@ class Client:
 
     def _check_uploads(self, error: BigIPError) -> None:
         """Raises: Unsupported: an upload failed as it always will on a version without the end point."""
-        if error.status == 404 and (version := self.version()) < UPLOADS_SINCE:
-            has, needed = (".".join(map(str, each)) for each in (version, UPLOADS_SINCE))
-            raise Unsupported("POST", UPLOADS, f"TMOS {has} takes no uploads; {needed} or later is needed")
+        if error.status == 404 and (version := self.version()) < tmos.UPLOADS_SINCE:
+            needed = tmos.dotted(tmos.UPLOADS_SINCE)
+            raise Unsupported("POST", UPLOADS,
+                              f"TMOS {tmos.dotted(version)} takes no uploads; {needed} or later is needed")
 
     def _upload_once(self, name: str, data: bytes) -> str:
         path = f"{UPLOADS}/{name}"

@@ -6,15 +6,13 @@ Pure: takes replies, asks nothing.
 import re
 from collections.abc import Mapping
 
+from f5router.model import tmos
 from f5router.model.errors import NotReady, Unsupported
 from f5router.model.json_types import JSON
 
 VERSION = "/mgmt/tm/sys/version"
 READY = "/mgmt/tm/sys/ready"
 MCP_STATE = "/mgmt/tm/sys/mcp-state"
-
-OLDEST = (11, 4)
-READY_SINCE = (13, 1)
 
 
 def descriptions(reply: JSON) -> dict[str, str]:
@@ -56,15 +54,15 @@ def version_of(reply: JSON) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+(\.\d+)+", text):
         raise NotReady("GET", VERSION, "the reply holds no version")
     version = tuple(int(part) for part in text.split("."))
-    if version < OLDEST:
-        needed = ".".join(map(str, OLDEST))
+    if version < tmos.OLDEST:
+        needed = tmos.dotted(tmos.OLDEST)
         raise Unsupported("GET", VERSION, f"TMOS {text} is too old; {needed} or later is needed")
     return version
 
 
 def readiness_path(version: tuple[int, ...]) -> str:
     """Where a device of this version tells whether it is ready."""
-    return READY if version >= READY_SINCE else MCP_STATE
+    return READY if version >= tmos.READY_SINCE else MCP_STATE
 
 
 def is_ready(reply: JSON) -> bool:

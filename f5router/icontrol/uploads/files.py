@@ -15,6 +15,7 @@ from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.uploads.leftovers import Leftovers, Origin
 from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
+from f5router.model import tmos
 from f5router.model.errors import Conflict, NotFound, UploadError
 from f5router.model.ltm import CertFile, KeyFile
 from f5router.plan.change import DELETE, AnyChange, Change
@@ -22,7 +23,6 @@ from f5router.plan.change import DELETE, AnyChange, Change
 log = logging.getLogger(__name__)
 
 _CRYPTO = {CertFile.KIND: "sys/crypto/cert", KeyFile.KIND: "sys/crypto/key"}
-UPLOADS_SINCE = (12, 0)
 INSTALL_TRIES = 15
 """Looks, 2 s apart, for an object that `install` makes late (bigip-behaviour.md A7)."""
 
@@ -92,9 +92,9 @@ class FileWriter:
                 return
 
     def _install_file(self, file: CertFile | KeyFile, source: str) -> None:
-        if self._client.version() < UPLOADS_SINCE:
-            raise UploadError("certificates go up over REST from TMOS 12.0 on only; give an SSH key with "
-                              "--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY")
+        if self._client.version() < tmos.UPLOADS_SINCE:
+            raise UploadError(f"certificate files over REST need TMOS {tmos.dotted(tmos.UPLOADS_SINCE)} or "
+                              "later; give an SSH key with --f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY")
         with self._uploader.staged(source, file.pem.encode()):
             try:
                 self._client.post(file.KIND, {**ltm_codec.located(file.path), "sourcePath": f"file:{source}"})

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, item_path
+from f5router.model import tmos
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.net import FDBRecord
@@ -22,9 +23,6 @@ FDB = "net/fdb/tunnel"
 
 SINGLY = 4
 """So many records at most are written one by one; more by one write of the whole list."""
-
-SUB_COLLECTION_SINCE = (12, 1)
-"""Before, records are part of the tunnel's body (recorded on 11.6.0, nothing is on 12.0)."""
 
 Results = list[tuple[AnyChange, BigIPError | None]]
 
@@ -51,7 +49,7 @@ class FDBWriter:
 
     def update_from(self, observation: Observation) -> None:
         """Adapt to the device's version."""
-        self._singly = observation.facts.version >= SUB_COLLECTION_SINCE
+        self._singly = observation.facts.version >= tmos.FDB_SUBCOLLECTION_SINCE
 
     def write(self, tunnel: str, changes: list[Change[FDBRecord]]) -> Results:
         """Write Changes of one tunnel."""

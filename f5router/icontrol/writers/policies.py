@@ -18,7 +18,7 @@ from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client, delete_if_there, item_path
-from f5router.model import names
+from f5router.model import names, tmos
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.ltm import Policy, Rule
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
@@ -26,7 +26,6 @@ from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 log = logging.getLogger(__name__)
 
 PLAIN, DRAFT, LEGACY = "plain", "draft", "legacy"
-DRAFTS_SINCE = (12, 1)
 
 Results = list[tuple[Change[Rule], Exception | None]]
 
@@ -70,7 +69,7 @@ class PolicyWriter:
         """How a policy is edited."""
         if self._forced != "auto":
             return self._forced
-        if self._version < DRAFTS_SINCE:
+        if self._version < tmos.DRAFTS_SINCE:
             return PLAIN
         return LEGACY if policy in self._legacy else DRAFT
 
