@@ -230,7 +230,7 @@ class Controller:
         if report.outcome.done or report.outcome.failed:
             log.info("reconciled", extra={
                 "writes": len(report.outcome.done), "refused": len(report.outcome.failed),
-                "withheld": len(report.outcome.withheld), "full": report.full,
+                "withheld": len(report.outcome.deferred_deletes), "full": report.full,
             })
         return report
 
@@ -379,7 +379,7 @@ class Controller:
                 self._logged.clear()
             self._failures = 0
             self._block(0.0)
-            self._contended = self._contended or bool(report.outcome.rest)
+            self._contended = self._contended or bool(report.outcome.not_sent)
             if self._new and self._reconciler.loaded:
                 # The router before may have ended between a write and its saving.
                 self._new = False

@@ -62,19 +62,19 @@ class Outcome:
     """Refused, or not confirmed, with the device's words; what needs such an object has the same error."""
     blocked: set[Ref] = field(default_factory=set)
     """Those of `failed` that were not sent, because they need something that was refused."""
-    withheld: list[AnyChange] = field(default_factory=list)
-    """Deletes that wait: the object is in use, or serves a Route whose new form was refused."""
+    deferred_deletes: list[AnyChange] = field(default_factory=list)
+    """Deletes that wait: the object is in use, or serves a Route whose new objects were refused."""
     in_use: dict[Ref, InUse] = field(default_factory=dict)
-    """Those of `withheld` that the device refused, with its words."""
-    rest: list[AnyChange] = field(default_factory=list)
-    """Not tried, because something else went before."""
+    """Those of `deferred_deletes` that the device refused, with its words."""
+    not_sent: list[AnyChange] = field(default_factory=list)
+    """Changes that were not tried, because something more urgent interrupted the Plan."""
 
 
 Results = Iterable[tuple[AnyChange, Exception | None]]
 """Changes that were sent, each with why it was not done."""
 
-Keeper = Callable[[Object], bool]
-"""Whether an object that is to be deleted must stay."""
+RetentionTest = Callable[[Object], bool]
+"""True for an object that is to be deleted and must stay."""
 
 
 class Stopped(BigIPError):
@@ -202,9 +202,9 @@ class Device:
         self,
         plan: Plan,
         *,
-        known: Mapping[Ref, BigIPError] = MappingProxyType({}),
-        withheld: Collection[Ref] = (),
-        withhold: Callable[[Outcome], Keeper] = lambda outcome: lambda obj: False,
+        earlier_failures: Mapping[Ref, BigIPError] = MappingProxyType({}),
+        deferred: Collection[Ref] = (),
+        should_retain: Callable[[Outcome], RetentionTest] = lambda outcome: lambda obj: False,
         on_change: Callable[[AnyChange], None] = lambda change: None,
         newest: Callable[[AnyChange], AnyChange | None] = lambda change: change,
         soon: Callable[[Ref], bool] = lambda ref: True,
@@ -213,9 +213,9 @@ class Device:
         """Carry out a Plan in its order, or the beginning of it when `calls` are interrupted.
 
         Args:
-            known: what was refused before and is not in this Plan.
-            withheld: whose delete waited before; what they need stays as long as they do.
-            withhold: given what failed, which old forms must stay.
+            earlier_failures: objects that were refused before and are not in this Plan.
+            deferred: objects whose delete was deferred before; their dependencies stay as long as they do.
+            should_retain: given what failed, tells which previous objects must stay.
             on_change: called for each Change that the device confirmed.
             newest: gives the Change of a pool as it is just before it is sent, None if it is done by now.
             soon: False for an object that was tried so often that less specific ones wait for it no longer.
@@ -224,27 +224,28 @@ class Device:
             Standby: the unit is not active, or no longer.
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
-        keeps, led, begun, outcome = None, False, False, Outcome() if outcome is None else outcome
+        retained, led, begun, outcome = None, False, False, Outcome() if outcome is None else outcome
         self._uncertain = UncertainWrites(soon)
         self.calls.begin()
         try:
             self.failover.require_active()
             for (deleting, stage), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.stage)):
                 changes = list(group)
-                if outcome.rest or self.calls.interrupted:
+                if outcome.not_sent or self.calls.interrupted:
                     # Of what comes later nothing may be done before what comes earlier.
-                    outcome.rest += changes
+                    outcome.not_sent += changes
                     continue
                 if deleting:
-                    keeps = keeps or withhold(outcome)
-                    changes = self._kept_back(changes, keeps, {*known, *withheld}, outcome)
+                    retained = retained or should_retain(outcome)
+                    stays = {*earlier_failures, *deferred}
+                    changes = self._without_retained(changes, retained, stays, outcome)
                     led = led and not (changes and not stage.is_routing and self._drained())
                     # Connections whose TLS began to end here come to the Rules yet.
                     begun = stage == Stage.EXCLUSION or (begun and not (changes and self._drained()))
                 else:
-                    changes = self._unblocked(changes, known, outcome)
+                    changes = self._unblocked(changes, earlier_failures, outcome)
                 led = led or (stage.is_routing and bool(changes))
-                self._settle(self._write(changes, newest, outcome.rest), outcome, on_change)
+                self._settle(self._write(changes, newest, outcome.not_sent), outcome, on_change)
             self.calls.settle()
         except Busy:
             raise  # it was not done, and what was done before is in `observed`
@@ -414,7 +415,7 @@ class Device:
                 outcome.done.append(change)
                 on_change(change)
             elif change.verb == DELETE and isinstance(error, InUse):
-                outcome.withheld.append(change)
+                outcome.deferred_deletes.append(change)
                 outcome.in_use[change.ref] = error
             elif blames_object(error):
                 log.warning("change refused", extra={
@@ -447,10 +448,10 @@ class Device:
             self.observed[ref] = obj
 
     def _unblocked(
-        self, changes: list[AnyChange], known: Mapping[Ref, BigIPError], outcome: Outcome
+        self, changes: list[AnyChange], earlier: Mapping[Ref, BigIPError], outcome: Outcome
     ) -> list[AnyChange]:
         """Leave out what needs something that failed or is not there; it fails likewise."""
-        free, errors = [], ChainMap(outcome.failed, dict(known))
+        free, errors = [], ChainMap(outcome.failed, dict(earlier))
         for change in changes:
             error, blocked = self._obstacle(change.obj, errors)
             error = error or self._uncertain.obstacle(change)
@@ -481,17 +482,17 @@ class Device:
         missing = next((ref for ref in obj.dependencies if ref not in self.observed), None)
         return (None if missing is None else Refused(text=f"{missing} is not there")), False
 
-    def _kept_back(
-        self, changes: list[AnyChange], keeps: Keeper, stays: set[Ref], outcome: Outcome
+    def _without_retained(
+        self, changes: list[AnyChange], retained: RetentionTest, stays: set[Ref], outcome: Outcome
     ) -> list[AnyChange]:
-        """Leave out deletes of old forms that must stay, and of what these need."""
-        staying = {*stays, *outcome.failed, *(change.ref for change in outcome.withheld)}
+        """Leave out deletes of previous objects that must stay, and of their dependencies."""
+        staying = {*stays, *outcome.failed, *(change.ref for change in outcome.deferred_deletes)}
         staying -= {change.ref for change in changes}
         needed = {need for ref in staying if ref in self.observed for need in self.observed[ref].dependencies}
         free = []
         for change in changes:
-            if change.ref in needed or keeps(change.obj):
-                outcome.withheld.append(change)
+            if change.ref in needed or retained(change.obj):
+                outcome.deferred_deletes.append(change)
             else:
                 free.append(change)
         return free

@@ -414,7 +414,7 @@ class Reconciler:
         except BaseException:
             self._put_back(self._portion)
             raise
-        self._put_back(change.ref for change in outcome.rest)
+        self._put_back(change.ref for change in outcome.not_sent)
         self.guard.note_done(sum(
             (change.verb == DELETE) - (change.verb == CREATE) for change in outcome.done
             if delete_guard.counts(change.obj) and not self.guard.is_confirmed(change.ref)), now)
@@ -518,11 +518,12 @@ class Reconciler:
         outcome = Outcome()
         try:
             self.device.apply(
-                plan, known={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
-                withheld={*self._withheld, *waiting}, newest=self._newest, outcome=outcome,
+                plan,
+                earlier_failures={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
+                deferred={*self._withheld, *waiting}, newest=self._newest, outcome=outcome,
                 soon=lambda ref: ref not in self.failures or self.failures[ref].attempts < OVERTAKEN_AFTER,
                 on_change=lambda change: self._written(change, on_change),
-                withhold=lambda outcome: retention.keeper(
+                should_retain=lambda outcome: retention.keeper(
                     self.engine, self.device.observed,
                     {*outcome.failed, *waiting, *self._undetermined.absent}, self._old_forms()),
             )
@@ -759,7 +760,7 @@ class Reconciler:
         before = {ref: (failure.blocked, str(failure.error)) for ref, failure in self.failures.items()}
         self._record(outcome)
         # A delete that is withheld has a back-off as such.
-        waiting = self._waiting | {change.ref for change in outcome.withheld}
+        waiting = self._waiting | {change.ref for change in outcome.deferred_deletes}
         for ref in self.failures.keys() - outcome.failed.keys():
             if ref in waiting or self.engine.objects.get(ref) == self.device.observed.get(ref):
                 del self.failures[ref]
@@ -795,7 +796,7 @@ class Reconciler:
                 failure.due = now + RETRY_FIRST_S if alone else math.inf
 
     def _note_withheld(self, outcome: Outcome, now: float, *, recovered: bool) -> None:
-        waited = {change.ref for change in outcome.withheld}
+        waited = {change.ref for change in outcome.deferred_deletes}
         ended = {change.ref for change in outcome.done} | outcome.failed.keys()
         kept = (self._withheld - ended) | waited
         self._withheld = {ref for ref in kept
