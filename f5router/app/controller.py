@@ -143,7 +143,7 @@ class Controller:
     # --- the pass ------------------------------------------------------------------------
 
     def reconcile_once(self) -> Report:
-        """Bring the BIG-IP in step with the cluster as it is known now. Raises: BigIPError."""
+        """Make one pass over the cluster as it is known now. Raises: BigIPError."""
         self._take_events()
         return self._bring_in_step()
 
@@ -436,7 +436,7 @@ class Controller:
         self, stop: threading.Event, *, sync_timeout_s: float = SYNC_S, refused_s: float = REFUSED_S,
         flush_s: float = 30.0,
     ) -> list[str]:
-        """Converge, tell the statuses, and return why anything is not in step."""
+        """Converge, report the statuses, and return why anything has not converged."""
         if not self._cluster.wait_synced(sync_timeout_s, refused_s=refused_s, stop=stop):
             return [*self._cluster.missing()]
         self._reconciler.patience_s = math.inf  # there are no others that a request could hold up
@@ -606,5 +606,5 @@ def run(config: Config, *, once: bool, stop: threading.Event) -> int:
         controller.watch_stop(stop)
         reasons = controller.once(stop)
         for reason in reasons:
-            log.error("not in step", extra={"reason": reason})
+            log.error("not converged", extra={"reason": reason})
         return 1 if reasons else 0

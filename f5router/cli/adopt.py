@@ -70,7 +70,7 @@ def _carry_out(config: Config, stop: threading.Event, linger_s: float) -> int:
         except BigIPError as exc:
             reasons.append(f"BIG-IP {config.bigip.host}: {exc}")
         for reason in dict.fromkeys(reasons):
-            log.error("not in step", extra={"reason": reason})
+            log.error("not converged", extra={"reason": reason})
         return 1 if reasons else 0
 
 
@@ -122,7 +122,7 @@ def _remove(router: controller.Controller, going: Iterable[Ref]) -> list[str]:
 
 
 def _once_more(router: controller.Controller, stop: threading.Event) -> list[str]:
-    """Bring the BIG-IP in step without the original's objects, and save."""
+    """Converge without the original's objects, and save."""
     router.device.stale = True
     return router.once(stop)
 

@@ -21,5 +21,5 @@ class PersistentLog:
             if self._told.get(text) != level:
                 log.log(level, self._subject, extra={"problem": text})
         for text in self._told.keys() - now.keys():
-            log.info("no longer so", extra={"subject": self._subject, "problem": text})
+            log.info("problem resolved", extra={"subject": self._subject, "problem": text})
         self._told = now

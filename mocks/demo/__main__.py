@@ -116,7 +116,7 @@ def converge(lab: Lab, log: Log, expectation: expected.State) -> tuple[Traffic, 
         return None if problems else found
 
     try:
-        rows, network = wait_until(look, CONVERGE_LIMIT_S, "The BIG-IP is not in step with the cluster")
+        rows, network = wait_until(look, CONVERGE_LIMIT_S, "The BIG-IP has not converged")
     except DemoError as exc:
         raise DemoError(f"{exc}:\n{tables.indent(problems)}") from exc
     wait_until(lambda: log.quiet_s > QUIET_S, CONVERGE_LIMIT_S, "The router goes on writing")

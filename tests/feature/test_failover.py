@@ -64,7 +64,7 @@ def test_a_standby_is_not_written_to_before_it_is_active(lab, running, caplog, m
     router.wait(lambda: {lab.admitted("shop", name).get("status") for name in "abc"} == {"True"})
     assert lab.pools() == {"/Common/openshift_shop_web"}
     assert len(told(caplog)) == 1
-    assert [r.problem for r in caplog.records if r.getMessage() == "no longer so"] == told(caplog)
+    assert [r.problem for r in caplog.records if r.getMessage() == "problem resolved"] == told(caplog)
 
 
 def test_a_standby_is_no_failure(lab):

@@ -30,7 +30,7 @@ def test_once_deletes_nothing(served, caplog):
         assert controller.run(served.config(namespace="shpo"), once=True, stop=threading.Event()) == 1
     assert served.writes() == []
     assert len(served.pools()) == 1
-    (reason,) = [record.reason for record in caplog.records if record.getMessage() == "not in step"]
+    (reason,) = [record.reason for record in caplog.records if record.getMessage() == "not converged"]
     assert reason == "--namespace / -n: the namespace 'shpo' does not exist; the nearest name is 'shop'"
 
 

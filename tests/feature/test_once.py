@@ -18,7 +18,7 @@ def exit_status(lab, **flags: str) -> int:
 
 def reasons(caplog) -> list[str]:
     """Reasons in the log."""
-    return [record.reason for record in caplog.records if record.message == "not in step"]
+    return [record.reason for record in caplog.records if record.message == "not converged"]
 
 
 @pytest.mark.parametrize(("method", "path", "words"), [

@@ -11,5 +11,5 @@ def test_once(caplog):
     for problems, warnings in ((("a",), ("b",)), (("a",), ("b",)), (("a",), ()), ((), ("a",)), ((), ())):
         notices.update(problems, warnings)
     assert [(r.levelname, r.message, r.problem) for r in caplog.records] == [
-        ("WARNING", "VxLAN", "b"), ("ERROR", "VxLAN", "a"), ("INFO", "no longer so", "b"),
-        ("WARNING", "VxLAN", "a"), ("INFO", "no longer so", "a")]
+        ("WARNING", "VxLAN", "b"), ("ERROR", "VxLAN", "a"), ("INFO", "problem resolved", "b"),
+        ("WARNING", "VxLAN", "a"), ("INFO", "problem resolved", "a")]
