@@ -15,8 +15,9 @@ from pathlib import Path
 
 import click
 
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.settings import KubeSettings
 from mocks.kube import FakeKube
 
 SERVED_S = 600.0

@@ -19,8 +19,9 @@ from pathlib import Path
 import click
 import tabulate
 
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.settings import KubeSettings
 from f5router.model.cluster import Key
 
 HEADERS = ("Secrets", "threads", "descriptors", "RSS MiB", "CPU s", "API server CPU s", "start s",

@@ -19,8 +19,9 @@ import tabulate
 
 from benchmarks.__main__ import Bench
 from benchmarks.cluster import routes, slices
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.settings import KubeSettings
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.cluster import Delta, Key
 from f5router.status import condition

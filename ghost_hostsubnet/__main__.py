@@ -15,7 +15,8 @@ import click
 
 from f5router import __version__
 from f5router.config import parsers
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
+from f5router.kube.settings import KubeSettings
 from f5router.model.errors import (
     ConfigError,
     KubeConflict,

@@ -19,7 +19,6 @@ from f5router.app.saving import Saver
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.wiring import (
     build_cluster,
-    build_connection,
     build_device,
     build_statuses,
     build_sweep,
@@ -28,6 +27,7 @@ from f5router.app.wiring import (
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device, Stopped
+from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
@@ -573,7 +573,7 @@ def build_controller(
 ) -> Controller:
     """Everything that runs, started; stopped with the stack."""
     signal = EventSignal(clock)
-    connection = build_connection(config)
+    connection = connect(config.kube)
     cluster = build_cluster(config, connection, signal.notify)
     device = build_device(config, stack)
     reconciler = Reconciler(

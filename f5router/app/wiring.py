@@ -8,13 +8,12 @@ from f5router.app.config_sync import ConfigSyncer
 from f5router.config.config import Config
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
-from f5router.icontrol.rest.client import Client, ClientSettings
+from f5router.icontrol.rest.client import Client
 from f5router.icontrol.uploads.files import FileWriter
 from f5router.icontrol.uploads.leftovers import Origin
-from f5router.icontrol.uploads.ssh_upload import SSHSettings, SSHUploader
-from f5router.kube.api.connection import Connection, KubeSettings, connect
+from f5router.icontrol.uploads.ssh_upload import SSHUploader
+from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.secrets.named_secrets import SecretLimits
 from f5router.kube.status.entry_sweep import Sweep
 from f5router.kube.status.status_writer import StatusWriter
 
@@ -31,27 +30,15 @@ DRAIN_S = 0.25
 
 def build_device(config: Config, stack: ExitStack) -> Device:
     """The device of a Config; closed with the stack."""
-    bigip = config.bigip
-    client = stack.enter_context(Client(ClientSettings(
-        base_url=bigip.base_url, username=bigip.username, password=bigip.password, verify=bigip.verify,
-        auth=bigip.auth, connect_timeout_s=bigip.connect_timeout_s, timeout_s=bigip.timeout_s,
-        max_in_flight=bigip.max_in_flight, retry_s=min(30.0, bigip.timeout_s),
-    )))
-    uploader = None
-    if config.cert_upload == "ssh":
-        uploader = SSHUploader(SSHSettings(
-            host=bigip.ssh_host, port=config.ssh.port, username=bigip.username,
-            private_key=config.ssh.private_key, known_hosts=config.ssh.known_hosts,
-            host_key_fingerprint=config.ssh.host_key, insecure_host_key=config.ssh.insecure,
-            connect_timeout_s=bigip.connect_timeout_s,
-        ))
+    client = stack.enter_context(Client(config.bigip))
+    uploader = SSHUploader(config.ssh) if config.cert_upload == "ssh" else None
     device = Device(
         client, FileWriter(client, uploader, origin=Origin(config.folder), sleep=time.sleep),
         folder=config.folder,
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
-        vxlan=config.vxlan is not None, static_routes=config.static_routes, max_in_flight=bigip.max_in_flight,
-        drain_s=DRAIN_S,
+        vxlan=config.vxlan is not None, static_routes=config.static_routes,
+        max_in_flight=config.bigip.max_in_flight, drain_s=DRAIN_S,
     )
     stack.callback(device.close)
     return device
@@ -65,14 +52,6 @@ def build_syncer(config: Config, device: Device) -> ConfigSyncer:
     )
 
 
-def build_connection(config: Config) -> Connection:
-    """The API server of a Config. Raises: ConfigError."""
-    return connect(KubeSettings(
-        kubeconfig=config.kube.kubeconfig, context=config.kube.context, master=config.kube.master,
-        namespace=config.selection.namespace, sdn=config.vxlan is not None,
-    ))
-
-
 def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> ClusterWatcher:
     """The watches of a Config, not yet started; Nodes only where something on the BIG-IP follows them."""
     vxlan, nodeport = config.vxlan is not None, config.nodeport
@@ -80,7 +59,7 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
         connection, selection=config.selection, use_endpoints=config.watch_endpoints,
         watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, nodeport=nodeport is not None,
         node_selector=nodeport.selector if nodeport else "", watch_secrets=config.admission.external,
-        secret_limits=SecretLimits(config.max_secrets_per_namespace, config.max_secrets),
+        secret_limits=config.secret_limits,
         resync_s=config.resync_s, on_change=on_change,
     )
 

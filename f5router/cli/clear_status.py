@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from f5router.config import parsers
-from f5router.config.config import read_text
+from f5router.config.config import kube_settings, read_text
 from f5router.config.options import Reader
-from f5router.kube.api.connection import Connection, KubeSettings, connect
+from f5router.kube.api.connection import Connection, connect
+from f5router.kube.settings import KubeSettings
 from f5router.kube.status import owned_entries
 from f5router.kube.status.owned_entries import OwnedEntry
 from f5router.kube.status.status_request import RouteStatus
@@ -68,8 +69,6 @@ def load(router_name: str, scope: Scope, flags: Mapping[str, str | None],
          environ: Mapping[str, str]) -> ClearConfig:
     """ClearConfig of the flags given and the environment. Raises: ConfigError: with all problems."""
     reader = Reader(flags, environ, read_text)
-    if reader.text("config"):
-        reader.read("config")
     if not router_name:
         reader.problems.append("--router-name / ROUTER_SERVICE_NAME: a name must be specified")
     if scope.namespace:
@@ -79,8 +78,7 @@ def load(router_name: str, scope: Scope, flags: Mapping[str, str | None],
             reader.problems.append(f"--namespace: {exc}")
     settings = ClearConfig(
         router_name=router_name, scope=scope,
-        kube=KubeSettings(kubeconfig=reader.text("config") or None, context=reader.text("context") or None,
-                          master=reader.value("master") or None),
+        kube=kube_settings(reader),
         rate_per_s=reader.value("status-rate"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
     )

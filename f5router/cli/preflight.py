@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 
 from f5router.app.controller import REFUSED_S, SYNC_S
-from f5router.app.wiring import build_cluster, build_connection, build_device
+from f5router.app.wiring import build_cluster, build_device
 from f5router.config.config import Config
 from f5router.desired.engine import Engine
 from f5router.icontrol import rights
 from f5router.icontrol.device import Device
 from f5router.kube.api import review
 from f5router.kube.api.api_errors import SHIPPED
-from f5router.kube.api.connection import Connection
+from f5router.kube.api.connection import Connection, connect
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
@@ -40,7 +40,7 @@ def plan(config: Config, *, output: str, detailed: bool = False, refused_s: floa
 
 def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> tuple[Preview, Device]:
     """Read cluster and BIG-IP, and plan; what cannot be read is a problem of the Preview."""
-    connection = build_connection(config)
+    connection = connect(config.kube)
     cluster = build_cluster(config, connection, lambda: None)
     cluster.start()
     stack.callback(cluster.stop)

@@ -14,68 +14,28 @@ from f5router.admission import admission
 from f5router.config import files, ignored_variables, metrics_tls, parsers, pod_network
 from f5router.config.metrics_tls import TLS
 from f5router.config.options import LATER, OPTIONS, Reader
+from f5router.icontrol.settings import ClientSettings, SSHSettings
+from f5router.kube.settings import KubeSettings, SecretLimits
 from f5router.model import hostnames
 from f5router.model.errors import ConfigError
 from f5router.model.selection import Selection
 
 HIDDEN = "***"
 
+MAX_RETRY_S = 30.0
+"""Longest time of one repeated read of the BIG-IP."""
+
 _NAMESPACES = ("namespace", "namespace-labels", "project-labels")
-
-
-@dataclass(frozen=True, slots=True)
-class BigIP:
-    """How to reach the BIG-IP's management interface."""
-
-    host: str
-    """For URLs: a name or address, IPv6 in brackets, with the port where one is configured."""
-    ssh_host: str
-    """The same without port and brackets."""
-    username: str
-    password: str = field(repr=False)
-    verify: bool | str
-    """True: public authorities; a path: those of a PEM file; False: nothing is verified."""
-    auth: str
-    """"token" or "basic"."""
-    connect_timeout_s: float
-    timeout_s: float
-    max_in_flight: int
-
-    @property
-    def base_url(self) -> str:
-        """"https://host[:port]", without a slash at its end."""
-        return f"https://{self.host}"
-
-
-@dataclass(frozen=True, slots=True)
-class SSH:
-    """How certificate files are copied when cert_upload is "ssh"."""
-
-    port: int
-    private_key: str | None
-    """Path of a key file that is there and parses."""
-    known_hosts: str | None
-    host_key: str | None
-    """Fingerprints, separated by commas, as icontrol.ssh.SSHSettings takes them."""
-    insecure: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Kube:
-    """How to reach the API server; None leaves the choice to kube.connection."""
-
-    kubeconfig: str | None
-    context: str | None
-    master: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config(pod_network.PodNetwork):
     """All settings, checked. docs/configuration.md says what they mean."""
 
-    bigip: BigIP
-    ssh: SSH
-    kube: Kube
+    bigip: ClientSettings
+    ssh: SSHSettings
+    """How certificate files are copied where cert_upload is "ssh"."""
+    kube: KubeSettings
     cert_upload: str
     """"ssh" or "rest"; never "auto"."""
     folder: str
@@ -115,10 +75,8 @@ class Config(pod_network.PodNetwork):
     """Writes per second."""
     selection: Selection
     admission: admission.AdmissionPolicy
-    max_secrets: int
-    """Secrets that are read for spec.tls.externalCertificate."""
-    max_secrets_per_namespace: int
-    """The same, of one namespace."""
+    secret_limits: SecretLimits
+    """Largest numbers of Secrets that are read for spec.tls.externalCertificate."""
     watch_endpoints: bool
     log_level: str
     """"debug", "info", "warning", "error" or "critical"."""
@@ -155,6 +113,7 @@ class Config(pod_network.PodNetwork):
         """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
         shown = asdict(self)
         del shown["warnings"]
+        shown["bigip"]["host"] = self.bigip.host
         shown["bigip"]["password"] = HIDDEN
         shown["metrics_login"] = HIDDEN if self.metrics_login else None
         count = self.default_destination_ca.count("BEGIN CERTIFICATE")
@@ -188,19 +147,22 @@ def load(
 
 
 def _config(reader: Reader) -> Config:
-    """Config of what is right; the reader has what is wrong."""
-    bigip = _bigip(reader)
-    ssh, cert_upload = _upload(reader)
+    """Return the Config as far as the settings are right; the reader has what is wrong."""
+    host = _host(reader)
+    bigip = _bigip(reader, host)
+    ssh, cert_upload = _upload(reader, host, bigip)
     folder, http_virtual, https_virtual = _places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
-    update_status = reader.value("update-status")
+    update_status, selection = reader.value("update-status"), _selection(reader)
+    network = pod_network.load(reader)
     return Config(
-        bigip=bigip, ssh=ssh, kube=_kube(reader), cert_upload=cert_upload,
+        bigip=bigip, ssh=ssh, cert_upload=cert_upload,
+        kube=kube_settings(reader, namespace=selection.namespace, sdn=network["vxlan"] is not None),
         folder=folder, node_partition=_node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual,
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"),
-        **pod_network.load(reader),
+        **network,
         default_destination_ca=files.certificates(reader, "default-destination-ca-path"),
         unavailable_page=reader.value("f5-503-page"),
         allow_mass_delete=reader.value("allow-mass-delete"),
@@ -212,9 +174,9 @@ def _config(reader: Reader) -> Config:
         canonical_hostname=reader.value("router-canonical-hostname"),
         update_status=update_status, clean_status=reader.value("clean-status"),
         status_rate=reader.value("status-rate"),
-        max_secrets=reader.value("max-secrets"),
-        max_secrets_per_namespace=reader.value("max-secrets-per-namespace"),
-        selection=_selection(reader),
+        secret_limits=SecretLimits(
+            per_namespace=reader.value("max-secrets-per-namespace"), total=reader.value("max-secrets")),
+        selection=selection,
         admission=_admission(reader),
         watch_endpoints=reader.value("watch-endpoints"),
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
@@ -223,10 +185,14 @@ def _config(reader: Reader) -> Config:
     )
 
 
-def _bigip(reader: Reader) -> BigIP:
+def _host(reader: Reader) -> parsers.Host:
+    """Return the BIG-IP's host, one that cannot be reached after a problem."""
     files.check_directory(reader, "f5-credentials-dir")
-    host = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
-    host = host or parsers.Host("", "")
+    host: parsers.Host | str = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
+    return host if isinstance(host, parsers.Host) else parsers.Host("bigip.invalid", "bigip.invalid")
+
+
+def _bigip(reader: Reader, host: parsers.Host) -> ClientSettings:
     username = files.sourced(
         reader, "F5 username", "f5-username", {"f5-username-file": "", "f5-credentials-dir": "username"})
     password = files.sourced(
@@ -240,16 +206,17 @@ def _bigip(reader: Reader) -> BigIP:
         reader.warn("the BIG-IP's certificate is not verified", "f5-insecure")
         if bundle:
             reader.warn("not used, because nothing is verified", "f5-ca-bundle")
-    return BigIP(
-        host=host.netloc, ssh_host=host.bare, username=username, password=password,
+    timeout_s = reader.value("f5-timeout")
+    return ClientSettings(
+        base_url=f"https://{host.netloc}", username=username, password=password,
         verify=verify, auth=reader.value("f5-auth"),
-        connect_timeout_s=reader.value("f5-connect-timeout"), timeout_s=reader.value("f5-timeout"),
-        max_in_flight=reader.value("f5-max-in-flight"),
+        connect_timeout_s=reader.value("f5-connect-timeout"), timeout_s=timeout_s,
+        max_in_flight=reader.value("f5-max-in-flight"), retry_s=min(MAX_RETRY_S, timeout_s),
     )
 
 
-def _upload(reader: Reader) -> tuple[SSH, str]:
-    """SSH settings, and "ssh" or "rest"."""
+def _upload(reader: Reader, host: parsers.Host, bigip: ClientSettings) -> tuple[SSHSettings, str]:
+    """Return the settings of SSH, and "ssh" or "rest"."""
     how = reader.value("cert-upload")
     key = files.private_key(reader)
     if how == "ssh" and key is None:
@@ -259,13 +226,14 @@ def _upload(reader: Reader) -> tuple[SSH, str]:
     known_hosts = reader.text("f5-ssh-known-hosts")
     if known_hosts:
         reader.read("f5-ssh-known-hosts")
-    ssh = SSH(
-        port=reader.value("f5-ssh-port"), private_key=key, known_hosts=known_hosts or None,
-        host_key=reader.value("f5-ssh-host-key") or None, insecure=reader.value("f5-ssh-insecure"),
+    ssh = SSHSettings(
+        host=host.bare, port=reader.value("f5-ssh-port"), username=bigip.username, private_key=key,
+        known_hosts=known_hosts or None, host_key_fingerprint=reader.value("f5-ssh-host-key") or None,
+        insecure_host_key=reader.value("f5-ssh-insecure"), connect_timeout_s=bigip.connect_timeout_s,
     )
-    if how == "ssh" and ssh.insecure:
+    if how == "ssh" and ssh.insecure_host_key:
         reader.warn("the BIG-IP's SSH host key is not verified", "f5-ssh-insecure")
-    elif how == "ssh" and not (ssh.host_key or known_hosts):
+    elif how == "ssh" and not (ssh.host_key_fingerprint or known_hosts):
         reader.warn("neither is set: certificates cannot be copied, because no SSH host key is accepted",
                     "f5-ssh-host-key", "f5-ssh-known-hosts")
     return ssh, how
@@ -348,10 +316,14 @@ def _metrics_login(reader: Reader) -> tuple[str, str] | None:
             files.sourced(reader, "the password for the metrics", password[0], {password[1]: ""}))
 
 
-def _kube(reader: Reader) -> Kube:
+def kube_settings(reader: Reader, *, namespace: str | None = None, sdn: bool = True) -> KubeSettings:
+    """Return the settings of the connection to the API server."""
     if reader.text("config"):
         reader.read("config")
-    return Kube(reader.text("config") or None, reader.text("context") or None, reader.value("master") or None)
+    return KubeSettings(
+        kubeconfig=reader.text("config") or None, context=reader.text("context") or None,
+        master=reader.value("master") or None, namespace=namespace, sdn=sdn,
+    )
 
 
 def _selection(reader: Reader) -> Selection:

@@ -10,10 +10,10 @@ from typing import Any
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.secrets import secret_watch
-from f5router.kube.secrets.named_secrets import SecretLimits
 from f5router.kube.secrets.secret_namespaces import NamespaceWatches
 from f5router.kube.secrets.secret_schedule import Pace
 from f5router.kube.secrets.secret_watch import SecretWatch
+from f5router.kube.settings import SecretLimits
 from f5router.kube.watch import named_namespace, poller
 from f5router.kube.watch.poller import Poller
 from f5router.kube.watch.reflector import Reflector, Timing

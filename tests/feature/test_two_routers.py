@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.app.wiring import STATUS_WORKERS
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.settings import KubeSettings
 from f5router.kube.status.entry_sweep import PROBES, Sweep
 from f5router.kube.status.status_writer import CONTENTION_S, StatusWriter
 from f5router.kube.watch.sources import ROUTES

@@ -22,7 +22,8 @@ import tenacity
 
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, Session
-from f5router.icontrol.rest.transport import ClientSettings, Reply, Transport
+from f5router.icontrol.rest.transport import Reply, Transport
+from f5router.icontrol.settings import ClientSettings
 from f5router.model import tmos
 from f5router.model.errors import (
     AuthFailed,

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from f5router.icontrol.rest.transport import ClientSettings, Reply, Transport, hide_token
+from f5router.icontrol.rest.transport import Reply, Transport, hide_token
+from f5router.icontrol.settings import ClientSettings
 from f5router.model.errors import AuthFailed, BigIPError, NotReady, Refused, error_for
 from f5router.model.json_types import JSON
 

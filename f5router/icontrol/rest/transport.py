@@ -29,6 +29,7 @@ import urllib3.exceptions as wire
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
+from f5router.icontrol.settings import ClientSettings
 from f5router.model.errors import ConfigError, Unreachable, Untrusted
 
 log = logging.getLogger(__name__)
@@ -38,42 +39,6 @@ _NOT_SENT = (wire.NewConnectionError, wire.ConnectTimeoutError, wire.ProxyError)
 # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH, _EMAIL_ and _IP_ADDRESS_MISMATCH.
 _MISMATCH = frozenset({62, 63, 64})
 _TOKEN_IN_PATH = re.compile(r"(/authz/tokens/)[^/?\s\"]+")
-
-
-@dataclass(frozen=True, slots=True)
-class ClientSettings:
-    """How to reach one BIG-IP.
-
-    Raises: ValueError: base_url is not https://host[:port], or another field is impossible.
-    """
-
-    base_url: str
-    username: str
-    password: str = field(repr=False)
-    verify: bool | str = True
-    """True: the system's CAs (or REQUESTS_CA_BUNDLE); a path: this CA file or folder; False: none."""
-    auth: str = "token"
-    """"token" or "basic". Token falls back to basic where the device has no login end point."""
-    connect_timeout_s: float = 10
-    timeout_s: float = 60
-    """Longest silence while waiting for a reply; the device's own limit is 60 s as well."""
-    max_in_flight: int = 4
-    retry_s: float = 30
-    """Total time of one repeated read."""
-
-    def __post_init__(self) -> None:
-        url = urlsplit(self.base_url)
-        if url.scheme != "https" or not url.hostname or url.path.strip("/") or url.query or "@" in url.netloc:
-            # The text is not repeated: it may carry a password.
-            raise ValueError("base_url must be https://host or https://host:port")
-        if self.auth not in ("token", "basic"):
-            raise ValueError(f"{self.auth=} is neither token nor basic")
-        if self.verify == "":  # the HTTP library would take it for False
-            raise ValueError("verify is an empty path")
-        if any("\ud800" <= char <= "\udfff" for char in self.username + self.password):
-            raise ValueError("user name or password is no valid Unicode")
-        if self.max_in_flight < 1:
-            raise ValueError(f"{self.max_in_flight=} is below 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import paramiko
@@ -28,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from scp import SCPException
 
+from f5router.icontrol.settings import SSHSettings
 from f5router.icontrol.uploads.hostkeys import (
     HostKey,
     HostKeyPolicy,
@@ -45,30 +45,6 @@ _KEY_CLASSES = (
 )
 _BROKEN = (paramiko.SSHException, EOFError, OSError, SCPException)
 """What paramiko and scp raise when a connection ends under them."""
-
-
-@dataclass(frozen=True, slots=True)
-class SSHSettings:
-    """Where to, as whom, and whom to believe."""
-
-    host: str
-    port: int
-    username: str
-    private_key: str | None = None
-    """Path of a key file; read at every connection, so a renewed one is used."""
-    private_key_text: str | None = field(default=None, repr=False)
-    """The key itself, instead of a path."""
-    password: str | None = field(default=None, repr=False)
-    """Tried after the key; None: keys only."""
-    known_hosts: str | None = None
-    """Path of a known_hosts file; read at every connection."""
-    host_key_fingerprint: str | None = None
-    """"SHA256:..." or MD5 in hexadecimal; several are separated by commas. Decides alone."""
-    insecure_host_key: bool = False
-    connect_timeout_s: float = 10
-    """Seconds for the TCP connection, and again for key exchange and login."""
-    io_timeout_s: float = 30
-    """Seconds for one file or one removal, all in all."""
 
 
 def load_private_key(path: str) -> paramiko.PKey:

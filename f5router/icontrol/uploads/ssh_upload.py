@@ -17,9 +17,9 @@ import paramiko
 from scp import SCPClient, SCPException
 from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_after_attempt
 
+from f5router.icontrol.settings import SSHSettings
 from f5router.icontrol.uploads.hostkeys import host_name
 from f5router.icontrol.uploads.ssh import (
-    SSHSettings,
     connect,
     fingerprints,
     load_private_key,
@@ -29,7 +29,7 @@ from f5router.icontrol.uploads.ssh import (
 )
 from f5router.model.errors import EXCERPT, UploadError
 
-__all__ = ["SSHSettings", "SSHUploader", "load_private_key"]
+__all__ = ["SSHUploader", "load_private_key"]
 
 log = logging.getLogger(__name__)
 

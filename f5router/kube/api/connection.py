@@ -14,7 +14,6 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -31,6 +30,7 @@ from f5router.kube.api import api_errors, kubeconfig
 from f5router.kube.api.documents import Document, Splitter, Unreadable
 from f5router.kube.api.kubeconfig import MemoryFiles
 from f5router.kube.api.outages import Outages
+from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError, KubeInvalid, KubeUnreachable
 
 log = logging.getLogger(__name__)
@@ -54,29 +54,6 @@ PLAIN = "application/json"
 
 MOST_REPLY = 32 << 20
 """Bytes of a reply that is read as a whole: one object, or what the API server serves."""
-
-
-@dataclass(frozen=True, slots=True)
-class KubeSettings:
-    """Where the API server is and how to log in.
-
-    The first that applies: kubeconfig; the variable KUBECONFIG; the service account of a pod;
-    ~/.kube/config; master without credentials.
-    """
-
-    kubeconfig: str | None = None
-    """Path of a file, or several as in KUBECONFIG."""
-    context: str | None = None
-    """Context of the kubeconfig; None for its current one."""
-    master: str | None = None
-    """URL that replaces the server of the configuration (KUBERNETES_MASTER)."""
-    namespace: str | None = None
-    """Namespace to which a ClusterWatcher is limited; None for all."""
-    connect_timeout_s: float = 10
-    read_timeout_s: float = 60
-    """Longest silence in a reply; a watch sets its own."""
-    sdn: bool = True
-    """Whether openshift-sdn is expected: a missing right may then be granted by one of its roles."""
 
 
 class LineStream:

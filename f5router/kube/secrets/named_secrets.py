@@ -2,17 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from f5router.kube.settings import SecretLimits
 from f5router.model.cluster import Key, Route, is_object_name
-
-
-@dataclass(frozen=True, slots=True)
-class SecretLimits:
-    """The largest numbers of Secrets that are read."""
-
-    per_namespace: int = 2000
-    total: int = 5000
 
 
 class NamedSecrets:

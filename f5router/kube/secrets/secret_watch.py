@@ -20,9 +20,10 @@ from functools import partial
 from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.outages import Outages
-from f5router.kube.secrets.named_secrets import NamedSecrets, SecretLimits, excess
+from f5router.kube.secrets.named_secrets import NamedSecrets, excess
 from f5router.kube.secrets.secret_schedule import Pace, ReadSchedule
 from f5router.kube.secrets.secret_state import SecretState
+from f5router.kube.settings import SecretLimits
 from f5router.kube.watch.reflector import decoded
 from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store

@@ -225,7 +225,8 @@ def test_a_conflict_is_told_once_and_its_end(caplog):
     run_until(made, clock, 600)
     sync.answer = SyncStatus("In Sync")
     run_until(made, clock, 700)
-    assert [record.getMessage() for record in caplog.records] == ["config sync of the BIG-IP", "problem resolved"]
+    assert [record.getMessage() for record in caplog.records] == ["config sync of the BIG-IP",
+                                                                  "problem resolved"]
     assert (sync.pushed, made.due_at()) == (0, None)
 
 

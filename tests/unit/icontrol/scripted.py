@@ -24,7 +24,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from f5router.icontrol.rest.client import Client, ClientSettings
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.settings import ClientSettings
 
 USER, PASSWORD = "router", 'pa"ss<w&örd'
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from f5router.kube.api.connection import Connection, KubeSettings, connect
+from f5router.kube.api.connection import Connection, connect
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.secrets.secret_schedule import Pace
+from f5router.kube.settings import KubeSettings
 from f5router.model.backoff import Backoff
 from mocks.kube import FakeKube
 

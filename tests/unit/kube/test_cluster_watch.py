@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from f5router.kube.api import decode
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.settings import KubeSettings
 from f5router.kube.watch.reflector import listed
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import ClusterNetwork, Delta, HostSubnet, Key

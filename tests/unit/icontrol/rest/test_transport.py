@@ -9,7 +9,8 @@ import warnings
 import pytest
 import urllib3.exceptions
 
-from f5router.icontrol.rest.client import Client, ClientSettings
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.settings import ClientSettings
 from f5router.model.errors import ConfigError, Unreachable, Unsupported, Untrusted
 from tests.unit.icontrol.scripted import PASSWORD, Answer, authority, closed_port, connected, running
 

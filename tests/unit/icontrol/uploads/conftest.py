@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from f5router.icontrol.uploads.ssh_upload import SSHSettings, SSHUploader
+from f5router.icontrol.settings import SSHSettings
+from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from mocks.bigip.sshd import SSHServer
 from tests.unit.icontrol.uploads.openssh import OpenSSH
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.icontrol.rest.client import Client, ClientSettings
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.settings import ClientSettings
 from f5router.icontrol.uploads.leftovers import AGE_S, FOLDERS, REMOVE_S, Leftovers, Origin
 from f5router.icontrol.uploads.rest_upload import LATE_S, RESTUploader
 from f5router.model import names

@@ -17,7 +17,8 @@ from tests.unit.icontrol.uploads.conftest import KINDS_AND_FORMS
 DATA = bytes(range(256)) * 16
 CHILD = """
 import encodings.idna, os, pwd, sys  # the first as long as the user may read it
-from f5router.icontrol.uploads.ssh_upload import SSHSettings, SSHUploader
+from f5router.icontrol.uploads.ssh_upload import SSHUploader
+from f5router.icontrol.settings import SSHSettings
 host, port, username, key, known_hosts, path = sys.argv[1:]
 if os.getuid() == 0:
     os.setgroups([])

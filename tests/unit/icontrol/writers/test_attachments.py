@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, ClientSettings, item_path
+from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.settings import ClientSettings
 from f5router.icontrol.writers.attachments import AttachmentWriter, _units, attachment_problem
 from f5router.model import names
 from f5router.model.device_facts import DeviceFacts, VirtualFacts

@@ -14,7 +14,8 @@ from kubernetes.config import incluster_config
 from urllib3 import HTTPResponse
 
 from f5router.kube.api.api_errors import error_for, error_in_stream
-from f5router.kube.api.connection import KubeSettings, LineStream, Page, connect
+from f5router.kube.api.connection import LineStream, Page, connect
+from f5router.kube.settings import KubeSettings
 from f5router.model.errors import (
     ConfigError,
     KubeConflict,

@@ -13,15 +13,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.api.kubeconfig import MemoryFiles
+from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError
 from tests.builders import identity
 
 OWN = identity("router.example.com")
 CLIENT = """
 import sys
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
+from f5router.kube.settings import KubeSettings
 from f5router.model.errors import ConfigError, KubeUnauthorized
 try:
     connection = connect(KubeSettings(kubeconfig=sys.argv[1]))

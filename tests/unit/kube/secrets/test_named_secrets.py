@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.kube.secrets.named_secrets import NamedSecrets, SecretLimits, excess
+from f5router.kube.secrets.named_secrets import NamedSecrets, excess
+from f5router.kube.settings import SecretLimits
 from f5router.model.cluster import Key
 from tests import builders
 

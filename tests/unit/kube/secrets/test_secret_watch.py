@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
 from f5router.kube.secrets import secret_namespaces
-from f5router.kube.secrets.named_secrets import SecretLimits
 from f5router.kube.secrets.secret_schedule import Pace
 from f5router.kube.secrets.secret_state import PATIENCE_S
+from f5router.kube.settings import KubeSettings, SecretLimits
 from f5router.kube.watch.reflector import Reflector, Timing
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key, Secret

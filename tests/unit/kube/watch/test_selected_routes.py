@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from f5router.kube.api.connection import KubeSettings, connect
+from f5router.kube.api.connection import connect
+from f5router.kube.settings import KubeSettings
 from f5router.model.cluster import Delta, Key
 from f5router.model.selection import Selection
 from mocks.kube import FakeKube
