@@ -80,7 +80,7 @@ class Statuses:
         connection = connect(KubeSettings(kubeconfig=kubeconfig))
         self.cluster = ClusterWatcher(connection, on_change=lambda: None)
         self.writer = StatusWriter(connection, self.cluster, router_name=name, rate_per_s=rate_per_s)
-        self.cluster.watch_routes(self.writer.seen)
+        self.cluster.watch_routes(self.writer.route_updated)
         stack.callback(self.cluster.stop)
         stack.callback(self.writer.stop)
         self.cluster.start()

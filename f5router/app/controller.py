@@ -18,10 +18,10 @@ from f5router.app.monitor import Monitor, build_monitor, serve
 from f5router.app.saving import Saver
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.wiring import (
+    build_cleanup,
     build_cluster,
     build_device,
     build_statuses,
-    build_sweep,
     build_syncer,
 )
 from f5router.config.config import Config
@@ -586,10 +586,10 @@ def build_controller(
     monitor = build_monitor(config, cluster, reconciler, statuses, warnings, syncer)
     controller = Controller(
         config, cluster, reconciler, statuses, warnings, signal, monitor, reporter, syncer, clock=clock)
-    sweep = build_sweep(config, connection, statuses)
+    cleanup = build_cleanup(config, connection, statuses)
     if config.cleans:
-        controller.on_loaded = sweep.start
-    for worker in (statuses, warnings, cluster, sweep):
+        controller.on_loaded = cleanup.start
+    for worker in (statuses, warnings, cluster, cleanup):
         stack.callback(worker.stop)
     cluster.start()
     return controller

@@ -14,7 +14,7 @@ from f5router.icontrol.uploads.leftovers import Origin
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.status.entry_sweep import Sweep
+from f5router.kube.status.entry_cleanup import EntryCleanup
 from f5router.kube.status.status_writer import StatusWriter
 
 CONTENTION_PART = 10
@@ -75,6 +75,7 @@ def build_statuses(config: Config, connection: Connection, cluster: ClusterWatch
     return statuses
 
 
-def build_sweep(config: Config, connection: Connection, statuses: StatusWriter) -> Sweep:
-    """What removes entries that were left behind; it does nothing before it is started."""
-    return Sweep(connection, statuses, router_name=config.router_name, namespace=config.selection.namespace)
+def build_cleanup(config: Config, connection: Connection, statuses: StatusWriter) -> EntryCleanup:
+    """Build what removes entries that were left behind; it does nothing before it is started."""
+    return EntryCleanup(
+        connection, statuses, router_name=config.router_name, namespace=config.selection.namespace)

@@ -12,11 +12,10 @@ from f5router.config import parsers
 from f5router.config.config import kube_settings, read_text
 from f5router.config.options import Reader
 from f5router.kube.api.connection import Connection, connect
+from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.settings import KubeSettings
-from f5router.kube.status import owned_entries
-from f5router.kube.status.owned_entries import OwnedEntry
-from f5router.kube.status.status_request import RouteStatus
-from f5router.kube.status.work_queue import WorkItem, WorkQueue
+from f5router.kube.status import entry_cleanup, status_request
+from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.watch.sources import ROUTES, Source, served
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
@@ -94,7 +93,7 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
     try:
         source = served(connection, ROUTES) or ROUTES
         given = {name: text for name, text in selectors.items() if text}
-        found = owned_entries.find(
+        found = entry_cleanup.find_entries(
             connection, source, settings.router_name, namespace=scope.namespace or None, selectors=given)
     except KubeError as exc:
         log.error("Routes cannot be listed", extra={"error": str(exc)})
@@ -144,7 +143,8 @@ class Clearing:
         """Remove one. Returns seconds until the next try. Raises: KubeForbidden."""
         self._pending.spend()
         try:
-            written = owned_entries.remove(self._routes, item.value, self._router_name, unchanged=False)
+            written = status_request.remove_entry(
+                self._routes, item.value, self._router_name, unchanged=False)
         except KubeNotFound:
             written = None
         except (KubeConflict, KubeUnreachable) as exc:

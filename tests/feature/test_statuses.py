@@ -183,7 +183,7 @@ def test_a_status_that_is_refused(lab, caplog, fault, options, told):
         manifests.route(f"r{number}", host=f"h{number}.com") for number in range(5)))
     lab.kube.inject(fault, times=None, path="/bad/status", **options)
     router = lab.router()
-    router._statuses._troubles._forbidden_s = 0.1  # instead of a minute
+    router._statuses._retries._forbidden_s = 0.1  # instead of a minute
     lab.converge_events(router)
     router.reconcile_once()
     lab.until(lambda: all(lab.admitted("shop", f"r{number}") for number in range(5)))
@@ -234,7 +234,6 @@ def test_labels_that_change_all_the_time(lab):
         ended.set()
         thread.join()
     assert lab.admitted("shop", "busy")["status"] == "True"
-    assert not router._statuses._lease.following
 
 
 def test_statuses_do_not_hold_up_programming(lab):

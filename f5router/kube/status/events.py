@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from f5router.kube.api.connection import Connection
-from f5router.kube.status.work_queue import WorkQueue
+from f5router.kube.api.work_queue import WorkQueue
 from f5router.kube.watch.sources import ROUTES, Source
 from f5router.model.cluster import Route
 from f5router.model.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable

@@ -1,19 +1,51 @@
-"""The status of one Route on the API server: read, and written with the rights that there are."""
+"""Reads and writes the status of one Route on the API server, and decides how a failed write is retried."""
 
 import logging
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
+from f5router.kube.api.outages import Outages
+from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.watch.sources import Source
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
-from f5router.model.errors import KubeForbidden
+from f5router.model.errors import KubeForbidden, KubeUnreachable
 from f5router.model.json_types import JSON
+from f5router.status import condition
 
 log = logging.getLogger(__name__)
 
+FORBIDDEN_S = 60.0
+"""Wait of a Route after a refusal for want of rights; of the whole queue after two in a row."""
+
+CONFLICT_BACKOFF = Backoff(first_s=0.02, limit_s=10.0)
+"""Waits after a conflict with another writer of the same Route."""
+
+BACKOFF = Backoff(first_s=0.5, limit_s=60.0)
+"""Waits after 429, 5xx or no reply."""
+
+STATUS = "routes/status"
+
+FAILED_PAUSE_S = 0.25
+"""Pause of the whole queue after a 500, which may concern one Route only: a webhook that cannot be called."""
+
 Ingress = list[JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedEntry:
+    """An entry of the router name in the status of a Route."""
+
+    key: Key
+    uid: str
+    entry: JSON
+    """The first one, if there are several."""
 
 
 class RouteStatus:
@@ -22,37 +54,39 @@ class RouteStatus:
     def __init__(self, connection: Connection, source: Callable[[], Source], *, labels: str = "",
                  fields: str = ""):
         """Arguments:
-        source: where Routes are served.
-        labels, fields: selectors of the Routes that there are for this one; "" for all.
+        source: the API that serves Routes.
+        labels, fields: selectors that limit the Routes read; "" for all.
         """
         self._connection, self._source = connection, source
         self._labels, self._fields = labels, fields
         self._patch_is_forbidden = False
 
     def read(self, key: Key) -> dict[str, Any] | None:
-        """The newest object, None if it is gone or not selected. A list: system:router may not get one.
+        """Return the newest object, None if it is gone or not selected.
+
+        It is a list that is requested: the role system:router may not get single Routes.
 
         Raises: KubeError.
         """
         query = {"fieldSelector": ",".join(filter(None, (f"metadata.name={key.name}", self._fields)))}
         if self._labels:
             query["labelSelector"] = self._labels
-        found = self._connection.request("GET", self._source().path(key.namespace), query=query)
-        items = found.get("items") if isinstance(found, dict) else None
+        reply = self._connection.request("GET", self._source().path(key.namespace), query=query)
+        items = reply.get("items") if isinstance(reply, dict) else None
         newest: dict[str, Any] | None = items[0] if items else None
         return newest
 
     def write(self, key: Key, version: str, ingress: Ingress,
               renew: Callable[[dict[str, Any]], Ingress | None]) -> dict[str, Any] | None:
-        """Replace status.ingress; returns the object as it is then, None if there was no need any more.
+        """Replace status.ingress; returns the object as it is then, None if nothing was to be changed.
 
         Args:
-            version: resourceVersion from which ingress was made: an entry that another router wrote
-                since makes a conflict instead of being lost.
-            renew: what ingress should be for a newer object, None for no change; asked where only a
+            version: resourceVersion from which ingress was computed: an entry that another router wrote
+                since causes a conflict instead of being lost.
+            renew: computes ingress for a newer object, None for no change; called where only a
                 whole object may be written.
         Raises:
-            KubeError: KubeConflict: the object is another one meanwhile.
+            KubeError: KubeConflict: the object has changed meanwhile.
         """
         if not self._patch_is_forbidden:
             body = {"metadata": {"resourceVersion": version}, "status": {"ingress": ingress}}
@@ -67,16 +101,16 @@ class RouteStatus:
         return self._update(key, renew)
 
     def _update(self, key: Key, renew: Callable[[dict[str, Any]], Ingress | None]) -> dict[str, Any] | None:
-        """The object after an update, which OpenShift 3's role system:router allows; None: no need.
+        """Update the object, which OpenShift 3's role system:router allows; None if nothing is to be changed.
 
         The whole object goes back as it was read, private key included; nothing of it is logged.
         """
         obj = self.read(key)
-        if obj is None or (new := renew(obj)) is None:
+        if obj is None or (ingress := renew(obj)) is None:
             return None
-        held = status if isinstance(status := obj.get("status"), dict) else {}
+        old = status if isinstance(status := obj.get("status"), dict) else {}
         body = {"apiVersion": self._source().api_version, "kind": "Route", **obj,
-                "status": {**held, "ingress": new}}
+                "status": {**old, "ingress": ingress}}
         try:
             whole: dict[str, Any] | None = self._connection.request("PUT", self._status_path(key), body=body)
             return whole
@@ -86,3 +120,116 @@ class RouteStatus:
 
     def _status_path(self, key: Key) -> str:
         return f"{self._source().path(key.namespace)}/{quote(key.name, safe='')}/status"
+
+
+def remove_entry(routes: RouteStatus, owned: OwnedEntry, router_name: str, *,
+                 unchanged: bool = True) -> dict[str, Any] | None:
+    """Remove the entries of a router name from a Route; returns the Route as it is then.
+
+    None if there is nothing to remove: the Route is gone or another one, or has no such entry.
+    Args: unchanged: keep an entry that differs from `owned` by now: somebody else maintains it.
+    Raises: KubeError: KubeConflict: the Route was changed meanwhile; to be tried again.
+    """
+    def without_entry(obj: JSON) -> list[JSON] | None:
+        entry = condition.own(decode.ingress(obj), router_name)
+        if decode.uid(obj) != owned.uid or entry is None:
+            return None
+        if unchanged and not condition.same(entry, owned.entry):
+            return None
+        return condition.without(decode.ingress(obj), router_name)
+
+    obj = routes.read(owned.key)
+    ingress = None if obj is None else without_entry(obj)
+    if ingress is None:
+        return None
+    return routes.write(owned.key, decode.resource_version(obj), ingress, without_entry)
+
+
+class RetryPolicy:
+    """Decides after a failed write how long the Route waits, and whether the whole queue does; thread-safe.
+
+    An error of one Route delays only that Route; an API-wide error pauses the queue. The methods that take
+    an error return the seconds until the next attempt.
+    """
+
+    def __init__(self, queue: WorkQueue[Key], outages: Outages, *, forbidden_s: float):
+        self._queue, self._outages, self._forbidden_s = queue, outages, forbidden_s
+        self._lock = threading.Lock()
+        self._logged: dict[str, str] = {}
+        """The error logged for a Route, by uid, until a write succeeds."""
+        self._forbidden_logged = False
+        self._forbidden: dict[Key, str] = {}
+        """Routes whose last attempt was forbidden, with the reason."""
+        self._forbidden_in_a_row = self._unreachable_in_a_row = 0
+
+    def started(self, item: WorkItem[Key]) -> None:
+        """Record that a Route is tried again."""
+        with self._lock:
+            self._forbidden.pop(item.key, None)
+
+    def answered(self, *, written: bool) -> None:
+        """Record a write that the API server accepted. Args: written: it changed something."""
+        with self._lock:
+            self._unreachable_in_a_row = 0
+            if written:
+                self._forbidden_in_a_row, self._forbidden_logged = 0, False
+        self._outages.answered(STATUS)
+
+    def conflict(self, item: WorkItem[Key]) -> float:
+        """Record that the Route was changed meanwhile."""
+        self._outages.answered(STATUS)
+        return CONFLICT_BACKOFF.jittered_s(item.failures + 1)
+
+    def refused(self, item: WorkItem[Key], exc: Exception) -> None:
+        """Record that the API server never accepts this status: it is not tried again."""
+        self._outages.answered(STATUS)
+        self._log_once(item, "status refused", str(exc))
+
+    def forbidden(self, item: WorkItem[Key], exc: KubeForbidden) -> float:
+        """Pause the queue if the second write in a row is forbidden: not only in one Route's namespace."""
+        self._outages.answered(STATUS)
+        with self._lock:
+            self._forbidden_in_a_row += 1
+            self._forbidden[item.key] = str(exc)
+            logged, self._forbidden_logged = self._forbidden_logged, True
+            is_general = self._forbidden_in_a_row > 1
+        if not logged:
+            self._log_once(item, "status cannot be written", str(exc))
+        if is_general:
+            self._queue.pause(self._forbidden_s)
+        return self._forbidden_s
+
+    def unreachable(self, item: WorkItem[Key], exc: KubeUnreachable) -> float:
+        """Back off the queue by consecutive failures, and this Route by its own count."""
+        delay_s = BACKOFF.jittered_s(item.failures + 1, exc.retry_after_s)
+        if exc.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            self._log_once(item, "status not written yet", str(exc))
+            self._queue.pause(FAILED_PAUSE_S)
+            return delay_s
+        with self._lock:
+            self._unreachable_in_a_row += 1
+            failures = self._unreachable_in_a_row
+        self._outages.failed(STATUS, exc)
+        self._queue.pause(BACKOFF.jittered_s(failures, exc.retry_after_s))
+        return delay_s
+
+    def discard(self, uid: str) -> None:
+        """Forget the errors of a Route whose status is up to date, or that this router no longer serves."""
+        with self._lock:
+            self._logged.pop(uid, None)
+
+    def refusal(self) -> str:
+        """Return why no queued status may be written, with the command that grants it; "" if some may."""
+        waiting = len(self._queue)
+        with self._lock:
+            if self._forbidden_in_a_row > 1 or waiting <= len(self._forbidden):
+                return next(iter(self._forbidden.values()), "")
+        return ""
+
+    def _log_once(self, item: WorkItem[Key], message: str, error: str) -> None:
+        """Log an error of one Route, once until a write succeeds."""
+        with self._lock:
+            is_new = self._logged.get(item.value.uid) != error
+            self._logged[item.value.uid] = error
+        if is_new:
+            log.error(message, extra={"route": str(item.key), "error": error})

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from f5router.cli import clear_status
 from f5router.cli.main import main
 from f5router.kube.api.connection import connect
-from f5router.kube.status.owned_entries import OwnedEntry
+from f5router.kube.status.status_request import OwnedEntry
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key

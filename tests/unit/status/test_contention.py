@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.status.contention import MOST, Contention
+from f5router.status.contention import CHANGE_LIMIT, Contention
 from tests.unit.conftest import Clock
 
 INTERVAL_S = 180.0
@@ -21,9 +21,9 @@ def contention(clock):
 
 def contend(contention, uid="u"):
     """Two foreign changes with our repair between them."""
-    contention.wrote(uid, OURS, None)
+    contention.writing(uid, OURS, None)
     contention.changed(uid, THEIRS)
-    contention.wrote(uid, OURS, THEIRS)
+    contention.writing(uid, OURS, THEIRS)
     contention.changed(uid, THEIRS)
 
 
@@ -46,9 +46,9 @@ def test_changes(contention, changes, contended):
 def test_own_writes_are_no_changes(contention):
     """Whether the watch tells of them before or after the reply, and whatever their time."""
     for entry in (OURS, OTHER):
-        contention.wrote("u", entry, contention.ours("u"))
+        contention.writing("u", entry, contention.own_entry("u"))
         assert contention.changed("u", entry | {"conditions": []}) is False
-    contention.agrees("u", THEIRS)
+    contention.confirmed("u", THEIRS)
     assert contention.changed("u", THEIRS) is False
     assert contention.changed("u", OURS) is True
     assert contention.contended("u", created=False) is False
@@ -56,10 +56,10 @@ def test_own_writes_are_no_changes(contention):
 
 def test_a_repair_is_tried_once(contention):
     """Our success makes it a candidate again; the next foreign change ends it."""
-    contention.wrote("u", OURS, None)
+    contention.writing("u", OURS, None)
     contention.changed("u", THEIRS)
     assert contention.contended("u", created=False) is False
-    contention.wrote("u", OURS, THEIRS)
+    contention.writing("u", OURS, THEIRS)
     contention.changed("u", THEIRS)
     assert contention.contended("u", created=False) is True
 
@@ -72,8 +72,8 @@ def test_a_repair_is_tried_once(contention):
 def test_who_is_overwritten_may_come_back_once(contention, ours, over, contended):
     """And is then left alone at once: a whole cluster of Routes is not written twice."""
     if ours:
-        contention.agrees("u", ours)
-    contention.wrote("u", OURS, over)
+        contention.confirmed("u", ours)
+    contention.writing("u", OURS, over)
     contention.changed("u", THEIRS)
     assert contention.contended("u", created=False) is contended
 
@@ -93,10 +93,10 @@ def test_it_ends(contention, clock, after_s, contended, counted):
 @pytest.mark.parametrize(("intervals", "lasts"), [(0, True), (10, True), (10.1, False)])
 def test_it_lasts_a_while(contention, clock, intervals, lasts):
     """Longer than from one pass to the next, in which the two meet again."""
-    assert contention.lasts() is False
+    assert contention.is_lasting() is False
     contend(contention)
     clock.now += intervals * INTERVAL_S
-    assert contention.lasts() is lasts
+    assert contention.is_lasting() is lasts
 
 
 @pytest.mark.parametrize(("after_s", "known"), [(3 * INTERVAL_S, True), (4 * INTERVAL_S, False)])
@@ -112,7 +112,7 @@ def test_a_candidate_lives_longer(contention, clock, after_s, known):
 
 def test_too_much_stops_all_but_new_entries(contention, clock):
     """Until the next flush, and while there are still so many."""
-    for number in range(MOST):
+    for number in range(CHANGE_LIMIT):
         contend(contention, f"u{number}")
     assert contention.contended("another", created=False) is False
     contend(contention, "one more")
@@ -126,7 +126,7 @@ def test_too_much_stops_all_but_new_entries(contention, clock):
 def test_a_change_of_a_contended_route_counts(contention):
     """One Route that is changed all the time stops the rest too, as upstream's does."""
     contend(contention)
-    for number in range(MOST):
+    for number in range(CHANGE_LIMIT):
         assert contention.contended("another", created=False) is False
         contention.changed("u", {"host": str(number)})
     assert contention.contended("another", created=False) is True
@@ -134,9 +134,9 @@ def test_a_change_of_a_contended_route_counts(contention):
 
 def test_forgotten_routes(contention):
     contend(contention)
-    assert contention.ours("u") == OURS
+    assert contention.own_entry("u") == OURS
     contention.discard("u")
-    assert contention.ours("u") is None
+    assert contention.own_entry("u") is None
     assert contention.count() == 0
 
 
@@ -155,7 +155,7 @@ def test_writes_are_bounded(steps):
             contention.changed("u", entry)
         if entry != OURS and not contention.contended("u", created=entry is None):
             entry, over = OURS, entry
-            contention.wrote("u", entry, over)
+            contention.writing("u", entry, over)
             contention.changed("u", entry)
             writes.append(clock.now)
     for start in writes:

@@ -1,10 +1,9 @@
-"""entries.py: entries of a router name, found in pages and removed."""
+"""find_entries and remove_entry: entries of a router name, found in pages and removed."""
 
 import pytest
 
-from f5router.kube.status import owned_entries
-from f5router.kube.status.owned_entries import OwnedEntry
-from f5router.kube.status.status_request import RouteStatus
+from f5router.kube.status import entry_cleanup, status_request
+from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
 from f5router.model.errors import KubeConflict, KubeForbidden, ResourceExpired
@@ -38,7 +37,7 @@ def routes(kube):
 @pytest.mark.parametrize("page_size", [1, 2, 500])
 def test_find(kube, connection, routes, page_size):
     """Everywhere, page by page."""
-    found = owned_entries.find(connection, ROUTES, "public", page_size=page_size)
+    found = entry_cleanup.find_entries(connection, ROUTES, "public", page_size=page_size)
     assert names(found) == [
         ("shop", "blue"), *(("shop", f"r{number}") for number in range(5)), ("till", "mine")]
     assert found[0].entry == OURS
@@ -54,22 +53,22 @@ def test_find(kube, connection, routes, page_size):
     pytest.param({"selectors": {"labelSelector": "shard=green"}}, [], id="none"),
 ])
 def test_find_in_a_part(kube, connection, routes, options, expected):
-    assert names(owned_entries.find(connection, ROUTES, "public", page_size=2, **options)) == expected
+    assert names(entry_cleanup.find_entries(connection, ROUTES, "public", page_size=2, **options)) == expected
 
 
 def test_pages_that_are_too_old(kube, connection, routes):
     """The list begins anew; not for ever."""
     kube.inject("410", method="list")
-    assert len(owned_entries.find(connection, ROUTES, "public", page_size=2)) == 7
+    assert len(entry_cleanup.find_entries(connection, ROUTES, "public", page_size=2)) == 7
     kube.inject("410", times=None, method="list")
     with pytest.raises(ResourceExpired):
-        owned_entries.find(connection, ROUTES, "public", page_size=2)
+        entry_cleanup.find_entries(connection, ROUTES, "public", page_size=2)
 
 
 def test_find_is_forbidden(kube, connection, routes):
     kube.forbid("routes", ["list"])
     with pytest.raises(KubeForbidden):
-        owned_entries.find(connection, ROUTES, "public")
+        entry_cleanup.find_entries(connection, ROUTES, "public")
 
 
 def test_odd_objects(kube, connection):
@@ -77,7 +76,7 @@ def test_odd_objects(kube, connection):
     for number, ingress in enumerate(("text", [3], [{"routerName": 5}], {"routerName": "public"}, None)):
         kube.apply(objects.route(f"odd{number}") | {"status": {"ingress": ingress}})
     kube.apply(objects.route("bare") | {"status": "text"})
-    assert owned_entries.find(connection, ROUTES, "public") == []
+    assert entry_cleanup.find_entries(connection, ROUTES, "public") == []
 
 
 @pytest.mark.parametrize(("there", "unchanged", "left"), [
@@ -93,7 +92,7 @@ def test_remove(kube, connection, there, unchanged, left, verb):
     kube.forbid("routes/status", {"patch", "update"} - {verb})
     obj = kube.apply(objects.route("a", ingress=there))
     found = OwnedEntry(Key("shop", "a"), obj["metadata"]["uid"], OURS)
-    written = owned_entries.remove(statuses(connection), found, "public", unchanged=unchanged)
+    written = status_request.remove_entry(statuses(connection), found, "public", unchanged=unchanged)
     assert (written is None) is (left is None)
     assert kube.get("Route", "shop", "a")["status"]["ingress"] == (there if left is None else left)
 
@@ -102,7 +101,8 @@ def test_remove_of_another_route(kube, connection):
     """Deleted, or created anew."""
     kube.apply(objects.route("a", ingress=[OURS]))
     for key in (Key("shop", "a"), Key("shop", "gone")):
-        assert owned_entries.remove(statuses(connection), OwnedEntry(key, "old", OURS), "public") is None
+        owned = OwnedEntry(key, "old", OURS)
+        assert status_request.remove_entry(statuses(connection), owned, "public") is None
     assert kube.get("Route", "shop", "a")["status"]["ingress"] == [OURS]
 
 
@@ -112,4 +112,4 @@ def test_remove_conflict(kube, connection):
     kube.inject("409", method="PATCH")
     found = OwnedEntry(Key("shop", "a"), obj["metadata"]["uid"], OURS)
     with pytest.raises(KubeConflict):
-        owned_entries.remove(statuses(connection), found, "public")
+        status_request.remove_entry(statuses(connection), found, "public")

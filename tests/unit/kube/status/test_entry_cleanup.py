@@ -1,4 +1,4 @@
-"""sweep.py: entries that a router left in Routes outside its selection, on the fake API server."""
+"""entry_cleanup.py: entries that a router left in Routes outside its selection, on the fake API server."""
 
 import threading
 from types import SimpleNamespace
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.kube.api import decode
-from f5router.kube.status.entry_sweep import KEPT, PROBE_S, PROBES, Sweep
+from f5router.kube.status.entry_cleanup import FOREIGN, PROBE_S, PROBES, EntryCleanup
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
@@ -17,8 +17,8 @@ from tests.unit.kube.status.test_owned_entries import OTHER, OURS
 
 
 @pytest.fixture
-def sweep(kube, connection):
-    """Makes a Sweep; its writer knows of no Route but those that are submitted."""
+def cleanup(kube, connection):
+    """Makes a EntryCleanup; its writer knows of no Route but those that are submitted."""
     made = []
 
     def make(*, selected=(), wait=lambda seconds: False, **options):
@@ -26,7 +26,7 @@ def sweep(kube, connection):
         cluster = SimpleNamespace(
             route=known.get, observe=lambda route: None, route_source=lambda: ROUTES)
         writer = StatusWriter(connection, cluster, router_name="public", rate_per_s=1000)
-        one = Sweep(connection, writer, router_name="public", wait=wait,
+        one = EntryCleanup(connection, writer, router_name="public", wait=wait,
                     **{"namespace": None, "page_size": 3} | options)
         one.statuses, one.known = writer, known
         made.append(one)
@@ -39,7 +39,7 @@ def sweep(kube, connection):
         one.statuses.stop()
 
 
-def end(one: Sweep) -> None:
+def end(one: EntryCleanup) -> None:
     one._thread.join(LIMIT_S)
     assert not one._thread.is_alive()
 
@@ -54,32 +54,32 @@ def writes(kube) -> int:
     return sum(entry.method != "GET" for entry in kube.log)
 
 
-def test_what_was_left_is_removed(kube, sweep):
+def test_what_was_left_is_removed(kube, cleanup):
     """Not what is selected, and nothing of other routers."""
     kube.apply([objects.route(f"r{number}", ingress=[OTHER, OURS]) for number in range(12)])
     kube.apply(objects.route("other", ingress=[OTHER]))
-    one = sweep(selected=("r0", "r1"))
+    one = cleanup(selected=("r0", "r1"))
     end(one)
     assert left(kube) == {"r0", "r1"}
     assert kube.get("Route", "shop", "r5")["status"]["ingress"] == [OTHER]
     assert writes(kube) == one.statuses.counts["removed"] == 10
 
 
-def test_nothing_to_do(kube, sweep):
+def test_nothing_to_do(kube, cleanup):
     """One list, in pages."""
     kube.apply([objects.route(f"r{number}", ingress=[OTHER]) for number in range(9)])
-    end(sweep())
+    end(cleanup())
     assert (len(kube.log), len(lists(kube))) == (3, 3)
 
 
-def test_one_namespace(kube, sweep):
+def test_one_namespace(kube, cleanup):
     """With --namespace: others may not even be read."""
     kube.apply([objects.route("a", ingress=[OURS]), objects.route("b", namespace="till", ingress=[OURS])])
-    end(sweep(namespace="till"))
+    end(cleanup(namespace="till"))
     assert left(kube) == {"a"}
 
 
-def test_another_router_keeps_them(kube, sweep, caplog):
+def test_another_router_keeps_them(kube, cleanup, caplog):
     """It puts back what was removed: the others stay, and it is told once."""
     kube.apply([objects.route(f"r{number}", ingress=[OURS]) for number in range(20)])
     waited = []
@@ -90,13 +90,13 @@ def test_another_router_keeps_them(kube, sweep, caplog):
         kube.apply(objects.route(max(removed), ingress=[OURS | {"routerCanonicalHostname": "green"}]))
         return False
 
-    end(sweep(wait=wait))
+    end(cleanup(wait=wait))
     assert waited == [(PROBE_S, 20 - PROBES)]
     assert len(left(kube)) == 20 - PROBES + 1
-    assert [record.message for record in caplog.records] == [KEPT]
+    assert [record.message for record in caplog.records] == [FOREIGN]
 
 
-def test_a_route_that_enters_meanwhile(kube, sweep):
+def test_a_route_that_enters_meanwhile(kube, cleanup):
     """It is judged by the router now: no business of ours."""
     kube.apply([objects.route(f"r{number}", ingress=[OURS]) for number in range(PROBES + 1)])
     entered = []
@@ -107,23 +107,23 @@ def test_a_route_that_enters_meanwhile(kube, sweep):
         one.statuses.submit(key, kube.get("Route", *key)["metadata"]["uid"], Verdict(True), "www.example.com")
         return False
 
-    one = sweep(wait=wait)
+    one = cleanup(wait=wait)
     end(one)
     assert left(kube) == set(entered)
     assert len(entered) == 1
 
 
-def test_statuses_go_first(kube, sweep):
+def test_statuses_go_first(kube, cleanup):
     """Nothing is removed while one waits to be written."""
     kube.apply(objects.route("a", ingress=[OURS]))
-    one = sweep()
+    one = cleanup()
     end(one)
     assert left(kube) == set()
     kube.apply(objects.route("a", ingress=[OURS]))
     kube.clear_log()
     busy = threading.Event()
     one.statuses.flush = lambda timeout_s, unless_forbidden: busy.wait(0.05)
-    again = Sweep(one._connection, one.statuses, router_name="public", namespace=None)
+    again = EntryCleanup(one._connection, one.statuses, router_name="public", namespace=None)
     again.start(frozenset())
     assert kube.wait_for(lambda: lists(kube))
     assert not kube.wait_for(lambda: writes(kube), 0.2)
@@ -132,18 +132,18 @@ def test_statuses_go_first(kube, sweep):
     again.stop()
 
 
-def test_a_status_that_is_refused_is_not_waited_for(kube, sweep):
+def test_a_status_that_is_refused_is_not_waited_for(kube, cleanup):
     """It is tried again every minute, for ever."""
     obj = kube.apply(objects.route("bad"))
     kube.apply(objects.route("a", ingress=[OURS]))
     kube.inject("403", times=None, path="/bad/status")
-    one = sweep(selected=("a", "bad"))
+    one = cleanup(selected=("a", "bad"))
     end(one)
     key = Key("shop", "bad")
     one.known[key] = decode.route(obj)
     one.statuses.submit(key, obj["metadata"]["uid"], Verdict(True), "www.example.com")
     assert kube.wait_for(lambda: writes(kube) == 2)
-    again = Sweep(one._connection, one.statuses, router_name="public", namespace=None)
+    again = EntryCleanup(one._connection, one.statuses, router_name="public", namespace=None)
     again.start(frozenset())
     assert kube.wait_for(lambda: left(kube) == set())
     again.stop()
@@ -154,16 +154,16 @@ def test_a_status_that_is_refused_is_not_waited_for(kube, sweep):
     pytest.param("422", "/r1/status", {"r1"}, ["status not removed"], id="one is refused"),
     pytest.param("404", "/r1/status", {"r1"}, [], id="one is deleted just then"),
 ])
-def test_trouble_with_one(kube, sweep, caplog, fault, path, remaining, said):
+def test_trouble_with_one(kube, cleanup, caplog, fault, path, remaining, said):
     kube.apply([objects.route(f"r{number}", ingress=[OURS]) for number in range(3)])
     kube.inject(fault, method="PATCH", path=path, text='{"details": {"name": "r1"}}')
-    end(sweep())
+    end(cleanup())
     assert left(kube) == remaining
     assert [record.message for record in caplog.records if record.levelname == "WARNING"] == said
 
 
 @pytest.mark.parametrize("what", ["list", "write", "server"])
-def test_trouble_with_all(kube, sweep, caplog, what):
+def test_trouble_with_all(kube, cleanup, caplog, what):
     """Told once, with the way out; the next start tries again."""
     kube.apply([objects.route(f"r{number}", ingress=[OURS]) for number in range(8)])
     if what == "server":
@@ -171,17 +171,17 @@ def test_trouble_with_all(kube, sweep, caplog, what):
     else:
         kube.forbid(*{"list": ("routes", ["list"]),
                       "write": ("routes/status", ["patch", "update"])}[what])
-    end(sweep())
+    end(cleanup())
     assert len(left(kube)) == 8
     (told,) = [record for record in caplog.records if record.levelname == "WARNING"]
     assert told.remedy == "f5router status clear"
     assert writes(kube) <= 2
 
 
-def test_stop_is_prompt(kube, sweep):
+def test_stop_is_prompt(kube, cleanup):
     """In the wait after the first ones; the others stay."""
     kube.apply([objects.route(f"r{number}", ingress=[OURS]) for number in range(20)])
-    one = sweep(wait=None)
+    one = cleanup(wait=None)
     assert kube.wait_for(lambda: writes(kube) == PROBES)
     one.stop()
     end(one)

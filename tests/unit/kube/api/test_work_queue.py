@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from f5router.kube.status.work_queue import WorkQueue
+from f5router.kube.api.work_queue import WorkQueue
 from f5router.model.cluster import Key
 
 FAST = 1e6
