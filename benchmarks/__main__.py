@@ -25,7 +25,8 @@ from f5router.app import wiring
 from f5router.config import config
 from f5router.desired.engine import Engine
 from f5router.model.cluster import Delta
-from f5router.reconcile.reconciler import Reconciler, Report
+from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.report import Report
 
 HEADERS = ("step", "writes", "reads", "router CPU s", "wall s", "fake CPU s")
 

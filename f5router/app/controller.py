@@ -45,7 +45,8 @@ from f5router.model.errors import (
 )
 from f5router.plan.change import DELETE, AnyChange
 from f5router.reconcile.delete_guard import DeleteGuard
-from f5router.reconcile.reconciler import Reconciler, Report
+from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.report import Report
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ SYNC_S, REFUSED_S = 60.0, 5.0
 """How long `--once` and `plan` wait for the cluster's lists, and for a right or a kind that is missing."""
 
 ONCE_TRIES = 5
-LINGER_S = 30.0
+PASSTHROUGH_DRAIN_S = 30.0
 """How long a Route that becomes passthrough is served on connections whose TLS the BIG-IP has ended."""
 
 CONFIRM_S = 5.0
@@ -439,7 +440,7 @@ class Controller:
         """Converge, report the statuses, and return why anything has not converged."""
         if not self._cluster.wait_synced(sync_timeout_s, refused_s=refused_s, stop=stop):
             return [*self._cluster.missing()]
-        self._reconciler.patience_s = math.inf  # there are no others that a request could hold up
+        self._reconciler.wait_for_all_members()  # there are no others that a request could hold up
         reason = self._converge(stop)
         if not reason and self._held_back.wait(stop, sync_timeout_s):
             reason = self._converge(stop)
@@ -475,7 +476,7 @@ class Controller:
                 continue
             uncertain = any(isinstance(error, UNCERTAIN_ERRORS) for error in report.outcome.failed.values())
             if uncertain and attempt < ONCE_TRIES - 1 and not stop.wait(BACK_OFF_FIRST_S * 2**attempt):
-                self._reconciler.try_again()
+                self._reconciler.retry_uncertain()
             elif not report.outcome.done or report.outcome.failed:
                 break
         return ""
@@ -577,7 +578,7 @@ def build_controller(
     cluster = build_cluster(config, connection, signal.notify)
     device = build_device(config, stack)
     reconciler = Reconciler(
-        Engine(config), device, folder=config.folder, clock=clock, linger_s=LINGER_S,
+        Engine(config), device, folder=config.folder, clock=clock, drain_s=PASSTHROUGH_DRAIN_S,
         guard=DeleteGuard(allow=config.allow_mass_delete))
     statuses = build_statuses(config, connection, cluster)
     warnings = EventWriter(connection, router_name=config.router_name, route_source=cluster.route_source)

@@ -17,7 +17,8 @@ from f5router.monitoring.health import Health, Heartbeat
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.metrics import Metrics, Sources
 from f5router.monitoring.serving_tls import Contexts
-from f5router.reconcile.reconciler import Reconciler, Report
+from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.report import Report
 
 
 class Monitor:

@@ -10,7 +10,8 @@ from f5router.kube.status.events import EventWriter
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model.cluster import Key
-from f5router.reconcile.reconciler import Reconciler, Report
+from f5router.reconcile.reconciler import Reconciler
+from f5router.reconcile.report import Report
 from f5router.status import condition
 from f5router.status.condition import Verdict
 
@@ -41,8 +42,8 @@ class StatusReporter:
         network = self._reconciler.network_findings()
         self._network.update(network.problems, network.warnings)
         self._selection.update((), self._cluster.warnings())
-        for key, left in report.left.items():
-            self._statuses.route_removed(left, remove=self._clean)
+        for key, removed in report.removed.items():
+            self._statuses.route_removed(removed, remove=self._clean)
             for kind in KINDS:
                 self._reported.pop((key, kind), None)
         for key, verdict in report.verdicts.items():

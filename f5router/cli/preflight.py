@@ -21,7 +21,7 @@ from f5router.plan import rendering
 from f5router.plan.change import Plan
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
-from f5router.reconcile import retention
+from f5router.reconcile import previous_objects
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.reconciler import Reconciler
 from f5router.status.condition import DEVICE_PENDING
@@ -68,8 +68,8 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     refused = reconciler.problems(written=False)
     return Preview(
         found, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
-        tuple(_rejected(reconciler, refused)), retention.lost(reconciler.engine, device.observed),
-        findings.warnings), device
+        tuple(_rejected(reconciler, refused)),
+        previous_objects.lost_routes(reconciler.engine, device.observed), findings.warnings), device
 
 
 def _mass(guard: DeleteGuard) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ from f5router import __version__
 from f5router.model.cluster import Key
 from f5router.model.ltm import Object
 from f5router.model.objects import Ref
-from f5router.reconcile.reconciler import DEVICE_REJECTED, Report
+from f5router.reconcile.report import Report
+from f5router.reconcile.verdicts import DEVICE_REJECTED
 from f5router.status.condition import Verdict
 
 ADMITTED, REJECTED, REFUSED, PENDING = "admitted", "rejected", "device_rejected", "pending"

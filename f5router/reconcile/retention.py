@@ -1,212 +1,191 @@
-"""Old forms of Routes: what still serves on the BIG-IP while the new form is refused, or taken up.
+"""Decides what may not be deleted, or touched, yet: one object for each reason that a delete may wait for.
 
-They stay, so that a refusal takes nothing away, and so that clients whose TLS the BIG-IP has ended
-already are served when their Route becomes passthrough: that is for new connections only. But they
-must not outlive what they stand for: their pools follow the pods, whose addresses other tenants' pods
-get next; and they end where their Host is another namespace's, or where a team took the Route away.
+- DeferredDeletes: the device still uses the object, or the object serves while its successor is refused.
+- Draining: the Route has just become passthrough.
+- Undetermined: a Secret that decides about the object is not read yet.
+- DeleteGuard: the deletes are so many that a second list of the cluster must confirm them.
 """
 
-import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import TypeGuard
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from itertools import islice
 
 from f5router.desired.engine import Engine
-from f5router.model import hostnames, names
+from f5router.icontrol.device import Device, RetentionTest
+from f5router.model import names
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Pool, Record, Rule
-from f5router.model.net import SelfIP
+from f5router.model.errors import BigIPError
+from f5router.model.ltm import Object, Pool
+from f5router.model.net import FDBRecord, StaticRoute
 from f5router.model.objects import Ref
-from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
+from f5router.plan.change import Plan
+from f5router.reconcile import delete_guard, previous_objects
+from f5router.reconcile.backlog import hosts_of
+from f5router.reconcile.delete_guard import DeleteGuard
+from f5router.reconcile.hold import Hold, HoldReason
+from f5router.reconcile.retry import BACKOFF
+from f5router.reconcile.undetermined import Undetermined
+
+OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
+"""Kinds of the objects that the device has for each Node."""
 
 
-def keeper(engine: Engine, observed: BigIPState, failed: set[Ref],
-           lingering: Collection[Key] = ()) -> Callable[[Object], bool]:
-    """Tells of an object that is to be deleted whether it must stay as an old form.
+class DeferredDeletes:
+    """Deletes that wait, with one back-off for all of them."""
 
-    Args: lingering: Routes that have just become passthrough.
-    """
-    if not failed and not lingering:
-        return lambda obj: False
-    no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
-    stems = {names.route(key) for key in lingering}
+    def __init__(self) -> None:
+        self.refs: set[Ref] = set()
+        self.in_use: Mapping[Ref, BigIPError] = {}
+        """Those that the device refused, with its words."""
+        self._due = 0.0
+        self._attempts = 0
 
-    def stays(obj: Object) -> bool:
-        return (_serves_on(obj, stems) or _is_old_form(engine, obj, failed)) and not _trespasses(engine, obj)
+    def due(self, now: float) -> set[Ref]:
+        """Return the deletes to try now."""
+        return self.refs if self._due <= now else set()
 
-    @functools.cache
-    def rules() -> Mapping[str, list[Rule]]:
-        return _secure_rules(observed)
+    def next_due(self) -> float | None:
+        """Return when they are tried again; None if there are none."""
+        return self._due if self.refs else None
 
-    return lambda obj: (no_gateway and isinstance(obj, SelfIP)) or stays(obj) or (
-        _excepts(obj, observed) and any(
-            rule.ref in engine.objects or stays(rule) for rule in rules().get(obj.name, ())))
+    def retry(self) -> None:
+        """Let them be tried at once."""
+        self._due = 0.0
 
+    def record(self, deferred: Set[Ref], ended: Set[Ref], in_use: Mapping[Ref, BigIPError], now: float, *,
+               is_going: Callable[[Ref], bool], recovered: bool) -> None:
+        """Record what a pass did about deletes.
 
-def _excepts(obj: Object, observed: BigIPState) -> TypeGuard[Record]:
-    """Whether a record excepts its Host from a wildcard that passes TLS through at the moment."""
-    return (isinstance(obj, Record) and obj.data == names.EXCLUSION
-            and names.covering_record(obj) in observed)
-
-
-def _secure_rules(observed: BigIPState) -> Mapping[str, list[Rule]]:
-    """Rules for decrypted requests, by Host."""
-    found: dict[str, list[Rule]] = {}
-    for obj in observed.values():
-        if isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}"):
-            for host in obj.hosts:
-                found.setdefault(host, []).append(obj)
-    return found
-
-
-def becomes_passthrough(old: Route, new: Route) -> bool:
-    """Whether connections on which the BIG-IP ended TLS for a Route outlive the form that served them."""
-    terminations = [route.tls.termination if route.tls else "" for route in (old, new)]
-    return terminations[0] in ("edge", "reencrypt") and terminations[1] == "passthrough" and (
-        same_host(old, new) and old.uid == new.uid)
-
-
-def same_host(old: Route, new: Route) -> bool:
-    """Whether two forms of a Route are for the same requests, or all names of the same domain."""
-    return (old.host, old.wildcard_policy) == (new.host, new.wildcard_policy)
+        Args:
+            deferred: deletes of the pass that wait.
+            ended: objects that the pass wrote or that were refused.
+            in_use: those of `deferred` that the device refused.
+            is_going: True for an object that is on the device and not wanted.
+            recovered: True if a refused object recovered: its previous objects may go.
+        """
+        self.refs = {ref for ref in (self.refs - ended) | deferred if is_going(ref)}
+        refused = {ref: error for ref, error in self.in_use.items() if ref not in ended} | dict(in_use)
+        self.in_use = {ref: error for ref, error in refused.items() if ref in self.refs}
+        if not self.refs:
+            self._attempts = 0
+        elif recovered:
+            self._due = now
+        elif deferred or self._due <= now:
+            self._attempts += 1
+            self._due = now + BACKOFF.delay_s(self._attempts)
 
 
-def _serves_on(obj: Object, stems: Collection[str]) -> bool:
-    """Whether an object serves decrypted requests of these Routes."""
-    return (isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}")
-            and names.rule_stem(obj.name) in stems)
+class Draining:
+    """Routes that have become passthrough: connections whose TLS the BIG-IP has ended already stay served."""
 
+    def __init__(self, drain_s: float):
+        """Args: drain_s: how long the previous objects of such a Route stay."""
+        self._drain_s = drain_s
+        self._ends: dict[Key, float] = {}
 
-def foreign(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> frozenset[Ref]:
-    """Of these objects those that would show the certificate of another namespace, or lead to its pods.
-
-    They were for a Host that has changed hands since, and whose new Route waits for its own.
-    """
-    found = set()
-    for ref in observed.keys() & refs:
-        obj = observed[ref]
-        profile = observed.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
-        if isinstance(profile, ClientSSL):
-            namespace, owners = names.file_namespace(profile.cert), _owners(engine, profile.server_name)
-            if namespace and owners and namespace not in owners:
-                found.add(ref)
-        elif _trespasses(engine, obj):
-            found.add(ref)
-    return frozenset(found)
-
-
-def lost(engine: Engine, observed: BigIPState) -> Mapping[Key, str]:
-    """Routes to which requests come now and would not come any more, although they exist; with the reason.
-
-    Another router, or an earlier release, may have served what this one rejects.
-    """
-    stems = {names.rule_stem(obj.name) for obj in observed.values() if isinstance(obj, Rule)}
-    passed = {(names.passthrough_host(obj.name), names.pool_namespace(obj.data))
-              for obj in observed.values() if _is_passthrough(obj)}
-    found = {}
-    for key, checked in engine.routes().items():
-        rejection = engine.rejection(key)
-        why = rejection.message if rejection else engine.fault(key)
-        if why and (names.route(key) in stems or (
-                checked.termination == "passthrough" and (checked.host, key.namespace) in passed)):
-            found[key] = why
-    return found
-
-
-def amends(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
-    """What must not wait for the end of a refusal.
-
-    Args:
-        staying: objects that were refused, or whose delete waits.
-    """
-    old = [observed[ref] for ref in staying if ref in observed]
-    pools = {need.path for obj in old for need in obj.dependencies if need.kind == Pool.KIND}
-    pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
-    changes: list[AnyChange] = []
-    addresses = functools.cache(engine.addresses)
-    for path in sorted(pools):
-        ref = Ref(Pool.KIND, path)
-        there = observed.get(ref)
-        # What is wanted is written by the Plan; refused, it may at least lose what left.
-        if not isinstance(there, Pool) or (ref in engine.objects and ref not in staying):
-            continue
-        if (found := engine.pool(path)) is not None:
-            members = found.members
-        else:
-            known = addresses(names.pool_namespace(path))
-            members = frozenset(member for member in there.members if member.address in known)
-        members = members & there.members if ref in engine.objects else members
-        if members != there.members:
-            changes.append(Change(UPDATE, there, replace(there, members=members)))
-    changes += [Change(DELETE, obj, None) for obj in old if _trespasses(engine, obj)]
-    changes += [Change(CREATE, None, record) for record in _exceptions(engine, observed, old)]
-    return Plan(tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.stage, change.ref))))
-
-
-def _exceptions(engine: Engine, observed: BigIPState, old: Iterable[Object]) -> Iterator[Record]:
-    """Records that are missing to except Hosts from wildcards whose old form passes TLS through.
-
-    Nobody wants them, as the wildcard is to end TLS here too, or to go; `keeper` has them stay as long as it.
-    """
-    groups = {names.passthrough_host(obj.name): obj.group for obj in old if _is_passthrough(obj)
-              and obj.ref not in engine.objects and not _trespasses(engine, obj)}
-    for host, rules in _secure_rules(observed).items() if groups else ():
-        group = groups.get(hostnames.wildcard(host))
-        if group and any(rule.ref in engine.objects for rule in rules):
-            record = Record(group, host, names.EXCLUSION)
-            if not host.startswith("*.") and record.ref not in observed:
-                yield record
-
-
-def _is_old_form(engine: Engine, obj: Object, failed: set[Ref]) -> bool:
-    """Whether the Route of an object, or the one that takes its place, is not all there."""
-    if not failed:
+    def note(self, key: Key, old: Route | None, new: Route | None, now: float) -> bool:
+        """Take a Route before and after an event; returns True if its draining has ended early."""
+        if old and new and previous_objects.becomes_passthrough(old, new):
+            self._ends[key] = now + self._drain_s
+        elif key in self._ends and (
+                new is None or old is None or old.tls != new.tls or not previous_objects.same_host(old, new)):
+            del self._ends[key]
+            return True
         return False
-    if isinstance(obj, Rule):
-        return any(not failed.isdisjoint(engine.closure(engine.uses(key))) for key in _heirs(engine, obj))
-    if not _is_passthrough(obj):
-        return False
-    namespace = names.pool_namespace(obj.data)
-    return any(
-        key.namespace == namespace and (route := engine.route(key)) and route.tls
-        and not failed.isdisjoint(engine.closure(uses))
-        for key, uses in engine.host_routes(names.passthrough_host(obj.name)).items()
-    )
+
+    def expire(self, now: float) -> None:
+        """Drop the Routes whose time is over."""
+        self._ends = {key: end for key, end in self._ends.items() if end > now}
+
+    def routes(self) -> Collection[Key]:
+        """Return the Routes that drain."""
+        return self._ends.keys()
 
 
-def _heirs(engine: Engine, rule: Rule) -> set[Key]:
-    """The Rule's own Route, and those of its namespace that want the same requests."""
-    stem, namespace = names.rule_stem(rule.name), names.rule_namespace(rule.name)
-    own = names.route_key(stem)
-    keys = {own} if own else {key for key in engine.routes() if names.route(key) == stem}
-    for host in rule.hosts:
-        for key, uses in engine.host_routes(host).items():
-            wanted = (engine.objects.get(ref) for ref in uses)
-            if key.namespace == namespace and (engine.pending(key) or any(
-                isinstance(new, Rule) and new.conditions == rule.conditions for new in wanted
-            )):
-                keys.add(key)
-    return keys
+class Retention:
+    """Joins these reasons, for one engine and one device."""
 
+    def __init__(self, engine: Engine, device: Device, *, folder: str, guard: DeleteGuard, drain_s: float):
+        self._engine, self._device, self._folder = engine, device, folder
+        self.guard = guard
+        self.deferred = DeferredDeletes()
+        self.draining = Draining(drain_s)
+        self.awaiting_secret: frozenset[Ref] = frozenset()
+        """Objects that were left out of the last Plan, until Secrets are read."""
+        self._undetermined = Undetermined()
 
-def _trespasses(engine: Engine, obj: Object) -> bool:
-    """Whether an object leads requests for a Host that only other namespaces hold to its own pods."""
-    if isinstance(obj, Rule):
-        namespace, own = names.rule_namespace(obj.name), obj.hosts
-    elif _is_passthrough(obj):
-        namespace, own = names.pool_namespace(obj.data), frozenset({names.passthrough_host(obj.name)})
-    else:
-        return False
-    owners = [_owners(engine, host) for one in own for host in engine.covered_hosts(one)]
-    return any(spaces and namespace not in spaces for spaces in owners)
+    def owns(self, obj: Object) -> bool:
+        """True for an object that this router may delete if it is not wanted."""
+        if obj.KIND in OF_NODES and not self._engine.nodes_listed:
+            return False
+        return names.owns(self._folder, obj)
 
+    def is_going(self, ref: Ref) -> bool:
+        """True for an object that is on the device and not wanted."""
+        return ref not in self._engine.objects and ref in self._device.observed
 
-def _owners(engine: Engine, host: str) -> set[str]:
-    """Namespaces that hold a Host; without its own Routes it is the wildcard's."""
-    found = engine.host_routes(host) or engine.host_routes(hostnames.wildcard(host))
-    return {key.namespace for key in found}
+    # --- deletes that wait for Secrets, refusals or connections -----------------------------
 
+    def determine(self, plan: Plan) -> Plan:
+        """Return the Changes of a Plan that wait for no Secret; the others are `awaiting_secret`."""
+        unknown, desired, observed = self._engine.unknown(), self._engine.objects, self._device.observed
+        foreign = previous_objects.foreign_objects(self._engine, observed, unknown)
+        self._undetermined = Undetermined.of(unknown, desired, observed, foreign)
+        plan, self.awaiting_secret = self._undetermined.split(plan, observed)
+        return plan
 
-def _is_passthrough(obj: Object) -> TypeGuard[Record]:
-    return (isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
-            and obj.data != names.EXCLUSION)
+    def should_retain(self, failed: Collection[Ref]) -> RetentionTest:
+        """Return the function that decides which previous objects stay. Args: failed: refused objects."""
+        draining = {key for key in self.draining.routes() if self._engine.rejection(key) is None}
+        return previous_objects.should_retain(
+            self._engine, self._device.observed, {*failed, *self._undetermined.absent}, draining)
+
+    def corrections(self, failed: Collection[Ref]) -> Plan:
+        """Return the Changes of objects that stay which cannot wait. Args: failed: refused objects."""
+        staying = {*failed, *self.deferred.refs, *self.awaiting_secret, *self.guard.held}
+        return previous_objects.corrections(self._engine, self._device.observed, staying)
+
+    # --- deletes and members that a second list must confirm ---------------------------------
+
+    def hold_deletes(self, due: Iterable[Ref], now: float) -> frozenset[Ref]:
+        """Decide which deletes must be confirmed; returns those that need not be any more.
+
+        Args: due: objects that are compared now.
+        """
+        before, desired, observed = self.guard.held, self._engine.objects, self._device.observed
+        refs = [ref for ref in (*due, *before) if ref not in desired]
+        holdable: set[Ref] = set()
+        if refs:
+            unknown = self._engine.unknown()
+            mine = {ref for ref in refs
+                    if ref in observed and ref not in unknown and self.owns(observed[ref])}
+            holdable = delete_guard.holdable(mine, desired, observed,
+                                             lambda host: bool(self._engine.host_routes(host)))
+        self.guard.judge(holdable, delete_guard.counted(holdable, observed), now=now, is_going=self.is_going,
+                         total=lambda: delete_guard.total(observed, self.owns))
+        return before - self.guard.held
+
+    def hold_members(self, now: float) -> None:
+        """Keep the members of pools to which the first list of the cluster leaves none, if they are many."""
+        pools = [pool for pool in self._device.observed.values()
+                 if isinstance(pool, Pool) and pool.members and self.owns(pool)]
+        emptied = [pool.ref for pool in pools if self._is_emptied(pool.ref)]
+        self.guard.judge_emptied(emptied, len(pools), now)
+
+    def hold_write(self, ref: Ref) -> Hold | None:
+        """Hold the write of a pool that would lose all members, until a second list confirms that."""
+        held = ref in self.guard.emptied and self._is_emptied(ref)
+        return Hold(HoldReason.UNCONFIRMED, math.inf) if held else None
+
+    def _is_emptied(self, ref: Ref) -> bool:
+        """True for a pool that shall have no members, wanted or still used."""
+        desired = self._engine.objects.get(ref)
+        pool = desired if isinstance(desired, Pool) else self._engine.pool(ref.path)
+        return pool is not None and not pool.members
+
+    def held_hosts(self, most: int) -> list[str]:
+        """Return some Hosts whose deletes must be confirmed."""
+        observed = self._device.observed
+        hosts = (host for ref in sorted(self.guard.held) if ref in observed
+                 for host in sorted(hosts_of(observed[ref], observed)))
+        return list(islice(dict.fromkeys(hosts), most))

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from f5router.app import controller, wiring
 from f5router.config import config
 from f5router.model.cluster import Key
+from f5router.reconcile.retry import RETRY_MOST_S
 from mocks.bigip import FakeBigIP
 from mocks.bigip.store import DiskFile
 from mocks.kube import FakeKube
@@ -29,6 +30,7 @@ class Lab:
     def __init__(self, stack: ExitStack, folder: Path, *, partition: str = "/Common", **bigip):
         self._stack, self._folder, self.partition = stack, folder, partition
         self._marks = 0
+        self._ahead_s = 0.0
         self._changed = threading.Event()
         self.kube = stack.enter_context(FakeKube())
         self.bigip = stack.enter_context(FakeBigIP(**bigip))
@@ -106,12 +108,20 @@ class Lab:
             "f5_ssh_host_key": self.bigip.ssh_server.host_key_fingerprint,
         }
 
-    def router(self, *, clock: Callable[[], float] = time.monotonic, **flags: str) -> controller.Controller:
-        """A running router: watchers started, nothing written yet."""
+    def router(self, *, clock: Callable[[], float] | None = None, **flags: str) -> controller.Controller:
+        """A running router: watchers started, nothing written yet. Its clock follows `later` by default."""
         stack = self._stack.enter_context(ExitStack())
-        started = controller.build_controller(self.config(**flags), stack, clock=clock)
+        started = controller.build_controller(self.config(**flags), stack, clock=clock or self.clock)
         started.close = stack.close
         return started
+
+    def clock(self) -> float:
+        """The time of the routers."""
+        return time.monotonic() + self._ahead_s
+
+    def later(self, seconds: float = RETRY_MOST_S) -> None:
+        """Let the routers' time run ahead: by default until every back-off of an object has ended."""
+        self._ahead_s += seconds
 
     def converge(self, router: controller.Controller | None = None, **flags: str) -> list[str]:
         """Run a pass as `f5router run --once` does; returns its reasons."""
@@ -223,7 +233,7 @@ class Lab:
 def no_requests(monkeypatch) -> None:
     """None is under way, so old forms end at once; tests/traffic has requests."""
     monkeypatch.setattr(wiring, "DRAIN_S", 0.0)
-    monkeypatch.setattr(controller, "LINGER_S", 0.0)
+    monkeypatch.setattr(controller, "PASSTHROUGH_DRAIN_S", 0.0)
 
 
 @pytest.fixture

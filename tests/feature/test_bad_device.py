@@ -119,8 +119,7 @@ def test_a_role_that_does_not_suffice_and_then_does(lab):
     assert "guest-password" not in reason
     assert pool(lab) == set()
     lab.bigip.add_user("guest", "guest-password", "admin")
-    for failure in router._reconciler.failures.values():
-        failure.due = 0.0
+    lab.later()
     assert lab.converge(router) == []
     assert admitted(lab, "a") == "True"
 
@@ -185,8 +184,7 @@ def test_a_foreign_forwarding_policy_that_goes(lab):
     assert HTTP in reason
     assert "openshift_insecure_routes" in reason
     lab.change("DELETE", f"ltm/virtual/~Common~{HTTP}/policies/~Common~maintenance")
-    for failure in router._reconciler.failures.values():
-        failure.due = 0.0
+    lab.later()
     assert lab.converge(router) == []
     assert admitted(lab, "a") == "True"
     assert lab.bigip.get("ltm/policy/~Common~maintenance")
@@ -205,8 +203,7 @@ def test_recovers_when_there_is_a_default_for_sni(make_lab):
     assert (admitted(lab, "a"), admitted(lab, "b")) == ("False", "True")
     lab.change("POST", f"ltm/virtual/~Common~{HTTPS}/profiles",
                {"name": "/Common/clientssl-default", "context": "clientside"})
-    for failure in router._reconciler.failures.values():
-        failure.due = 0.0
+    lab.later()
     assert lab.converge(router) == []
     assert admitted(lab, "a") == "True"
 
@@ -216,8 +213,7 @@ def test_back_off_of_a_refused_object(lab):
     now = [1000.0]
     lab.bigip.inject("refuse", times=None, method="POST", path="file/ssl-cert", status=400, message="no")
     lab.apply(manifests.route("b", host="b.com", kind="edge", **CERT))
-    router = lab.router()
-    router._reconciler._clock = lambda: now[0]
+    router = lab.router(clock=lambda: now[0])
     lab.converge(router)
     waits = []
     for _ in range(8):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from f5router.model.objects import Ref
 from tests import manifests
 from tests.feature.test_loop import Running, admitted, pool
 
@@ -158,7 +159,8 @@ def test_several_pools_of_one_tenant_hang(lab, loop):
     router.wait(lambda: all(lab.admitted("bank", name).get("status") == "True" for name in names))
     lab.bigip.inject("hold", times=None, method="PATCH", path="ltm/pool/~Common~openshift_bank")
     lab.apply(*[manifests.endpoints("bank", name, ("10.9.1.2",)) for name in names])
-    router.wait(lambda: len(router.router._reconciler._writing) == 2)
+    pools = [Ref("ltm/pool", f"/Common/openshift_bank_{name}") for name in names]
+    router.wait(lambda: sum(map(router.router.device.is_in_flight, pools)) == 2)
     for number in (7, 8, 9):
         lab.apply(manifests.endpoints("shop", "web", (f"10.1.1.{number}",)))
         router.wait(lambda number=number: pool(lab) == {f"10.1.1.{number}:8080"})

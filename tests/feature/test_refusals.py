@@ -37,7 +37,7 @@ def test_a_refused_route_stops_no_other(lab):
     # Nothing of half a Route is left to serve it with the wrong certificate.
     policy = lab.bigip.get("ltm/policy/~Common~openshift_secure_routes")
     assert "openshift_route_shop_b" not in str(policy)
-    _expire(router)
+    lab.later()
     assert lab.converge(router) == []
     assert lab.admitted("shop", "b")["status"] == "True"
 
@@ -68,7 +68,7 @@ def test_a_kind_change_that_is_refused_keeps_the_old_kind(lab):
     assert lab.admitted("shop", "b")["reason"] == "DeviceRejected"
     assert "openshift_route_shop_b" in str(lab.bigip.get("ltm/policy/~Common~openshift_secure_routes"))
     lab.bigip.clear_faults()
-    _expire(router)
+    lab.later()
     assert lab.converge(router) == []
     assert "openshift_route_shop_b" not in str(lab.bigip.get("ltm/policy/~Common~openshift_secure_routes"))
 
@@ -127,7 +127,7 @@ def test_recovers_when_the_virtual_server_comes(make_lab):
     router = lab.router()
     assert lab.converge(router)
     lab.virtuals(http=False)
-    _expire(router)
+    lab.later()
     assert lab.converge(router) == []
     assert lab.admitted("shop", "b")["status"] == "True"
 
@@ -259,10 +259,3 @@ def test_too_old_a_device(make_lab, version):
     reasons = lab.converge()
     assert len(reasons) == 1
     assert "11.4" in reasons[0]
-
-
-def _expire(router) -> None:
-    """Let every back-off end now."""
-    for failure in router._reconciler.failures.values():
-        failure.due = 0.0
-    router._reconciler._withheld_due = 0.0

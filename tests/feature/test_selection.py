@@ -219,20 +219,20 @@ def test_routes_that_left_are_reported(lab):
     lab.apply(labelled(manifests.route("a"), **WEST), labelled(manifests.route("b", host="b.com"), **WEST))
     router = lab.router(labels="zone=west")
     router._cluster.wait_synced(10)
-    assert router.reconcile_once().left == {}
+    assert router.reconcile_once().removed == {}
     lab.apply(labelled(manifests.route("a"), **EAST))
     lab.until(lambda: router._cluster.route(Key("shop", "a")) is None)
     lab.bigip.inject("503-html", times=2)
     with pytest.raises(Exception, match="restarting"):
         router.reconcile_once()
     report = router.reconcile_once()
-    assert {key: route.host for key, route in report.left.items()} == {Key("shop", "a"): "www.example.com"}
-    assert router.reconcile_once().left == {}
+    assert {key: route.host for key, route in report.removed.items()} == {Key("shop", "a"): "www.example.com"}
+    assert router.reconcile_once().removed == {}
     for labels, there in ((EAST, False), (WEST, True)):
         lab.apply(labelled(manifests.route("b", host="b.com"), **labels))
         lab.until(lambda there=there: (router._cluster.route(Key("shop", "b")) is not None) is there)
         router._take_events()
-    assert router.reconcile_once().left == {}
+    assert router.reconcile_once().removed == {}
 
 
 def test_a_selector_that_the_server_refuses(lab):

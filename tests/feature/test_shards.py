@@ -26,6 +26,7 @@ class Shard:
 
     def __init__(self, lab, partition: str, address: str, takes=lambda route: True, **flags: str):
         self.lab, self.partition, self.takes = lab, partition, takes
+        self.clock = flags.get("clock", time.monotonic)
         if f"{partition}/{HTTP}" not in lab.paths("ltm/virtual"):
             lab.virtuals(partition=partition, address=address)
         flags = {"f5_partition_path": partition, "name": partition.strip("/"), **flags}
@@ -54,7 +55,7 @@ class Shard:
         self.catch_up()
         reconciler = self.router._reconciler
         while self.router._bring_in_step().outcome.done or (
-                (due := reconciler.next_retry()) is not None and due <= reconciler._clock()):
+                (due := reconciler.next_retry()) is not None and due <= self.clock()):
             pass
 
     def ask(self, host: str, path: str = "/", *, tls: bool = False) -> str:
@@ -295,15 +296,14 @@ def taken(lab):
     """An administrator has a node of another name for 10.1.1.7; one router, whose clock is moved by hand."""
     lab.change("POST", "ltm/node", {"name": "web", "partition": "Common", "address": "10.1.1.7"})
     lab.apply(api("10.1.1.7"), manifests.route("a", service="api"))
-    shard = Shard(lab, "/P1", "10.0.0.1", **SHARED)
-    shard.now = 0.0
-    shard.router._reconciler._clock = lambda: shard.now
+    shard = Shard(lab, "/P1", "10.0.0.1", clock=lambda: now[0], **SHARED)
+    shard.now = now = [0.0]
     shard.bring_in_step()
     return shard
 
 
 def retry(shard: Shard) -> None:
-    shard.now = shard.router._reconciler.next_retry()
+    shard.now[0] = shard.router._reconciler.next_retry()
     shard.lab.clear()
     shard.bring_in_step()
 

@@ -96,8 +96,7 @@ def test_a_refusal_by_the_device(lab):
     router = lab.router()
     for _ in range(3):
         lab.converge(router)
-        for failure in router._reconciler.failures.values():
-            failure.due = 0.0
+        lab.later()
     condition = lab.admitted("shop", "b")
     assert (condition["status"], condition["reason"]) == ("False", "DeviceRejected")
     assert "the device does not like it" in condition["message"]

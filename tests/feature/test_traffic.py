@@ -1,6 +1,7 @@
 """Where requests go, at the end and after every single write in between."""
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ class Direct:
 
     lab: object
     reconciler: Reconciler
+    clock: Callable[[], float] = time.monotonic
     seen: list = field(default_factory=list)
 
     def change(self, *objects, gone=()) -> None:
@@ -40,7 +42,7 @@ class Direct:
             kinds[type(obj)][obj.key] = None
         self.reconciler.apply(Delta(routes=kinds[Route], slices=kinds[EndpointSlice]))
         self._pass()
-        while (due := self.reconciler.next_retry()) is not None and due <= self.reconciler._clock():
+        while (due := self.reconciler.next_retry()) is not None and due <= self.clock():
             self._pass()
 
     def _pass(self) -> None:
@@ -319,8 +321,9 @@ def test_no_request_reaches_another_namespace(direct, batches):
                     ) > 3
                     assert bool(decision.server_ssl_profile) == (wants_tls and decision.kind == "pool")
         # In step, but for what waits for a Secret that nobody has read.
-        assert {change.ref for change in direct.reconciler.plan(full=True)} <= direct.reconciler._withheld
-        assert not direct.reconciler.failures
+        reconciler = direct.reconciler
+        assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.deferred_deletes
+        assert not reconciler.failures
 
 
 def _allowed(engine) -> dict[str, set[str]]:

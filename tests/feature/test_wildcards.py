@@ -311,7 +311,7 @@ def test_becoming_passthrough(lab):
     wildcard that is none any more end at once.
     """
     with ExitStack() as stack:
-        made = Wild(lab, stack, linger_s=30.0)
+        made = Wild(lab, stack, drain_s=30.0)
         made.change(WEB, wildcard("a", kind="edge"))
         ended = {"sni": "somebody.example.org", "tls": True}
         made.change(wildcard("a", kind="passthrough"))
@@ -379,8 +379,9 @@ def test_no_request_reaches_another_namespace(wild, batches):
                 allowed = before[probe["host"]] | after[probe["host"]]
                 assert not decision.pool or decision.pool.split("_")[1] in allowed, (probe, decision)
         # In step, but for what waits for a Secret that nobody has read.
-        assert {change.ref for change in direct.reconciler.plan(full=True)} <= direct.reconciler._withheld
-        assert not direct.reconciler.failures
+        reconciler = direct.reconciler
+        assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.deferred_deletes
+        assert not reconciler.failures
 
 
 def test_status_and_a_second_pass(lab):

@@ -26,8 +26,8 @@ class Hand:
     checks: ClassVar[dict[str, float]] = {}
     """Arguments of the CheckQueue."""
 
-    def __init__(self, lab, stack: ExitStack, *, linger_s: float = 0.0):
-        self.lab, self.now, self._stack, self._linger_s = lab, 100.0, stack, linger_s
+    def __init__(self, lab, stack: ExitStack, *, drain_s: float = 0.0):
+        self.lab, self.now, self._stack, self._drain_s = lab, 100.0, stack, drain_s
         self.objects: dict = {}
         self.one: Direct
         self.restart()
@@ -37,8 +37,8 @@ class Hand:
         config = self.lab.config(f5_timeout="1", **self.flags)
         device = wiring.build_device(config, self._stack)
         reconciler = Reconciler(Engine(config, CheckQueue(**self.checks)), device, folder=config.folder,
-                                clock=lambda: self.now, linger_s=self._linger_s)
-        self.one = Direct(self.lab, reconciler)
+                                clock=lambda: self.now, drain_s=self._drain_s)
+        self.one = Direct(self.lab, reconciler, clock=lambda: self.now)
 
     def change(self, *objects, gone=()) -> None:
         self.objects.update((obj.key, obj) for obj in objects)
@@ -267,7 +267,7 @@ class TestBecomingPassthrough:
     @pytest.fixture
     def hand(self, lab):
         with ExitStack() as stack:
-            made = Hand(lab, stack, linger_s=30.0)
+            made = Hand(lab, stack, drain_s=30.0)
             made.change(route("a", kind="reencrypt"), WEB)
             yield made
 
@@ -292,7 +292,7 @@ class TestBecomingPassthrough:
         """The Route has none, before and after."""
         monkeypatch.setattr(Hand, "flags", {"hostname_template": "www.example.com"})
         with ExitStack() as stack:
-            hand = Hand(lab, stack, linger_s=30.0)
+            hand = Hand(lab, stack, drain_s=30.0)
             hand.change(route("a", host="", kind="edge"), WEB)
             before = self.ended(hand).pool
             hand.change(route("a", host="", kind="passthrough"))

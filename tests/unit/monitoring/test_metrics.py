@@ -9,7 +9,7 @@ from f5router.model.ltm import Pool
 from f5router.monitoring import metrics
 from f5router.monitoring.metrics import Metrics, Sources
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
-from f5router.reconcile.reconciler import Report
+from f5router.reconcile.report import Report
 from f5router.status.condition import Verdict
 
 A, B, C, D = (Key("shop", name) for name in "abcd")

@@ -1,0 +1,24 @@
+"""Answers about a Change that is due: it is made now, or held, with the reason and the time."""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+
+class HoldReason(Enum):
+    """Why a Change is not made now."""
+
+    BACKOFF = "the device refused it; its back-off has not ended"
+    BLOCKED = "it needs an object that the device refused"
+    AWAITING_SECRET = "a Secret that decides about it is not read yet"
+    UNCONFIRMED = "a second list of the cluster must confirm that the pool loses all members"
+    WRITTEN_BESIDE = "the members of the pool are written beside the Plan"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A Change that must wait."""
+
+    reason: HoldReason
+    until: float = math.inf
+    """Monotonic seconds; infinite if an event ends it, not the time."""

@@ -1,0 +1,270 @@
+"""Writes members of pools that are on the device, beside whatever else is under way.
+
+Pools refer to nothing, so their members can be written between any two writes of a Plan, or reads. A write
+that hangs holds up its own pool and what needs it, and a namespace has only a few writes under way at once.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Set
+from dataclasses import replace
+
+from f5router.desired.engine import Engine
+from f5router.icontrol.device import Device, Outcome
+from f5router.model import names
+from f5router.model.cluster import Key
+from f5router.model.errors import Unconfirmed, is_usable
+from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
+from f5router.reconcile.hold import Hold, HoldReason
+from f5router.reconcile.retry import RetrySchedule
+
+NAMESPACE_MOST = 2
+"""Pools of a namespace whose members are written at once: others have room also when these writes hang."""
+
+PATIENCE_S = 1.0
+"""How long a pass waits for each write of members; then it goes on without that pool."""
+
+OnChange = Callable[[AnyChange], None]
+
+
+class MemberWrites:
+    """Pools whose members are to be written, and those whose members are being written."""
+
+    def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, *, folder: str,
+                 clock: Callable[[], float], queue: Callable[[Iterable[Ref]], None],
+                 is_held: Callable[[Ref], bool], patience_s: float = PATIENCE_S):
+        """Args:
+            queue: takes objects that a Plan must look at.
+            is_held: True for a pool that may not be written now.
+            patience_s: how long a pass waits for each write of members.
+        """
+        self._engine, self._device, self._retry = engine, device, retry
+        self._folder, self._clock, self._queue, self._is_held = folder, clock, queue, is_held
+        self.patience_s = patience_s
+        self.pending: set[Ref] = set()
+        """Pools that are on the device, and whose members may differ."""
+        self.planned: Set[Ref] = frozenset()
+        """Objects of the Plan that is being carried out."""
+        self._writing: dict[Ref, float] = {}
+        """Pools whose members are being written, each with the time when that began."""
+        self._overtaken: set[Ref] = set()
+        """Those of them that have changed since."""
+        self._leaving: dict[Key, set[Ref]] = {}
+        """Pools that are not wanted any more, but still get requests, by Service; its name may be unknown."""
+        self._done: list[AnyChange] = []
+        self._changed: set[Ref] = set()
+        self._recovered = False
+
+    # --- what is to be written ---------------------------------------------------------------
+
+    def is_present(self, ref: Ref) -> bool:
+        """True for a pool of the device."""
+        return ref.kind == Pool.KIND and ref in self._device.observed
+
+    def add(self, refs: Iterable[Ref]) -> None:
+        """Add those of these objects that are pools of the device."""
+        self.pending.update(filter(self.is_present, refs))
+
+    def note_changed(self, dirty: Set[Ref]) -> None:
+        """Take objects that an event has changed."""
+        for ref in dirty:
+            if self.is_present(ref):
+                self.pending.add(ref)
+                self._note_leaving(ref)
+        self._overtaken |= dirty & self._writing.keys()
+
+    def note_endpoints(self, services: Iterable[Key]) -> None:
+        """Take Services whose endpoints changed: pools that are leaving follow them too."""
+        for service in services:
+            for key in (service, Key(service.namespace, "")):
+                self.pending |= self._leaving.get(key, set())
+
+    def start_over(self, pools: Iterable[Ref]) -> None:
+        """Take the pools of the device that differ, after a reading."""
+        self.pending = set(pools)
+        self._leaving.clear()
+        for ref in self.pending:
+            self._note_leaving(ref)
+
+    def _note_leaving(self, ref: Ref) -> None:
+        """Remember a pool that is not wanted any more, until it is gone or wanted again."""
+        key = names.pool_key(self._folder, ref.path)
+        service = key[0] if key else Key(names.pool_namespace(ref.path), "")
+        pools = self._leaving.setdefault(service, set())
+        if ref in self._engine.objects or ref not in self._device.observed:
+            pools.discard(ref)
+        else:
+            pools.add(ref)
+        if not pools:
+            del self._leaving[service]
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def program(self, on_change: OnChange) -> bool:
+        """Take the results of earlier writes, and begin further ones.
+
+        Returns: True if a write is under way that does not hang.
+        Raises: BigIPError.
+        """
+        self._take_results(on_change)
+        changes = self._next_changes(self._device.calls.urgent_room())
+        self.pending.difference_update(change.ref for change in changes)
+        for change in changes:
+            self._writing[change.ref] = self._clock()
+            self._retry.suspend(change.ref)
+        self._device.begin_updates(changes)
+        return self._is_waiting()
+
+    def wait(self, on_change: OnChange) -> None:
+        """Wait for the writes under way, but for none that hangs: what needs its pool waits."""
+        self._take_results(on_change)
+        while self._is_waiting():
+            self._device.calls.wait_for_urgent()
+            self._take_results(on_change)
+        for ref in self._writing:
+            self._retry.record_hanging(ref)
+
+    def _is_waiting(self) -> bool:
+        """True while members are being written, and not for too long."""
+        return any(self._clock() < began + self.patience_s for began in self._writing.values())
+
+    def _take_results(self, on_change: OnChange) -> None:
+        """Record the results of writes that have ended. Raises: BigIPError."""
+        outcome, results = Outcome(), self._device.updated()
+        try:
+            self._device.settle_updates(results, lambda change: self.confirm(change, on_change), outcome)
+        finally:
+            self._record_outcome({change.ref for change, _ in results}, outcome)
+
+    def _record_outcome(self, refs: set[Ref], outcome: Outcome) -> None:
+        """Record what became of writes. A pool that was neither written nor refused is written again."""
+        failures = self._retry.failures
+        done = {change.ref for change in outcome.done}
+        unsettled = refs - done - outcome.failed.keys()
+        self.pending |= unsettled
+        self._done += outcome.done
+        self._changed |= refs & (failures.keys() | outcome.failed.keys())
+        self._retry.record(outcome.failed, outcome.blocked, self._clock())
+        for ref in refs:
+            del self._writing[ref]
+        recovered = done & failures.keys()
+        self._retry.discard(recovered)
+        self._queue(recovered)  # their deletes may have waited
+        for ref in failures.keys() & (unsettled | refs & self._overtaken):
+            self.retry_now(ref)
+        self._overtaken -= refs
+        # A pool with some of its members is enough for the Rules that wait for it.
+        self._recovered = self._recovered or bool(recovered) or any(map(is_usable, outcome.failed.values()))
+
+    def retry_now(self, ref: Ref) -> None:
+        """End the back-off of an object that was refused."""
+        self._retry.reset_backoff(ref)
+        self._queue({ref})
+        self.add({ref})
+
+    def confirm(self, change: AnyChange, on_change: OnChange) -> None:
+        """Note a write that the device has confirmed, of whatever kind."""
+        if change.ref.kind == Pool.KIND:
+            self._note_leaving(change.ref)
+            if isinstance(change.new, Pool) and self._desired(change.ref, change.new) != change.new:
+                self.pending.add(change.ref)  # its endpoints changed while it was written
+        on_change(change)
+
+    # --- which Changes -----------------------------------------------------------------------
+
+    def newest(self, change: AnyChange) -> AnyChange | None:
+        """Return the Change of a pool with its present members; None if nothing is to be written now.
+
+        Events may have come since the Plan was made.
+        """
+        if change.verb == DELETE:
+            return change
+        if self._is_held(change.ref):
+            return None  # it was refused meanwhile
+        old = self._device.observed.get(change.ref)
+        new = self._engine.objects.get(change.ref, change.new)
+        if old == new and change.ref not in self._device.unknown:
+            return None
+        return Change(UPDATE if old else CREATE, old, new)
+
+    def has_room(self) -> bool:
+        """True if `program` may have something to begin."""
+        return any(map(self._may_begin, self.pending))
+
+    def is_held_up(self, ref: Ref) -> bool:
+        """True for members that may not be written yet; the end of another write wakes the loop."""
+        return ref in self.pending and not self._may_begin(ref)
+
+    def hold(self, change: AnyChange) -> Hold | None:
+        """Hold members that are written beside the Plan, because their request hangs or may do so again."""
+        ref = change.ref
+        if change.verb != UPDATE or ref.kind != Pool.KIND:
+            return None
+        failure = self._retry.failures.get(ref)
+        beside = not self._may_begin(ref) or (failure is not None and isinstance(failure.error, Unconfirmed))
+        return Hold(HoldReason.WRITTEN_BESIDE, math.inf) if beside else None
+
+    def _may_begin(self, ref: Ref) -> bool:
+        """True unless a pool is being written, or too many of its namespace are."""
+        namespace = names.pool_namespace(ref.path)
+        same = sum(names.pool_namespace(other.path) == namespace for other in self._writing)
+        return ref not in self._writing and same < NAMESPACE_MOST
+
+    def _next_changes(self, most: int) -> list[AnyChange]:
+        """Return a few Changes of pools of the device, of none about which a request is under way."""
+        changes: list[AnyChange] = []
+        settled, counts = [], Counter(names.pool_namespace(ref.path) for ref in self._writing)
+        for ref in self.pending:
+            if len(changes) >= most:
+                break
+            old, namespace = self._device.observed.get(ref), names.pool_namespace(ref.path)
+            under_way = self._device.is_in_flight(ref) or (
+                ref in self._retry.failures and ref in self.planned)
+            if old is not None and (under_way or counts[namespace] >= NAMESPACE_MOST):
+                continue
+            new = self._desired(ref, old) if isinstance(old, Pool) else None
+            is_done = new == old and ref not in self._device.unknown
+            if new is None or is_done or self._is_held(ref):
+                settled.append(ref)
+                continue
+            counts[namespace] += 1
+            changes.append(Change(UPDATE, old, new))
+        self.pending.difference_update(settled)
+        return changes
+
+    def _desired(self, ref: Ref, old: Pool) -> Pool:
+        """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""
+        if isinstance(desired := self._engine.objects.get(ref), Pool):
+            return desired
+        if (pool := self._engine.pool(ref.path)) is not None:
+            return replace(old, members=pool.members)
+        known = self._engine.addresses(names.pool_namespace(ref.path))
+        return replace(old, members=frozenset(member for member in old.members if member.address in known))
+
+    # --- results -----------------------------------------------------------------------------
+
+    def is_writing(self, ref: Ref) -> bool:
+        """True while the members of a pool are being written."""
+        return ref in self._writing
+
+    def take_done(self) -> list[AnyChange]:
+        """Return the confirmed writes since the last call."""
+        done, self._done = self._done, []
+        return done
+
+    def take_changed(self) -> set[Ref]:
+        """Return the pools with another refusal, or none any more, since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def take_recovered(self) -> bool:
+        """Return True if members were written since the last call that had been refused."""
+        recovered, self._recovered = self._recovered, False
+        return recovered
+
+    @property
+    def has_changed(self) -> bool:
+        """True if `take_changed` would return something."""
+        return bool(self._changed)

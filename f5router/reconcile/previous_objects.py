@@ -1,0 +1,224 @@
+"""Previous objects of Routes: what still serves on the BIG-IP until the new objects are in place.
+
+They stay so that a refusal takes nothing away, and so that clients whose TLS the BIG-IP has ended already
+are served when their Route becomes passthrough, which is for new connections only. But their pools follow
+the pods, whose addresses other tenants' pods get next, and they go as soon as their Host is another
+namespace's, or a team takes the Route away.
+"""
+
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeGuard
+
+from f5router.desired.engine import Engine
+from f5router.model import hostnames, names
+from f5router.model.cluster import Key, Route
+from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Pool, PoolMember, Record, Rule
+from f5router.model.net import SelfIP
+from f5router.model.objects import Ref
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, Plan
+
+
+def should_retain(engine: Engine, observed: BigIPState, failed: set[Ref],
+                  draining: Collection[Key] = ()) -> Callable[[Object], bool]:
+    """Return a function that is True for an object which is to be deleted and must stay for now.
+
+    Args:
+        failed: objects that were refused.
+        draining: Routes that have just become passthrough.
+    """
+    if not failed and not draining:
+        return lambda obj: False
+    no_gateway = any(ref.kind == SelfIP.KIND for ref in failed)
+    stems = {names.route(key) for key in draining}
+
+    def serves(obj: Object) -> bool:
+        return (_is_draining(obj, stems) or _awaits_successor(engine, obj, failed)) and (
+            not serves_foreign_namespace(engine, obj))
+
+    @functools.cache
+    def rules() -> Mapping[str, list[Rule]]:
+        return _secure_rules(observed)
+
+    return lambda obj: (no_gateway and isinstance(obj, SelfIP)) or serves(obj) or (
+        _is_active_exclusion(obj, observed) and any(
+            rule.ref in engine.objects or serves(rule) for rule in rules().get(obj.name, ())))
+
+
+def _is_active_exclusion(obj: Object, observed: BigIPState) -> TypeGuard[Record]:
+    """True for a record that excepts its Host from a wildcard which passes TLS through at the moment."""
+    return (isinstance(obj, Record) and obj.data == names.EXCLUSION
+            and names.covering_record(obj) in observed)
+
+
+def _secure_rules(observed: BigIPState) -> Mapping[str, list[Rule]]:
+    """Return the Rules for decrypted requests, by Host."""
+    rules: dict[str, list[Rule]] = {}
+    for obj in observed.values():
+        if isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}"):
+            for host in obj.hosts:
+                rules.setdefault(host, []).append(obj)
+    return rules
+
+
+def becomes_passthrough(old: Route, new: Route) -> bool:
+    """True if connections on which the BIG-IP ended TLS for a Route outlive the objects that served them."""
+    terminations = [route.tls.termination if route.tls else "" for route in (old, new)]
+    return terminations[0] in ("edge", "reencrypt") and terminations[1] == "passthrough" and (
+        same_host(old, new) and old.uid == new.uid)
+
+
+def same_host(old: Route, new: Route) -> bool:
+    """True if two versions of a Route are for the same requests, or all names of the same domain."""
+    return (old.host, old.wildcard_policy) == (new.host, new.wildcard_policy)
+
+
+def _is_draining(obj: Object, stems: Collection[str]) -> bool:
+    """True for a Rule that serves decrypted requests of these Routes."""
+    return (isinstance(obj, Rule) and obj.policy.endswith(f"/{names.SECURE_POLICY}")
+            and names.rule_stem(obj.name) in stems)
+
+
+def foreign_objects(engine: Engine, observed: BigIPState, refs: Collection[Ref]) -> frozenset[Ref]:
+    """Return those of these objects that show another namespace's certificate, or lead to its pods.
+
+    Their Host has changed hands, and its new Route waits for objects of its own.
+    """
+    foreign = set()
+    for ref in observed.keys() & refs:
+        obj = observed[ref]
+        profile = observed.get(Ref(ClientSSL.KIND, obj.target)) if isinstance(obj, Attachment) else obj
+        if isinstance(profile, ClientSSL):
+            namespace, owners = names.file_namespace(profile.cert), _owners(engine, profile.server_name)
+            if namespace and owners and namespace not in owners:
+                foreign.add(ref)
+        elif serves_foreign_namespace(engine, obj):
+            foreign.add(ref)
+    return frozenset(foreign)
+
+
+def lost_routes(engine: Engine, observed: BigIPState) -> Mapping[Key, str]:
+    """Return existing Routes that get requests now and would get none any more, with the reason.
+
+    Another router, or an earlier release, may have served what this one rejects.
+    """
+    stems = {names.rule_stem(obj.name) for obj in observed.values() if isinstance(obj, Rule)}
+    passed = {(names.passthrough_host(obj.name), names.pool_namespace(obj.data))
+              for obj in observed.values() if _is_passthrough(obj)}
+    reasons = {}
+    for key, route in engine.routes().items():
+        rejection = engine.rejection(key)
+        reason = rejection.message if rejection else engine.fault(key)
+        if reason and (names.route(key) in stems or (
+                route.termination == "passthrough" and (route.host, key.namespace) in passed)):
+            reasons[key] = reason
+    return reasons
+
+
+def corrections(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan:
+    """Return the Changes of objects that stay which must not wait for the end of a refusal.
+
+    Args:
+        staying: objects that were refused, or whose delete waits.
+    """
+    old = [observed[ref] for ref in staying if ref in observed]
+    pools = {need.path for obj in old for need in obj.dependencies if need.kind == Pool.KIND}
+    pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
+    changes: list[AnyChange] = []
+    addresses = functools.cache(engine.addresses)
+    for path in sorted(pools):
+        ref = Ref(Pool.KIND, path)
+        pool = observed.get(ref)
+        # A wanted pool is written by the Plan; if that is refused, it may at least lose members that left.
+        if not isinstance(pool, Pool) or (ref in engine.objects and ref not in staying):
+            continue
+        members = _present_members(engine, pool, addresses)
+        if members != pool.members:
+            changes.append(Change(UPDATE, pool, replace(pool, members=members)))
+    changes += [Change(DELETE, obj, None) for obj in old if serves_foreign_namespace(engine, obj)]
+    changes += [Change(CREATE, None, record) for record in _missing_exclusions(engine, observed, old)]
+    return Plan(tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.stage, change.ref))))
+
+
+def _present_members(engine: Engine, pool: Pool,
+                     addresses: Callable[[str], frozenset[str]]) -> frozenset[PoolMember]:
+    """Return the members that a pool should have; a wanted pool gets no new ones.
+
+    Args: addresses: returns those of all ready pods of a namespace, for a pool whose Service is unknown.
+    """
+    if (desired := engine.pool(pool.path)) is not None:
+        members = desired.members
+    else:
+        known = addresses(names.pool_namespace(pool.path))
+        members = frozenset(member for member in pool.members if member.address in known)
+    return members & pool.members if pool.ref in engine.objects else members
+
+
+def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Object]) -> Iterator[Record]:
+    """Yield missing records that except Hosts from previous wildcards which pass TLS through.
+
+    Such a record is not desired, as the wildcard is to end TLS here too, or to go; `should_retain` keeps it
+    as long as the wildcard.
+    """
+    groups = {names.passthrough_host(obj.name): obj.group for obj in old if _is_passthrough(obj)
+              and obj.ref not in engine.objects and not serves_foreign_namespace(engine, obj)}
+    for host, rules in _secure_rules(observed).items() if groups else ():
+        group = groups.get(hostnames.wildcard(host))
+        if group and any(rule.ref in engine.objects for rule in rules):
+            record = Record(group, host, names.EXCLUSION)
+            if not host.startswith("*.") and record.ref not in observed:
+                yield record
+
+
+def _awaits_successor(engine: Engine, obj: Object, failed: set[Ref]) -> bool:
+    """True if the Route of an object, or the one that takes its place, has objects that were refused."""
+    if not failed:
+        return False
+    if isinstance(obj, Rule):
+        uses = (engine.uses(key) for key in _successors(engine, obj))
+    elif _is_passthrough(obj):
+        namespace = names.pool_namespace(obj.data)
+        uses = (refs for key, refs in engine.host_routes(names.passthrough_host(obj.name)).items()
+                if key.namespace == namespace and (route := engine.route(key)) and route.tls)
+    else:
+        return False
+    return any(not failed.isdisjoint(engine.closure(refs)) for refs in uses)
+
+
+def _successors(engine: Engine, rule: Rule) -> set[Key]:
+    """Return the Rule's own Route, and those of its namespace that want the same requests."""
+    stem, namespace = names.rule_stem(rule.name), names.rule_namespace(rule.name)
+    own = names.route_key(stem)
+    keys = {own} if own else {key for key in engine.routes() if names.route(key) == stem}
+    for host in rule.hosts:
+        for key, uses in engine.host_routes(host).items():
+            desired = (engine.objects.get(ref) for ref in uses)
+            if key.namespace == namespace and (engine.pending(key) or any(
+                isinstance(new, Rule) and new.conditions == rule.conditions for new in desired
+            )):
+                keys.add(key)
+    return keys
+
+
+def serves_foreign_namespace(engine: Engine, obj: Object) -> bool:
+    """True if an object leads requests for a Host that only other namespaces hold to its own pods."""
+    if isinstance(obj, Rule):
+        namespace, own = names.rule_namespace(obj.name), obj.hosts
+    elif _is_passthrough(obj):
+        namespace, own = names.pool_namespace(obj.data), frozenset({names.passthrough_host(obj.name)})
+    else:
+        return False
+    owners = [_owners(engine, host) for entry in own for host in engine.covered_hosts(entry)]
+    return any(namespaces and namespace not in namespaces for namespaces in owners)
+
+
+def _owners(engine: Engine, host: str) -> set[str]:
+    """Return the namespaces that hold a Host; without Routes of its own it belongs to the wildcard's."""
+    routes = engine.host_routes(host) or engine.host_routes(hostnames.wildcard(host))
+    return {key.namespace for key in routes}
+
+
+def _is_passthrough(obj: Object) -> TypeGuard[Record]:
+    return (isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP)
+            and obj.data != names.EXCLUSION)

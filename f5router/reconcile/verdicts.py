@@ -1,0 +1,119 @@
+"""Verdicts on Routes, and the problems that keep Routes from being served."""
+
+from f5router.desired.engine import Engine
+from f5router.icontrol.device import Device
+from f5router.model.cluster import Key
+from f5router.model.errors import NO_RIGHT, BigIPError, Unconfirmed
+from f5router.model.net import StaticRoute
+from f5router.model.objects import Ref
+from f5router.network import static_routes, vxlan, vxlan_checks
+from f5router.network.diagnostics import Findings
+from f5router.plan.change import Stage, stage
+from f5router.plan.problems import Problem, grouped
+from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.retention import DeferredDeletes
+from f5router.reconcile.retry import RetrySchedule
+from f5router.status.condition import PENDING, Verdict
+
+DEVICE_REJECTED = "DeviceRejected"
+
+
+class Verdicts:
+    """Reads engine, device and refusals; changes nothing."""
+
+    def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, deferred: DeferredDeletes,
+                 backlog: Backlog):
+        self._engine, self._device, self._retry = engine, device, retry
+        self._deferred, self._backlog = deferred, backlog
+
+    def verdict(self, key: Key) -> Verdict | None:
+        """Return the verdict for a Route's status; None while it is not yet known."""
+        engine = self._engine
+        if rejection := engine.rejection(key):
+            return Verdict(False, rejection.reason, rejection.message)
+        if fault := engine.fault(key):
+            return Verdict(False, DEVICE_REJECTED, fault)
+        needed = engine.closure(engine.uses(key))
+        if not self._device.unknown.isdisjoint(needed):
+            return PENDING  # the last write may have been done
+        if (ref := self._refused_object(needed)) is not None:
+            error = self._retry.failures[ref].error
+            return PENDING if isinstance(error, Unconfirmed) else Verdict(
+                False, DEVICE_REJECTED, f"{ref}: {error.text}")
+        if not self._backlog.isdisjoint(needed):
+            return None
+        known = not engine.pending_secret(key) and not engine.pending(key)
+        served = known and needed <= self._device.observed.keys()
+        return Verdict(True) if served else None
+
+    def _refused_object(self, needed: set[Ref]) -> Ref | None:
+        """Return the first object of a Route that was refused, not one that needs it; None if none was."""
+        failed = needed & self._retry.failures.keys()
+        return min(failed, key=lambda ref: (stage(self._engine.objects[ref]), ref), default=None)
+
+    def unserved(self, *, written: bool = True) -> dict[Key, str]:
+        """Return the admitted Routes that the device does not serve, with the reason.
+
+        Args: written: False before a pass; then a Route that only waits for it is left out.
+        """
+        reasons = {}
+        for key in self._engine.routes():
+            verdict = self.verdict(key)
+            if self._engine.pending(key):
+                reasons[key] = "its certificates are not checked yet"
+            elif secret := self._engine.pending_secret(key):
+                reasons[key] = f"Secret {secret.key.name} is not read yet"
+            elif verdict is None or verdict == PENDING:
+                if written:
+                    reasons[key] = "not yet programmed"
+            elif not verdict.admitted and verdict.reason == DEVICE_REJECTED:
+                reasons[key] = verdict.message
+        return reasons
+
+    def problems(self, *, written: bool = True) -> list[Problem]:
+        """Return why anything is not in place: refused objects, whoever needs them, and unserved Routes.
+
+        The network to the pods is left to `network_findings`.
+
+        Args: written: see `unserved`.
+        """
+        refused = self._refused_texts()
+        unserved = self.unserved(written=written)
+        for key in unserved:
+            ref = self._refused_object(self._engine.closure(self._engine.uses(key)))
+            if ref is not None:
+                unserved[key] = refused.get(ref, unserved[key])
+        blocked = {ref for ref, failure in self._retry.failures.items() if failure.blocked}
+        return grouped(refused, unserved, blocked)
+
+    def _refused_texts(self) -> dict[Ref, str]:
+        """Return the refused objects with the cause, in the order in which they would be written.
+
+        A right that is missing is one cause, whatever the objects on which it is.
+        """
+        errors = {**self._deferred.in_use, **{
+            ref: failure.error for ref, failure in self._retry.failures.items()
+            if ref.kind not in (*vxlan.KINDS, StaticRoute.KIND)}}
+        texts, denied = {}, ""
+        for ref in sorted(errors, key=lambda ref: (self._stage(ref), ref)):
+            text = errors[ref].text if ref in self._engine.objects else f"not deleted: {errors[ref].text}"
+            if errors[ref].code == NO_RIGHT:
+                text = denied = denied or text
+            texts[ref] = text
+        return texts
+
+    def _stage(self, ref: Ref) -> Stage:
+        obj = self._engine.objects.get(ref) or self._device.observed.get(ref)
+        return stage(obj) if obj is not None else Stage.POOL
+
+    def network_findings(self) -> Findings:
+        """Return what keeps the BIG-IP from reaching pods, and network objects that it refused."""
+        failures = self._retry.failures
+        refused: dict[BigIPError, Ref] = {}
+        # An object that needs a refused one has the same error: report the first in the order of writes.
+        for ref in sorted((ref for ref in failures if ref.kind in vxlan.KINDS),
+                          key=lambda ref: (vxlan.KINDS.index(ref.kind), ref)):
+            refused.setdefault(failures[ref].error, ref)
+        texts = tuple(vxlan_checks.refusal(ref, error) for error, ref in refused.items())
+        routes = {ref: failure.error for ref, failure in failures.items() if ref.kind == StaticRoute.KIND}
+        return self._engine.network_findings() + Findings(texts) + static_routes.refusals(routes)
