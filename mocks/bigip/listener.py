@@ -40,7 +40,9 @@ class Listener:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._runner: web.ServerRunner | None = None
-        self._held = asyncio.Event()
+        self._released = asyncio.Event()
+        self.held = 0
+        """Number of requests that were held back so far."""
         self.port = 0
 
     def release(self) -> None:
@@ -48,8 +50,8 @@ class Listener:
         self._loop.call_soon_threadsafe(self._let_go)
 
     def _let_go(self) -> None:
-        held, self._held = self._held, asyncio.Event()
-        held.set()
+        released, self._released = self._released, asyncio.Event()
+        released.set()
 
     def start(self, port: int) -> None:
         """Listen; port 0 takes any. Raises: OSError: the port is taken."""
@@ -109,7 +111,8 @@ class Listener:
         request = Request(incoming.method, path, query, incoming.headers, raw, incoming.remote or "127.0.0.1")
         delay_s = self._delay(request)
         if delay_s is None:
-            await self._held.wait()
+            self.held += 1
+            await self._released.wait()
         elif delay_s:
             await asyncio.sleep(delay_s)
         reply = self._handler(request).reply

@@ -231,6 +231,11 @@ class FakeBigIP:
         """Let requests with the fault `hold` go."""
         self._listener.release()
 
+    @property
+    def held(self) -> int:
+        """Number of requests that the fault `hold` has held back since the start."""
+        return self._listener.held
+
     def _delay(self, request: Request) -> float | None:
         """Take the fault of a request; the seconds to wait before it is performed, None: till released."""
         with self.store.lock:

@@ -217,7 +217,7 @@ class FakeKube:
         with self._store.lock:
             return sorted(self._server.watches.values())
 
-    def wait_for(self, condition: Callable[[], object], timeout_s: float = 10.0) -> bool:
+    def wait_for(self, condition: Callable[[], object], timeout_s: float = 240.0) -> bool:
         """Wait until a condition on this server holds: looked at on each change, request and watch.
 
         Returns whether it held within timeout_s.

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.waiting import DEADLINE_S
+
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 READ_ONLY, WRITABLE = "ro", "rw"
 
@@ -47,7 +49,7 @@ def require() -> None:
     if os.geteuid():
         raise NotPermitted("only root may mount and change users")
     tried = subprocess.run([*_unshared(), "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True,
-                           text=True, timeout=30)
+                           text=True, timeout=DEADLINE_S)
     if tried.returncode:
         raise NotPermitted(tried.stderr.strip())
 

@@ -12,7 +12,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -24,10 +23,10 @@ from mocks.bigip import FakeBigIP
 from mocks.kube import FakeKube
 from tests.e2e import image
 from tests.e2e.image import Image
+from tests.waiting import DEADLINE_S, until
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "deploy"
 FILES = sorted(FOLDER.glob("[0-9]*.yaml"))
-LIMIT_S = 30
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 USERS = range(1_000_000_000, 2_000_000_000)
 """IDs of the sort that OpenShift gives to a namespace."""
@@ -177,15 +176,12 @@ class Pod:
         address = next(line["address"] for line in self.lines() if "address" in line)
         with requests.Session() as session:
             session.trust_env = False
-            return session.get(f"{scheme}://{address}{probe}", timeout=LIMIT_S, **options)
+            return session.get(f"{scheme}://{address}{probe}", timeout=DEADLINE_S, **options)
 
     def until(self, condition: Callable[[], object]) -> None:
         """Fails with the log when that takes too long, or the process ends before."""
-        deadline = time.monotonic() + LIMIT_S
-        while not condition():
-            assert self.process.poll() is None, self.log
-            assert time.monotonic() < deadline, self.log
-            time.sleep(0.05)
+        until(lambda: condition() or self.process.poll() is not None, lambda: self.log)
+        assert self.process.poll() is None, self.log
 
     def end(self) -> None:
         self.process.kill()

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from tests import locks
 from tests.e2e import container
+from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "docs" / "deploy" / "Containerfile"
 PLACE, PACKAGES = "/opt/f5router", "/packages"
 OFFLINE = "--no-index --no-deps"
-LIMIT_S = 120
 
 
 def stages() -> list[list[tuple[str, str]]]:
@@ -83,7 +83,7 @@ class Image:
             self._next(), ["/bin/sh", "-ec", steps], user=0, workdir=workdir, mounts=self._packages,
             writable={workdir: self._source, PLACE: self._place, "/tmp": self._folder / "tmp"},
             environment={"PATH": container.SYSTEM_PATH, "PYTHONPATH": PACKAGES, "HOME": "/tmp"}),
-            capture_output=True, text=True, timeout=LIMIT_S)
+            capture_output=True, text=True, timeout=DEADLINE_S)
         assert done.returncode == 0, done.stdout + done.stderr
         (library,) = self._place.glob("lib/python3*/site-packages")
         (library / "packages.pth").write_text(f"{PACKAGES}\n")

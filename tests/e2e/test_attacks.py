@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,9 @@ from benchmarks.attacks.cluster import Asked
 from benchmarks.attacks.drill import Point
 from benchmarks.attacks.site import Site, difference
 from mocks.bigip.store import DiskFile
+from tests.waiting import DEADLINE_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 240
 PHASE = "deletions"
 
 
@@ -52,7 +51,7 @@ def test_what_does_not_hold_is_found(material, references):
         running.change()
         site.bigip.store.disk["/var/tmp/left.key"] = DiskFile(b"")
         site.start_pod("rival", "web", "10.1.1.1", 8080, None)
-        site.until(lambda: site.load.report.wrong, LIMIT_S, lambda: "nobody asks")
+        site.until(lambda: site.load.report.wrong, DEADLINE_S, lambda: "nobody asks")
 
     point = Point("kills", PHASE, False, "after", 1, 1)
     result = drill.run(point, material, references["load"], references[PHASE], spoil)
@@ -65,7 +64,7 @@ def test_command_line(tmp_path):
     """Two points in two processes, and what a program reads of them."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.attacks", "kills", "--points", "2", "--phase", PHASE,
-         "--output", "json"], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
+         "--output", "json"], cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S)
     results = json.loads(done.stdout)
     assert len(results) == 2, done.stderr
     assert done.returncode == any(result["problems"] for result in results), done.stderr
@@ -77,13 +76,10 @@ def test_interrupted(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.attacks", "kills", "--points", "1", "--phase", PHASE], cwd=ROOT,
         env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + LIMIT_S
-    while not any(tmp_path.glob("f5router-attack-*/router.log")):
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: any(tmp_path.glob("f5router-attack-*/router.log")) or process.poll() is not None)
+    assert process.poll() is None, process.stderr.read()
     process.terminate()
-    _, said = process.communicate(timeout=LIMIT_S)
+    _, said = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 1
     assert said.endswith("interrupted; nothing goes on running\n")
     assert not [*tmp_path.glob("f5router-attack-*")]

@@ -7,7 +7,6 @@ import signal
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,9 @@ import pytest
 
 from mocks.demo import asking, expected
 from mocks.demo.processes import DemoError
+from tests.waiting import DEADLINE_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 120
-STOP_LIMIT_S = 20
 
 HELLO = ("openshift_docs_service-name", "10.128.0.11:8080, 10.129.0.12:8080")
 WEB = ("openshift_shop_web", "10.128.0.31:8080, 10.129.0.32:8080")
@@ -74,7 +72,7 @@ def once(folder) -> subprocess.CompletedProcess:
     """The demo from start to end; its output is text."""
     return subprocess.run(
         _command("--once"), cwd=ROOT, env=_environment(folder), capture_output=True, text=True,
-        stdin=subprocess.DEVNULL, timeout=LIMIT_S,
+        stdin=subprocess.DEVNULL, timeout=DEADLINE_S,
     )
 
 
@@ -218,12 +216,12 @@ def test_a_printed_command_works(start):
         tls = "--cacert" in command and host in ("shop.example.com", "ledger.example.com")
         if tls or path == "/summer":
             said[host + path] = json.loads(subprocess.check_output(
-                command, shell=True, text=True, timeout=LIMIT_S, env=os.environ | {"no_proxy": "*"}))
+                command, shell=True, text=True, timeout=DEADLINE_S, env=os.environ | {"no_proxy": "*"}))
     assert said.keys() == {"shop.example.com/", "shop.example.com/api", "ledger.example.com/",
                            "sale.example.com/summer"}
     assert {pod["namespace"] for pod in said.values()} == {"shop"}
     process.send_signal(signal.SIGTERM)
-    assert process.wait(STOP_LIMIT_S) == 0
+    assert process.wait(DEADLINE_S) == 0
 
 
 def test_an_answer_by_somebody_else_is_noticed(monkeypatch, tmp_path):
@@ -259,7 +257,7 @@ def test_it_stays_up_until_interrupted(start, tmp_path, number):
     assert None not in shown
     assert list(tmp_path.glob("f5router-demo-*/kubeconfig"))
     process.send_signal(number)
-    assert process.wait(STOP_LIMIT_S) == 0, output.read_text()
+    assert process.wait(DEADLINE_S) == 0, output.read_text()
     # By then a port may be another process's.
     assert not {_certificate(port) for port in ports} & set(shown)
     assert list(tmp_path.glob("f5router-demo-*")) == []
@@ -270,7 +268,7 @@ def test_interrupted_early_it_cleans_up(start, tmp_path):
     process, output = start()
     _wait_for("f5router run, log in", process, output)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(STOP_LIMIT_S) == 130, output.read_text()
+    assert process.wait(DEADLINE_S) == 130, output.read_text()
     assert list(tmp_path.glob("f5router-demo-*")) == []
 
 
@@ -306,16 +304,13 @@ def _lines_of(output: str, name: str) -> str:
 
 def _wait_for(text: str, process: subprocess.Popen, output: Path) -> None:
     """Until it is printed. Fails when the process ends before."""
-    deadline = time.monotonic() + LIMIT_S
-    while text not in output.read_text():
-        assert process.poll() is None, output.read_text()
-        assert time.monotonic() < deadline, output.read_text()
-        time.sleep(0.05)
+    until(lambda: text in output.read_text() or process.poll() is not None, output.read_text)
+    assert text in output.read_text() or process.poll() is None, output.read_text()
 
 
 def _certificate(port: int) -> str | None:
     """What a server shows there; None for no TLS server."""
     try:
-        return ssl.get_server_certificate(("127.0.0.1", port), timeout=5)
+        return ssl.get_server_certificate(("127.0.0.1", port), timeout=DEADLINE_S)
     except OSError:
         return None

@@ -10,8 +10,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.builders import identity
 from tests.e2e import deployment
-from tests.e2e.deployment import FOLDER, LIMIT_S
+from tests.e2e.deployment import FOLDER
 from tests.e2e.site import Site
+from tests.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -35,10 +36,10 @@ def test_the_deployment_from_start_to_end(site):
     families = {family.name: family for family in text_string_to_metric_families(pod.get("/metrics").text)}
     admitted = {sample.labels["verdict"]: sample.value for sample in families["f5router_routes"].samples}
     assert admitted == {"admitted": 3, "rejected": 0, "device_rejected": 0, "pending": 0}
-    assert families["f5router_last_success_timestamp_seconds"].samples[0].value > time.time() - LIMIT_S
+    assert families["f5router_last_success_timestamp_seconds"].samples[0].value > time.time() - DEADLINE_S
     grace_s = deployment.pod_spec()["terminationGracePeriodSeconds"]
     pod.process.send_signal(signal.SIGTERM)
-    assert pod.process.wait(min(grace_s, LIMIT_S)) == 0, pod.log
+    assert pod.process.wait(min(grace_s, DEADLINE_S)) == 0, pod.log
     assert {line["level"] for line in pod.lines()} <= {"info", "warning"}
     assert "READ-ONLY" not in pod.log
     assert "ssh" in pod.log
@@ -108,7 +109,7 @@ def test_the_bindings(site):
 
     def status(path: str) -> int:
         return requests.get(f"{site.kube.url}{path}", headers={"Authorization": f"Bearer {token}"},
-                            verify=site.kube.ca_file, timeout=LIMIT_S).status_code
+                            verify=site.kube.ca_file, timeout=DEADLINE_S).status_code
 
     assert [status(f"/api/v1/{kind}") for kind in ("nodes", "secrets", "configmaps", "pods")] == [
         200, 403, 403, 403]

@@ -7,8 +7,8 @@ import requests
 
 from tests import manifests
 from tests.e2e import deployment
-from tests.e2e.deployment import LIMIT_S
 from tests.e2e.site import Site
+from tests.waiting import DEADLINE_S
 
 ROLE = "f5router-nodes"
 STATIC, NODEPORT = map(deployment.commented, ("ROUTER_F5_STATIC_ROUTES", "ROUTER_POOL_MEMBER_TYPE"))
@@ -63,7 +63,7 @@ def test_the_binding(site):
 
     def status(path: str) -> int:
         return requests.get(f"{site.kube.url}{path}", headers={"Authorization": f"Bearer {token}"},
-                            verify=site.kube.ca_file, timeout=LIMIT_S).status_code
+                            verify=site.kube.ca_file, timeout=DEADLINE_S).status_code
 
     assert [status(f"/api/v1/{kind}") for kind in ("nodes", "nodes/n1", "secrets", "pods")] == [
         200, 403, 403, 403]

@@ -17,8 +17,9 @@ from mocks.kube import FakeKube
 from tests import manifests
 from tests.builders import identity
 from tests.e2e import deployment
-from tests.e2e.deployment import LIMIT_S, Pod
+from tests.e2e.deployment import Pod
 from tests.e2e.pages import DOCS, Block, Shell, blocks
+from tests.waiting import DEADLINE_S
 
 GUIDE, AFTERWARDS = "guide.md", "deploy/README.md"
 NODES = {"node-1": ("10.3.89.1", "10.128.0.0/23"), "node-2": ("10.3.89.2", "10.129.0.0/23"),
@@ -225,4 +226,4 @@ def test_the_commands_come_with_the_package():
     """What the guide types without a path."""
     for name in ("f5router", "ghost-hostsubnet"):
         program = Path(sys.executable).with_name(name)
-        assert subprocess.run([program, "--version"], capture_output=True, timeout=LIMIT_S).returncode == 0
+        assert subprocess.run([program, "--version"], capture_output=True, timeout=DEADLINE_S).returncode == 0

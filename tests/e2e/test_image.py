@@ -11,10 +11,11 @@ import pytest
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.e2e import container, deployment, image
-from tests.e2e.deployment import ACCOUNT, LIMIT_S, USERS
+from tests.e2e.deployment import ACCOUNT, USERS
 from tests.e2e.image import FILE, ROOT, Image
 from tests.e2e.site import Site
 from tests.feature.sdn import MACS, fdb, sdn
+from tests.waiting import DEADLINE_S
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def run(built: Image, *arguments: str, mounts: dict[str, Path] | None = None,
     """A program of the image, from start to end, as a user of any ID."""
     return subprocess.run(
         built.command([*arguments], user=random.choice(USERS), environment=environment, mounts=mounts or {}),
-        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S)
+        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=DEADLINE_S)
 
 
 def test_the_file():
@@ -89,7 +90,7 @@ def test_the_pod(built, tmp_path):
         assert site.pool("edge.example.com", tls=True) == "/Common/openshift_shop_web"
         assert fdb(site) == MACS
         pod.process.terminate()
-        assert pod.process.wait(LIMIT_S) == 0, pod.log
+        assert pod.process.wait(DEADLINE_S) == 0, pod.log
         assert {line["level"] for line in pod.lines()} <= {"info", "warning"}
         assert "Read-only" not in pod.log
         assert "Permission denied" not in pod.log

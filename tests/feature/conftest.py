@@ -20,6 +20,7 @@ from mocks.bigip import FakeBigIP
 from mocks.bigip.store import DiskFile
 from mocks.kube import FakeKube
 from tests import manifests
+from tests.waiting import DEADLINE_S, until
 
 HTTP, HTTPS = "ose-vserver", "https-ose-vserver"
 
@@ -31,7 +32,6 @@ class Lab:
         self._stack, self._folder, self.partition = stack, folder, partition
         self._marks = 0
         self._ahead_s = 0.0
-        self._changed = threading.Event()
         self.kube = stack.enter_context(FakeKube())
         self.bigip = stack.enter_context(FakeBigIP(**bigip))
         self.kubeconfig = folder / "kubeconfig"
@@ -126,7 +126,7 @@ class Lab:
     def converge(self, router: controller.Controller | None = None, **flags: str) -> list[str]:
         """Run a pass as `f5router run --once` does; returns its reasons."""
         router = router or self.router(**flags)
-        return router.once(threading.Event(), sync_timeout_s=10)
+        return router.once(threading.Event(), sync_timeout_s=DEADLINE_S)
 
     def settle(self, router: controller.Controller) -> None:
         """Let a running router see all that the API server has, and reconcile it.
@@ -138,37 +138,24 @@ class Lab:
         for kind in ("Service", "EndpointSlice"):
             mark = manifests.service("marks", f"mark-{self._marks}", pods=("10.255.0.1",))
             self.apply(next(obj for obj in mark if obj["kind"] == kind))
-        deadline = time.monotonic() + 10
-        key, slice_key = Key("marks", "marker"), Key("marks", f"mark-{self._marks}-1")
-        while time.monotonic() < deadline:
+        key, slice_key = Key("marks", f"mark-{self._marks}"), Key("marks", f"mark-{self._marks}-1")
+
+        def seen() -> bool:
             router.reconcile_once()
-            route = router._reconciler.engine.route(key)
-            seen = router._reconciler.engine.snapshot()
-            if (
-                route
-                and route.host == f"Mark-{self._marks}"
-                and Key("marks", f"mark-{self._marks}") in seen.services
-                and slice_key in seen.slices.get(Key("marks", f"mark-{self._marks}"), {})
-            ):
-                router.reconcile_once()
-                assert router._statuses.flush(5.0)
-                return
-            self._changed.wait(0.02)
-        raise AssertionError("the router did not see the newest objects")
+            route = router._reconciler.engine.route(Key("marks", "marker"))
+            snapshot = router._reconciler.engine.snapshot()
+            return (route is not None and route.host == f"Mark-{self._marks}" and key in snapshot.services
+                    and slice_key in snapshot.slices.get(key, {}))
+
+        until(seen, "the router did not see the newest objects")
+        router.reconcile_once()
+        assert router._statuses.flush(DEADLINE_S)
 
     def converge_events(self, router: controller.Controller, *, seen: tuple[str, str] | None = None) -> None:
         """Wait until the first lists are complete and, if given, a Route is known; writes nothing."""
-        assert router._cluster.wait_synced(10.0)
-        deadline = time.monotonic() + 10
-        while seen and router._cluster.route(Key(*seen)) is None and time.monotonic() < deadline:
-            self._changed.wait(0.02)
-
-    def until(self, condition: Callable[[], object]) -> None:
-        """Wait until something holds."""
-        deadline = time.monotonic() + 10
-        while not condition():
-            assert time.monotonic() < deadline, "not in time"
-            self._changed.wait(0.02)
+        assert router._cluster.wait_synced(DEADLINE_S)
+        if seen:
+            until(lambda: router._cluster.route(Key(*seen)) is not None)
 
     def apply(self, *objects: dict) -> None:
         """Create or replace objects in the cluster."""
@@ -197,7 +184,7 @@ class Lab:
             method,
             f"{self.bigip.url}/mgmt/tm/{path}",
             json=body,
-            timeout=10,
+            timeout=DEADLINE_S,
             auth=(self.bigip.username, self.bigip.password),
             verify=str(self.bigip.ca_file),
         )

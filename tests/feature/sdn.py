@@ -1,9 +1,7 @@
 """A cluster with openshift-sdn and the BIG-IP as its host: objects, and what the fake has of them."""
 
-import threading
-import time
 
-from tests import manifests
+from tests import manifests, waiting
 from tests.feature.conftest import HTTP, HTTPS
 
 FLAGS = {"f5_internal_address": "10.3.89.213", "f5_vxlan_gateway_cidr": "10.131.0.5/14"}
@@ -74,11 +72,7 @@ def network_writes(lab) -> list[tuple[str, str]]:
 
 def until(lab, router, done) -> None:
     """Passes of a running router until its Nodes are as wanted, and one more."""
-    deadline = time.monotonic() + 20
-    while not done(router._reconciler.engine.snapshot().nodes):
-        assert time.monotonic() < deadline
-        router.reconcile_once()
-        threading.Event().wait(0.02)
+    waiting.until(lambda: router.reconcile_once() and done(router._reconciler.engine.snapshot().nodes))
     router.reconcile_once()
 
 

@@ -12,6 +12,7 @@ from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import Lab
 from tests.traffic.original import Original
+from tests.waiting import DEADLINE_S, until
 
 HTTPS = "ltm/virtual/~Common~https-ose-vserver"
 STEM = "openshift_route_shop_edge"
@@ -173,14 +174,14 @@ def test_pools_follow_their_pods_while_it_waits(lab):
         lab.config(), dry_run=False, stop=stop, linger_s=3600.0))
     thread.start()
     try:
-        lab.until(lambda: lab.admitted("shop", "edge").get("status") == "True")
+        until(lambda: lab.admitted("shop", "edge").get("status") == "True")
         lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
         pool = "ltm/pool/~Common~openshift_shop_web"
-        lab.until(lambda: [item["name"] for item in lab.bigip.get(pool)["membersReference"]["items"]]
+        until(lambda: [item["name"] for item in lab.bigip.get(pool)["membersReference"]["items"]]
                   == ["10.1.1.9:8080"])
     finally:
         stop.set()
-        thread.join(20)
+        thread.join(DEADLINE_S)
     assert originals(lab)
 
 

@@ -8,6 +8,7 @@ from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS, Lab
+from tests.waiting import DEADLINE_S
 
 ONE, OTHER, OLD = identity(), identity(serial=1), identity(expired=True)
 PAIR = {"certificate": ONE.certificate, "key": ONE.key}
@@ -98,7 +99,7 @@ def crowd(tmp_path_factory):
         lab.apply(*(manifests.route(name, **(_host(name) | spec)) for name, spec in specs.items()))
         router = lab.router()
         lab.reasons = lab.converge(router)
-        assert router._warnings.flush(30.0)
+        assert router._warnings.flush(DEADLINE_S)
         yield lab
 
 
@@ -190,7 +191,7 @@ def test_a_mistake_that_comes_back_is_told_again(lab):
     for path in ("no-slash", "/good", "no-slash"):
         lab.apply(manifests.route("a", path=path))
         lab.settle(router)
-        assert router._warnings.flush(30.0)
+        assert router._warnings.flush(DEADLINE_S)
     (event,) = (event for event in lab.kube.list("Event", "shop") if event["involvedObject"]["name"] == "a")
     assert event["count"] == 2
 

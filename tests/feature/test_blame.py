@@ -11,6 +11,7 @@ from mocks.bigip.refusals import Refusal
 from tests import manifests
 from tests.feature.test_latency import loop
 from tests.feature.test_loop import admitted, pool
+from tests.waiting import DEADLINE_S, until
 
 __all__ = ["loop"]
 
@@ -90,7 +91,7 @@ def test_a_device_that_answers_reads_only(lab, loop, caplog):
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)), *bank("10.9.1.2"))
     router.wait(lambda: failed_passes(caplog))
     lab.bigip.clear_faults()
-    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"}, timeout_s=30)
+    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
 
 
 FORBIDDEN = {"kind": "refuse", "status": 403, "message": "Operation is not supported"}
@@ -128,7 +129,7 @@ def test_a_403_for_one_object(lab, loop, caplog, method, path):
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"} and admitted(lab, "c") == "True")
     assert failed_passes(caplog) == []
     lab.bigip.clear_faults()
-    router.wait(lambda: told(lab).get("status") == "True", timeout_s=30)
+    router.wait(lambda: told(lab).get("status") == "True")
 
 
 def test_a_403_for_several_objects(lab, loop, caplog):
@@ -141,7 +142,7 @@ def test_a_403_for_several_objects(lab, loop, caplog):
     router.wait(lambda: failed_passes(caplog))
     assert "Operation is not supported" in failed_passes(caplog)[0]
     lab.bigip.clear_faults()
-    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"}, timeout_s=30)
+    router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
 
 
 def test_once_tries_again(lab):
@@ -166,7 +167,7 @@ def test_endpoints_that_wait_shorten_a_back_off(lab, error, most):
         router._pass_failed(error)
     assert router._next() == now[0] + 60.0
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-    lab.until(router._cluster.has_endpoints)
+    until(router._cluster.has_endpoints)
     assert router._next() == now[0] + most
     now[0] += most - 0.1
     router._turn()
@@ -182,17 +183,17 @@ def test_a_quiet_router_sleeps(lab):
     lab.apply(manifests.route("a"), *bank("10.9.1.1"))
     now, turns = [1000.0], 0
     router = lab.router(clock=lambda: now[0], f5_resync_interval="100s")
-    assert router._cluster.wait_synced(10)
+    assert router._cluster.wait_synced(DEADLINE_S)
     lab.bigip.inject("refuse", times=None, method="POST", path="/rules$", message="01070151:3: no")
     router._take_events()
     for _ in range(20):
         router._turn()
-        router._saver.wait(10)
+        router._saver.wait(DEADLINE_S)
         now[0] = max(now[0] + 0.1, router._next())
     end = now[0] + 1000.0
     while now[0] < end:
         router._turn()
-        router._saver.wait(10)
+        router._saver.wait(DEADLINE_S)
         assert router._next() > now[0], "it does not sleep"
         now[0], turns = router._next(), turns + 1
     assert turns < 300

@@ -1,7 +1,6 @@
 """Certificates in Secrets that Routes name: from the right to read them to the client SSL profile."""
 
 import base64
-import time
 
 import pytest
 
@@ -11,7 +10,7 @@ from f5router.kube.secrets import secret_state
 from f5router.kube.secrets.secret_schedule import Pace
 from f5router.model.backoff import Backoff
 from f5router.model.ltm import Record, Rule
-from tests import manifests
+from tests import manifests, waiting
 from tests.builders import identity
 
 ONE, TWO, THREE = (identity(serial=serial, algorithm="ec") for serial in (1, 2, 3))
@@ -47,12 +46,11 @@ def served(lab) -> str:
 
 def until(router, condition) -> None:
     """Reconcile until it holds."""
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end, "it never held"
+    def holds() -> bool:
         router.reconcile_once()
-        router._statuses.flush(5.0)
-        time.sleep(0.01)
+        return router._statuses.flush(waiting.DEADLINE_S) and condition()
+
+    waiting.until(holds)
 
 
 def test_rotation(lab):
@@ -264,7 +262,7 @@ def test_a_failing_secret_is_told(lab, monkeypatch, soon):
     lab.converge(router)
 
     def told() -> list[str]:
-        router._warnings.flush(10)
+        router._warnings.flush(waiting.DEADLINE_S)
         return [event["message"] for event in lab.kube.list("Event", "shop")]
 
     until(router, lambda: any("Secret tls cannot be read: GET " in text for text in told()))
@@ -356,7 +354,7 @@ def test_no_key_is_told(lab, caplog, capsys):
     lab.bigip.inject("refuse", times=None, method="POST", path="ssl-key", status=400, message="no such key")
     router = lab.router()
     assert lab.converge(router)
-    assert router._warnings.flush(10)
+    assert router._warnings.flush(waiting.DEADLINE_S)
     told = [caplog.text, *(str(vars(record)) for record in caplog.records), *capsys.readouterr(),
             str(lab.kube.list("Event", "shop")), str(lab.kube.list("Route", "shop")), str(lab.bigip.writes())]
     lines = [line for pair in (ONE, TWO) for line in pair.key.splitlines()[1:-1]]
@@ -373,6 +371,6 @@ def test_switched_off(lab):
     assert lab.converge(router) == []
     assert lab.admitted("shop", "b")["status"] == "True"
     assert served(lab) == ""
-    assert router._warnings.flush(10)
+    assert router._warnings.flush(waiting.DEADLINE_S)
     texts = [event["message"] for event in lab.kube.list("Event", "shop")]
     assert any(text.startswith("spec.tls.externalCertificate: this router reads") for text in texts)

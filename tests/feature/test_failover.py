@@ -12,6 +12,7 @@ from mocks.bigip import FakeBigIP, unit
 from tests import manifests
 from tests.feature.test_loop import Running
 from tests.feature.test_monitor import Served
+from tests.waiting import DEADLINE_S, until
 
 SUBJECT = "failover state of the BIG-IP"
 
@@ -73,7 +74,7 @@ def test_a_standby_is_no_failure(lab):
     lab.bigip.set_failover("STANDBY")
     lab.apply(manifests.route("a"))
     served = Served(lab, lab._stack)
-    assert served.router._cluster.wait_synced(10)
+    assert served.router._cluster.wait_synced(DEADLINE_S)
     served.router._try_pass()
     assert served.missing() == {"bigip-active", "has-synced"}
     assert "[-]bigip-active failed: the unit is STANDBY" in served.get("/readyz").text
@@ -91,7 +92,7 @@ def test_a_unit_that_fails_over_while_it_is_written_to(lab, each_write_asks):
     lab.bigip.join_group("pair")
     lab.apply(*(manifests.route(f"r{n}", host=f"h{n}.com") for n in range(30)))
     router = lab.router(f5_max_in_flight="4")
-    assert router._cluster.wait_synced(10)
+    assert router._cluster.wait_synced(DEADLINE_S)
     count = [0]
 
     def fail_over(_request) -> None:
@@ -118,7 +119,7 @@ def test_nothing_is_saved_or_tidied_up_on_a_standby(lab, each_write_asks):
     """What was written while it was active is saved when it is active again, or by the peer's sync."""
     lab.apply(manifests.route("a"))
     router = lab.router()
-    assert router._cluster.wait_synced(10)
+    assert router._cluster.wait_synced(DEADLINE_S)
     router._try_pass()
     lab.bigip.set_failover("STANDBY")
     lab.clear()
@@ -214,7 +215,7 @@ def test_a_device_that_does_not_answer_is_no_standby(lab):
     """The state before stays, and the pass fails as any other."""
     lab.apply(manifests.route("a"))
     router = lab.router(f5_timeout="1")
-    assert router._cluster.wait_synced(10)
+    assert router._cluster.wait_synced(DEADLINE_S)
     router._try_pass()
     lab.bigip.inject("503-html", times=None)
     router._reconciler.device.failover._read_at = float("-inf")
@@ -269,18 +270,18 @@ def test_a_router_for_each_unit(lab, pair):
     lab.apply(manifests.route("a"))
     one, two = lab.router(), lab.router(**flags)
     for router in (one, two):
-        assert router._cluster.wait_synced(10)
+        assert router._cluster.wait_synced(DEADLINE_S)
 
     def passes() -> None:
         for router in (one, two):
             router._try_pass()
-            assert router._statuses.flush(5.0)
+            assert router._statuses.flush(DEADLINE_S)
 
     def admitted(*names: str) -> set[str]:
         return {lab.admitted("shop", name).get("status") for name in names}
 
     passes()
-    lab.until(lambda: admitted("a") == {"True"})
+    until(lambda: admitted("a") == {"True"})
     assert second.writes() == []
     units = [(lab.bigip, second), (second, lab.bigip)]
     for number, (old, new) in enumerate(units):
@@ -291,7 +292,7 @@ def test_a_router_for_each_unit(lab, pair):
         for router in (one, two):
             lab.converge_events(router, seen=("shop", f"b{number}"))
         passes()
-        lab.until(lambda number=number: admitted("a", f"b{number}") == {"True"})
+        until(lambda number=number: admitted("a", f"b{number}") == {"True"})
         assert old.writes() == []
         assert "openshift_route_shop_a" in json.dumps(new.get("ltm/policy/~Common~openshift_insecure_routes"))
     passes()

@@ -16,10 +16,10 @@ from click.testing import CliRunner, Result
 from ghost_hostsubnet.__main__ import main
 from mocks.kube import FakeKube
 from mocks.kube.sdn import ASSIGN, DEFAULT_NETWORK, FIXED_VNID
+from tests.waiting import DEADLINE_S
 
 NAME, HOST_IP = "openshift-f5-node", "10.3.89.213"
 CREATE = ("create", "--name", NAME, "--host-ip", HOST_IP)
-LIMIT_S = 30
 
 
 @pytest.fixture(autouse=True)
@@ -122,8 +122,8 @@ class TestCreate:
         """The SDN master takes its time: one list after the creation, then a watch sees both steps."""
         with cluster(tmp_path, sdn=True, sdn_delay_s=0.5) as lab:
             process = lab.start(*CREATE)
-            assert lab.kube.wait_for(lambda: lab.kube.watches, LIMIT_S)
-            out, err = process.communicate(timeout=LIMIT_S)
+            assert lab.kube.wait_for(lambda: lab.kube.watches)
+            out, err = process.communicate(timeout=DEADLINE_S)
             assert (process.returncode, "10.128.0.0/23" in out) == (0, True), err
             assert err.splitlines() == [
                 f"created HostSubnet {NAME} with hostIP {HOST_IP}",
@@ -153,7 +153,7 @@ class TestCreate:
         """Two administrators: one HostSubnet, one subnet, both are told of it."""
         with cluster(tmp_path, sdn=True, sdn_delay_s=0.3) as lab:
             processes = [lab.start(*CREATE, "-o", "json") for _ in range(2)]
-            told = [process.communicate(timeout=LIMIT_S) for process in processes]
+            told = [process.communicate(timeout=DEADLINE_S) for process in processes]
             assert [process.returncode for process in processes] == [0, 0], told
             assert [json.loads(out) for out, _ in told] == [lab.get()] * 2
 
@@ -165,9 +165,9 @@ class TestCreate:
         with cluster(tmp_path, sdn=True, sdn_delay_s=2) as lab:
             lab.kube.inject("delay", method="POST", seconds=1)
             process = lab.start(*CREATE)
-            assert lab.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in lab.kube.log], LIMIT_S)
+            assert lab.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in lab.kube.log])
             lab.ghost(pending=True, host_ip=host_ip)
-            out, err = process.communicate(timeout=LIMIT_S)
+            out, err = process.communicate(timeout=DEADLINE_S)
             assert (process.returncode, "10.128.0.0/23" in out) == (status, status == 0), err
             assert ("created by somebody else" in err) is (status == 1)
             assert [one[2] for one in lab.writes()] == [409]
@@ -283,23 +283,23 @@ class TestWait:
     def test_not_a_new_object(self, still):
         """Somebody wrote a subnet into it: nodes do not see that, so it does not count."""
         process = still.start(*CREATE)
-        assert still.kube.wait_for(lambda: still.kube.watches, LIMIT_S)
+        assert still.kube.wait_for(lambda: still.kube.watches)
         still.ghost()
-        _, err = process.communicate(timeout=LIMIT_S)
+        _, err = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, "was not created again by the SDN master" in err) == (1, True), err
 
     def test_progress(self, still):
         """A line every few seconds, on standard error."""
         process = still.start(*CREATE, "--timeout", "6s")
-        out, err = process.communicate(timeout=LIMIT_S)
+        out, err = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, out) == (1, "")
         assert "still waiting, 5 s of 6 s: the HostSubnet waits for the SDN master" in err
 
     def test_interrupted(self, still):
         process = still.start(*CREATE)
-        assert still.kube.wait_for(lambda: still.kube.watches, LIMIT_S)
+        assert still.kube.wait_for(lambda: still.kube.watches)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=LIMIT_S)
+        _, err = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, "is left as it is; the same command goes on waiting" in err) == (1, True)
 
     @pytest.mark.parametrize(("fault", "options"), [
@@ -351,11 +351,11 @@ class TestClusters:
         """OpenShift 4 refuses a HostSubnet without one; a placeholder outside the pods' networks asks."""
         with cluster(tmp_path, network_api="crd", sdn=True, sdn_delay_s=0.5) as lab:
             process = lab.start(*CREATE)
-            assert lab.kube.wait_for(lambda: lab.get(), LIMIT_S)
+            assert lab.kube.wait_for(lambda: lab.get())
             asked = lab.get()
             assert (asked["subnet"], ASSIGN in asked["metadata"]["annotations"]) == ("192.0.2.0/24", True)
             assert lab.run("gateway", "--name", NAME).exit_code == 1  # the placeholder is no subnet
-            out, err = process.communicate(timeout=LIMIT_S)
+            out, err = process.communicate(timeout=DEADLINE_S)
             assert (process.returncode, "10.128.0.0/23" in out) == (0, True), err
             assert [status for _, _, status in lab.writes()] == [422, 201]
             assert lab.get()["subnet"] == "10.128.0.0/23"
@@ -585,10 +585,10 @@ class TestDelete:
         still.ghost()
         still.kube.inject("delay", method="DELETE", seconds=1)
         process = still.start("delete", "--name", NAME)
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log], LIMIT_S)
+        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log])
         still.kube.delete("HostSubnet", None, NAME)
         still.ghost(subnet="10.131.2.0/23")
-        out, _ = process.communicate(timeout=LIMIT_S)
+        out, _ = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, "its subnet 10.131.2.0/23 is free" in out, still.get()) == (0, True, None)
         assert [status for _, _, status in still.writes()] == [409, 200]
 
@@ -597,13 +597,13 @@ class TestDelete:
         still.ghost(pending=True)
         still.kube.inject("delay", method="DELETE", seconds=1)
         process = still.start("delete", "--name", NAME)
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log], LIMIT_S)
+        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log])
         still.kube.delete("HostSubnet", None, NAME)
-        assert still.kube.wait_for(lambda: still.writes(), LIMIT_S)
+        assert still.kube.wait_for(lambda: still.writes())
         still.kube.clear_log()
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log], LIMIT_S)
+        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log])
         still.ghost()
-        out, _ = process.communicate(timeout=LIMIT_S)
+        out, _ = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, "deleted HostSubnet" in out, still.get()) == (0, True, None)
         assert [status for _, _, status in still.writes()] == [200]
 
@@ -612,7 +612,7 @@ def test_command_is_installed():
     """By its name as well as by python -m."""
     program = Path(sys.executable).with_name("ghost-hostsubnet")
     for command in ([str(program)], [sys.executable, "-m", "ghost_hostsubnet"]):
-        done = subprocess.run([*command, "--help"], text=True, capture_output=True, timeout=LIMIT_S)
+        done = subprocess.run([*command, "--help"], text=True, capture_output=True, timeout=DEADLINE_S)
         assert (done.returncode, "create" in done.stdout) == (0, True)
         assert "Usage: ghost-hostsubnet" in done.stdout
 
@@ -628,4 +628,4 @@ def test_the_fake_from_the_command_line(tmp_path):
         assert (done.exit_code, "10.128.0.5/14" in done.stdout) == (0, True), done.stderr
     finally:
         fake.terminate()
-        fake.communicate(timeout=LIMIT_S)
+        fake.communicate(timeout=DEADLINE_S)

@@ -16,6 +16,7 @@ from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.sdn import FLAGS as VXLAN
 from tests.feature.sdn import sdn
+from tests.waiting import DEADLINE_S, until
 
 ONE = identity()
 GOOD = {
@@ -50,14 +51,14 @@ def test_good_ones_are_served(lab, seed, form, flags):
     assert served(lab)
     wave = list(hostile.objects(seed + 100, 100))
     lab.apply(*wave, *good("2"))
-    lab.until(lambda: router.reconcile_once() and served(lab, "2"))
+    until(lambda: router.reconcile_once() and served(lab, "2"))
     for kind, *key in {(obj["kind"], obj["metadata"].get("namespace"), obj["metadata"]["name"])
                        for obj in wave[:50]}:
         lab.kube.delete(kind, *key)
     lab.apply(*good("3"))
-    lab.until(lambda: router.reconcile_once() and served(lab, "3"))
+    until(lambda: router.reconcile_once() and served(lab, "3"))
     assert served(lab)
-    assert router._warnings.flush(30.0)
+    assert router._warnings.flush(DEADLINE_S)
     assert len([entry for entry in lab.kube.log if entry.path.endswith("/routes")
                 and "watch" not in entry.query and "fieldSelector" not in entry.query]) == 1
     check_names(lab)

@@ -144,7 +144,7 @@ def test_a_pool_whose_write_hangs_is_deleted_after_it(lab, hanging):
     hanging.wait(lambda: admitted(lab, "c") == "True")
     assert members(lab, BANK) == {"10.9.1.1:8080"}
     lab.bigip.release()
-    hanging.wait(lambda: not lab.bigip.get(BANK), timeout_s=30)
+    hanging.wait(lambda: not lab.bigip.get(BANK))
     reconciler = hanging.router._reconciler
     hanging.wait(lambda: reconciler.device.observed == reconciler.engine.objects)
 

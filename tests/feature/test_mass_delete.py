@@ -13,6 +13,7 @@ from mocks.bigip import unit
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.feature.test_loop import Running
+from tests.waiting import DEADLINE_S, until
 
 ROUTES = 30
 
@@ -79,13 +80,13 @@ def test_a_wrong_empty_list_costs_nothing(full, running, caplog):
     """Everything is gone in one list and there again in the second one: no request was lost."""
     router = running()
     gone = empty_lists(full.kube, "Route", "Service", "EndpointSlice")
-    router.wait(lambda: router.router._reconciler.guard.held, 60)
+    router.wait(lambda: router.router._reconciler.guard.held)
     router.wait(lambda: told(caplog))
     (problem,) = told(caplog)
     assert "deletes are held back: 31 of 32 objects" in problem
     assert "--allow-mass-delete" in problem
     full.apply(*gone)
-    router.wait(lambda: not router.router._reconciler.guard.held, 60)
+    router.wait(lambda: not router.router._reconciler.guard.held)
     assert (served(full), members(full)) == (ROUTES, 2)
     assert deletes(full) == []
     assert [path for _, path in full.writes() if "members" in path] == []
@@ -109,7 +110,7 @@ def test_a_second_list_confirms(full, running, caplog):
     full.apply(manifests.endpoints("shop", "web", ("10.1.1.1",)))
     router.wait(lambda: full.admitted("shop", "new").get("status") == "True")
     router.wait(lambda: members(full) == 1)
-    router.wait(lambda: not served(full), 30)
+    router.wait(lambda: not served(full))
     assert served(full) == 0
     router.wait(lambda: told(caplog, "nothing is held back any more"))
     page = router.router.monitor.metrics.page("")[0].decode()
@@ -127,13 +128,13 @@ def test_the_second_list_confirms_nothing_of_its_own(full):
     for n in range(ROUTES):
         full.kube.delete("Route", "shop", f"r{n}")
     router = full.router()
-    assert router._cluster.wait_synced(10)
+    assert router._cluster.wait_synced(DEADLINE_S)
     router.reconcile_once()
     held = router._reconciler.guard.held
     assert len(held) == 31
     router._held_back.ask(math.inf)
     empty_lists(full.kube, "Route")
-    full.until(router._held_back.is_listed)
+    until(router._held_back.is_listed)
     router.reconcile_once()
     assert (served(full), served(full, "bank", 20)) == (0, 20)
     assert router._reconciler.guard.held.isdisjoint(held)
@@ -148,7 +149,7 @@ def test_small_passes_are_one_burst(full, running):
         router.wait(lambda gone=n + 1: len(deletes(full)) >= gone or router.router._reconciler.guard.held)
     assert served(full) > 0
     router.wait(lambda: router.router._reconciler.guard.held)
-    router.wait(lambda: not served(full), 30)
+    router.wait(lambda: not served(full))
 
 
 @pytest.mark.parametrize("count", [15, 31])
@@ -182,7 +183,7 @@ def test_once_without_a_second_list(full):
         full.kube.delete("Route", "shop", f"r{n}")
     full.apply(manifests.route("new", host="new.com"))
     router = full.router()
-    assert router._cluster.wait_synced(10)
+    assert router._cluster.wait_synced(DEADLINE_S)
     full.kube.inject("503", times=None, method="list")
     (reason,) = router.once(threading.Event(), sync_timeout_s=0.5)
     assert "30 deletes are held back: 30 of 32 objects" in reason
@@ -199,12 +200,12 @@ def test_a_kill_while_deletes_are_held_back(full, confirmed):
     for n in range(ROUTES):
         full.kube.delete("Route", "shop", f"r{n}")
     killed = full.router()
-    assert killed._cluster.wait_synced(10)
+    assert killed._cluster.wait_synced(DEADLINE_S)
     killed.reconcile_once()
     assert len(killed._reconciler.guard.held) == 31
     if confirmed:
         killed._held_back.ask(math.inf)
-        full.until(killed._held_back.is_listed)
+        until(killed._held_back.is_listed)
         full.bigip.inject("drop-request", method="DELETE", times=None)
         with pytest.raises(Unconfirmed):
             killed.reconcile_once()
@@ -213,7 +214,7 @@ def test_a_kill_while_deletes_are_held_back(full, confirmed):
     assert served(full) == ROUTES
     full.clear()
     router = full.router()
-    assert router._cluster.wait_synced(10)
+    assert router._cluster.wait_synced(DEADLINE_S)
     router.reconcile_once()
     assert deletes(full) == []
     assert len(router._reconciler.guard.held) >= 30
@@ -236,7 +237,7 @@ def test_a_standby_deletes_nothing_that_was_held_back(full, running, monkeypatch
     assert (served(full), deletes(full)) == (ROUTES, [])
     full.bigip.set_failover(unit.ACTIVE)
     router.wait(lambda: full.admitted("shop", "late").get("status") == "True")
-    router.wait(lambda: not served(full), 30)
+    router.wait(lambda: not served(full))
     assert router.router._reconciler.guard.held_ever >= 30
 
 
@@ -293,9 +294,9 @@ def test_a_list_without_endpoints(full, running, restarted, caplog):
         router.wait(lambda: "pools keep their members" in " ".join(told(caplog)))
     else:
         message = "most objects are missing in a list: they are kept until a second list confirms it"
-        router.wait(lambda: told(caplog, message), 60)
+        router.wait(lambda: told(caplog, message))
     full.apply(*gone)
-    router.wait(lambda: not router.router._reconciler.guard.emptied, 30)
+    router.wait(lambda: not router.router._reconciler.guard.emptied)
     assert [members(full, f"shop_s{n}") for n in range(ROUTES)] == [1] * ROUTES
     assert not [path for _, path in full.writes() if "members" in path]
 
@@ -306,7 +307,7 @@ def test_endpoints_that_are_gone_leave_after_a_restart(full, running):
     assert full.converge() == []
     empty_lists(full.kube, "EndpointSlice")
     router = running()
-    router.wait(lambda: not any(members(full, f"shop_s{n}") for n in range(ROUTES)), 30)
+    router.wait(lambda: not any(members(full, f"shop_s{n}") for n in range(ROUTES)))
 
 
 def test_examples_name_hosts(full, caplog):

@@ -2,7 +2,6 @@
 
 import base64
 import threading
-import time
 
 import pytest
 import requests
@@ -12,8 +11,8 @@ from f5router.app import controller, monitor
 from f5router.model.errors import ConfigError
 from f5router.monitoring.http_server import Server
 from tests import manifests
+from tests.waiting import DEADLINE_S, until
 
-LIMIT_S = 10
 LATER = 30
 """Routes that come during the first load."""
 
@@ -31,7 +30,7 @@ class Served:
     def get(self, path: str, **options) -> requests.Response:
         with requests.Session() as session:
             session.trust_env = False
-            return session.get(f"http://{self.server.where}{path}", timeout=LIMIT_S, **options)
+            return session.get(f"http://{self.server.where}{path}", timeout=DEADLINE_S, **options)
 
     def missing(self) -> set[str]:
         """Names of the checks of /readyz that fail."""
@@ -43,13 +42,6 @@ class Served:
         (value,) = (sample.value for family in families for sample in family.samples
                     if sample.name == name and sample.labels == labels)
         return value
-
-
-def until(condition) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        threading.Event().wait(0.02)
 
 
 @pytest.fixture
@@ -165,10 +157,10 @@ def test_the_loop_beats_and_its_end_is_noticed(lab, serve):
     served.router.monitor.heartbeat = lambda: (heart.beat(), beats.set())
     thread = threading.Thread(target=served.router.run, args=(served.stop,), daemon=True)
     thread.start()
-    assert beats.wait(LIMIT_S)
+    assert beats.wait(DEADLINE_S)
     assert served.get("/healthz").text == "ok"
     served.stop.set()
-    thread.join(LIMIT_S)
+    thread.join(DEADLINE_S)
     assert served.get("/healthz").text == "[-]controller failed: the loop has ended\nhealthz check failed\n"
 
 
@@ -178,8 +170,8 @@ def test_an_idle_loop_comes_round(lab):
     events = controller.EventSignal(lambda: now[0])
     waits = []
     events._condition = Condition(waits)
-    for until in (None, 5.0, 1000.0):
-        events.wait(lambda until=until: until)
+    for due in (None, 5.0, 1000.0):
+        events.wait(lambda due=due: due)
     assert waits == [monitor.WAKE_S, 5.0, monitor.WAKE_S]
 
 

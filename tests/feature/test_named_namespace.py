@@ -64,7 +64,7 @@ def test_the_running_router_waits_for_it(served, caplog):
             assert served.writes() == []
             served.apply(*manifests.service("bank", "till", pods=("10.1.1.7",)),
                          manifests.route("till", namespace="bank", service="till", host="till.com"))
-            router.wait(lambda: served.pools() == {"/Common/openshift_bank_till"}, 30)
+            router.wait(lambda: served.pools() == {"/Common/openshift_bank_till"})
         finally:
             router.stop()
     assert messages(caplog).count("nothing is changed until the namespace exists") == 1

@@ -1,13 +1,12 @@
 """Nodes at the node ports of Services as pool members."""
 
 import threading
-import time
 
 import pytest
 
 from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
-from tests import manifests
+from tests import manifests, waiting
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 
@@ -43,11 +42,7 @@ def members(lab, pool: str = "openshift_shop_web") -> set[str]:
 
 def until(router, seen) -> None:
     """Passes of a running router until something holds of its snapshot, and one more."""
-    deadline = time.monotonic() + 10
-    while not seen(router._reconciler.engine.snapshot()):
-        assert time.monotonic() < deadline
-        router.reconcile_once()
-        threading.Event().wait(0.02)
+    waiting.until(lambda: router.reconcile_once() and seen(router._reconciler.engine.snapshot()))
     router.reconcile_once()
 
 
@@ -238,7 +233,7 @@ def test_local(two):
     two.apply(moved)
     until(router, lambda known: not known.slices[web][slice_].nodes)
     assert members(two) == set()
-    assert router._warnings.flush(10)
+    assert router._warnings.flush(waiting.DEADLINE_S)
     assert "spec.to.name: Service web has no ready endpoints" in warned(two)
 
 

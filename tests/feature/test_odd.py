@@ -176,14 +176,14 @@ def test_a_new_router_saves_what_the_old_one_wrote(lab, loop, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["", "edge"])
 def test_a_stop_in_the_middle_of_a_pass(lab, loop, kind):
-    """Within seconds, whatever is left to write; the next router goes on from there."""
+    """After the requests under way, whatever is left to write; the next router goes on from there."""
     lab.apply(*(manifests.route(f"r{n}", host=f"r{n}.com", kind=kind, path=f"/{n}") for n in range(60)))
     lab.bigip.inject("delay", times=None, method="POST", path="ltm/(pool|policy)", seconds=0.2)
     router = loop()
     router.wait(lambda: len(lab.bigip.writes()) > 5)
-    start = time.monotonic()
+    begun = len(lab.bigip.writes())
     router.stop()
-    assert time.monotonic() - start < 4
+    assert len(lab.bigip.writes()) < begun + 30
     policy = "insecure" if not kind else "secure"
     assert "r59" not in str(lab.bigip.get(f"ltm/policy/~Common~openshift_{policy}_routes"))
     lab.bigip.clear_faults()

@@ -9,6 +9,7 @@ import requests
 
 from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS
+from tests.waiting import DEADLINE_S
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "ramp-node.md").read_text()
 KINDS = {"net tunnels tunnel": "net/tunnels/tunnel", "net self": "net/self", "net route": "net/route",
@@ -36,7 +37,7 @@ def run(lab, command: str) -> None:
     elif rest:
         url += f"/~Common~{rest[0]}"
     reply = requests.request(
-        method, f"{lab.bigip.url}/mgmt/tm/{url}", json=body or None, timeout=10,
+        method, f"{lab.bigip.url}/mgmt/tm/{url}", json=body or None, timeout=DEADLINE_S,
         auth=(lab.bigip.username, lab.bigip.password), verify=str(lab.bigip.ca_file))
     assert reply.status_code == 200, (command, reply.text)
 

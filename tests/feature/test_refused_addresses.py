@@ -6,6 +6,7 @@ import pytest
 
 from tests import manifests
 from tests.builders import identity
+from tests.waiting import DEADLINE_S
 
 POD, VIRTUAL, SELF, MANAGEMENT = "10.1.1.1", "10.0.0.1", "10.3.89.213", "192.0.2.1"
 REFUSED = {
@@ -42,7 +43,7 @@ def warned(lab, route: str = "plain") -> set[str]:
 def passed(lab, router) -> None:
     """A pass of the running router, and all that it tells."""
     lab.settle(router)
-    assert router._warnings.flush(5.0)
+    assert router._warnings.flush(DEADLINE_S)
 
 
 def web(*addresses: str) -> tuple[dict, dict]:

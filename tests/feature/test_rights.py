@@ -5,6 +5,7 @@ import re
 from mocks.kube import FakeKube
 from tests import manifests
 from tests.e2e import deployment
+from tests.waiting import DEADLINE_S
 
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 PATH = re.compile(r"/apis?/(?:(?P<group>[a-z0-9.]+\.[a-z0-9.]+)/)?v\w+/(?:namespaces/[^/]+/)?"
@@ -35,7 +36,7 @@ def test_the_role_is_enough_and_not_more(lab):
     lab.settle(router)
     lab.apply(manifests.route("broken", path="x"))
     lab.settle(router)
-    assert router._warnings.flush(10)
+    assert router._warnings.flush(DEADLINE_S)
     lab.converge(watch_endpoints="true")
     granted = set(deployment.rights())
     assert lab.kube.wait_for(lambda: used(lab.kube) == granted), used(lab.kube) ^ granted

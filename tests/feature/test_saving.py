@@ -5,6 +5,7 @@ import pytest
 from f5router.app import controller
 from tests import manifests
 from tests.feature.test_loop import Running, admitted, pool
+from tests.waiting import until
 
 SAVE = "sys/config"
 
@@ -104,7 +105,7 @@ def test_members_are_programmed_while_nodes_are_removed(lab, loop, monkeypatch):
             if len(writes) == 10:
                 # As the watch hears of it: the event is there before the answer to this request.
                 lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-                lab.until(lambda: router.router._cluster.pending())
+                until(lambda: router.router._cluster.pending())
         elif "openshift_shop_web" in request.path and writes:
             writes.append("pool")
         router._wake(request)

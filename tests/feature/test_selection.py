@@ -11,6 +11,7 @@ from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity
 from tests.feature.test_loop import Running
+from tests.waiting import DEADLINE_S, until
 
 ONE = identity()
 WEST, EAST = {"zone": "west"}, {"zone": "east"}
@@ -125,7 +126,7 @@ def test_a_namespace_costs_its_own_routes(lab):
     for labels, verb in ((EAST, "DELETE"), (WEST, "POST")):
         lab.clear()
         lab.apply(namespace("bank", **labels))
-        lab.until(lambda: router.reconcile_once() and lab.writes())
+        until(lambda: router.reconcile_once() and lab.writes())
         rules = [path for method, path in lab.writes() if method == verb and "/rules" in path]
         assert len(rules) == 5
         assert not [path for _, path in lab.writes() if "shop" in path]
@@ -218,10 +219,10 @@ def test_routes_that_left_are_reported(lab):
     """For whoever writes their status: the key, and the Route as it was last judged."""
     lab.apply(labelled(manifests.route("a"), **WEST), labelled(manifests.route("b", host="b.com"), **WEST))
     router = lab.router(labels="zone=west")
-    router._cluster.wait_synced(10)
+    router._cluster.wait_synced(DEADLINE_S)
     assert router.reconcile_once().removed == {}
     lab.apply(labelled(manifests.route("a"), **EAST))
-    lab.until(lambda: router._cluster.route(Key("shop", "a")) is None)
+    until(lambda: router._cluster.route(Key("shop", "a")) is None)
     lab.bigip.inject("503-html", times=2)
     with pytest.raises(Exception, match="restarting"):
         router.reconcile_once()
@@ -230,7 +231,7 @@ def test_routes_that_left_are_reported(lab):
     assert router.reconcile_once().removed == {}
     for labels, there in ((EAST, False), (WEST, True)):
         lab.apply(labelled(manifests.route("b", host="b.com"), **labels))
-        lab.until(lambda there=there: (router._cluster.route(Key("shop", "b")) is not None) is there)
+        until(lambda there=there: (router._cluster.route(Key("shop", "b")) is not None) is there)
         router._take_events()
     assert router.reconcile_once().removed == {}
 

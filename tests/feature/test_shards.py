@@ -14,6 +14,7 @@ from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
+from tests.waiting import DEADLINE_S, until
 
 CERTIFICATES = [identity(serial=serial, algorithm="ec").tls for serial in (1, 2)]
 PODS = ("10.1.1.1", "10.1.1.2", "10.1.2.1", "10.1.2.2")
@@ -41,7 +42,7 @@ class Shard:
             slices = {key: one for parts in seen.slices.values() for key, one in parts.items()}
             return seen.routes == self.wanted() and slices == self.slices()
 
-        self.lab.until(known)
+        until(known)
 
     def wanted(self) -> dict:
         found = (decode.route(obj) for obj in self.lab.kube.list("Route") if self.takes(obj))
@@ -222,7 +223,7 @@ def test_one_route_on_both(lab):
     for shard in (one, two):
         shard.bring_in_step()
         shard.check_serving()
-        assert shard.router._statuses.flush(5)
+        assert shard.router._statuses.flush(DEADLINE_S)
     entries = lab.kube.get("Route", "shop", "a")["status"]["ingress"]
     assert {(entry["routerName"], entry["conditions"][0]["status"]) for entry in entries} == {
         ("P1", "True"), ("P2", "True")}
@@ -260,11 +261,11 @@ def test_both_at_once(lab):
             return all(shard.ask("last.com") and shard.engine.routes().keys() == shard.wanted().keys()
                        for shard in both) and _quiet(lab)
 
-        lab.until(in_step)
+        until(in_step)
     finally:
         stop.set()
         for thread in threads:
-            thread.join(20)
+            thread.join(DEADLINE_S)
     assert not any(thread.is_alive() for thread in threads)
     for shard in both:
         shard.bring_in_step()
@@ -279,7 +280,7 @@ def test_without_a_shared_partition(lab):
     fence, two = Fence(lab), Shard(lab, "/P2", "10.0.0.2")
     fence.turn(two)
     two.bring_in_step()
-    assert two.router._statuses.flush(5)
+    assert two.router._statuses.flush(DEADLINE_S)
     (entry,) = (entry for entry in lab.kube.get("Route", "shop", "a")["status"]["ingress"]
                 if entry["routerName"] == "P2")
     assert entry["conditions"][0]["reason"] == "DeviceRejected"
@@ -343,7 +344,7 @@ def replaced(lab, router, partition: str, *pods: str) -> None:
     """Give the Service other pods, and wait until a router's pool has them."""
     lab.apply(api(*pods))
     wanted = {f"{pod}:8080" for pod in pods}
-    lab.until(lambda: router.reconcile_once() and members(lab, f"{partition}/openshift_shop_api") == wanted)
+    until(lambda: router.reconcile_once() and members(lab, f"{partition}/openshift_shop_api") == wanted)
 
 
 def test_the_shared_partition_comes_later(lab):

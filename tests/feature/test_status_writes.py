@@ -7,6 +7,7 @@ import pytest
 
 from tests import manifests
 from tests.feature.test_loop import Running
+from tests.waiting import DEADLINE_S, until
 
 
 def labelled(name: str, shard: str) -> dict:
@@ -26,12 +27,12 @@ def test_a_status_that_takes_long(lab):
     router = lab.router()
     lab.converge_events(router)
     router.reconcile_once()
-    lab.until(lambda: not router._statuses.pending())
+    until(lambda: not router._statuses.pending())
     lab.apply(*(manifests.route(f"r{number}", host=f"h{number}.com") for number in range(5)))
-    lab.until(lambda: router.reconcile_once() and all(
+    until(lambda: router.reconcile_once() and all(
         lab.admitted("shop", f"r{number}") for number in range(5)))
     assert lab.admitted("shop", "slow") == {}
-    assert router._statuses.flush(5.0)
+    assert router._statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "slow")["status"] == "True"
 
 
@@ -48,7 +49,7 @@ def test_nothing_is_said_before_it_is_so(lab):
     router._bring_in_step()
     lab.bigip.on_write = None
     assert early == []
-    assert router._statuses.flush(5.0)
+    assert router._statuses.flush(DEADLINE_S)
     assert all(lab.admitted("shop", f"r{number}")["status"] == "True" for number in range(3))
 
 

@@ -7,6 +7,7 @@ import pytest
 from f5router.model.errors import BigIPError
 from tests import manifests
 from tests.builders import identity
+from tests.waiting import DEADLINE_S, until
 
 ONE = identity()
 HAPROXY = {"routerName": "haproxy", "host": "www.example.com", "wildcardPolicy": "None", "conditions": [
@@ -44,8 +45,8 @@ def failing_pass(lab, router, *, seen: tuple[str, str] | None = None) -> None:
     lab.converge_events(router, seen=seen)
     with pytest.raises(BigIPError):
         router.reconcile_once()
-    assert router._statuses.flush(5.0)
-    assert router._warnings.flush(5.0)
+    assert router._statuses.flush(DEADLINE_S)
+    assert router._warnings.flush(DEADLINE_S)
 
 
 # --- an entry ----------------------------------------------------------------------------
@@ -159,11 +160,11 @@ def test_a_device_that_dies_half_way(lab):
     lab.apply(manifests.route("b", host="b.com"))
     lab.converge_events(router, seen=("shop", "b"))
     router.reconcile_once()  # one write without a reply is no reason to blame the device
-    assert router._statuses.flush(5.0)
+    assert router._statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "a")["status"] == "True"
     assert lab.pending("b")
     lab.bigip.clear_faults()
-    lab.until(lambda: lab.converge(router) == [])
+    until(lambda: lab.converge(router) == [])
     assert lab.admitted("shop", "b")["status"] == "True"
 
 
@@ -185,17 +186,17 @@ def test_a_status_that_is_refused(lab, caplog, fault, options, told):
     router._statuses._retries._forbidden_s = 0.1  # instead of a minute
     lab.converge_events(router)
     router.reconcile_once()
-    lab.until(lambda: all(lab.admitted("shop", f"r{number}") for number in range(5)))
-    lab.until(lambda: ("bad", int(fault)) in status_writes(lab))
+    until(lambda: all(lab.admitted("shop", f"r{number}") for number in range(5)))
+    until(lambda: ("bad", int(fault)) in status_writes(lab))
     assert lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-    lab.until(lambda: router.reconcile_once().outcome.done)
+    until(lambda: router.reconcile_once().outcome.done)
     said = [record for record in caplog.records if record.message == told]
     assert [record.route for record in said] == (["shop/bad"] if told else [])
     lab.kube.clear_faults()
     router._reconciler.device.stale = True  # as after --f5-resync-interval
     router.reconcile_once()
-    assert router._statuses.flush(10.0)
+    assert router._statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "bad")["status"] == "True"
 
 
@@ -227,8 +228,8 @@ def test_labels_that_change_all_the_time(lab):
     thread.start()
     try:
         router.reconcile_once()
-        lab.until(lambda: lab.admitted("shop", "calm"))
-        lab.until(lambda: lab.admitted("shop", "busy"))
+        until(lambda: lab.admitted("shop", "calm"))
+        until(lambda: lab.admitted("shop", "busy"))
     finally:
         ended.set()
         thread.join()
@@ -244,7 +245,7 @@ def test_statuses_do_not_hold_up_programming(lab):
     assert router._reconciler.unserved() == {}
     assert router._statuses.pending() >= 15
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-    lab.until(lambda: router.reconcile_once().outcome.done)
+    until(lambda: router.reconcile_once().outcome.done)
     members = lab.bigip.get("ltm/pool/~Common~openshift_shop_web")["membersReference"]["items"]
     assert [member["name"] for member in members] == ["10.1.1.9:8080"]
     assert router._statuses.pending() >= 10
@@ -258,7 +259,7 @@ BLUE, GREEN = {"shard": "blue"}, {"shard": "green"}
 def settled(lab, router) -> None:
     """Like Lab.settle, for a router that takes no marker."""
     router.reconcile_once()
-    assert router._statuses.flush(5.0)
+    assert router._statuses.flush(DEADLINE_S)
 
 
 def leave(lab, router, name: str, obj: dict | None) -> None:
@@ -267,7 +268,7 @@ def leave(lab, router, name: str, obj: dict | None) -> None:
         lab.kube.delete("Route", "shop", name)
     else:
         lab.apply(obj)
-    lab.until(lambda: router._cluster.pending())
+    until(lambda: router._cluster.pending())
     settled(lab, router)
 
 
@@ -330,7 +331,7 @@ def test_while_the_device_is_away_nothing_is_removed(lab):
     lab.converge(router)
     lab.bigip.stop()
     lab.apply(labelled(manifests.route("a"), **GREEN))
-    lab.until(lambda: router._cluster.pending())
+    until(lambda: router._cluster.pending())
     router._reconciler.device.stale = True
     failing_pass(lab, router)
     assert lab.admitted("shop", "a")["status"] == "True"
@@ -352,7 +353,7 @@ def test_what_left_while_the_router_did_not_run(lab):
     lab.converge_events(router)
     assert len(ingress(lab, "c")) == 1
     router._try_pass()
-    lab.until(lambda: ingress(lab, "c") == ingress(lab, "d") == [])
+    until(lambda: ingress(lab, "c") == ingress(lab, "d") == [])
     assert lab.admitted("shop", "a")["status"] == lab.admitted("shop", "b")["status"] == "True"
     assert ingress(lab, "other") == [HAPROXY]
 
@@ -367,7 +368,7 @@ def test_nothing_is_looked_for(lab, flags):
     router = lab.router(**flags)
     lab.converge_events(router)
     router._try_pass()
-    assert router._statuses.flush(5.0)
+    assert router._statuses.flush(DEADLINE_S)
     selectors = lambda: [log.query.get("labelSelector") for log in lab.kube.log  # noqa: E731
                          if log.path.endswith("/routes") and "watch" not in log.query]
     assert not lab.kube.wait_for(lambda: len(selectors()) > 1, 0.2)
@@ -392,8 +393,8 @@ def test_two_shards_of_one_name(make_lab, canonical):
         assert lab.converge(router) == []
     lab.apply(labelled(manifests.route("a"), **GREEN))
     for router in (green, blue):
-        lab.until(lambda router=router: router._cluster.pending())
+        until(lambda router=router: router._cluster.pending())
         settled(lab, router)
-    lab.until(lambda: lab.admitted("shop", "a").get("status") == "True")
+    until(lambda: lab.admitted("shop", "a").get("status") == "True")
     assert entry(lab, "a").get("routerCanonicalHostname", "") == canonical
     assert (blue._statuses.contended(), green._statuses.contended()) == (0, 0)

@@ -20,6 +20,7 @@ from f5router.model.cluster import Key
 from f5router.status.condition import Verdict
 from mocks.kube import FakeKube
 from tests import manifests
+from tests.waiting import DEADLINE_S, until
 
 YES, NO = Verdict(True), Verdict(False, "HostAlreadyClaimed", "route shop/b has this host")
 PASS_S = 300.0
@@ -48,7 +49,7 @@ class Replica:
             rate_per_s=1000, workers=workers, repair_s=0.01, clock=clock, wall=clock)
         self.cluster.watch_routes(self.writer.route_updated)
         self.cluster.start()
-        assert self.cluster.wait_synced(10)
+        assert self.cluster.wait_synced(DEADLINE_S)
 
     def judge(self) -> None:
         """What a full pass does."""
@@ -103,13 +104,16 @@ class Site:
 
     def settle(self) -> None:
         """Until nobody has anything to say to what is there now."""
-        end = time.monotonic() + 20
         before = None
-        while before != (before := self._versions()) or any(one.is_behind() for one in self.replicas):
-            assert time.monotonic() < end, "they go on and on"
+
+        def at_rest() -> bool:
+            nonlocal before
             for replica in self.replicas:
-                assert replica.writer.flush(20)
-            time.sleep(0.005)
+                assert replica.writer.flush(DEADLINE_S)
+            last, before = before, self._versions()
+            return last == before and not any(replica.is_behind() for replica in self.replicas)
+
+        until(at_rest, "they go on and on")
 
     def _versions(self) -> list[str]:
         return [obj["metadata"]["resourceVersion"] for obj in self.kube.list("Route")]

@@ -10,6 +10,7 @@ from f5router.icontrol.uploads.leftovers import FOLDERS, Origin
 from mocks.bigip.store import DiskFile
 from tests import manifests
 from tests.builders import identity
+from tests.waiting import DEADLINE_S, until
 
 ONE = identity()
 UPLOAD, REMOVE = "file-transfer/uploads", "util/unix-rm"
@@ -64,7 +65,7 @@ def test_a_removal_that_is_refused_for_long_is_made_up_by_a_full_pass(device):
     device.converge(router)
     assert len(device.bigip.store.disk) == 2
     device.bigip.clear_faults()
-    device.until(lambda: router.reconcile_once() and not device.bigip.store.disk)
+    until(lambda: router.reconcile_once() and not device.bigip.store.disk)
 
 
 # --- an earlier run ----------------------------------------------------------------------
@@ -87,7 +88,7 @@ def test_plan_removes_nothing(device):
     device.bigip.store.disk[path] = DiskFile(b"x")
     command = device.command(cert_upload=REST)
     command[command.index("run")] = "plan"
-    subprocess.run(command, check=True, timeout=60, capture_output=True)
+    subprocess.run(command, check=True, timeout=DEADLINE_S, capture_output=True)
     assert list(device.bigip.store.disk) == [path]
 
 
@@ -115,14 +116,14 @@ def killed(lab, at: int, way: str) -> bool:
         if any(part in entry.path for part in (UPLOAD, REMOVE, "/sys/file/ssl-", "/sys/crypto/")):
             count += 1
             if count == at:
-                begun.wait(60)
+                begun.wait(DEADLINE_S)
                 process.send_signal(signal.SIGKILL)
-                process.wait(60)
+                process.wait(DEADLINE_S)
 
     lab.bigip.on_write = kill
     process = subprocess.Popen(lab.command("--once", **flags(lab, way)), stderr=subprocess.DEVNULL)
     begun.set()
-    process.wait(120)
+    process.wait(DEADLINE_S)
     lab.bigip.on_write = None
     return process.returncode == -signal.SIGKILL
 
@@ -146,7 +147,7 @@ def test_kill_9_while_a_file_is_copied_over_ssh(device):
         assert process.poll() is None
         waiting.wait(0.02)
     process.send_signal(signal.SIGKILL)
-    process.wait(60)
+    process.wait(DEADLINE_S)
     assert disk
     while server.take("hang-exit", "scp"):
         pass

@@ -1,7 +1,5 @@
 """What is found otherwise than wanted: changed by hand, by settings, by others, or lost on the way."""
 
-import threading
-import time
 
 import pytest
 
@@ -96,11 +94,7 @@ def test_a_running_router_learns_the_port(lab):
     assert lab.converge(router) == []
     assert port(lab) == 4789
     lab.kube.allow("clusternetworks")
-    deadline = time.monotonic() + 10
-    while port(lab) != 8472:
-        assert time.monotonic() < deadline
-        router.reconcile_once()
-        threading.Event().wait(0.02)
+    until(lambda: router.reconcile_once() and port(lab) == 8472)
 
 
 def test_a_right_that_is_lost_changes_no_port(lab, caplog):

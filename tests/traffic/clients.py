@@ -19,7 +19,8 @@ import curl_cffi.requests
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-LIMIT_S = 10.0
+from tests.waiting import DEADLINE_S
+
 Address = tuple[str, int]
 PIECE_S = 0.0005
 """Pause between the pieces of a ClientHello that comes in pieces."""
@@ -80,7 +81,7 @@ def plain(address: Address, host: str | None, path: str = "/", **how) -> Seen:
 def raw(address: Address, data: bytes) -> Seen:
     """Any request without TLS."""
     try:
-        with socket.create_connection(address, LIMIT_S) as sock:
+        with socket.create_connection(address, DEADLINE_S) as sock:
             sock.sendall(data)
             return answer(_all(sock.recv), method=data.split()[0].decode())
     except OSError as exc:
@@ -99,7 +100,7 @@ def several(address: Address, *requests: bytes, sni: str | None = None,
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with contextlib.ExitStack() as stack:
-        sock = stack.enter_context(socket.create_connection(address, LIMIT_S))
+        sock = stack.enter_context(socket.create_connection(address, DEADLINE_S))
         if sni is not None:
             sock = stack.enter_context(context.wrap_socket(sock, server_hostname=sni))
         wire = stack.enter_context(_Kept(sock))
@@ -170,7 +171,7 @@ def python(address: Address, host: str, path: str = "/", *, sni: str | None = ""
     tls = context.wrap_bio(inside, outside, server_hostname=host if sni == "" else sni)
     certificate = ""
     try:
-        with socket.create_connection(address, LIMIT_S) as sock:
+        with socket.create_connection(address, DEADLINE_S) as sock:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             wire = _Wire(sock, tls, inside, outside, pieces)
             wire.run(tls.do_handshake)
@@ -227,7 +228,7 @@ def chrome(address: Address, host: str, path: str = "/", *, ca: str = "") -> See
     try:
         reply = curl_cffi.requests.get(
             f"https://{host}:{address[1]}{path}", impersonate="chrome131", verify=ca or False,
-            http_version="v1", curl_options=options, allow_redirects=False, timeout=LIMIT_S,
+            http_version="v1", curl_options=options, allow_redirects=False, timeout=DEADLINE_S,
             headers={"Host": host, "Connection": "close"})
     except curl_cffi.requests.exceptions.RequestException as exc:
         return Seen(error=repr(exc))
@@ -241,7 +242,7 @@ def openssl(address: Address, host: str, path: str = "/", *, sni: str | None = "
     found = subprocess.run(
         ["openssl", "s_client", "-connect", "{}:{}".format(*address), "-ign_eof", "-showcerts", *named,
          *flags],
-        input=request_bytes(host, path), capture_output=True, timeout=LIMIT_S)
+        input=request_bytes(host, path), capture_output=True, timeout=DEADLINE_S)
     pem = found.stdout.partition(b"-----BEGIN CERTIFICATE-----")[2].partition(b"-----END")[0]
     certificate = ""
     if pem:
@@ -255,7 +256,7 @@ def certificate_for(address: Address, *segments: bytes) -> str:
     """Common name in the Certificate message after a ClientHello of TLS 1.2 made by hand; "" for none."""
     buffer = b""
     try:
-        with socket.create_connection(address, LIMIT_S) as sock:
+        with socket.create_connection(address, DEADLINE_S) as sock:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for number, segment in enumerate(segments):
                 time.sleep(PIECE_S if number else 0)

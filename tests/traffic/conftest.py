@@ -1,6 +1,5 @@
 """A router between both fakes, with real traffic through the BIG-IP's virtual servers to pods."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -69,14 +68,6 @@ class Site(Lab):
     def faults(self) -> list:
         """What the fake did not know, and what iRules did wrong."""
         return self.bigip.errors
-
-
-def until(condition, limit_s: float = 15.0) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -17,10 +17,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tests.waiting import DEADLINE_S
+
 KEPT = 12
 """Most requests on one connection."""
 PAUSE_S = 0.002
-LIMIT_S = 10.0
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Load:
     def stop(self) -> Report:
         """End after the requests that are under way."""
         self._stop.set()
-        self._thread.join(2 * LIMIT_S)
+        self._thread.join(2 * DEADLINE_S)
         assert not self._thread.is_alive(), "the clients hang"
         return self.report
 
@@ -137,7 +138,7 @@ class Load:
         self.report.connections += 1
         context = _context() if target.tls else None
         reader, writer = await asyncio.wait_for(asyncio.open_connection(
-            *target.address, ssl=context, server_hostname=target.host if target.tls else None), LIMIT_S)
+            *target.address, ssl=context, server_hostname=target.host if target.tls else None), DEADLINE_S)
         if target.tls and target.certificates:
             shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
             if shown not in target.certificates:
@@ -150,9 +151,10 @@ class Load:
         try:
             writer.write(request.encode())
             await writer.drain()
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), LIMIT_S)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), DEADLINE_S)
             status, headers = _head(head)
-            body = await asyncio.wait_for(reader.readexactly(int(headers.get("content-length", 0))), LIMIT_S)
+            length = int(headers.get("content-length", 0))
+            body = await asyncio.wait_for(reader.readexactly(length), DEADLINE_S)
         except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError) as exc:
             partial = getattr(exc, "partial", b"")
             if fresh or partial or isinstance(exc, TimeoutError):

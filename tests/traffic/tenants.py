@@ -9,6 +9,7 @@ from mocks.bigip.dataplane import http
 from tests import manifests
 from tests.traffic import clients
 from tests.traffic.conftest import HTTP, HTTPS, PODS, Site
+from tests.waiting import DEADLINE_S
 
 ONE_CONNECT = "OneConnect"
 DEEP = "a.b.wild.example.com"
@@ -81,7 +82,7 @@ class Kept:
     def send(self, data: bytes) -> None:
         """Bytes on the connection, a new one where there is none."""
         if self._sock is None:
-            self._sock = socket.create_connection(self._address, clients.LIMIT_S)
+            self._sock = socket.create_connection(self._address, DEADLINE_S)
             self.opened += 1
             self._parser = http.Parser(requests=False)
             if self._tls:

@@ -14,9 +14,10 @@ import pytest
 from tests import manifests
 from tests.conftest import UNDER_LOAD
 from tests.traffic import clients
-from tests.traffic.conftest import HTTP, HTTPS, until
+from tests.traffic.conftest import HTTP, HTTPS
 from tests.traffic.load import Load, Target
 from tests.traffic.tenants import ONE_CONNECT, WANTED, Kept, build, virtual, wanted
+from tests.waiting import until
 
 SWITCHES, STAYS, FORGETS = "pool-switches-server", "policy-pool-stays", "detach-forgets-pool"
 OTHERS = ("server-ssl-afresh", "server-ssl-live", "bare-names", "reply-skips-http-request")
@@ -239,7 +240,7 @@ def drill(site, load: Load, targets: dict) -> None:
     both = {"kind": "edge", "insecure": "Allow"}
     ours = [targets[tls, "plain.example.com", "/api/x"] for tls in (False, True)]
     theirs = [targets[tls, "other.example.com", "/"] for tls in (False, True)]
-    until(load.more(5), 30)
+    until(load.more(5))
     for service in ("web", "api"):
         for one in ours:
             one.right = site.right("web", "api")
@@ -247,23 +248,23 @@ def drill(site, load: Load, targets: dict) -> None:
         until(lambda: rule_pools(site) == {f"openshift_shop_{service}"})  # noqa: B023
         for one in ours:
             one.right = site.right(service)
-        until(load.more(5), 30)
+        until(load.more(5))
     for one in theirs:
         one.asleep = True
-    until(load.more(2), 30)
+    until(load.more(2))
     site.kube.delete("Route", "rival", "other")
     until(lambda: not rule_pools(site, "openshift_route_rival_other"))
     for one in theirs:
         one.asleep, one.status = False, 503
-    until(load.more(5), 30)
+    until(load.more(5))
     for one in theirs:
         one.asleep = True
-    until(load.more(2), 30)
+    until(load.more(2))
     site.apply(manifests.route("other", namespace="rival", host="other.example.com", **both))
     until(lambda: site.admitted("rival", "other").get("status") == "True")
     for one in theirs:
         one.asleep, one.status = False, 200
-    until(load.more(5), 30)
+    until(load.more(5))
 
 
 def rule_pools(site, rule: str = "openshift_route_shop_path") -> set[str]:

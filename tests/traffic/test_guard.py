@@ -7,9 +7,10 @@ import pytest
 
 from tests.conftest import UNDER_LOAD
 from tests.feature.test_own_pools import silence
-from tests.traffic.conftest import HTTP, HTTPS, until
+from tests.traffic.conftest import HTTP, HTTPS
 from tests.traffic.load import Load, Target
 from tests.traffic.tenants import WANTED, Kept, build, virtual, wanted
+from tests.waiting import until
 
 WILD = {"allow_wildcard_routes": "true"}
 
@@ -88,9 +89,9 @@ def test_rules_that_tell_nothing_are_changed_under_load(record_property, made, m
                made.right(what.split()[1], namespace=what.split()[0]), alone=True)
         for key, what in hosts for tls in (False, True)]
     with Load(*targets, clients=4) as load:
-        until(load.more(5), 30)
+        until(load.more(5))
         assert made.converge(**flags) == []
-        until(load.more(10), 30)
+        until(load.more(10))
         report = load.stop()
     record_property(UNDER_LOAD, str(report))
     assert (report.failed, report.wrong) == ([], [])

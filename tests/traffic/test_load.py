@@ -14,8 +14,9 @@ import pytest
 from tests import manifests
 from tests.builders import identity
 from tests.conftest import UNDER_LOAD
-from tests.traffic.conftest import PODS, until
+from tests.traffic.conftest import PODS
 from tests.traffic.load import Load, Target
+from tests.waiting import until
 
 GRACE_S = 5.0
 ENOUGH = 25
@@ -72,7 +73,7 @@ class Drill:
 
     def some(self, count: int = ENOUGH) -> None:
         """Wait until each target has been asked so often."""
-        until(self.load.more(count), 30)
+        until(self.load.more(count))
 
     @contextmanager
     def written(self) -> Iterator[None]:

@@ -9,7 +9,8 @@ import pytest
 
 from tests import manifests
 from tests.traffic import clients
-from tests.traffic.conftest import PODS, until
+from tests.traffic.conftest import PODS
+from tests.waiting import DEADLINE_S, until
 
 DOCS = Path(__file__).parents[2] / "docs" / "routes.md"
 OTHER = "other.example.com"
@@ -94,7 +95,7 @@ def test_a_client_that_stops_in_its_client_hello(served):
     plane = served.bigip.dataplane
     plane.speed = 300 / 0.3
     try:
-        with socket.create_connection(served.https, clients.LIMIT_S) as sock:
+        with socket.create_connection(served.https, DEADLINE_S) as sock:
             sock.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01")
             with contextlib.suppress(ConnectionResetError):
                 assert sock.recv(1) == b""

@@ -10,9 +10,10 @@ from f5router.model import original_names
 from tests import manifests
 from tests.builders import identity
 from tests.conftest import UNDER_LOAD
-from tests.traffic.conftest import PODS, until
+from tests.traffic.conftest import PODS
 from tests.traffic.load import Load, Target
 from tests.traffic.original import Original
+from tests.waiting import until
 
 CERTIFICATES = {name: identity(f"{name}.example.com") for name in ("edge", "allow", "again", "back")}
 SERVED = ("plain", "edge", "path", "allow", "again", "back", "through")
@@ -103,15 +104,15 @@ def test_run_takes_over(record_property, site_of, delay_ms, server_ssl, partitio
     site = site_of(partition=partition, partitions=("Common", *{partition.strip("/")} - {"Common"}))
     leave(site, server_ssl=server_ssl)
     with Load(*targets(site)) as load:
-        until(load.more(20), 30)
+        until(load.more(20))
         assert (load.report.failed, load.report.wrong) == ([], []), "before"
         site.bigip.inject("delay", times=None, seconds=delay_ms / 1000)
         router = site.run()
         try:
-            until(lambda: all_served(site), 60)
-            until(load.more(20), 30)
+            until(lambda: all_served(site))
+            until(load.more(20))
             remove_profiles(site)
-            until(load.more(20), 30)
+            until(load.more(20))
         finally:
             router.stop()
     record_property(UNDER_LOAD, str(load.report))
@@ -137,10 +138,10 @@ def test_adopt(record_property, site_of, version):
     assert left(site)
     flags = site.ssh_flags() if version.startswith("11.") else {}
     with Load(*targets(site)) as load:
-        until(load.more(20), 60)
+        until(load.more(20))
         site.bigip.inject("delay", times=None, seconds=0.003)
         status = adopt.adopt(site.config(**flags), dry_run=False, stop=threading.Event(), linger_s=3.0)
-        until(lambda: load.report.sent.total() >= 5000, 300)
+        until(lambda: load.report.sent.total() >= 5000)
     record_property(UNDER_LOAD, str(load.report))
     assert (load.report.failed, load.report.wrong) == ([], [])
     assert (status, left(site)) == (0, set())

@@ -6,7 +6,8 @@ import pytest
 
 from tests import manifests
 from tests.traffic import clients
-from tests.traffic.conftest import HTTP, PODS, until
+from tests.traffic.conftest import HTTP, PODS
+from tests.waiting import DEADLINE_S, until
 
 PAGE = "Application not available"
 
@@ -87,7 +88,7 @@ def test_a_body_that_nobody_reads(site, served, tls):
 @pytest.mark.parametrize("tls", [False])
 def test_the_connection_before(site, served):
     """Requests of one connection, each by itself: served, then nobody's."""
-    connection = http.client.HTTPConnection(*site.http, timeout=clients.LIMIT_S)
+    connection = http.client.HTTPConnection(*site.http, timeout=DEADLINE_S)
     for _ in range(3):
         connection.request("GET", "/app/x", headers={"Host": "www.example.com"})
         assert connection.getresponse().read()

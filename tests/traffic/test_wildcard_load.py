@@ -7,9 +7,10 @@ import pytest
 
 from tests import manifests
 from tests.builders import identity
-from tests.traffic.conftest import PODS, until
+from tests.traffic.conftest import PODS
 from tests.traffic.load import KEPT, Load, Target
 from tests.traffic.test_load import Drill
+from tests.waiting import until
 
 ALL, WWW = identity("*.apps.example.com", serial=9), identity("www.apps.example.com", serial=8)
 

@@ -9,6 +9,7 @@ from tests.builders import identity
 from tests.traffic import clients
 from tests.traffic.conftest import PODS
 from tests.traffic.test_unavailable import is_page
+from tests.waiting import DEADLINE_S
 
 OWN = identity("*.apps.example.com", serial=9)
 WILD = {"allow_wildcard_routes": "true"}
@@ -63,7 +64,7 @@ def test_requests_of_one_connection(site):
     site.serve("web", "10.1.1.1")
     site.apply(wildcard("all"), manifests.route("deep", host=DEEP, path="/p"))
     assert site.converge(**WILD) == []
-    connection = http.client.HTTPConnection(*site.http, timeout=clients.LIMIT_S)
+    connection = http.client.HTTPConnection(*site.http, timeout=DEADLINE_S)
     for host, path, status in (
         ("x.apps.example.com", "/", 200), (DEEP, "/p", 200), ("y.apps.example.com", "/", 200),
         (DEEP, "/q", 503),

@@ -1,6 +1,5 @@
 """The laboratory as a whole: underlay, Nodes, a fake BIG-IP and the host that acts on its tables."""
 
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -8,10 +7,12 @@ from contextlib import ExitStack
 import requests
 
 from mocks.bigip import FakeBigIP
+from tests import waiting
 from tests.e2e.packets.bigip_host import BigIPHost
 from tests.e2e.packets.capture import VXLAN_PORT
 from tests.e2e.packets.hosts import CLUSTER, GHOST, NETWORK, Node, Pod, Underlay
 from tests.e2e.packets.namespaces import Namespace
+from tests.waiting import DEADLINE_S
 
 VTEP = str(NETWORK[5])
 """The BIG-IP in the underlay; hostIP of its HostSubnet."""
@@ -20,7 +21,6 @@ GATEWAY = str(GHOST[5])
 TUNNEL = "vxlan5000"
 RECORDS = f"net/fdb/tunnel/~Common~{TUNNEL}/records"
 
-LIMIT_S = 10.0
 PAUSE_S = 0.05
 SILENCE_S = 1.0
 """How long an answer is waited for where none is expected; ARP and HTTP take a millisecond here."""
@@ -47,7 +47,8 @@ class Lab:
 
         Raises: requests.HTTPError.
         """
-        reply = self._session.request(method, f"{self.fake.url}/mgmt/tm/{path}", json=body, timeout=LIMIT_S)
+        reply = self._session.request(
+            method, f"{self.fake.url}/mgmt/tm/{path}", json=body, timeout=DEADLINE_S)
         if method == "GET" and reply.status_code == requests.codes.not_found:
             return {}
         reply.raise_for_status()
@@ -70,13 +71,11 @@ class Lab:
 
     def until(self, condition: Callable[[], object], problem: str) -> None:
         """Let the BIG-IP's host follow its tables until something holds."""
-        deadline = time.monotonic() + LIMIT_S
-        while True:
+        def holds() -> object:
             self.bigip.apply()
-            if condition():
-                return
-            assert time.monotonic() < deadline, f"not within {LIMIT_S:g} s: {problem}"
-            time.sleep(PAUSE_S)
+            return condition()
+
+        waiting.until(holds, problem)
 
     def expect(self, pods: Iterable[Pod]) -> None:
         """Exactly these Pods are reached by HTTP, sooner or later and then all at the same time."""

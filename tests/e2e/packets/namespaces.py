@@ -19,6 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.waiting import DEADLINE_S
+
 Result = TypeVar("Result")
 
 CLONE_NEWNET = 0x40000000
@@ -27,7 +29,6 @@ CLONE_NEWNET = 0x40000000
 REFUSED = {errno.EPERM, errno.EACCES, errno.ENOSPC, errno.ENOSYS, errno.EINVAL}
 """What unshare(2) says where namespaces are not permitted: no capability, a limit of none, no such kernel."""
 
-COMMAND_LIMIT_S = 10.0
 PACKAGE = "iproute2"
 DIRECTORIES = os.pathsep.join(("/usr/sbin", "/usr/bin", "/sbin", "/bin"))
 """Besides PATH, which often has no sbin."""
@@ -103,7 +104,7 @@ class Namespace:
     def _run(self, program: str, *args: str, lines: tuple[str, ...] = ()) -> str:
         done = self.call(
             subprocess.run, [tool(program), *args], input="".join(f"{line}\n" for line in lines),
-            capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False)
+            capture_output=True, text=True, timeout=DEADLINE_S, check=False)
         if done.returncode:
             given = "; ".join(lines) or " ".join(args)
             raise CommandFailed(f"{self.name}: {program} {given}: {done.stderr.strip()}")

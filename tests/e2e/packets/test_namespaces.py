@@ -5,16 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.packets import namespaces
 from tests.e2e.packets.namespaces import CommandFailed, MissingTool, Namespace, tool
+from tests.waiting import DEADLINE_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
-LIMIT_S = 10.0
 PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
 """linux/prctl.h, linux/capability.h."""
 
@@ -33,9 +32,7 @@ def devices(namespace: Namespace) -> set[str]:
 
 def wait_until_gone(namespace: Namespace, device: str) -> None:
     """A cable is gone when the namespace at its other end is."""
-    deadline = time.monotonic() + LIMIT_S
-    while device in devices(namespace):
-        assert time.monotonic() < deadline, f"{device} is still there"
+    until(lambda: device not in devices(namespace), f"{device} is still there")
 
 
 def test_closing_takes_everything_away(stack):
@@ -63,9 +60,8 @@ def test_a_failure_while_a_namespace_is_made_leaves_no_thread(permitted, monkeyp
     monkeypatch.setattr(namespaces, "tool", lambda name: "/bin/false")
     with pytest.raises(CommandFailed) as held:  # its traceback keeps what was made alive
         Namespace("broken")
-    deadline = time.monotonic() + LIMIT_S
-    while not set(os.listdir("/proc/self/task")) <= before:
-        assert time.monotonic() < deadline, f"the thread is still there after {held.value}"
+    until(lambda: set(os.listdir("/proc/self/task")) <= before,
+          lambda: f"the thread is still there after {held.value}")
 
 
 def test_refusals_are_told_with_the_command(stack):
@@ -94,7 +90,7 @@ def run_one(**options) -> str:
     test = "tests/e2e/packets/test_namespaces.py::test_closing_takes_everything_away"
     plain = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
     done = subprocess.run([sys.executable, "-m", "pytest", *plain, test], cwd=ROOT, capture_output=True,
-                          text=True, timeout=60, check=False, **options)
+                          text=True, timeout=DEADLINE_S, check=False, **options)
     return f"{done.stdout}\nstatus {done.returncode}"
 
 

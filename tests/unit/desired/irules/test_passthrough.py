@@ -1,6 +1,5 @@
 """openshift_passthrough_irule on one connection after another."""
 
-import shutil
 import socket
 import ssl
 import struct
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from f5router.desired import irules
 from tests.unit.desired.irules import hello as h
 from tests.unit.desired.irules.tmm import Connection, Tmm
+from tests.waiting import DEADLINE_S
 
 FOLDER = "/OpenShift/zone1"
 GROUP = f"{FOLDER}/ssl_passthrough_servername_dg"
@@ -359,12 +359,11 @@ def test_openssl_in_python(tmm, version, name, want, alpn):
     assert outcome(tmm, *split(data, 5, len(data) // 2)) == want
 
 
-@pytest.mark.skipif(not shutil.which("openssl"), reason="a second real client; Python's ssl is the first")
 @pytest.mark.parametrize("options", [["-tls1_2"], ["-tls1_3"], ["-alpn", "h2", "-status"]], ids=" ".join)
 def test_openssl_command(tmm, options):
     """What openssl s_client sends."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(10)
+        server.settimeout(DEADLINE_S)
         address = f"127.0.0.1:{server.getsockname()[1]}"
         process = subprocess.Popen(
             ["openssl", "s_client", "-connect", address, "-servername", HOST, *options],
@@ -372,11 +371,11 @@ def test_openssl_command(tmm, options):
         )
         accepted, _ = server.accept()
         with accepted:
-            accepted.settimeout(10)
+            accepted.settimeout(DEADLINE_S)
             data = b""
             while expected(data) == "waiting" and (more := accepted.recv(4096)):
                 data += more
-        process.wait(10)
+        process.wait(DEADLINE_S)
     assert outcome(tmm, data) == "passed"
 
 

@@ -1,0 +1,26 @@
+"""Waiting for what other threads and processes do.
+
+A test never bets on the speed of the machine: a wait ends as soon as its condition holds, and its deadline
+is far beyond what a loaded machine needs. pytest-timeout ends a test that hangs elsewhere.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+DEADLINE_S = 240.0
+"""After so long a wait fails; below the time-out that pytest has for a test."""
+
+POLL_S = 0.01
+
+Result = TypeVar("Result")
+
+
+def until(condition: Callable[[], Result], problem: Callable[[], object] | str = "not in time") -> Result:
+    """Wait until a condition is true, and return its value. Args: problem: what the failure says."""
+    deadline, pause = time.monotonic() + DEADLINE_S, threading.Event()
+    while not (result := condition()):
+        assert time.monotonic() < deadline, problem() if callable(problem) else problem
+        pause.wait(POLL_S)
+    return result
