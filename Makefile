@@ -39,7 +39,7 @@ test: environment
 	@tests/system-packages
 	@$(LINT)
 	@$(TYPES)
-	@$(BIN)/pytest --numprocesses auto --dist worksteal
+	@$(BIN)/pytest --numprocesses $$((2 * $$(nproc))) --dist worksteal --durations 10 --durations-min 1
 
 lint: environment
 	@$(LINT)

@@ -71,7 +71,7 @@ class Record:
 
     def copy(self) -> dict:
         """A dict the caller may change."""
-        return json.loads(dumps(self.data))
+        return json.loads(dumps(self.data) if self._raw else self.json)
 
     def at(self, revision: int) -> "Record":
         """The same object under another resourceVersion, as a DELETED event shows it."""

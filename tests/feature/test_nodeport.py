@@ -194,7 +194,7 @@ def test_a_service_that_goes(running):
     lab.kube.delete("Service", "shop", "web")
     until(router, lambda known: Key("shop", "web") not in known.services)
     assert members(lab) == set()
-    assert "spec.to.name: there is no Service web" in warned(lab)
+    waiting.until(lambda: "spec.to.name: there is no Service web" in warned(lab))
 
 
 def test_two_services_exchange_node_ports(running):

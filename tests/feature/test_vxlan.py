@@ -6,7 +6,7 @@ import pytest
 
 from f5router.cli import preflight
 from f5router.model.cluster import Key
-from tests import manifests
+from tests import manifests, waiting
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.sdn import (
     FDB,
@@ -273,7 +273,7 @@ def test_a_host_subnet_that_changes(lab):
     lab.converge(router)
     lab.clear()
     lab.apply(manifests.host_subnet("n1", "10.99.0.1", "10.128.0.0/23"))
-    until(lambda: router.reconcile_once() and set(fdb(lab).values()) == {"10.99.0.1", "10.3.89.2"})
+    waiting.until(lambda: router.reconcile_once() and set(fdb(lab).values()) == {"10.99.0.1", "10.3.89.2"})
     assert len(network_writes(lab)) == 2
 
 

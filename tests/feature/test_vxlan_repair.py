@@ -4,7 +4,7 @@
 import pytest
 
 from f5router.model.cluster import Key
-from tests import manifests
+from tests import manifests, waiting
 from tests.feature.conftest import HTTP, HTTPS
 from tests.feature.sdn import (
     FDB,
@@ -94,7 +94,7 @@ def test_a_running_router_learns_the_port(lab):
     assert lab.converge(router) == []
     assert port(lab) == 4789
     lab.kube.allow("clusternetworks")
-    until(lambda: router.reconcile_once() and port(lab) == 8472)
+    waiting.until(lambda: router.reconcile_once() and port(lab) == 8472)
 
 
 def test_a_right_that_is_lost_changes_no_port(lab, caplog):

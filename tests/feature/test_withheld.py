@@ -34,7 +34,7 @@ class Hand:
 
     def restart(self) -> None:
         """A new router, which is told of everything at once; makes no pass."""
-        config = self.lab.config(f5_timeout="1", **self.flags)
+        config = self.lab.config(**self.flags)
         device = wiring.build_device(config, self._stack)
         reconciler = Reconciler(Engine(config, CheckQueue(**self.checks)), device, folder=config.folder,
                                 clock=lambda: self.now, drain_s=self._drain_s)
