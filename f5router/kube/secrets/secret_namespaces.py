@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from f5router.kube.api import decode, review
+from f5router.kube.api import fields, review
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.reflector import Reflector, Timing
 from f5router.kube.watch.sources import Source
@@ -40,7 +40,7 @@ class Version:
 
 
 SOURCE = Source("secrets", "/api/v1", "secrets",
-                lambda obj: (Version(decode.key(obj), decode.resource_version(obj)),), metadata_only=True)
+                lambda obj: (Version(fields.key(obj), fields.resource_version(obj)),), metadata_only=True)
 
 
 class Changes:

@@ -13,7 +13,7 @@ import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from f5router.kube.api import decode
+from f5router.kube.api import decode, fields
 from f5router.kube.api.collection import PAGE_SIZE, Collection
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.documents import Document, Unreadable
@@ -78,16 +78,16 @@ def _owned_entry(source: Source, document: Document, router_name: str) -> OwnedE
     """
     try:
         obj = document.load()
-        key = decode.key(obj)
+        key = fields.key(obj)
     except Unreadable as exc:
         unreadable(source, document.members("metadata"), exc)
         return None
-    except decode.DecodeError:
+    except fields.DecodeError:
         return None
     except ValueError as exc:
         raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
     entry = condition.own(decode.ingress(obj), router_name)
-    return None if entry is None else OwnedEntry(key, decode.uid(obj), entry)
+    return None if entry is None else OwnedEntry(key, fields.uid(obj), entry)
 
 
 class EntryCleanup:
@@ -176,7 +176,7 @@ class EntryCleanup:
         for entry in removed:
             obj = self._routes.read(entry.key)
             current = condition.own(decode.ingress(obj), self._router_name)
-            if current is not None and decode.uid(obj) == entry.uid and not self._serves(entry):
+            if current is not None and fields.uid(obj) == entry.uid and not self._serves(entry):
                 log.warning(FOREIGN, extra={"router": self._router_name, "route": str(entry.key)})
                 return True
         return False

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from f5router.kube.api import decode
+from f5router.kube.api import decode, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.outages import Outages
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
@@ -132,7 +132,7 @@ def remove_entry(routes: RouteStatus, owned: OwnedEntry, router_name: str, *,
     """
     def without_entry(obj: JSON) -> list[JSON] | None:
         entry = condition.own(decode.ingress(obj), router_name)
-        if decode.uid(obj) != owned.uid or entry is None:
+        if fields.uid(obj) != owned.uid or entry is None:
             return None
         if unchanged and not condition.same(entry, owned.entry):
             return None
@@ -142,7 +142,7 @@ def remove_entry(routes: RouteStatus, owned: OwnedEntry, router_name: str, *,
     ingress = None if obj is None else without_entry(obj)
     if ingress is None:
         return None
-    return routes.write(owned.key, decode.resource_version(obj), ingress, without_entry)
+    return routes.write(owned.key, fields.resource_version(obj), ingress, without_entry)
 
 
 class RetryPolicy:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from f5router.kube.api import decode
+from f5router.kube.api import decode, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.cluster_watch import EVERY_ROUTE, ClusterWatcher
@@ -246,7 +246,7 @@ class StatusWriter:
             return self._retries.conflict(item)
         except KubeNotFound:
             self._retries.answered(written=False)
-        except (KubeInvalid, ResourceUnavailable, decode.DecodeError) as exc:
+        except (KubeInvalid, ResourceUnavailable, fields.DecodeError) as exc:
             self._count("refused")
             self._retries.refused(item, exc)
         except KubeForbidden as exc:

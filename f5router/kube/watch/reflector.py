@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from f5router.kube.api import api_errors, decode
+from f5router.kube.api import api_errors, fields
 from f5router.kube.api.collection import PAGE_SIZE, Collection
 from f5router.kube.api.connection import PLAIN, Connection, LineStream
 from f5router.kube.api.documents import Document, Unreadable
@@ -261,7 +261,7 @@ class Reflector:
         except Unreadable as exc:
             metadata = document.members("object", "metadata")
             self._put(unreadable(self._source, metadata, exc), ())
-            self._version = decode.resource_version({"metadata": metadata}) or self._version
+            self._version = fields.resource_version({"metadata": metadata}) or self._version
             return
         except ValueError as exc:
             raise KubeUnreachable("the watch sent something that is no JSON") from exc
@@ -275,7 +275,7 @@ class Reflector:
             self._put(key, () if kind == "DELETED" else values)
         elif kind != "BOOKMARK":
             raise KubeUnreachable("the watch sent something that is no event")
-        self._version = decode.resource_version(obj) or self._version
+        self._version = fields.resource_version(obj) or self._version
 
     def _put(self, key: Key | None, values: tuple[Value, ...]) -> None:
         if key is not None and self._store.put(self._source.field, key, values):
@@ -314,8 +314,8 @@ def taken(source: Source, document: Document) -> tuple[Key | None, tuple[Value, 
 def unreadable(source: Source, metadata: JSON, reason: Unreadable) -> Key | None:
     """Warn about an object that is left out as a whole. Returns its key, None if it is not known."""
     try:
-        key = decode.key({"metadata": metadata})
-    except decode.DecodeError:
+        key = fields.key({"metadata": metadata})
+    except fields.DecodeError:
         key = None
     log.warning("object ignored", extra={
         "kind": source.resource, "object": str(key or "without a name"), "reason": str(reason)})
@@ -329,9 +329,9 @@ def decoded(source: Source, obj: Any) -> tuple[Key | None, tuple[Value, ...]]:
     """
     key = None
     try:
-        key = decode.key(obj)
+        key = fields.key(obj)
         return key, source.decode(obj)
-    except decode.DecodeError as exc:
+    except fields.DecodeError as exc:
         log.warning("object ignored", extra={
             "kind": source.resource, "object": exc.key, "field": exc.field, "reason": exc.problem})
     except Exception:

@@ -677,19 +677,33 @@ def test_names_that_no_object_can_have(kube, follow, caplog):
     assert told == {"without a name", "shop/B", r"'c\n'"}
 
 
-def test_annotations_are_no_change(kube, follow):
-    """Nothing reads them, so nobody is woken for them."""
-    kube.apply([objects.route("a"), objects.service("web")])
+def annotated(obj: dict, **annotations: str) -> dict:
+    return obj | {"metadata": {**obj["metadata"], "annotations": annotations, "labels": annotations}}
+
+
+TIMEOUT = "haproxy.router.openshift.io/timeout"
+
+
+def test_annotations_that_nothing_reads_are_no_change(kube, follow):
+    """Nobody is woken for them, nor for the value of one whose presence alone is reported."""
+    kube.apply([annotated(objects.route("a"), **{TIMEOUT: "5s"}), objects.service("web")])
     seen = follow()
     seen.until(lambda: seen.names() and seen.names("services"))
-    for make, name in ((objects.route, "a"), (objects.service, "web")):
-        obj = make(name)
-        obj["metadata"] |= {"annotations": {"note": "new"}, "labels": {"a": "b"}}
-        kube.apply(obj)
+    kube.apply([annotated(objects.route("a"), note="new", **{TIMEOUT: "6s"}),
+                annotated(objects.service("web"), note="new")])
     kube.apply([objects.route("z"), objects.service("z")])
     seen.until(lambda: "z" in seen.names() & seen.names("services"))
     assert seen.told.count(("routes", Key("shop", "a"))) == 1
     assert seen.told.count(("services", Key("shop", "web"))) == 1
+
+
+def test_an_annotation_that_is_read_is_a_change(kube, follow):
+    kube.apply(objects.route("a"))
+    seen = follow()
+    seen.until(lambda: seen.names())
+    kube.apply(annotated(objects.route("a"), **{TIMEOUT: "5s"}))
+    seen.until(lambda: seen.state["routes"][A].unsupported == (TIMEOUT,))
+    assert seen.told.count(("routes", A)) == 2
 
 
 def test_a_fault_of_a_decoder(kube, connection, caplog):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.admission import admission
-from f5router.kube.api import decode
+from f5router.kube.api import decode, fields
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
@@ -82,7 +82,7 @@ def test_owns_whatever_can_be_named(namespace, name, to, port, host):
            "spec": {"host": host, "to": {"name": to}, "port": {"targetPort": port}}}
     try:
         found = admission.check(decode.route(obj), admission.AdmissionPolicy())
-    except decode.DecodeError:
+    except fields.DecodeError:
         return
     if found.rejection is not None:
         return

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.admission import annotations
-from f5router.kube.api import addresses, decode
+from f5router.kube.api import addresses, decode, fields
 from f5router.model.cluster import (
     EndpointPort,
     EndpointSlice,
@@ -110,7 +110,7 @@ def test_route_field(path, value, field, expected):
 ])
 def test_route_without_a_meaning(path, value, field):
     """Where the neutral value would serve what nobody asked for, the object is refused."""
-    with pytest.raises(decode.DecodeError) as caught:
+    with pytest.raises(fields.DecodeError) as caught:
         decode.route(changed(FULL, path, value))
     assert caught.value.field == field
 
@@ -132,7 +132,7 @@ def test_route_without_a_meaning(path, value, field):
 ])
 def test_names_that_the_api_gives_to_nothing(decoded, metadata, field):
     """Names on the BIG-IP, paths of requests and logs are made of them."""
-    with pytest.raises(decode.DecodeError) as caught:
+    with pytest.raises(fields.DecodeError) as caught:
         decoded({"metadata": {"namespace": "shop", **metadata}, "spec": {}})
     assert caught.value.field == field
     assert str(caught.value).isprintable()
@@ -161,7 +161,7 @@ def test_nothing_is_kept_that_nobody_reads():
     obj = {"metadata": metadata, "spec": spec, "status": {"conditions": [{"message": load}]}, "type": load,
            "data": {"token": load}}
     for decoded in (decode.route, decode.service, decode.secret, decode.node):
-        assert len(repr(decoded(obj))) < 20 * decode.MOST_TEXT, decoded
+        assert len(repr(decoded(obj))) < 20 * fields.MOST_TEXT, decoded
 
 
 def test_annotations_for_a_router():
@@ -190,7 +190,7 @@ def test_header_actions(headers, kept):
 def test_too_many_ports():
     """A Service of 65,000 ports would cost 10 MB."""
     ports = [{"port": number} for number in range(1, decode.MOST_PORTS + 2)]
-    with pytest.raises(decode.DecodeError, match=r"shop/web: spec.ports has 1001 entries, at most 1000"):
+    with pytest.raises(fields.DecodeError, match=r"shop/web: spec.ports has 1001 entries, at most 1000"):
         decode.service(objects.service(ports=ports))
     assert len(decode.service(objects.service(ports=ports[1:])).ports) == decode.MOST_PORTS
 
@@ -294,7 +294,7 @@ def test_many_addresses(more):
 def test_many_subsets():
     """None is read: which ones would count is anybody's guess."""
     obj = objects.endpoints("web", *[(8080, ["10.1.0.1"])] * (decode.MOST_SUBSETS + 1))
-    with pytest.raises(decode.DecodeError, match="shop/web: subsets has 1001 entries, at most 1000 are read"):
+    with pytest.raises(fields.DecodeError, match="shop/web: subsets has 1001 entries, at most 1000 are read"):
         decode.endpoints(obj)
 
 
@@ -392,7 +392,7 @@ def test_no_object_crashes(function, spec, status, more):
     obj = {"metadata": {"name": "x", "labels": more, "annotations": more}, "spec": spec, "status": status,
            "subsets": more, "endpoints": more, "ports": spec, "type": "kubernetes.io/tls",
            "data": {"tls.crt": spec, "tls.key": more}}
-    with contextlib.suppress(decode.DecodeError):
+    with contextlib.suppress(fields.DecodeError):
         hash(function(obj))
 
 

@@ -1,0 +1,131 @@
+"""Fields of API objects, read without trust: a field of a wrong type counts as absent."""
+
+import re
+from collections.abc import Mapping
+from sys import intern
+from typing import Any
+
+from f5router.model.cluster import Key, is_object_name
+from f5router.model.errors import RouterError
+from f5router.model.hostnames import quote
+from f5router.model.json_types import JSON
+
+MOST_TEXT = 4096
+"""Longest text kept, in characters, apart from certificates and keys. Every later check has a lower limit, so
+a text that is cut here is refused there."""
+
+_SEGMENT = re.compile(r"[!-$&-.0-~]{1,253}")
+"""A name that a path may contain, in printable ASCII. Source: k8s.io/apimachinery, IsValidPathSegmentName,
+which forbids "/", "%", "." and ".."."""
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+
+_NOTHING: JSON = {}
+
+
+class DecodeError(RouterError):
+    """An object that cannot be used.
+
+    Attributes:
+        key: the object, as far as it is known.
+        field: path of the field, such as "spec.tls".
+        problem: what is wrong with the field.
+    """
+
+    def __init__(self, key: str, field: str, problem: str = "has a wrong type"):
+        super().__init__(f"{key}: {field} {problem}")
+        self.key, self.field, self.problem = key, field, problem
+
+
+def key(obj: object) -> Key:
+    """Return namespace and name of any object.
+
+    Raises:
+        DecodeError: the name is missing, or no object of any kind can have it.
+    """
+    metadata = mapping(mapping(obj).get("metadata"))
+    name, space = metadata.get("name"), metadata.get("namespace")
+    if not name or not isinstance(name, str):
+        raise DecodeError("an object", "metadata.name")
+    if not _SEGMENT.fullmatch(name) or name in (".", ".."):
+        raise DecodeError(quote(name), "metadata.name", "is no name of an object")
+    if space and not (isinstance(space, str) and _LABEL.fullmatch(space)):
+        raise DecodeError(quote(name), "metadata.namespace", "is no name of a namespace")
+    return Key(intern(space or ""), name)
+
+
+def cluster_key(obj: object) -> Key:
+    """Return the key of an object of a kind whose names are DNS subdomains, as with most kinds.
+
+    Sources: k8s.io/apimachinery, NameIsDNSSubdomain; for Routes openshift/library-go, validateRouteName.
+
+    Raises:
+        DecodeError: the name is no DNS subdomain.
+    """
+    object_key = key(obj)
+    if not is_object_name(object_key.name):
+        raise DecodeError(str(object_key), "metadata.name", "is no DNS subdomain")
+    return object_key
+
+
+def namespaced_key(obj: object) -> Key:
+    """Return the key of an object of a kind that has namespaces.
+
+    Raises:
+        DecodeError: the name is no DNS subdomain, or there is no namespace.
+    """
+    object_key = cluster_key(obj)
+    if not object_key.namespace:
+        raise DecodeError(str(object_key), "metadata.namespace", "is missing")
+    return object_key
+
+
+def resource_version(obj: object) -> str:
+    """Return metadata.resourceVersion of an object or a list, "" without one."""
+    return text(mapping(mapping(obj).get("metadata")).get("resourceVersion"))
+
+
+def uid(obj: object) -> str:
+    """Return metadata.uid of an object, "" without one."""
+    return text(mapping(mapping(obj).get("metadata")).get("uid"))
+
+
+def mapping(value: object) -> JSON:
+    """Return the value if it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else _NOTHING
+
+
+def items(value: object) -> list[Any]:
+    """Return the value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects(value: object) -> list[JSON]:
+    """Return the objects in a list."""
+    return [item for item in items(value) if isinstance(item, Mapping)]
+
+
+def text(value: object, most: int = MOST_TEXT) -> str:
+    """Return the first characters of a text."""
+    return value[:most] if isinstance(value, str) else ""
+
+
+def pem(value: object) -> str:
+    """Return a text of any length, such as a certificate."""
+    return value if isinstance(value, str) else ""
+
+
+def integer(value: object) -> int | None:
+    """Return a whole number; True and False are none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def port(value: object) -> int | None:
+    """Return the number of a port."""
+    number = integer(value)
+    return number if number is not None and 0 < number < 1 << 16 else None
+
+
+def port_text(value: object) -> str:
+    """Return number or name of a port, an IntOrString, as text."""
+    number = integer(value)
+    return intern(text(value) if number is None else str(number))
