@@ -1,4 +1,4 @@
-"""Everything that the router watches: a thread per kind, one store, changes on demand."""
+"""Watches everything that the router reads of the cluster: one thread per kind, and one store."""
 
 import logging
 import math
@@ -15,12 +15,12 @@ from f5router.kube.secrets.secret_schedule import Pace
 from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import SecretLimits
 from f5router.kube.watch import named_namespace, poller
+from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.poller import Poller
 from f5router.kube.watch.reflector import Reflector, Timing
 from f5router.kube.watch.sources import (
     CLUSTER_NETWORKS,
     ENDPOINTS,
-    HOST_SUBNETS,
     NAMESPACES,
     NODES,
     PLACED_ENDPOINTS,
@@ -43,7 +43,7 @@ JOIN_S = 0.9
 """How long stop() waits for the threads together."""
 
 POLL_S = 0.05
-"""Between looks at what ends a wait, besides what is waited for."""
+"""Interval at which a wait looks for other reasons to end."""
 
 USUAL = Timing()
 
@@ -52,20 +52,17 @@ EVERY_ROUTE = Selection()
 SECRET_LIMITS, SECRET_PACE = SecretLimits(), Pace()
 
 SECRETS_S = 5.0
-"""How long the start waits for Secrets when all else is listed: for many, not for one that hangs."""
+"""How long the start waits for Secrets once every kind is listed: enough for many, not for one that hangs."""
 
 PROJECTS_S = 30.0
-"""From one list of projects to the next. The original router waits for half an hour."""
+"""Interval between two lists of projects; half an hour in the original router."""
 
 NETWORK_S = 60.0
-"""From one reading of the ClusterNetwork to the next: another vxlanPort makes all pods unreachable."""
-
-OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
-"""Read to check settings; where they are forbidden or do not exist, nothing is wrong."""
+"""Interval between two readings of the ClusterNetwork: another vxlanPort makes all pods unreachable."""
 
 
 class ClusterWatcher:
-    """Routes, Services, endpoints and, if wanted, Nodes and their network as the API server tells."""
+    """Follows Routes, Services, endpoints and, if configured, Secrets, Nodes and their network."""
 
     def __init__(self, connection: Connection, *, on_change: Callable[[], None],
                  selection: Selection = EVERY_ROUTE, watch_nodes: bool = False, watch_sdn: bool = False,
@@ -77,21 +74,20 @@ class ClusterWatcher:
                  backoff: Backoff = USUAL.backoff,
                  clock: Callable[[], float] = time.monotonic,
                  sleep: Callable[[float], object] | None = None):
-        """Nothing is sent before start(). Arguments beside those of Timing:
+        """Send nothing before start(). Arguments beside those of Timing:
 
-        on_change: called from the threads of the watchers once synced() and after each stored
-            change from then on. It must be quick.
-        selection: what is watched; without a namespace, that of the connection, which may be all.
-        watch_nodes: Nodes too; watch_sdn: HostSubnets and ClusterNetworks too.
-        nodeport: Nodes are the pool members, so nothing works without them; of endpoints only their
-            Nodes are kept, and they may be forbidden.
-        node_selector: labels of the Nodes that are watched.
-        use_endpoints: read Endpoints although EndpointSlices may be served.
-        watch_secrets: what Routes name in spec.tls.externalCertificate, too.
-        secrets_s: how long the start waits for them. A Secret that is told of is known; of one that is
-            not, nobody knows what its Routes need.
+        on_change: called from the threads of the watchers when synced() becomes true, and after each
+            stored change from then on. It must be quick.
+        selection: the Routes to watch; without a namespace, that of the connection, which may be all.
+        watch_nodes: watch Nodes; watch_sdn: watch HostSubnets and ClusterNetworks.
+        nodeport: pool members are Nodes, so nothing works without these; only the Nodes of
+            endpoints are kept, and endpoints may be forbidden.
+        node_selector: labels of the Nodes to watch.
+        use_endpoints: read Endpoints even if EndpointSlices are served.
+        watch_secrets: read the Secrets that Routes name in spec.tls.externalCertificate.
+        secrets_s: how long the start waits for them: it is unknown what the Routes of a missing one need.
         secret_limits: how many of them are read; secret_pace: how often.
-        sleep: None for one that stop() cuts short.
+        sleep: None for one that stop() ends early.
         """
         self._notify = on_change
         self._store = Store()
@@ -108,20 +104,12 @@ class ClusterWatcher:
             sources.append(NODES)
         if watch_sdn:
             sources += OPTIONAL
-        self._dispensable = {*OPTIONAL, self._slices if nodeport else NODES}
-        """What is not waited for when it is forbidden."""
+        self._kinds = KindStates(sources, dispensable={*OPTIONAL, self._slices if nodeport else NODES})
         self._node_selector = node_selector
-        self._waiting = set(sources)
-        self._listed_once: set[Source] = set()
-        self._enough = threading.Timer(secrets_s, self._begin, kwargs={"without_secrets": True})
-        self._enough.daemon = True
+        self._secrets_timer = threading.Timer(secrets_s, self._begin, kwargs={"without_secrets": True})
+        self._secrets_timer.daemon = True
         self._first = Delta()
-        """What is known until synced(); not drained yet."""
-        self._problems: dict[Source, str] = {}
-        self._refused_at: dict[Source, float] = {}
-        """When a kind was refused first, monotonic seconds."""
-        self._absent, self._absent_at = "", math.inf
-        """Why nothing is read: the only namespace does not exist; and since when, monotonic seconds."""
+        """Changes until synced(), which are not drained yet."""
         self._namespace = namespace = selection.namespace or connection.namespace
         self._connection, self._timing = connection, Timing(page_size, resync_s, watch_s, grace_s, backoff)
         self._clock, self._sleep = clock, sleep or self._stopped.wait
@@ -139,15 +127,16 @@ class ClusterWatcher:
         assert isinstance(routes, Reflector)
         self._routes = routes
         self._relist_due = False
-        """Whether `on_change` is to be called when `relisted`."""
+        """True if `on_change` is to be called once `relisted`."""
         self._threads = [
             threading.Thread(target=reader.run, name=f"watch-{source.resource}", daemon=True)
             for source, reader in self._readers.items()]
 
     def _reader(self, source: Source, namespace: str | None) -> Reflector | Poller:
         connection, timing = self._connection, self._timing
-        heard: dict[str, Any] = {"on_list": lambda: self._listed(source), "on_change": self._changed,
-                 "on_problem": lambda text: self._problem(source, text)}
+        callbacks: dict[str, Any] = {
+            "on_list": lambda: self._listed(source), "on_change": self._changed,
+            "on_problem": lambda text: self._problem(source, text)}
         selectors = _selectors(self._selection, self._node_selector, source)
         if source is CLUSTER_NETWORKS:
             read, period_s = poller.one(connection, source, "default"), NETWORK_S
@@ -157,13 +146,13 @@ class ClusterWatcher:
             period_s = PROJECTS_S
         else:
             return Reflector(connection, source, self._store, namespace=namespace, selectors=selectors,
-                             timing=timing, clock=self._clock, sleep=self._sleep, **heard)
+                             timing=timing, clock=self._clock, sleep=self._sleep, **callbacks)
         return Poller(
             connection.outages, source, read, self._store, timing=timing, sleep=self._sleep,
-            period_s=min(period_s, timing.resync_s or period_s), **heard)
+            period_s=min(period_s, timing.resync_s or period_s), **callbacks)
 
     def start(self) -> None:
-        """Start the threads; where there is only one namespace, the others once that exists."""
+        """Start the threads; if the router is limited to one namespace, once that exists."""
         if self._secrets is not None:
             self._secrets.start()
         if self._namespace:
@@ -177,24 +166,17 @@ class ClusterWatcher:
             thread.start()
 
     def _start_in_namespace(self, namespace: str) -> None:
-        """List nothing before the namespace exists: its lists would be empty, and so would be the BIG-IP."""
+        """List nothing before the namespace exists: its lists would be empty, and so would the BIG-IP."""
         named_namespace.wait_for(
-            self._connection, namespace, on_absent=self._namespace_absent, stopped=self._stopped)
+            self._connection, namespace, stopped=self._stopped,
+            on_absent=lambda problem: self._kinds.record_namespace(namespace, problem))
         if not self._stopped.is_set():
             self._start_watching()
 
-    def _namespace_absent(self, why: str) -> None:
-        with self._lock:
-            self._absent, self._absent_at = why, time.monotonic() if why else math.inf
-        if why:
-            log.error("nothing is changed until the namespace exists", extra={"problem": why})
-        else:
-            log.info("the namespace exists now", extra={"namespace": self._namespace})
-
     def stop(self) -> None:
-        """End the threads, within a second; one that is still connecting ends later, unheard."""
+        """End the threads, within a second; one that is still connecting ends later, without effect."""
         self._stopped.set()
-        self._enough.cancel()
+        self._secrets_timer.cancel()
         for reflector in self._readers.values():
             reflector.stop()
         if self._secrets is not None:
@@ -209,53 +191,46 @@ class ClusterWatcher:
             self._namespaces.join(end)
 
     def synced(self) -> bool:
-        """Whether every kind has been listed; what is dispensable, if forbidden, is not waited for."""
+        """True once every kind has been listed; a dispensable one that is forbidden is not awaited."""
         return self._synced.is_set()
 
     def wait_synced(self, timeout_s: float, *, refused_s: float = math.inf,
                     stop: threading.Event | None = None) -> bool:
-        """synced(), at the latest after timeout_s seconds; missing() then tells why not.
+        """Wait for synced(), at most timeout_s seconds; missing() then has the reasons.
 
         Args:
-            refused_s: how long a kind that is waited for may be forbidden or not served: long enough
-                for a right that was granted a moment ago; then only an administrator can help.
+            refused_s: how long an awaited kind may be forbidden or not served: long enough for a
+                right that was granted a moment ago; after that only an administrator can help.
             stop: ends the wait.
         """
         end = time.monotonic() + timeout_s
         while not self._synced.wait(POLL_S):
-            now = time.monotonic()
-            if now >= min(end, self._refused_since() + refused_s) or (stop is not None and stop.is_set()):
+            given_up = time.monotonic() >= min(end, self._kinds.refused_since() + refused_s)
+            if given_up or (stop is not None and stop.is_set()):
                 return self.synced()
         return True
 
     def problems(self) -> tuple[str, ...]:
-        """A message for each kind that is forbidden or not served; empty when all is well.
+        """Return a message for each kind that is forbidden or not served.
 
-        An API server that does not answer is no such problem: what is known stays.
+        An API server that does not answer is no such problem: known objects stay.
         """
-        with self._lock:
-            return tuple(text for source, text in self._problems.items() if source not in OPTIONAL)
+        return self._kinds.problems()
 
     def nodes_problem(self) -> str:
-        """Why Nodes cannot be read, "" when they can or are not wanted."""
-        with self._lock:
-            return self._problems.get(NODES, "")
+        """Return why Nodes cannot be read; "" if they can, or are not watched."""
+        return self._kinds.problem(NODES)
 
     def missing(self) -> tuple[str, ...]:
-        """What is not known of the cluster: kinds not listed yet, kinds that cannot be read any more.
+        """Return what is not known of the cluster: kinds not listed yet, or not readable any more.
 
-        Not what is dispensable and forbidden: Routes are served without.
+        Dispensable kinds that are forbidden are left out: Routes are served without them.
         """
-        with self._lock:
-            if self._absent:
-                return (self._absent,)
-            refused = [text for source, text in self._problems.items() if source not in self._dispensable]
-            waiting = self._waiting - self._problems.keys()
         not_loaded = () if self._secrets is None or self.synced() else self._secrets.not_loaded()
-        return (*(f"{source.resource} are not listed yet" for source in waiting), *not_loaded, *refused)
+        return (*self._kinds.missing(), *not_loaded)
 
     def relist(self) -> None:
-        """Have everything that Routes and their pools are made of listed again."""
+        """List everything again that Routes and their pools depend on."""
         self._relist_due = True
         for reflector in self._relisting():
             reflector.relist()
@@ -263,109 +238,102 @@ class ClusterWatcher:
     def relisted(self) -> bool:
         """True if lists of all these are complete that began after the last `relist`.
 
-        The next drain has what they found.
+        The next drain returns their changes.
         """
         done = all(reflector.relisted for reflector in self._relisting())
         self._relist_due = self._relist_due and not done
         return done
 
     def _relisting(self) -> list[Reflector | Poller]:
-        """Not what is dispensable and cannot be read."""
-        with self._lock:
-            left_out = self._dispensable & self._problems.keys()
-        return [reflector for source, reflector in self._readers.items()
-                if source not in OPTIONAL and source not in left_out]
+        return [self._readers[source] for source in self._kinds.required(self._readers)]
 
     def pending(self) -> int:
-        """How many changes wait for the next drain."""
+        """Count the changes that wait for the next drain."""
         with self._lock:
             return self._store.pending() + self._first.size()
 
     def drain(self) -> Delta:
-        """What changed since the last call, each object once; empty before synced()."""
+        """Return the changes since the last call, each object once; empty before synced()."""
         if not self.synced():
             return Delta()
+        nodes_listed, slices_listed = map(self._kinds.is_listed, (NODES, self._slices))
         with self._lock:
-            listed = set(self._listed_once)
             first, self._first = self._first, Delta()
         chosen = self._chosen()
         if self._secrets is not None:
             self._secrets.follow(chosen.routes)
-        return replace(first.then(chosen), nodes_listed=NODES in listed, slices_listed=self._slices in listed)
+        return replace(first.then(chosen), nodes_listed=nodes_listed, slices_listed=slices_listed)
 
     def drain_endpoints(self) -> Delta:
-        """The same of endpoints alone, as far as the Routes drained before need them."""
+        """Return the changes of endpoints alone, once the first drain has returned the Routes."""
         return self._store.drain_slices() if self.synced() and not self._first else Delta()
 
     def has_endpoints(self) -> bool:
-        """True if `drain_endpoints` may have something."""
+        """True if `drain_endpoints` may return a change."""
         return self._store.has_slices()
 
     def _chosen(self) -> Delta:
-        """What changed in the store; only Routes of the selection."""
+        """Drain the store; only Routes of the selection are kept."""
         delta = self._store.drain()
         return self._filter.apply(delta) if self._selection.by_namespace else delta
 
     def warnings(self) -> tuple[str, ...]:
-        """What an operator should know of the selection, as of the last drain."""
+        """Return warnings about the selection, as of the last drain."""
         if not self._selection.by_namespace or self._filter.namespaces or not self.synced():
             return ()
         projects = self._selection.project_labels
         if projects:
-            return (f"--project-labels {projects!r} takes no project that the account may see: no Route is "
+            return (f"--project-labels {projects!r} selects no project that the account may see: no Route is "
                     "served",)
-        return (f"--namespace-labels {self._selection.namespace_labels!r} takes no namespace: no Route is "
+        return (f"--namespace-labels {self._selection.namespace_labels!r} selects no namespace: no Route is "
                 "served",)
 
     def route(self, key: Key) -> Route | None:
-        """The newest known Route, with resource_version and status_ingress."""
-        found = self._store.get("routes", key)
-        return found if isinstance(found, Route) else None
+        """Return the newest known Route, with resource_version and status_ingress."""
+        route = self._store.get("routes", key)
+        return route if isinstance(route, Route) else None
 
     def route_source(self) -> Source:
-        """Where the cluster serves Routes, as far as it is known."""
+        """Return the API that serves Routes, as far as it is known."""
         return self._routes.source
 
-    def watch_routes(self, heard: Callable[[Route, Route], None]) -> None:
-        """Have every newer reading of a Route told, status included: the Route before, and as it is now.
+    def watch_routes(self, on_update: Callable[[Route, Route], None]) -> None:
+        """Register what is called for every newer reading of a Route, status included, with old and new.
 
-        Called from the threads of the watchers and of observe(). It must be quick.
+        It is called from the threads of the watchers and of observe(), and must be quick.
         """
-        self._store.on_route = heard
+        self._store.on_route = on_update
 
     def observe(self, route: Route) -> None:
-        """Take over a Route read or written elsewhere, if it is newer than the known one."""
+        """Store a Route read or written elsewhere, if it is newer than the known one."""
         if self._store.refresh_route(route):
             self._changed()
 
     def _listed(self, source: Source) -> None:
-        with self._lock:
-            first = source not in self._listed_once
-            self._listed_once.add(source)
-        if (first and source in self._dispensable) or (self._relist_due and self.relisted()):
+        first_of_dispensable = self._kinds.record_list(source)
+        if first_of_dispensable or (self._relist_due and self.relisted()):
             self._changed()
-        self._done(source)
-
-    def _done(self, source: Source) -> None:
-        with self._lock:
-            self._waiting.discard(source)
         self._begin()
 
+    def _problem(self, source: Source, problem: str) -> None:
+        if self._kinds.record_problem(source, problem):
+            self._begin()
+
     def _begin(self, *, without_secrets: bool = False) -> None:
-        """End the start, once every kind is known and, of all Routes that there are by then, the Secrets.
+        """End the start once every kind is listed, and the Secrets of all Routes known by then are read.
 
         Args: without_secrets: do not wait for the Secrets any more.
         """
         with self._lock:
-            if self._waiting or self._synced.is_set():
+            if not self._kinds.is_complete() or self._synced.is_set():
                 return
             chosen = self._chosen()
             self._first = self._first.then(chosen)
             if self._secrets is not None:
                 self._secrets.follow(chosen.routes)
                 if not self._secrets.complete() and not without_secrets:
-                    if not self._enough.ident:
-                        self._enough.start()
+                    if not self._secrets_timer.ident:
+                        self._secrets_timer.start()
                     return
             missing = () if self._secrets is None else self._secrets.not_loaded()
             self._synced.set()
@@ -373,28 +341,6 @@ class ClusterWatcher:
         if missing:
             log.warning("started without Secrets", extra={"secrets": len(missing), "first": missing[0]})
         self._changed()
-
-    def _problem(self, source: Source, text: str) -> None:
-        with self._lock:
-            known = self._problems.get(source, "")
-            if text:
-                self._problems[source] = text
-                self._refused_at.setdefault(source, time.monotonic())
-            else:
-                self._problems.pop(source, None)
-        if text and not known:
-            level = logging.INFO if source in OPTIONAL else logging.ERROR
-            log.log(level, "kind cannot be read", extra={"kind": source.resource, "error": text})
-        elif known and not text:
-            log.info("kind can be read again", extra={"kind": source.resource})
-        if text and source in self._dispensable:
-            self._done(source)
-
-    def _refused_since(self) -> float:
-        """Since when a kind that is waited for is refused, or the namespace absent; infinite if none is."""
-        with self._lock:
-            refused = (at for source, at in self._refused_at.items() if source in self._waiting)
-            return min(refused, default=math.inf) if self._absent_at == math.inf else self._absent_at
 
     def _changed(self) -> None:
         if self._stopped.is_set():
@@ -409,10 +355,10 @@ class ClusterWatcher:
 
 
 def _selectors(selection: Selection, nodes: str, source: Source) -> dict[str, str]:
-    """What the API server is asked to choose by; empty for everything."""
+    """Return labelSelector and fieldSelector of a kind; empty for everything."""
     labels = {ROUTES: selection.labels, NAMESPACES: selection.namespace_labels,
               PROJECTS: selection.project_labels if selection.project_labels != EVERYTHING else "",
               NODES: nodes}
-    wanted = {"labelSelector": labels.get(source, ""),
+    selectors = {"labelSelector": labels.get(source, ""),
               "fieldSelector": selection.fields if source is ROUTES else ""}
-    return {name: text for name, text in wanted.items() if text}
+    return {name: text for name, text in selectors.items() if text}

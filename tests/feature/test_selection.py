@@ -254,7 +254,7 @@ def test_a_selection_that_takes_nothing(lab, caplog, capsys):
     assert preflight.plan(lab.config(**flags), output="json") == 0
     found = json.loads(capsys.readouterr().out)
     assert "/Common/openshift_shop_web" in {change["path"] for change in found["changes"]}
-    words = "--namespace-labels 'zone=west' takes no namespace: no Route is served"
+    words = "--namespace-labels 'zone=west' selects no namespace: no Route is served"
     assert found["warnings"] == [words]
     assert lab.converge(**flags) == []
     assert words in {getattr(record, "problem", "") for record in caplog.records}

@@ -112,7 +112,7 @@ def test_no_namespace_is_selected(kube, follow):
     seen.drain()
     assert seen.names() == set()
     assert seen.cluster.warnings() == (
-        "--namespace-labels 'zone=west' takes no namespace: no Route is served",)
+        "--namespace-labels 'zone=west' selects no namespace: no Route is served",)
     kube.apply(namespace("shop", zone="west"))
     seen.until(lambda: seen.names() == {"a"})
     assert seen.cluster.warnings() == ()

@@ -1,0 +1,112 @@
+"""The state of each watched kind: awaited, listed, or not readable. No I/O."""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+
+from f5router.kube.watch.sources import CLUSTER_NETWORKS, HOST_SUBNETS, Source
+
+log = logging.getLogger(__name__)
+
+OPTIONAL = (HOST_SUBNETS, CLUSTER_NETWORKS)
+"""Read to check settings; it is no problem if they are forbidden or not served."""
+
+
+class KindStates:
+    """The states of all watched kinds; safe to use from several threads."""
+
+    def __init__(self, sources: Iterable[Source], dispensable: Collection[Source],
+                 clock: Callable[[], float] = time.monotonic):
+        """Arguments:
+        dispensable: kinds that are not awaited while they cannot be read.
+        """
+        self._lock, self._clock = threading.Lock(), clock
+        self._awaited = set(sources)
+        self._dispensable = frozenset(dispensable)
+        self._listed: set[Source] = set()
+        self._problems: dict[Source, str] = {}
+        self._refused_at: dict[Source, float] = {}
+        """When a kind could not be read for the first time."""
+        self._absence, self._absent_at = "", math.inf
+        """Why nothing can be read: the only namespace does not exist; and since when."""
+
+    def record_list(self, source: Source) -> bool:
+        """Record a complete list; returns True if it is the first one of a dispensable kind."""
+        with self._lock:
+            is_first = source not in self._listed
+            self._listed.add(source)
+            self._awaited.discard(source)
+        return is_first and source in self._dispensable
+
+    def record_problem(self, source: Source, problem: str) -> bool:
+        """Record why a kind cannot be read, "" when it can; returns True if it is not awaited any more."""
+        with self._lock:
+            known = self._problems.get(source, "")
+            if problem:
+                self._problems[source] = problem
+                self._refused_at.setdefault(source, self._clock())
+            else:
+                self._problems.pop(source, None)
+            given_up = bool(problem) and source in self._dispensable
+            if given_up:
+                self._awaited.discard(source)
+        if problem and not known:
+            level = logging.INFO if source in OPTIONAL else logging.ERROR
+            log.log(level, "kind cannot be read", extra={"kind": source.resource, "error": problem})
+        elif known and not problem:
+            log.info("kind can be read again", extra={"kind": source.resource})
+        return given_up
+
+    def record_namespace(self, namespace: str, problem: str) -> None:
+        """Record why the only namespace cannot be read, "" when it exists."""
+        with self._lock:
+            self._absence, self._absent_at = problem, self._clock() if problem else math.inf
+        if problem:
+            log.error("nothing is changed until the namespace exists", extra={"problem": problem})
+        else:
+            log.info("the namespace exists now", extra={"namespace": namespace})
+
+    def is_complete(self) -> bool:
+        """True if no kind is awaited any more."""
+        with self._lock:
+            return not self._awaited
+
+    def is_listed(self, source: Source) -> bool:
+        """True if a list of the kind was complete at some time."""
+        with self._lock:
+            return source in self._listed
+
+    def problem(self, source: Source) -> str:
+        """Return why a kind cannot be read; "" if it can, or is not watched."""
+        with self._lock:
+            return self._problems.get(source, "")
+
+    def problems(self) -> tuple[str, ...]:
+        """Return why kinds cannot be read, apart from optional ones."""
+        with self._lock:
+            return tuple(text for source, text in self._problems.items() if source not in OPTIONAL)
+
+    def missing(self) -> tuple[str, ...]:
+        """Return which kinds are not listed yet, and which cannot be read, apart from dispensable ones."""
+        with self._lock:
+            if self._absence:
+                return (self._absence,)
+            refused = [text for source, text in self._problems.items() if source not in self._dispensable]
+            awaited = self._awaited - self._problems.keys()
+        return (*(f"{source.resource} are not listed yet" for source in awaited), *refused)
+
+    def required(self, sources: Iterable[Source]) -> list[Source]:
+        """Return those that Routes and their pools need, and that can be read."""
+        with self._lock:
+            left_out = self._dispensable & self._problems.keys()
+        return [source for source in sources if source not in OPTIONAL and source not in left_out]
+
+    def refused_since(self) -> float:
+        """Return since when an awaited kind is refused, or the namespace absent; infinite if none is."""
+        with self._lock:
+            if self._absence:
+                return self._absent_at
+            return min((at for source, at in self._refused_at.items() if source in self._awaited),
+                       default=math.inf)
