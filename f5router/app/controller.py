@@ -238,7 +238,7 @@ class Controller:
     def _pass(self, most: int | None) -> Report:
         full = self._observation_due()
         if full:
-            if self._reconciler.device.unknown:
+            if self._reconciler.device.unconfirmed:
                 self._to_be_saved()  # some of it may have been written
             self._reconciler.device.observe()
             self._observed_at = self._clock()

@@ -9,9 +9,9 @@ from f5router.config.config import Config
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.uploads.files import FileWriter
 from f5router.icontrol.uploads.leftovers import Origin
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
+from f5router.icontrol.writers.files import FileWriter
 from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.entry_cleanup import EntryCleanup

@@ -9,8 +9,7 @@ import logging
 import threading
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
 
@@ -19,18 +18,21 @@ from f5router.icontrol.calls import Calls
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.observe import observe
+from f5router.icontrol.outcome import Outcome, RetentionTest
 from f5router.icontrol.rest import readiness
 from f5router.icontrol.rest.blame import Blame, blames_object
 from f5router.icontrol.rest.client import Client
-from f5router.icontrol.uploads.files import FileWriter, concerns_file
+from f5router.icontrol.sender import Newest, Sender
 from f5router.icontrol.writers.attachments import AttachmentWriter
 from f5router.icontrol.writers.fdb import FDBWriter
+from f5router.icontrol.writers.files import FileWriter
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
-from f5router.icontrol.writers.objects import ObjectWriter, is_single
+from f5router.icontrol.writers.objects import ObjectWriter
 from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import StaticRouteWriter
-from f5router.icontrol.writers.tunnels import TunnelWriter, concerns_network
+from f5router.icontrol.writers.tunnels import TunnelWriter
+from f5router.icontrol.writers.writer import Result, Results
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import (
     BigIPError,
@@ -44,37 +46,12 @@ from f5router.model.errors import (
     is_usable,
 )
 from f5router.model.json_types import JSON
-from f5router.model.ltm import Attachment, BigIPState, Object, Policy, Pool, Record, Rule
-from f5router.model.net import FDBRecord, StaticRoute
+from f5router.model.ltm import BigIPState, Object, Pool, Record
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, AnyChange, Change, Plan, Stage, T, concerns, of_kind
+from f5router.plan.change import DELETE, AnyChange, Plan, Stage
 from f5router.plan.overtaking import UncertainWrites
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What became of a Plan."""
-
-    done: list[AnyChange] = field(default_factory=list)
-    failed: dict[Ref, BigIPError] = field(default_factory=dict)
-    """Refused, or not confirmed, with the device's words; what needs such an object has the same error."""
-    blocked: set[Ref] = field(default_factory=set)
-    """Those of `failed` that were not sent, because they need something that was refused."""
-    deferred_deletes: list[AnyChange] = field(default_factory=list)
-    """Deletes that wait: the object is in use, or serves a Route whose new objects were refused."""
-    in_use: dict[Ref, InUse] = field(default_factory=dict)
-    """Those of `deferred_deletes` that the device refused, with its words."""
-    not_sent: list[AnyChange] = field(default_factory=list)
-    """Changes that were not tried, because something more urgent interrupted the Plan."""
-
-
-Results = Iterable[tuple[AnyChange, Exception | None]]
-"""Changes that were sent, each with why it was not done."""
-
-RetentionTest = Callable[[Object], bool]
-"""True for an object that is to be deleted and must stay."""
 
 
 class Stopped(BigIPError):
@@ -107,27 +84,27 @@ class Device:
         self._folder = folder
         self._virtuals = (http_virtual, https_virtual)
         self._network = {"vxlan": vxlan, "static_routes": static_routes}
-        self._nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
-        self._objects = ObjectWriter(client, self._nodes)
-        self._records = RecordWriter(client)
-        self._attachments = AttachmentWriter(client, folder)
-        self._tunnels = TunnelWriter(client, folder)
-        self._fdb = FDBWriter(client)
-        self._routes = StaticRouteWriter(client, folder)
         self.calls = Calls(max_in_flight)
-        self._blame = Blame(lambda: client.get_once(readiness.VERSION))
-        self._policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
-                                      enough=lambda: self.calls.interrupted, attempt=self._attempt_rule)
-        self._uncertain = UncertainWrites()
         self._given_up = threading.Event()
+        self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
+        self._nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
+        self._attachments = AttachmentWriter(client, folder)
+        fdb = FDBWriter(client)
+        policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
+                                enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order)
+        self.sender.register(
+            files, TunnelWriter(client, folder), fdb, StaticRouteWriter(client, folder),
+            ObjectWriter(client, self._nodes), RecordWriter(client, self._records), policies,
+            self._attachments)
+        self._observers = (self._nodes, self._attachments, fdb, policies)
+        """What takes something from each Observation."""
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
-        self._in_flight: set[Ref] = set()
         self._meanwhile: dict[Ref, Object | None] | None = None
         """What was written since a reading began, which may be older."""
         self.observed: dict[Ref, Object] = {}
         self.facts = DeviceFacts()
-        self.unknown: set[Ref] = set()
+        self.unconfirmed: set[Ref] = set()
         """Objects whose last write may have been done or not, and that were not read since."""
         self.stale = True
         """True until an observation, and after anything that leaves doubt."""
@@ -159,24 +136,24 @@ class Device:
             PartitionMissing, BigIPError: nothing that was known is changed.
         """
         self._meanwhile = {}
-        unknown, self.unknown = self.unknown, set()
+        unconfirmed, self.unconfirmed = self.unconfirmed, set()
         self.calls.begin()
         try:
             observation = self.calls.run(lambda: self._read(create_folder=create_folder))
             self.calls.settle()
             newer = self._meanwhile
         except BaseException:
-            self.unknown |= unknown
+            self.unconfirmed |= unconfirmed
             raise
         finally:
             self._meanwhile = None
-        self.stale = bool(self.unknown)
+        self.stale = bool(self.unconfirmed)
         before = _addresses(self.observed)
         self.observed, self.facts = observation.objects, observation.facts
         for ref, obj in newer.items():
             self._note(ref, obj)
-        for writer in (self._policies, self._attachments, self._fdb, self._nodes):
-            writer.update_from(observation)
+        for observer in self._observers:
+            observer.update_from(observation)
         self._nodes.forget(before - _addresses(self.observed))
 
     def _read(self, *, create_folder: bool) -> Observation:
@@ -206,7 +183,7 @@ class Device:
         deferred: Collection[Ref] = (),
         should_retain: Callable[[Outcome], RetentionTest] = lambda outcome: lambda obj: False,
         on_change: Callable[[AnyChange], None] = lambda change: None,
-        newest: Callable[[AnyChange], AnyChange | None] = lambda change: change,
+        newest: Newest = lambda change: change,
         soon: Callable[[Ref], bool] = lambda ref: True,
         outcome: Outcome | None = None,
     ) -> Outcome:
@@ -225,7 +202,7 @@ class Device:
             BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
         """
         retained, led, begun, outcome = None, False, False, Outcome() if outcome is None else outcome
-        self._uncertain = UncertainWrites(soon)
+        self.sender.uncertain = UncertainWrites(soon)
         self.calls.begin()
         try:
             self.failover.require_active()
@@ -245,7 +222,7 @@ class Device:
                 else:
                     changes = self._unblocked(changes, earlier_failures, outcome)
                 led = led or (stage.is_routing and bool(changes))
-                self._settle(self._write(changes, newest, outcome.not_sent), outcome, on_change)
+                self._settle(self.sender.send(changes, newest, outcome.not_sent), outcome, on_change)
             self.calls.settle()
         except Busy:
             raise  # it was not done, and what was done before is in `observed`
@@ -257,17 +234,13 @@ class Device:
 
     def begin_updates(self, changes: Iterable[AnyChange]) -> None:
         """Begin to write Changes that cannot wait, beside requests that are under way."""
-        for change in changes:
-            self._in_flight.add(change.ref)
-            self.calls.begin_urgent(self._one, change)
+        self.sender.begin_updates(changes)
 
-    def updated(self) -> list[tuple[AnyChange, Exception | None]]:
-        """Changes of `begin_updates` that ended, for `settle_updates`."""
-        results = self.calls.urgent_results()
-        self._in_flight.difference_update(change.ref for change, _ in results)
-        return results
+    def ended_updates(self) -> Results:
+        """Return the Changes of `begin_updates` that ended, for `settle_updates`."""
+        return self.sender.ended_updates()
 
-    def settle_updates(self, results: Results, on_change: Callable[[AnyChange], None],
+    def settle_updates(self, results: Iterable[Result], on_change: Callable[[AnyChange], None],
                        outcome: Outcome) -> None:
         """Note what became of Changes. Raises: BigIPError."""
         try:
@@ -280,129 +253,18 @@ class Device:
 
     def is_in_flight(self, ref: Ref) -> bool:
         """True while a request about an object is under way."""
-        return ref in self._in_flight
+        return self.sender.is_in_flight(ref)
 
     def _drained(self) -> bool:
         """Let requests connect that were led to a pool just before it, or its TLS, is taken away."""
         self.calls.pause(self._drain_s, self._given_up.wait)
         return True
 
-    def _write(self, changes: list[AnyChange], newest: Callable[[AnyChange], AnyChange | None],
-               rest: list[AnyChange]) -> Results:
-        """Send Changes that do not refer to each other; yields each with its error or None.
+    def _records(self, group: str) -> list[Record]:
+        return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
 
-        Args: rest: takes those that were not sent.
-        """
-        tried: set[Ref] = set()
-        try:
-            yield from self._sent(changes, newest, tried)
-        finally:
-            rest += [change for change in changes if change.ref not in tried]
-
-    def _sent(self, changes: list[AnyChange], newest: Callable[[AnyChange], AnyChange | None],
-              tried: set[Ref]) -> Results:
-        if not changes:
-            return
-        kind = changes[0].ref.kind
-        if kind == Record.KIND:
-            records = of_kind(changes, Record)
-            yield from self._grouped(records, lambda c: c.obj.group, self._write_records, tried)
-        elif kind == Attachment.KIND:
-            attachments = of_kind(changes, Attachment)
-            yield from self._grouped(attachments, lambda c: c.obj.virtual, self._attachments.write, tried)
-        elif kind == FDBRecord.KIND:
-            entries = of_kind(changes, FDBRecord)
-            yield from self._grouped(entries, lambda c: c.obj.tunnel, self._fdb.write, tried)
-        elif kind == Rule.KIND:
-            rules = of_kind(changes, Rule)
-            yield from self._grouped(rules, lambda c: c.obj.policy, self._policies.write_rules, tried)
-        else:
-            yield from self._parallel(changes, newest, tried)
-
-    def _grouped(self, changes: list[Change[T]], key: Callable[[Change[T]], str],
-                 write: Callable[[str, list[Change[T]]], Results], tried: set[Ref]) -> Results:
-        for whole, group in groupby(sorted(changes, key=key), key=key):  # stable: the order of the Plan
-            self._checkpoint()
-            if self.calls.interrupted:
-                return
-            part = list(group)
-            for change, error in self.calls.run(partial(self._as_group, write, whole, part)):
-                tried.add(change.ref)
-                yield change, error
-
-    def _as_group(self, write: Callable[[str, list[Change[T]]], Results], whole: str,
-                  part: list[Change[T]]) -> Results:
-        """Write Changes of one whole. An error of all blames an object only where it is the only one."""
-        if len(part) > 1:
-            return list(write(whole, part))
-        change = part[0]
-        results: list[tuple[AnyChange, Exception | None]] = []
-
-        def alone() -> None:
-            results.extend(write(whole, part))
-            if results and results[0][1] is not None:
-                raise results[0][1]
-
-        error = self._blame.attempt(change.ref, alone)
-        return [(change, error)] if results or error is not None else []
-
-    def _parallel(self, changes: list[AnyChange], newest: Callable[[AnyChange], AnyChange | None],
-                  tried: set[Ref]) -> Results:
-        def ready(change: AnyChange) -> AnyChange | None:
-            tried.add(change.ref)
-            if change.ref in self._in_flight:
-                hanging.append(change)
-                return None
-            now = newest(change) if change.ref.kind == Pool.KIND else change
-            if now is not None:
-                begun.add(now.ref)
-                self._in_flight.add(now.ref)
-            return now
-
-        begun: set[Ref] = set()
-        hanging: list[AnyChange] = []
-        try:
-            for change, error in self.calls.each(self._one, changes, ready):
-                self._in_flight.discard(change.ref)
-                if error is not None and not blames_object(error):
-                    self.calls.interrupted = True
-                yield change, error
-        finally:
-            self._in_flight -= begun
-        for change in hanging:
-            if change.verb == DELETE:
-                yield change, InUse(text="its members are being written")
-
-    def _one(self, change: AnyChange) -> tuple[AnyChange, Exception | None]:
-        return change, self._blame.attempt(change.ref, lambda: self._send(change))
-
-    def _send(self, change: AnyChange) -> None:
-        self._checkpoint()
-        if concerns(change, Policy):
-            self._policies.write_policy(change)
-        elif concerns_file(change):
-            self._files.write(change)
-        elif concerns_network(change):
-            self._tunnels.write(change)
-        elif concerns(change, StaticRoute):
-            self._routes.write(change)
-        else:
-            assert is_single(change), change.ref
-            self._objects.write(change)
-
-    def _attempt_rule(self, change: AnyChange, write: Callable[[], object]) -> Exception | None:
-        """Write a Rule, unless it would overtake one in doubt; returns why it was not done."""
-        error = self._uncertain.obstacle(change) or self._blame.attempt(change.ref, write)
-        self._uncertain.note(change, error)
-        return error
-
-    def _write_records(self, group: str, changes: list[Change[Record]]) -> Results:
-        def current() -> list[Record]:
-            return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
-
-        return self._records.write(group, changes, current)
-
-    def _settle(self, results: Results, outcome: Outcome, on_change: Callable[[AnyChange], None]) -> None:
+    def _settle(self, results: Iterable[Result], outcome: Outcome,
+                on_change: Callable[[AnyChange], None]) -> None:
         """Note what became of Changes. Raises: the first error for which no object is to blame."""
         trouble = None
         for change, error in results:
@@ -429,7 +291,7 @@ class Device:
             if isinstance(error, Unconfirmed) or (isinstance(error, Forbidden) and error.alone is not None):
                 outcome.failed[change.ref] = error  # has a back-off of its own also where the device has one
             if isinstance(error, Unconfirmed):
-                self.unknown.add(change.ref)
+                self.unconfirmed.add(change.ref)
         if trouble is not None:
             raise trouble
 
@@ -454,11 +316,11 @@ class Device:
         free, errors = [], ChainMap(outcome.failed, dict(earlier))
         for change in changes:
             error, blocked = self._obstacle(change.obj, errors)
-            error = error or self._uncertain.obstacle(change)
+            error = error or self.sender.uncertain.obstacle(change)
             if error is None:
                 free.append(change)
                 continue
-            self._uncertain.note(change, error)
+            self.sender.uncertain.note(change, error)
             outcome.failed[change.ref] = error
             if blocked:
                 outcome.blocked.add(change.ref)
@@ -506,7 +368,7 @@ class Device:
 
     def remove_uploads(self) -> None:
         """Remove certificate and key files that are left on the device's disk; refusals are logged."""
-        self._files.remove_left({ref.path for ref in self.observed if ref.kind in self._files.KINDS})
+        self._files.remove_left({ref.path for ref in self.observed if ref.kind in self._files.kinds})
 
     @property
     def orphans(self) -> int:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 
 from f5router.desired.engine import Engine
-from f5router.icontrol.device import Device, Outcome
+from f5router.icontrol.device import Device
+from f5router.icontrol.outcome import Outcome
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.errors import Unconfirmed, is_usable
@@ -132,7 +133,7 @@ class MemberWrites:
 
     def _take_results(self, on_change: OnChange) -> None:
         """Record the results of writes that have ended. Raises: BigIPError."""
-        outcome, results = Outcome(), self._device.updated()
+        outcome, results = Outcome(), self._device.ended_updates()
         try:
             self._device.settle_updates(results, lambda change: self.confirm(change, on_change), outcome)
         finally:
@@ -185,7 +186,7 @@ class MemberWrites:
             return None  # it was refused meanwhile
         old = self._device.observed.get(change.ref)
         new = self._engine.objects.get(change.ref, change.new)
-        if old == new and change.ref not in self._device.unknown:
+        if old == new and change.ref not in self._device.unconfirmed:
             return None
         return Change(UPDATE if old else CREATE, old, new)
 
@@ -225,7 +226,7 @@ class MemberWrites:
             if old is not None and (under_way or counts[namespace] >= NAMESPACE_MOST):
                 continue
             new = self._desired(ref, old) if isinstance(old, Pool) else None
-            is_done = new == old and ref not in self._device.unknown
+            is_done = new == old and ref not in self._device.unconfirmed
             if new is None or is_done or self._is_held(ref):
                 settled.append(ref)
                 continue

@@ -10,7 +10,8 @@ from dataclasses import replace
 from itertools import chain
 
 from f5router.desired.engine import Engine
-from f5router.icontrol.device import Device, Outcome
+from f5router.icontrol.device import Device
+from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.errors import UNCERTAIN_ERRORS
 from f5router.model.objects import Ref

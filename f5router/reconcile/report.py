@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from f5router.desired.engine import Engine
-from f5router.icontrol.device import Device, Outcome
+from f5router.icontrol.device import Device
+from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Rule
 from f5router.model.objects import Ref

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from itertools import islice
 
 from f5router.desired.engine import Engine
-from f5router.icontrol.device import Device, RetentionTest
+from f5router.icontrol.device import Device
+from f5router.icontrol.outcome import RetentionTest
 from f5router.model import names
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import BigIPError

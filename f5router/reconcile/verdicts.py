@@ -34,7 +34,7 @@ class Verdicts:
         if fault := engine.fault(key):
             return Verdict(False, DEVICE_REJECTED, fault)
         needed = engine.closure(engine.uses(key))
-        if not self._device.unknown.isdisjoint(needed):
+        if not self._device.unconfirmed.isdisjoint(needed):
             return PENDING  # the last write may have been done
         if (ref := self._refused_object(needed)) is not None:
             error = self._retry.failures[ref].error

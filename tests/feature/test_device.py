@@ -394,6 +394,18 @@ def test_an_object_that_is_said_to_be_gone(lab, path):
                 for name in everything(lab)[kind] if "_shop_" in name or "_host_" in name]
 
 
+def test_a_profile_that_is_said_to_be_detached(lab):
+    """A 404 to its DELETE on the virtual server: the next pass detaches it, before any periodic reading."""
+    serve(lab)
+    router = lab.router()
+    assert lab.converge(router) == []
+    lab.bigip.inject("404-bogus", method="DELETE", path=f"{HTTPS}/profiles/")
+    lab.kube.delete("Route", "shop", "edge")
+    until(lambda: lab.converge(router) == [] and lab.bigip.faults.waiting == 0)
+    lab.converge(router)
+    assert not [path for path in lab.paths("ltm/profile/client-ssl") if "_host_edge" in path]
+
+
 def test_the_configuration_is_saved(lab):
     """So that it is there after the device restarts, without a router."""
     lab.apply(manifests.route("plain"))

@@ -9,6 +9,7 @@ import pytest
 
 from f5router.app import controller
 from f5router.icontrol.observe import observe
+from f5router.model.ltm import Pool
 from tests import manifests
 from tests.builders import identity
 from tests.feature.test_loop import Running, admitted, pool
@@ -137,14 +138,17 @@ def test_a_fault_of_ours_ends_one_pass(lab, loop, caplog):
     router = loop()
     router.wait(lambda: admitted(lab, "a") == "True")
     device = router.router._reconciler.device
-    faults, write = iter([ValueError("not thought of")]), device._objects.write
+    faults, writer = iter([ValueError("not thought of")]), device.sender.writers[Pool.KIND]
 
-    def broken(change):
-        for error in faults:
-            raise error
-        write(change)
+    class Broken:
+        group = staticmethod(writer.group)
 
-    device._objects.write = broken
+        def write(self, changes):
+            for error in faults:
+                raise error
+            return writer.write(changes)
+
+    device.sender.writers[Pool.KIND] = Broken()
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
     assert any(r.exc_info and "not thought of" in str(r.exc_info[1]) for r in caplog.records)

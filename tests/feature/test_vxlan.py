@@ -230,6 +230,19 @@ def test_an_address_change_replaces(lab):
     assert set(fdb(lab).values()) == {"10.3.89.77", "10.3.89.2"}
 
 
+def test_a_record_that_is_said_to_be_gone(lab):
+    """A 404 to its DELETE is not believed while the device shows the record."""
+    sdn(lab)
+    router = lab.router(**FLAGS)
+    assert lab.converge(router) == []
+    lab.bigip.inject("404-bogus", method="DELETE", path="/records/")
+    lab.kube.delete("Node", "", "n1")
+    until(lab, router, lambda nodes: Key("", "n1") not in nodes)
+    assert lab.converge(router) == []
+    assert lab.bigip.faults.waiting == 0
+    assert set(fdb(lab)) == {"0a:0a:0a:03:59:02"}
+
+
 def test_two_nodes_exchange_addresses(lab):
     """The same records as before: nothing is written, and none is lost."""
     sdn(lab)

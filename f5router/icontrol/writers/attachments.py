@@ -4,27 +4,28 @@ The lists are read just before they are written, and only the lists that change 
 """
 
 import logging
-from itertools import chain
+from collections.abc import Sequence
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there, item_path
+from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, AnyChange, Change, Plan, concerns
+from f5router.plan.change import DELETE, Change, Plan, concerns
 
 log = logging.getLogger(__name__)
-
-Results = list[tuple[AnyChange, BigIPError | None]]
 
 
 class AttachmentWriter:
     """Writes the Attachments of one virtual server at a time."""
+
+    kinds = (Attachment.KIND,)
 
     def __init__(self, client: Client, folder: str):
         self._client = client
@@ -36,8 +37,12 @@ class AttachmentWriter:
         facts = observation.facts
         self._facts = {v.path: v for v in (facts.http, facts.https) if v is not None}
 
-    def write(self, path: str, changes: list[Change[Attachment]]) -> Results:
-        """Attach or detach; what cannot work is refused here, with what the administrator can do."""
+    def group(self, obj: Attachment) -> str:
+        """Return the virtual server of an Attachment."""
+        return obj.virtual
+
+    def write(self, changes: Sequence[Change[Attachment]]) -> Results:
+        """Attach or detach; refuse what cannot work, with what the administrator can do."""
         results: Results = []
         possible = []
         for change in changes:
@@ -45,7 +50,7 @@ class AttachmentWriter:
                 results.append((change, refusal))
             else:
                 possible.append(change)
-        return results + (self._send(path, possible) if possible else [])
+        return results + (self._send(possible) if possible else [])
 
     def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
         """Return the Attachments of a Plan that `write` would refuse."""
@@ -59,19 +64,17 @@ class AttachmentWriter:
         problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts)
         return Refused("PATCH", f"ltm/virtual {path}", problem) if problem else None
 
-    def _send(self, path: str, changes: list[Change[Attachment]]) -> Results:
+    def _send(self, changes: list[Change[Attachment]]) -> Results:
+        path = changes[0].obj.virtual
         try:
             if len(changes) == 1 and changes[0].obj.kind == "profiles" and not changes[0].obj.replaces:
                 self._single(path, changes[0])
             else:
                 self._lists(path, changes)
         except Refused as exc:
-            units = _units(changes)
-            if len(units) == 1:
-                return [(change, exc) for change in changes]
-            middle = len(units) // 2
-            halves = (chain.from_iterable(units[:middle]), chain.from_iterable(units[middle:]))
-            return [result for half in halves for result in self._send(path, list(half))]
+            return bisect(units(changes), exc, self._send)
+        except BigIPError as exc:
+            return [(change, exc) for change in changes]
         return [(change, None) for change in changes]
 
     def _single(self, path: str, change: Change[Attachment]) -> None:
@@ -79,10 +82,7 @@ class AttachmentWriter:
         target = change.obj.target
         collection = item_path("ltm/virtual", path, "profiles")
         if change.verb == DELETE:
-            try:
-                self._client.delete(item_path("ltm/virtual", path, "profiles", target))
-            except NotFound:
-                log.debug("was detached already", extra={"virtual": path, "profile": target})
+            delete_if_there(self._client, item_path("ltm/virtual", path, "profiles", target))
             return
         try:
             self._client.post(collection, {"name": target, "context": change.obj.context})
@@ -167,9 +167,11 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     return ""
 
 
-def _units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
-    """What may be written apart: each client SSL profile, iRules that need only what every virtual
-    server has; the other iRules and a server SSL profile only together.
+def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
+    """Divide Changes into those that may be written apart.
+
+    Each client SSL profile may, and so may iRules that need only what every virtual server has; the other
+    iRules and a server SSL profile are written together.
 
     An iRule without its profile is refused, a profile without its iRule encrypts towards every pod.
     """

@@ -4,27 +4,24 @@ Source: bigip-behaviour.md B9: one record by the sub-collection, all of them by 
 replaces the list.
 """
 
-import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there, item_path
+from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import tmos
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.net import FDBRecord
 from f5router.model.objects import Ref
-from f5router.plan.change import UPDATE, AnyChange, Change
-
-log = logging.getLogger(__name__)
+from f5router.plan.change import UPDATE, Change
 
 FDB = "net/fdb/tunnel"
 
 SINGLY = 4
 """So many records at most are written one by one; more by one write of the whole list."""
-
-Results = list[tuple[AnyChange, BigIPError | None]]
 
 
 def read(client: Client, tunnel: str) -> list[JSON]:
@@ -43,6 +40,8 @@ def read(client: Client, tunnel: str) -> list[JSON]:
 class FDBWriter:
     """Writes the records of one tunnel at a time."""
 
+    kinds = (FDBRecord.KIND,)
+
     def __init__(self, client: Client):
         self._client = client
         self._singly = True
@@ -51,14 +50,19 @@ class FDBWriter:
         """Adapt to the device's version."""
         self._singly = observation.facts.version >= tmos.FDB_SUBCOLLECTION_SINCE
 
-    def write(self, tunnel: str, changes: list[Change[FDBRecord]]) -> Results:
+    def group(self, obj: FDBRecord) -> str:
+        """Return the tunnel of a record."""
+        return obj.tunnel
+
+    def write(self, changes: Sequence[Change[FDBRecord]]) -> Results:
         """Write Changes of one tunnel."""
+        tunnel = changes[0].obj.tunnel
         if not self._singly or len(changes) > SINGLY or any(change.verb == UPDATE for change in changes):
             return self._merged(tunnel, changes)
         results: Results = []
         for change in changes:
             try:
-                self._one(tunnel, change)
+                self._write_single(tunnel, change)
             except BigIPError as exc:
                 results.append((change, exc))
                 if not isinstance(exc, Refused):
@@ -67,14 +71,11 @@ class FDBWriter:
                 results.append((change, None))
         return results
 
-    def _one(self, tunnel: str, change: Change[FDBRecord]) -> None:
+    def _write_single(self, tunnel: str, change: Change[FDBRecord]) -> None:
         if change.new is not None:
             self._create(tunnel, change.new)
             return
-        try:
-            self._client.delete(item_path(FDB, tunnel, "records", change.obj.mac))
-        except NotFound:
-            log.debug("was gone already", extra={"object": str(change.ref)})
+        delete_if_there(self._client, item_path(FDB, tunnel, "records", change.obj.mac))
 
     def _create(self, tunnel: str, record: FDBRecord) -> None:
         try:
@@ -88,15 +89,12 @@ class FDBWriter:
                 raise
             self._send(tunnel, {record.ref: record})
 
-    def _merged(self, tunnel: str, changes: list[Change[FDBRecord]]) -> Results:
-        """One write for all; when it is refused, halves find the culprit."""
+    def _merged(self, tunnel: str, changes: Sequence[Change[FDBRecord]]) -> Results:
+        """Write the whole list once for all Changes."""
         try:
             self._send(tunnel, {change.ref: change.new for change in changes})
         except Refused as exc:
-            if len(changes) == 1:
-                return [(changes[0], exc)]
-            middle = len(changes) // 2
-            return self._merged(tunnel, changes[:middle]) + self._merged(tunnel, changes[middle:])
+            return bisect([[change] for change in changes], exc, partial(self._merged, tunnel))
         except BigIPError as exc:
             return [(change, exc) for change in changes]
         return [(change, None) for change in changes]

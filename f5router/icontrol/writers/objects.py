@@ -2,14 +2,15 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
+from f5router.icontrol.writers.writer import SingleWriter
 from f5router.model.errors import Conflict
 from f5router.model.ltm import ClientSSL, DataGroup, IRule, Pool, ServerSSL
-from f5router.plan.change import CREATE, DELETE, AnyChange, Change, concerns
+from f5router.plan.change import CREATE, DELETE, Change, concerns
 
 log = logging.getLogger(__name__)
 
@@ -31,22 +32,19 @@ _CHANGE: Mapping[str, Callable[..., dict[str, Any]]] = {
 }
 
 
-def is_single(change: AnyChange) -> TypeGuard[Change[Single]]:
-    """Whether a Change is for an ObjectWriter."""
-    return isinstance(change.obj, Single)
+class ObjectWriter(SingleWriter[Single]):
+    """Keeps no state."""
 
-
-class ObjectWriter:
-    """Thread-safe: it keeps no state."""
+    kinds = tuple(_CREATE)
 
     def __init__(self, client: Client, nodes: NodeWriter):
         self._client, self._nodes = client, nodes
 
-    def write(self, change: Change[Single]) -> None:
-        """Send one Change.
+    def write_single(self, change: Change[Single]) -> None:
+        """Write one Change.
 
-        A create that finds the object there changes it to what is wanted, and a delete that finds
-        nothing is done: the reply to an earlier attempt may have been lost. Raises: BigIPError.
+        A create that finds the object there changes it to the desired one, and a delete that finds
+        nothing succeeds: the reply to an earlier attempt may have been lost. Raises: BigIPError.
         """
         verb = change.verb
         if verb == DELETE:

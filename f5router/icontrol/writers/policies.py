@@ -10,7 +10,7 @@ there. Source: bigip-behaviour.md B4.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,16 +18,15 @@ from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.blame import blames_object
 from f5router.icontrol.rest.client import Client, delete_if_there, item_path
+from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names, tmos
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.ltm import Policy, Rule
-from f5router.plan.change import CREATE, DELETE, UPDATE, Change
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change, of_kind
 
 log = logging.getLogger(__name__)
 
 PLAIN, DRAFT, LEGACY = "plain", "draft", "legacy"
-
-Results = list[tuple[Change[Rule], Exception | None]]
 
 
 def _refusal(change: Change[Rule], write: Callable[[], object]) -> Exception | None:
@@ -40,7 +39,9 @@ def _refusal(change: Change[Rule], write: Callable[[], object]) -> Exception | N
 
 
 class PolicyWriter:
-    """Writes one policy at a time."""
+    """Writes policies alone, and the Rules of one policy at a time."""
+
+    kinds = (Policy.KIND, Rule.KIND)
 
     def __init__(
         self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None,
@@ -73,10 +74,24 @@ class PolicyWriter:
             return PLAIN
         return LEGACY if policy in self._legacy else DRAFT
 
+    def group(self, obj: Policy | Rule) -> str:
+        """Return the policy of a Rule; "" for a policy."""
+        return obj.policy if isinstance(obj, Rule) else ""
+
+    def write(self, changes: Sequence[Change[Policy | Rule]]) -> Results:
+        """Write one policy, or Changes of one policy's Rules. Raises: BigIPError."""
+        rules = of_kind(changes, Rule)
+        if rules:
+            return self._write_rules(rules)
+        results: Results = []
+        for change in of_kind(changes, Policy):
+            self._write_policy(change)
+            results.append((change, None))
+        return results
+
     # --- policies ------------------------------------------------------------------------
 
-    def write_policy(self, change: Change[Policy]) -> None:
-        """Create, repair or delete a policy. Raises: BigIPError."""
+    def _write_policy(self, change: Change[Policy]) -> None:
         policy = change.obj
         if change.verb == DELETE:
             self._delete(item_path(Policy.KIND, policy.path))
@@ -142,16 +157,18 @@ class PolicyWriter:
 
     # --- rules ---------------------------------------------------------------------------
 
-    def write_rules(self, policy: str, changes: list[Change[Rule]]) -> Results:
+    def _write_rules(self, changes: list[Change[Rule]]) -> Results:
         """Write Changes of one policy's Rules; each is confirmed or refused by itself.
 
         Those that were not written, because it was `enough`, are not in the result.
         """
+        policy = changes[0].obj.policy
         try:
             base = self._open(policy)
         except Refused as exc:
             return [(change, exc) for change in changes]
         results: Results = []
+        good: list[Change[Rule]] = []
         for change in changes:
             if results and self._enough():
                 break
@@ -159,10 +176,10 @@ class PolicyWriter:
             if error is not None and not blames_object(error):
                 if base != policy:  # else those before are in use
                     self._abandon(policy, base)
-                    results = [(done, why) for done, why in results if why is not None]
+                    results = [(sent, why) for sent, why in results if why is not None]
                 return [*results, (change, error)]
             results.append((change, error))
-        good = [change for change, error in results if error is None]
+            good += [] if error is not None else [change]
         if not good:
             self._abandon(policy, base)
             return results
@@ -171,30 +188,15 @@ class PolicyWriter:
         except Refused as exc:
             self._abandon(policy, base)
             bad = [(change, error) for change, error in results if error is not None]
-            return bad + self._halves(policy, good, exc)
+            return bad + bisect([[change] for change in good], exc, self._write_rules)
         return results
-
-    def _halves(self, policy: str, changes: list[Change[Rule]], error: BigIPError) -> Results:
-        """The device refused to publish these together: find out which it refuses."""
-        if len(changes) == 1:
-            return [(changes[0], error)]
-        middle = len(changes) // 2
-        first = self.write_rules(policy, changes[:middle])
-        if any(why is not None and not blames_object(why) for _, why in first):
-            return first
-        return first + self.write_rules(policy, changes[middle:])
 
     def _rule(self, base: str, change: Change[Rule]) -> None:
         self._checkpoint()
         rule = change.obj
         item = item_path(Policy.KIND, base, "rules", rule.name)
         if change.verb == DELETE:
-            try:
-                self._client.delete(item)
-            except NotFound:
-                # Not believed: a Rule that stays would go on leading requests to its pool.
-                if rule.name in self._rule_names(base):
-                    raise
+            delete_if_there(self._client, item)  # a Rule that stays would go on leading requests to its pool
         elif change.verb == UPDATE:
             self._client.patch(item, policy_codec.rule_changes(rule))
         else:

@@ -1,39 +1,42 @@
 """Writes of data-group records: one by one while few change, the whole list otherwise."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, Refused
 from f5router.model.ltm import DataGroup, Record
 from f5router.model.objects import Ref
-from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 
 log = logging.getLogger(__name__)
 
 SINGLY = 4
 """So many records at most are changed one write each; more by one write of the whole list."""
 
-Results = list[tuple[AnyChange, BigIPError | None]]
 _VERBS = {CREATE: "add", UPDATE: "modify", DELETE: "delete"}
 
 
 class RecordWriter:
     """Writes records of one data-group at a time."""
 
-    def __init__(self, client: Client):
-        self._client = client
+    kinds = (Record.KIND,)
 
-    def write(self, group: str, changes: list[Change[Record]],
-              current: Callable[[], list[Record]]) -> Results:
-        """Write Changes of one data-group.
+    def __init__(self, client: Client, current: Callable[[str], list[Record]]):
+        """Args: current: returns every record of a data-group that is there, as far as is known."""
+        self._client, self._current = client, current
 
-        Args:
-            current: every record that is there, as far as is known.
-        """
+    def group(self, obj: Record) -> str:
+        """Return the data-group of a record."""
+        return obj.group
+
+    def write(self, changes: Sequence[Change[Record]]) -> Results:
+        """Write Changes of one data-group."""
+        group = changes[0].obj.group
         if len(changes) > SINGLY:
-            return self._whole(group, changes, current())
+            return self._whole(group, changes, self._current(group))
         results: Results = []
         for change in changes:
             try:
@@ -43,7 +46,8 @@ class RecordWriter:
             except Refused as exc:
                 log.info("record not changed singly", extra={"group": group, "error": str(exc)})
                 done = {c.ref: c.new for c in changes[:len(results)]}
-                return results + self._whole(group, changes[len(results):], _applied(current(), done))
+                current = _applied(self._current(group), done)
+                return results + self._whole(group, changes[len(results):], current)
             except BigIPError as exc:
                 return results + [(rest, exc) for rest in changes[len(results):]]
             results.append((change, None))
@@ -62,14 +66,22 @@ class RecordWriter:
             item_path(DataGroup.KIND, group), {"name": group.rsplit("/", 1)[1]}, {"options": options}
         )
 
-    def _whole(self, group: str, changes: list[Change[Record]], current: list[Record]) -> Results:
-        wanted = _applied(current, {change.ref: change.new for change in changes})
-        try:
-            records = ltm_codec.encode_records(wanted)
-            self._client.patch(item_path(DataGroup.KIND, group), {"records": records})
-        except BigIPError as exc:
-            return [(change, exc) for change in changes]
-        return [(change, None) for change in changes]
+    def _whole(self, group: str, changes: Sequence[Change[Record]], current: list[Record]) -> Results:
+        """Write the whole list once for all Changes."""
+        def send(changes: list[Change[Record]]) -> Results:
+            nonlocal current
+            desired = _applied(current, {change.ref: change.new for change in changes})
+            try:
+                body = {"records": ltm_codec.encode_records(desired)}
+                self._client.patch(item_path(DataGroup.KIND, group), body)
+            except BigIPError as exc:
+                if isinstance(exc, Refused) and not isinstance(exc, NotFound):
+                    return bisect([[change] for change in changes], exc, send)
+                return [(change, exc) for change in changes]
+            current = desired
+            return [(change, None) for change in changes]
+
+        return send(list(changes))
 
     def _read(self, group: str) -> list[Record]:
         reply = self._client.get(item_path(DataGroup.KIND, group))

@@ -8,6 +8,7 @@ import logging
 
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.rest.client import Client, delete_if_there, item_path
+from f5router.icontrol.writers.writer import SingleWriter
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
@@ -16,17 +17,19 @@ from f5router.plan.change import Change
 log = logging.getLogger(__name__)
 
 
-class StaticRouteWriter:
-    """Thread-safe: it keeps no state."""
+class StaticRouteWriter(SingleWriter[StaticRoute]):
+    """Keeps no state."""
+
+    kinds = (StaticRoute.KIND,)
 
     def __init__(self, client: Client, folder: str):
         self._client, self._folder = client, folder
 
-    def write(self, change: Change[StaticRoute]) -> None:
-        """Send one Change.
+    def write_single(self, change: Change[StaticRoute]) -> None:
+        """Write one Change.
 
-        A create that finds the route there changes it to what is wanted, and a delete that finds
-        nothing is done: the reply to an earlier attempt may have been lost. Raises: BigIPError.
+        A create that finds the route there changes it to the desired one, and a delete that finds
+        nothing succeeds: the reply to an earlier attempt may have been lost. Raises: BigIPError.
         """
         if change.new is None:
             self._delete(change.obj)

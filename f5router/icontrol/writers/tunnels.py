@@ -7,18 +7,19 @@ was there before, other people's FDB records too, is there afterwards.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, net_codec
 from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.writers import fdb
+from f5router.icontrol.writers.writer import SingleWriter
 from f5router.model import names
 from f5router.model.device_facts import TunnelFacts, VirtualFacts
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Object
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel, VxlanProfile
-from f5router.plan.change import CREATE, DELETE, AnyChange, Change
+from f5router.plan.change import CREATE, DELETE, Change
 
 log = logging.getLogger(__name__)
 
@@ -117,19 +118,16 @@ def translations(virtuals: Iterable[VirtualFacts | None]) -> list[SourceTranslat
     return [SourceTranslation(facts.path, facts.snat) for facts in virtuals if facts and facts.exists]
 
 
-def concerns_network(change: AnyChange) -> TypeGuard[Change[Part | SourceTranslation]]:
-    """Whether a Change is for a TunnelWriter."""
-    return isinstance(change.obj, Part | SourceTranslation)
+class TunnelWriter(SingleWriter[Part | SourceTranslation]):
+    """Keeps no state."""
 
-
-class TunnelWriter:
-    """Writes one object at a time; it keeps no state."""
+    kinds = (VxlanProfile.KIND, Tunnel.KIND, SelfIP.KIND, SourceTranslation.KIND)
 
     def __init__(self, client: Client, folder: str):
         self._client, self._folder = client, folder
 
-    def write(self, change: Change[Part | SourceTranslation]) -> None:
-        """Send one Change. Raises: BigIPError."""
+    def write_single(self, change: Change[Part | SourceTranslation]) -> None:
+        """Write one Change. Raises: BigIPError."""
         obj = change.obj
         if isinstance(obj, SourceTranslation):
             self._translate(obj)

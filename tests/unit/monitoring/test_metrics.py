@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from f5router.icontrol.device import Outcome
+from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool
 from f5router.monitoring import metrics

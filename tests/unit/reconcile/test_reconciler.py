@@ -8,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.desired.engine import Engine
+from f5router.icontrol.calls import Calls
 from f5router.icontrol.device import Device
+from f5router.icontrol.rest.blame import Blame
+from f5router.icontrol.sender import Sender
 from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
 from f5router.plan.change import DELETE, Change
 from f5router.reconcile.reconciler import Reconciler
@@ -26,29 +29,28 @@ class Clock:
         return self.now
 
 
-class Faulty(Device):
-    """A Device without a BIG-IP behind it, whose writes succeed, are refused, or get no usable reply."""
+class FaultySender(Sender):
+    """Sends to no BIG-IP: writes succeed, are refused, or get no usable reply."""
 
-    def __init__(self, seed: int):
-        super().__init__(None, SimpleNamespace(KINDS=(), close=lambda: None), folder="/Common",
-                         http_virtual="/Common/ose-vserver", https_virtual="/Common/https-ose-vserver")
-        self.failover = SimpleNamespace(require_active=lambda: None)
+    def __init__(self, calls: Calls, seed: int):
+        super().__init__(calls, Blame(lambda: None), lambda: None)
         self.seed, self.well, self.there, self.interruptions = seed, False, {}, Random(seed)
 
-    def observe(self, *, create_folder: bool = True) -> None:
-        self.observed, self.unknown, self.facts, self.stale = dict(self.there), set(), FACTS, False
+    def send(self, changes: list[Change], newest, not_sent) -> Iterable:
+        left = list(changes)
+        try:
+            while left:
+                change = left.pop(0)
+                change = newest(change) if change.ref.kind == "ltm/pool" else change
+                if change is not None:
+                    yield self.write_alone(change)
+                if not self.well and self.interruptions.random() < 0.05:
+                    self.calls.interrupted = True
+                    return
+        finally:
+            not_sent += left
 
-    def _sent(self, changes: list[Change], newest, tried) -> Iterable:
-        for change in changes:
-            tried.add(change.ref)
-            change = newest(change) if change.ref.kind == "ltm/pool" else change
-            if change is not None:
-                yield self._one(change)
-            if not self.well and self.interruptions.random() < 0.05:
-                self.calls.interrupted = True
-                return
-
-    def _one(self, change: Change) -> tuple[Change, Exception | None]:
+    def write_alone(self, change: Change) -> tuple[Change, Exception | None]:
         fates = ("done", "done", "refused", "unclear", "in use", "gone")
         # Not drawn in turn: threads write some of them.
         drawn = Random(f"{self.seed} {change.ref} {change.verb}")
@@ -62,6 +64,20 @@ class Faulty(Device):
         errors = {"refused": Refused(text="no", status=400), "unclear": Unconfirmed(text="time-out"),
                   "in use": InUse(text="used", status=400), "gone": NotFound(text="gone", status=404)}
         return change, errors.get(fate)
+
+
+class Faulty(Device):
+    """A Device without a BIG-IP behind it."""
+
+    def __init__(self, seed: int):
+        super().__init__(None, SimpleNamespace(kinds=(), close=lambda: None), folder="/Common",
+                         http_virtual="/Common/ose-vserver", https_virtual="/Common/https-ose-vserver")
+        self.failover = SimpleNamespace(require_active=lambda: None)
+        self.sender = FaultySender(self.calls, seed)
+
+    def observe(self, *, create_folder: bool = True) -> None:
+        self.observed, self.unconfirmed = dict(self.sender.there), set()
+        self.facts, self.stale = FACTS, False
 
 
 def passes(reconciler: Reconciler, clock: Clock) -> None:
@@ -84,14 +100,14 @@ def test_it_sleeps_whatever_was_refused(parts, seed, later):
     try:
         reconciler = Reconciler(Engine(Settings()), device, folder="/Common", clock=clock)
         for steps in parts:
-            device.seed += 1
+            device.sender.seed += 1
             reconciler.apply(delta(*steps))
             passes(reconciler, clock)
             for _ in range(later):
                 if (retry := reconciler.next_retry()) is not None:
                     clock.now = max(clock.now, retry)
                 passes(reconciler, clock)
-        device.well = True
+        device.sender.well = True
         for _ in range(100):
             if (retry := reconciler.next_retry()) is None:
                 break

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.client import Client, item_path
 from f5router.icontrol.settings import ClientSettings
-from f5router.icontrol.writers.attachments import AttachmentWriter, _units, attachment_problem
+from f5router.icontrol.writers.attachments import AttachmentWriter, attachment_problem, units
 from f5router.model import names
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
@@ -53,8 +53,8 @@ def test_the_503_page_is_written_apart():
     """Where a device refuses it, the iRules and profiles that Routes need are attached all the same."""
     tls = Attachment(VIRTUAL, "profiles", "/Common/openshift_default-server-ssl-profile", ServerSSL.KIND)
     changes = [Change(CREATE, None, one) for one in (UNAVAILABLE, PASSTHROUGH, tls, REENCRYPT, PROFILE)]
-    units = [{change.obj for change in unit} for unit in _units(changes)]
-    assert units == [{PASSTHROUGH, tls, REENCRYPT}, {UNAVAILABLE}, {PROFILE}]
+    divided = [{change.obj for change in unit} for unit in units(changes)]
+    assert divided == [{PASSTHROUGH, tls, REENCRYPT}, {UNAVAILABLE}, {PROFILE}]
 
 
 # --- the order of iRules -----------------------------------------------------------------
@@ -91,11 +91,11 @@ def test_irules_have_one_order_after_any_history(device, history, there, count, 
             if refused:
                 device.inject("refuse", method="PATCH", path="ltm/virtual")
             obj = Attachment(VIRTUAL, "rules", path, IRule.KIND)
-            writer.write(VIRTUAL, [Change(CREATE, None, obj) if attach else Change(DELETE, obj, None)])
+            writer.write([Change(CREATE, None, obj) if attach else Change(DELETE, obj, None)])
             device.clear_faults()
         for path in missing:
             obj = Attachment(VIRTUAL, "rules", path, IRule.KIND)
-            assert [error for _, error in writer.write(VIRTUAL, [Change(CREATE, None, obj)])] == [None]
+            assert [error for _, error in writer.write([Change(CREATE, None, obj)])] == [None]
         found = client.get(item_path("ltm/virtual", VIRTUAL))["rules"]
     assert found == [path for path in there if path in ADMINS] + OURS
 
@@ -118,7 +118,7 @@ def test_a_profile_of_the_original_goes_in_the_same_write(device):
         writer = AttachmentWriter(client, "/Common")
         writer.update_from(Observation(facts=DeviceFacts(https=VirtualFacts(
             VIRTUAL, client_ssl=("/Common/default",), sni_defaults=("/Common/default",)))))
-        assert [error for _, error in writer.write(VIRTUAL, [Change(CREATE, None, new)])] == [None]
+        assert [error for _, error in writer.write([Change(CREATE, None, new)])] == [None]
         assert [entry.method for entry in device.writes()] == ["PATCH"]
         found = client.get(item_path("ltm/virtual", VIRTUAL, "profiles"))["items"]
         assert {item["fullPath"] for item in found} == {

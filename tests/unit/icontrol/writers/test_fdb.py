@@ -82,6 +82,7 @@ class Device:
     """An FDB behind the client's four verbs; refuses a list that holds a certain endpoint."""
 
     def __init__(self, *records: dict, poison: str = "", lie: bool = False, expands: bool = True):
+        """Args: lie: a record is created, or not deleted, and the answer is 404."""
         self.records = {item["name"]: item for item in records}
         self.poison, self.lie, self.expands, self.calls = poison, lie, expands, []
 
@@ -90,6 +91,8 @@ class Device:
         items = list(self.records.values())
         if path == URL:
             return {"recordsReference": {"link": "x", **({"items": items} if self.expands else {})}}
+        if path != f"{URL}/records":
+            return self.record(path)
         return {"items": items}
 
     def post(self, path, body):
@@ -110,8 +113,16 @@ class Device:
 
     def delete(self, path):
         self.calls.append(("DELETE", path))
-        if self.records.pop(path.rsplit("/", 1)[1], None) is None:
+        item = self.record(path)
+        if self.lie:
             raise NotFound(text="gone", status=404)
+        del self.records[item["name"]]
+
+    def record(self, path):
+        try:
+            return self.records[path.rsplit("/", 1)[1]]
+        except KeyError:
+            raise NotFound(text="gone", status=404) from None
 
     @property
     def writes(self) -> list[str]:
@@ -124,7 +135,7 @@ OTHER = {"name": "00:50:56:01:02:03", "endpoint": "10.9.9.9%3", "description": "
 def write(device, changes, version=(14, 1)):
     writer = fdb.FDBWriter(device)
     writer.update_from(Observation(facts=DeviceFacts(version)))
-    return writer.write(TUNNEL, changes)
+    return writer.write(changes)
 
 
 def create(*numbers: int) -> list[Change]:
@@ -171,6 +182,13 @@ def test_a_false_404():
     device = Device(lie=True)
     assert write(device, create(1)) == [(create(1)[0], None)]
     assert device.writes == ["POST"]
+
+
+def test_a_false_404_to_a_delete():
+    """Not believed while the record is there (bigip-behaviour.md A2.3)."""
+    device = Device(net_codec.encode_record(record(0)), lie=True)
+    ((_, error),) = write(device, [Change(DELETE, record(0), None)])
+    assert isinstance(error, NotFound)
 
 
 @given(st.integers(5, 40), st.integers(0, 39))

@@ -69,7 +69,7 @@ GONE = ("DELETE", URL, None)
 ])
 def test_writes(change, found, sent):
     device = Device(found)
-    StaticRouteWriter(device, "/Common").write(change)
+    StaticRouteWriter(device, "/Common").write([change])
     assert device.sent == sent
 
 
@@ -77,14 +77,14 @@ def test_a_name_that_is_taken():
     """By a route to another network, which is somebody's."""
     device = Device(there(network="10.77.0.0/16", gw="10.1.1.9"))
     with pytest.raises(Refused, match=r"leads to 10\.77\.0\.0/16"):
-        StaticRouteWriter(device, "/Common").write(Change(CREATE, None, ROUTE))
+        StaticRouteWriter(device, "/Common").write([Change(CREATE, None, ROUTE)])
     assert device.sent == [POST]
 
 
 def test_a_network_that_is_taken():
     """By a route of another name: the device's own words."""
     with pytest.raises(Conflict, match="exists"):
-        StaticRouteWriter(Device(taken=True), "/Common").write(Change(CREATE, None, ROUTE))
+        StaticRouteWriter(Device(taken=True), "/Common").write([Change(CREATE, None, ROUTE)])
 
 
 @pytest.mark.parametrize(("network", "gateway", "expected"), [

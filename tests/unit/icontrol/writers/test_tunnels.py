@@ -70,7 +70,7 @@ class Device:
 
 
 def write(device, change) -> None:
-    TunnelWriter(device, "/Common").write(change)
+    TunnelWriter(device, "/Common").write([change])
 
 
 def test_tunnel_made_anew():

@@ -8,17 +8,17 @@ Names of installed files carry a hash of the content, so a file is never changed
 
 import logging
 from collections.abc import Callable, Collection
-from typing import ClassVar, TypeGuard
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client, delete_if_there, item_path
 from f5router.icontrol.uploads.leftovers import Leftovers, Origin
 from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
+from f5router.icontrol.writers.writer import SingleWriter
 from f5router.model import tmos
 from f5router.model.errors import Conflict, NotFound, UploadError
 from f5router.model.ltm import CertFile, KeyFile
-from f5router.plan.change import DELETE, AnyChange, Change
+from f5router.plan.change import DELETE, Change
 
 log = logging.getLogger(__name__)
 
@@ -27,15 +27,10 @@ INSTALL_TRIES = 15
 """Looks, 2 s apart, for an object that `install` makes late (bigip-behaviour.md A7)."""
 
 
-def concerns_file(change: AnyChange) -> TypeGuard[Change[CertFile | KeyFile]]:
-    """Whether a Change is for a FileWriter."""
-    return isinstance(change.obj, CertFile | KeyFile)
+class FileWriter(SingleWriter[CertFile | KeyFile]):
+    """Installs and deletes files; remove_left is not thread-safe."""
 
-
-class FileWriter:
-    """Thread-safe, except for remove_left."""
-
-    KINDS: ClassVar = (CertFile.KIND, KeyFile.KIND)
+    kinds = (CertFile.KIND, KeyFile.KIND)
 
     def __init__(
         self, client: Client, uploader: SSHUploader | None, *, origin: Origin,
@@ -61,7 +56,7 @@ class FileWriter:
         self._uploader.retry()
         self._left.sweep(installed)
 
-    def write(self, change: Change[CertFile | KeyFile]) -> None:
+    def write_single(self, change: Change[CertFile | KeyFile]) -> None:
         """Install or delete one file. Raises: BigIPError."""
         file = change.obj
         if change.verb == DELETE:

@@ -1,0 +1,31 @@
+"""Result of carrying out a Plan."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from f5router.model.errors import BigIPError, InUse
+from f5router.model.ltm import Object
+from f5router.model.objects import Ref
+from f5router.plan.change import AnyChange
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the Changes of a Plan."""
+
+    done: list[AnyChange] = field(default_factory=list)
+    failed: dict[Ref, BigIPError] = field(default_factory=dict)
+    """Objects that were refused, or not confirmed, with the device's words; a dependent object has the error
+    of its dependency."""
+    blocked: set[Ref] = field(default_factory=set)
+    """Those of `failed` that were not sent, because something that they depend on was refused."""
+    deferred_deletes: list[AnyChange] = field(default_factory=list)
+    """Deletes that wait: the object is in use, or serves a Route whose new objects were refused."""
+    in_use: dict[Ref, InUse] = field(default_factory=dict)
+    """Those of `deferred_deletes` that the device refused, with its words."""
+    not_sent: list[AnyChange] = field(default_factory=list)
+    """Changes that were not tried, because something more urgent interrupted the Plan."""
+
+
+RetentionTest = Callable[[Object], bool]
+"""True for an object that is to be deleted and must stay."""

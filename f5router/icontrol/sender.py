@@ -1,0 +1,142 @@
+"""Sends the Changes of one stage: whole lists one after the other, independent objects in parallel."""
+
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from f5router.icontrol.calls import Calls
+from f5router.icontrol.rest.blame import Blame, blames_object
+from f5router.icontrol.writers.writer import Result, Results, Writer
+from f5router.model.errors import InUse
+from f5router.model.ltm import Pool
+from f5router.model.objects import Ref
+from f5router.plan.change import DELETE, AnyChange
+from f5router.plan.overtaking import UncertainWrites
+
+Newest = Callable[[AnyChange], AnyChange | None]
+"""Gives the Change of a pool as it is just before it is sent, None if nothing is left to do."""
+
+
+class Sender:
+    """Not thread-safe; it sends requests in threads itself."""
+
+    def __init__(self, calls: Calls, blame: Blame, checkpoint: Callable[[], None]):
+        """Args: checkpoint: called before each write; what it raises ends the writing."""
+        self.calls, self._blame, self._checkpoint = calls, blame, checkpoint
+        self.writers: MutableMapping[str, Writer[Any]] = {}
+        """The writer of each kind."""
+        self.uncertain = UncertainWrites()
+        """Rules and records of this Plan that others must not overtake."""
+        self._in_flight: set[Ref] = set()
+
+    def register(self, *writers: Writer[Any]) -> None:
+        """Have these write their kinds."""
+        self.writers.update((kind, writer) for writer in writers for kind in writer.kinds)
+
+    def send(self, changes: list[AnyChange], newest: Newest, not_sent: list[AnyChange]) -> Iterator[Result]:
+        """Send Changes of one stage; yields each with its error or None.
+
+        Args: not_sent: takes those that were not sent.
+        """
+        sent: set[Ref] = set()
+        try:
+            if changes:
+                grouped = self._group(changes[0])
+                yield from self._grouped(changes, sent) if grouped else self._parallel(changes, newest, sent)
+        finally:
+            not_sent += [change for change in changes if change.ref not in sent]
+
+    def _group(self, change: AnyChange) -> str:
+        return self.writers[change.ref.kind].group(change.obj)
+
+    # --- whole lists ---------------------------------------------------------------------
+
+    def _grouped(self, changes: list[AnyChange], sent: set[Ref]) -> Iterator[Result]:
+        by_group = groupby(sorted(changes, key=self._group), key=self._group)  # stable: the order of the Plan
+        for _, group in by_group:
+            self._checkpoint()
+            if self.calls.interrupted:
+                return
+            for change, error in self.calls.run(partial(self._write_together, list(group))):
+                sent.add(change.ref)
+                yield change, error
+
+    def _write_together(self, changes: list[AnyChange]) -> Results:
+        """Write Changes of one group. An error of all blames an object only if it is the only one."""
+        if len(changes) > 1:
+            return self.writers[changes[0].ref.kind].write(changes)
+        results: Results = []
+        change = changes[0]
+        error = self._blame.attempt(change.ref, partial(self._write_single, change, results))
+        return [(change, error)] if results or error is not None else []
+
+    def _write_single(self, change: AnyChange, results: Results) -> None:
+        """Write one Change. Raises: the error because of which it was not done."""
+        results += self.writers[change.ref.kind].write([change])
+        for _, error in results:
+            if error is not None:
+                raise error
+
+    def attempt_in_order(self, change: AnyChange, write: Callable[[], object]) -> Exception | None:
+        """Write an object of a group, unless it would overtake one that is uncertain.
+
+        Returns: why it was not done.
+        """
+        error = self.uncertain.obstacle(change) or self._blame.attempt(change.ref, write)
+        self.uncertain.note(change, error)
+        return error
+
+    # --- independent objects -------------------------------------------------------------
+
+    def _parallel(self, changes: list[AnyChange], newest: Newest, sent: set[Ref]) -> Iterator[Result]:
+        def ready(change: AnyChange) -> AnyChange | None:
+            sent.add(change.ref)
+            if change.ref in self._in_flight:
+                hanging.append(change)
+                return None
+            current = newest(change) if change.ref.kind == Pool.KIND else change
+            if current is not None:
+                begun.add(current.ref)
+                self._in_flight.add(current.ref)
+            return current
+
+        begun: set[Ref] = set()
+        hanging: list[AnyChange] = []
+        try:
+            for change, error in self.calls.each(self.write_alone, changes, ready):
+                self._in_flight.discard(change.ref)
+                if error is not None and not blames_object(error):
+                    self.calls.interrupted = True
+                yield change, error
+        finally:
+            self._in_flight -= begun
+        for change in hanging:
+            if change.verb == DELETE:
+                yield change, InUse(text="its members are being written")
+
+    def write_alone(self, change: AnyChange) -> Result:
+        """Write an object that is in no group."""
+        def write() -> None:
+            self._checkpoint()
+            self._write_single(change, [])
+
+        return change, self._blame.attempt(change.ref, write)
+
+    # --- urgent updates ------------------------------------------------------------------
+
+    def begin_updates(self, changes: Iterable[AnyChange]) -> None:
+        """Begin to write Changes that cannot wait, beside requests that are under way."""
+        for change in changes:
+            self._in_flight.add(change.ref)
+            self.calls.begin_urgent(self.write_alone, change)
+
+    def ended_updates(self) -> Results:
+        """Return the Changes of `begin_updates` that ended."""
+        results: Results = self.calls.urgent_results()
+        self._in_flight.difference_update(change.ref for change, _ in results)
+        return results
+
+    def is_in_flight(self, ref: Ref) -> bool:
+        """True while a request about an object is under way."""
+        return ref in self._in_flight
