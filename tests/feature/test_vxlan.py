@@ -237,9 +237,7 @@ def test_a_record_that_is_said_to_be_gone(lab):
     assert lab.converge(router) == []
     lab.bigip.inject("404-bogus", method="DELETE", path="/records/")
     lab.kube.delete("Node", "", "n1")
-    until(lab, router, lambda nodes: Key("", "n1") not in nodes)
-    assert lab.converge(router) == []
-    assert lab.bigip.faults.waiting == 0
+    waiting.until(lambda: lab.converge(router) == [] and lab.bigip.faults.waiting == 0)
     assert set(fdb(lab)) == {"0a:0a:0a:03:59:02"}
 
 
