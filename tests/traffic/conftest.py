@@ -1,7 +1,7 @@
 """A router between both fakes, with real traffic through the BIG-IP's virtual servers to pods."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -70,18 +70,34 @@ class Site(Lab):
         return self.bigip.errors
 
 
-@pytest.fixture
-def site_of(tmp_path: Path) -> Iterator[Callable[..., Site]]:
-    """Makes a Site; options are those of the fake BIG-IP."""
+@contextmanager
+def sites(folder: Path) -> Iterator[Callable[..., Site]]:
+    """A function that makes a Site; its options are those of the fake BIG-IP. None may have had faults."""
     with ExitStack() as stack:
         made: list[Site] = []
 
         def make(**options: object) -> Site:
-            made.append(Site(stack, tmp_path, **options))
+            own = folder / str(len(made))
+            own.mkdir()
+            made.append(Site(stack, own, **options))
             return made[-1]
 
         yield make
         assert [site.faults() for site in made] == [[]] * len(made)
+
+
+@pytest.fixture
+def site_of(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    """Makes a Site; options are those of the fake BIG-IP."""
+    with sites(tmp_path) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def shared_site_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Site]]:
+    """Makes a Site for all tests of a module that send requests and change nothing."""
+    with sites(tmp_path_factory.mktemp("sites")) as make:
+        yield make
 
 
 @pytest.fixture

@@ -28,9 +28,16 @@ KEPT = [
 HOSTS = {"plain": "www.example.com", "edge": "edge.example.com", "reencrypt": "re.example.com"}
 
 
-@pytest.fixture(params=["14.1.2", "12.0.0"], ids=["drafts", "no drafts"])
-def served(site_of, request) -> Site:
-    site = site_of(tmos_version=request.param)
+VERSIONS = [pytest.param("14.1.2", id="drafts"), pytest.param("12.0.0", id="no drafts")]
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def served(shared_site_of, request) -> Site:
+    return serve(shared_site_of(tmos_version=request.param))
+
+
+def serve(site: Site) -> Site:
+    """Routes of every kind, with their pods."""
     site.serve("web", "10.1.1.1")
     site.serve("tls", "10.1.2.1", port=8443, tls=PODS)
     site.apply(
@@ -118,8 +125,10 @@ def test_passthrough_is_not_looked_into(served):
     assert ["X-SSL", "1"] in seen[0].pod["headers"]
 
 
-def test_headers_of_the_administrators_irule_come_to_pods(served):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_headers_of_the_administrators_irule_come_to_pods(site_of, version):
     """One that verifies client certificates on the BIG-IP: whatever its place on the virtual server."""
+    served = serve(site_of(tmos_version=version))
     served.change("POST", "ltm/rule", {
         "name": "mtls", "partition": "Common",
         "apiAnonymous": 'when HTTP_REQUEST { HTTP::header replace X-SSL-Client-Verify "0" }'})

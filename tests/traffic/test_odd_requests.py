@@ -16,9 +16,10 @@ DOCS = Path(__file__).parents[2] / "docs" / "routes.md"
 OTHER = "other.example.com"
 
 
-@pytest.fixture
-def served(site):
+@pytest.fixture(scope="module")
+def served(shared_site_of):
     """www.example.com with a path of its own Service, and a host of another namespace."""
+    site = shared_site_of()
     for service, address in (("web", "10.1.1.1"), ("api", "10.1.2.1")):
         site.serve(service, address)
     site.serve("tls", "10.1.3.1", port=8443, tls=PODS)

@@ -4,6 +4,7 @@ Requests go over raw sockets, in forms that no browser sends by itself but a pag
 cache can keep.
 """
 
+import functools
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,11 +24,12 @@ VERSIONS = [pytest.param({"tmos_version": "14.1.2"}, id="drafts"),
             pytest.param({"quirks": {"reply-skips-http-request"}}, id="no event behind a reply")]
 
 
-@pytest.fixture(params=VERSIONS)
-def site_for(site_of, request):
-    """Makes a site for Routes of a kind that redirect: an exact host, one of its paths, a wildcard."""
+@pytest.fixture(scope="module", params=VERSIONS)
+def site_for(shared_site_of, request):
+    """The site for Routes of a kind that redirect: an exact host, one of its paths, a wildcard."""
+    @functools.cache
     def make(kind: str) -> Site:
-        site = site_of(**request.param)
+        site = shared_site_of(**request.param)
         tls = PODS if kind != "edge" else None
         site.serve("web", "10.1.1.1", port=8443, tls=tls)
         ca = {"destinationCACertificate": PODS.issuer} if kind == "reencrypt" else {}

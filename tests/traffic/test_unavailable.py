@@ -4,9 +4,10 @@ import http.client
 
 import pytest
 
+from f5router.app.controller import Controller
 from tests import manifests
 from tests.traffic import clients
-from tests.traffic.conftest import HTTP, PODS
+from tests.traffic.conftest import HTTP, PODS, Site
 from tests.waiting import DEADLINE_S, until
 
 PAGE = "Application not available"
@@ -30,7 +31,26 @@ def tls(request):
 
 @pytest.fixture
 def served(site, tls):
-    """Routes with pods, without pods, and with pods that refuse; and the router on them."""
+    """The router of the Routes of `serve`."""
+    return serve(site, tls)
+
+
+@pytest.fixture(scope="module")
+def standing_sites(shared_site_of) -> dict[bool, Site]:
+    sites = {tls: shared_site_of() for tls in (False, True)}
+    for tls, site in sites.items():
+        serve(site, tls)
+    return sites
+
+
+@pytest.fixture
+def standing(standing_sites, tls) -> Site:
+    """A site with the Routes of `serve`, for requests alone."""
+    return standing_sites[tls]
+
+
+def serve(site: Site, tls: bool) -> Controller:
+    """Apply Routes with pods, without pods, and with pods that refuse; returns the router, which is done."""
     kind = {"kind": "edge"} if tls else {}
     site.serve("web", "10.1.1.1")
     site.apply(
@@ -49,13 +69,13 @@ def served(site, tls):
     ("nobody.example.com", "/"), ("www.example.com", "/"), ("www.example.com", "/apple"),
     ("empty.example.com", "/"), ("dead.example.com", "/"),
 ])
-def test_the_page(site, served, tls, host, path):
+def test_the_page(standing, tls, host, path):
     """No Route for the host, none for the path, no pod, pods that refuse connections."""
-    assert is_page(ask(site, tls, host, path))
+    assert is_page(ask(standing, tls, host, path))
 
 
-def test_a_head_request_gets_no_body(site, served, tls):
-    found = ask(site, tls, "nobody.example.com", method="HEAD")
+def test_a_head_request_gets_no_body(standing, tls):
+    found = ask(standing, tls, "nobody.example.com", method="HEAD")
     assert (found.status, found.body) == (503, b"")
 
 
@@ -75,20 +95,21 @@ def test_the_pod_comes(site, served, tls):
     assert ask(site, tls, "empty.example.com").pod["pod"] == "empty-10.1.8.1"
 
 
-def test_a_body_that_nobody_reads(site, served, tls):
+@pytest.mark.parametrize("tls", [False])
+def test_a_body_that_nobody_reads(standing):
     """The connection is closed after the page: what is left of the request is not taken for a next one."""
     body = b"GET /app HTTP/1.1\r\nHost: www.example.com\r\n\r\n" * 200
     data = clients.request_bytes("nobody.example.com", method="POST", close=False,
                                  headers=[f"Content-Length: {len(body)}"]) + body
-    if not tls:
-        assert is_page(clients.raw(site.http, data))
-    assert not [one for one in site.bigip.dataplane.log if one.pool]
+    before = len(standing.bigip.dataplane.log)
+    assert is_page(clients.raw(standing.http, data))
+    assert [one.pool for one in list(standing.bigip.dataplane.log)[before:]] == [None]
 
 
 @pytest.mark.parametrize("tls", [False])
-def test_the_connection_before(site, served):
+def test_the_connection_before(standing):
     """Requests of one connection, each by itself: served, then nobody's."""
-    connection = http.client.HTTPConnection(*site.http, timeout=DEADLINE_S)
+    connection = http.client.HTTPConnection(*standing.http, timeout=DEADLINE_S)
     for _ in range(3):
         connection.request("GET", "/app/x", headers={"Host": "www.example.com"})
         assert connection.getresponse().read()
@@ -139,11 +160,11 @@ def test_a_default_pool_that_is_down(site, served):
     assert (found.status, bool(found.error)) == (0, True)
 
 
-def test_an_upgrade_and_an_old_client(site, served, tls):
+def test_an_upgrade_and_an_old_client(standing, tls):
     """A WebSocket that nobody can take; HTTP/1.0 is answered as it was asked."""
     upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"]
-    assert is_page(ask(site, tls, "empty.example.com", headers=upgrade, close=False))
-    assert is_page(ask(site, tls, "empty.example.com", version="1.0", close=False))
+    assert is_page(ask(standing, tls, "empty.example.com", headers=upgrade, close=False))
+    assert is_page(ask(standing, tls, "empty.example.com", version="1.0", close=False))
 
 
 @pytest.mark.parametrize("tls", [True])

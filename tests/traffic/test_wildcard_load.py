@@ -123,7 +123,7 @@ def test_a_subdomain_passes_to_another_namespace(scene, kind, heir):
     scene.admitted(("shop", "all"))
     scene.site.apply(make("heir", namespace="bank", created="2026-01-02T00:00:00Z", **KINDS[kind]))
     until(lambda: scene.site.admitted("bank", "heir").get("reason") == "HostAlreadyClaimed")
-    www = scene.target("www", service, tls=tls)
+    www = scene.target("www", service, tls=tls, alone=kind == "passthrough")
     mine, theirs = (scene.site.right(service, namespace=one) for one in ("shop", "bank"))
     with Load(www) as load:
         drill = Drill(scene.site, load, scene.tell)
