@@ -14,7 +14,6 @@ from f5router.admission.admission import AdmissionPolicy
 from f5router.model.cluster import (
     TLS_SECRET,
     ClusterNetwork,
-    ClusterSnapshot,
     EndpointPort,
     EndpointSlice,
     HostSubnet,
@@ -29,6 +28,7 @@ from f5router.model.cluster import (
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.network.node_ports import NodePortConfig
 from f5router.network.vxlan import VxlanConfig
+from tests.reference.full_build import ClusterSnapshot
 
 EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 

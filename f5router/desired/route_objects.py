@@ -1,23 +1,16 @@
-"""From admitted Routes to the BIG-IP objects that serve them.
+"""BIG-IP objects that serve the admitted Routes of one Host."""
 
-The state is the union of independent parts: base.py (what the router always needs), one `Fragment`
-per Host, one Pool per Service port and, by settings, one FDB record per Node or one route per network
-of its pods. Equal refs in different parts are equal objects. `build` is the definition;
-`incremental.py` keeps the same union while only changed parts are made anew.
-"""
-
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
-from f5router.admission import admission, annotations, host_claims
+from f5router.admission import admission, annotations
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.admission.pem import TLSKeyPair
 from f5router.desired import baseline, match_conditions
 from f5router.model import hostnames, names, priority
-from f5router.model.cluster import ClusterSnapshot, Key, Route
+from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
     Attachment,
@@ -37,9 +30,9 @@ from f5router.model.ltm import (
     rule_ref,
 )
 from f5router.model.objects import Ref
-from f5router.model.steps import Steps, finish
-from f5router.network import node_ports, pool_members, static_routes, vxlan
-from f5router.network.pool_members import Candidate, LeftOut, ServiceView
+from f5router.model.steps import Steps
+from f5router.network import node_ports, pool_members
+from f5router.network.pool_members import LeftOut, ServiceView
 
 
 def redirect(host: str) -> Redirect | CheckedRedirect:
@@ -83,9 +76,6 @@ class DesiredSettings(baseline.BaselineSettings, Protocol):
     def max_pool_members(self) -> int: ...
 
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 ROUTES_OF_A_STEP = 20
 """Routes of a Host whose objects are made in one step."""
 
@@ -99,7 +89,7 @@ class PoolKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fragment:
+class HostObjects:
     """Everything that the Routes of one Host ask for."""
 
     objects: Mapping[Ref, Object] = field(default_factory=dict)
@@ -108,129 +98,69 @@ class Fragment:
     """By admitted Route: the objects through which requests come to it."""
     rejections: Mapping[Key, Rejection] = field(default_factory=dict)
     faults: Mapping[Key, str] = field(default_factory=dict)
-    """By admitted Route: why this router cannot serve it (all of) it."""
+    """By admitted Route: why this router cannot serve it, or not all of it."""
     warnings: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
-    unknown: frozenset[Ref] = frozenset()
-    """How these objects are wanted, and whether, depends on what is not known yet: a Secret that is not read,
-    or certificates that are not checked."""
+    undetermined: frozenset[Ref] = frozenset()
+    """Objects whose desired state depends on a Secret that is not read, or on certificates that are not
+    checked yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
-    """Result of the full pass."""
-
-    objects: Mapping[Ref, Object]
-    rejections: Mapping[Key, Rejection]
-    faults: Mapping[Key, str]
-    warnings: Mapping[Key, tuple[str, ...]]
-    uses: Mapping[Key, frozenset[Ref]]
-    unknown: frozenset[Ref]
-
-
-def build(snapshot: ClusterSnapshot, config: DesiredSettings, facts: DeviceFacts) -> Built:
-    """The whole Desired, from nothing but its arguments."""
-    subdomains: dict[str, dict[str, list[EvaluatedRoute]]] = {}
-    for route in snapshot.routes.values():
-        secret = snapshot.secrets.get(route.secret) if route.secret else None
-        checked = admission.check(route, config.admission, secret)
-        subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, []).append(checked)
-    common = baseline.build(config, facts, snapshot.cluster_networks)
-    fragments = []
-    for by_host in subdomains.values():
-        claims = host_claims.resolve(itertools.chain(*by_host.values()), ownership=config.admission.ownership)
-        fragments += [fragment(host, found, claims, config, facts) for host, found in by_host.items()]
-    objects = dict(common)
-    for part in fragments:
-        objects.update(part.objects)
-    candidates = node_ports.candidates(snapshot.nodes, config.nodeport)
-    for pool_key in {key for part in fragments for key in part.pools}:
-        made, _ = pool(pool_key, service_view(pool_key.service, snapshot, candidates, facts), config)
-        objects[made.ref] = made
-    for key, node in snapshot.nodes.items():
-        objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
-    objects.update(static_routes.build(snapshot.nodes.values(), config).routes)
-    return Built(
-        objects,
-        _merged(part.rejections for part in fragments),
-        _merged(part.faults for part in fragments),
-        _merged(part.warnings for part in fragments),
-        _merged(part.uses for part in fragments),
-        frozenset().union(*(part.unknown for part in fragments)),
-    )
-
-
-def fragment(
+def host_objects(
     host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult, config: DesiredSettings,
     facts: DeviceFacts,
-) -> Fragment:
-    """All that the Routes of one Host need; rejected Routes add only their reason."""
-    return finish(fragment_in_steps(host, checked, claims, config, facts))
+) -> Steps[HostObjects]:
+    """Build all that the Routes of one Host need, some Routes in each step.
 
-
-def fragment_in_steps(
-    host: str, checked: Iterable[EvaluatedRoute], claims: ClaimResult, config: DesiredSettings,
-    facts: DeviceFacts,
-) -> Steps[Fragment]:
-    """The same, a step for some Routes."""
+    A rejected Route adds only its reason.
+    """
     checked = list(checked)
     verdicts = {c.route.key: claims.verdicts[c.route.key] for c in checked}
     admitted = [c for c in checked if verdicts[c.route.key] is None]
     admitted.sort(key=lambda c: (c.route.age, c.route.key))
-    part = _Parts(host, admitted, claims, config, facts)
-    part.certificate()
-    for number, one in enumerate(admitted, start=1):
-        part.pending(one) if one.pending else part.route(one)
+    builder = _HostBuilder(host, admitted, claims, config, facts)
+    builder.add_certificate()
+    for number, evaluated in enumerate(admitted, start=1):
+        builder.add_pending(evaluated) if evaluated.pending else builder.add_route(evaluated)
         if number % ROUTES_OF_A_STEP == 0:
             yield
-    return Fragment(
-        part.objects, frozenset(part.pools), part.uses,
+    return HostObjects(
+        builder.objects, frozenset(builder.pools), builder.uses,
         {key: rejection for key, rejection in verdicts.items() if rejection is not None},
-        part.faults, part.warnings, part.unknown,
+        builder.faults, builder.warnings, builder.undetermined,
     )
 
 
 def pool(key: PoolKey, view: ServiceView, config: DesiredSettings) -> tuple[Pool, LeftOut]:
-    """The pool of a Service port, and what it leaves out."""
+    """Build the pool of a Service port; returns it with what it leaves out."""
     chosen = (node_ports if config.nodeport else pool_members).choose(key.port, view, config.max_pool_members)
     path = names.pool(config.folder, key.service, key.port, key.tls)
     return Pool(path, config.pool_monitor, chosen.members), chosen.left_out
 
 
-def service_view(
-    service: Key, snapshot: ClusterSnapshot, candidates: Mapping[str, Candidate], facts: DeviceFacts,
-) -> ServiceView:
-    """What a snapshot tells of a Service."""
-    return ServiceView(
-        snapshot.services.get(service), tuple(snapshot.slices.get(service, {}).values()),
-        snapshot.slices_listed, candidates, facts.own_addresses,
-    )
-
-
-class _Parts:
+class _HostBuilder:
     """Collects the objects of one Host."""
 
     def __init__(self, host: str, admitted: list[EvaluatedRoute], claims: ClaimResult,
-                 config: DesiredSettings,
-                 facts: DeviceFacts):
+                 config: DesiredSettings, facts: DeviceFacts):
         """Args: admitted: Routes of the Host, oldest first."""
         self.host, self.admitted, self.config, self.facts = host, admitted, config, facts
         self.wildcards = () if host.startswith("*.") else claims.on_port_80
         self.wildcard = host.startswith("*.")
-        self.told_apart = claims.passthrough and not self.wildcard
+        self.needs_exclusion = claims.passthrough and not self.wildcard
         self.objects: dict[Ref, Object] = {}
         self.pools: set[PoolKey] = set()
         self.uses: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, str] = {}
         self.warnings: dict[Key, tuple[str, ...]] = {}
-        self.unknown: frozenset[Ref] = frozenset()
+        self.undetermined: frozenset[Ref] = frozenset()
         self._certificate: frozenset[Ref] = frozenset()
 
     def add(self, obj: Object) -> Ref:
         self.objects[obj.ref] = obj
         return obj.ref
 
-    def certificate(self) -> None:
-        """Client SSL profile of the Host, from its oldest Route that brings a certificate."""
+    def add_certificate(self) -> None:
+        """Add the client SSL profile of the Host, from its oldest Route that brings a certificate."""
         virtual, folder = self.config.https_virtual, self.config.folder
         bring = [c for c in self.admitted if c.key_pair or c.awaits_certificate]
         if not bring or virtual is None:
@@ -241,13 +171,13 @@ class _Parts:
                                 replaces=originals.get(self.host, ""))
         self._certificate = frozenset({attachment.ref})
         if bring[0].awaits_certificate:
-            self.unknown = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
-        found = next(((c.route.key, c.key_pair) for c in bring if c.key_pair), None)
-        if found is not None:
+            self.undetermined = frozenset({Ref(ClientSSL.KIND, path), attachment.ref})
+        identity = next(((c.route.key, c.key_pair) for c in bring if c.key_pair), None)
+        if identity is not None:
             self.add(attachment)
-            self._profile(path, *found)
+            self._add_profile(path, *identity)
 
-    def _profile(self, path: str, key: Key, key_pair: TLSKeyPair) -> None:
+    def _add_profile(self, path: str, key: Key, key_pair: TLSKeyPair) -> None:
         folder = self.config.folder
         # The chain is part of the name: all three files are one generation.
         cert = CertFile(names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
@@ -257,91 +187,92 @@ class _Parts:
         for obj in (cert, private, *((chain,) if key_pair.chain else ()), profile):
             self.add(obj)
 
-    def route(self, one: EvaluatedRoute) -> None:
-        route, termination = one.route, one.termination
+    def add_route(self, evaluated: EvaluatedRoute) -> None:
+        route, termination = evaluated.route, evaluated.termination
         if termination and self.config.https_virtual is None:
             self._fault(route, "--f5-https-vserver is blank: this router serves no Route with TLS")
             return
         if not termination and self.config.http_virtual is None:
             self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
             return
-        if route.tls and route.tls.key and not one.key_pair and termination in ("edge", "reencrypt"):
+        if route.tls and route.tls.key and not evaluated.key_pair and termination in ("edge", "reencrypt"):
             self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
         for text in annotations.warnings(route.unsupported):
             self._warn(route, text)
-        if one.pending_secret and one.pending_secret.problem:
-            self._warn(route, f"spec.tls.externalCertificate: {one.pending_secret.problem}")
+        if evaluated.pending_secret and evaluated.pending_secret.problem:
+            self._warn(route, f"spec.tls.externalCertificate: {evaluated.pending_secret.problem}")
         used: set[Ref] = set()
-        tls, forward = self._towards_pods(one)
+        tls, forward = self._towards_pods(evaluated)
         if tls == names.UNVERIFIED:
             self._warn(route, "spec.tls.destinationCACertificate: there is none and no default "
                               "destination CA; the pods' certificates are not verified")
         if termination == "passthrough":
             used.add(self._passthrough(forward.pool))
         elif termination:
-            used |= self._rules(one, self.facts.https, names.SECURE_POLICY, forward,
-                                needs=self._certificate if one.key_pair else frozenset(), tls=tls)
-        used |= self._insecure(one, forward, tls, after=frozenset(used))
-        if self.told_apart and termination not in ("", "passthrough"):
-            used.add(self._terminate(one))
+            certificate = self._certificate if evaluated.key_pair else frozenset()
+            used |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY, forward,
+                                dependencies=certificate, tls=tls)
+        used |= self._insecure(evaluated, forward, tls, after=frozenset(used))
+        if self.needs_exclusion and termination not in ("", "passthrough"):
+            used.add(self._exclusion(evaluated))
         self.uses[route.key] = frozenset(used)
 
-    def pending(self, one: EvaluatedRoute) -> None:
-        """Leave alone what serves a Route, and make nothing, until its certificates are checked."""
+    def add_pending(self, evaluated: EvaluatedRoute) -> None:
+        """Mark as undetermined what may serve a Route, until its certificates are checked."""
         if self.config.https_virtual is None:
-            self.route(one)
+            self.add_route(evaluated)
             return
-        key, group = one.route.key, self._full(names.PASSTHROUGH_GROUP)
-        secure = self._any_rules(one, names.SECURE_POLICY)
-        self.uses[key] = secure | self._any_rules(one, names.INSECURE_POLICY)
-        self.unknown |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
-        if self.told_apart:
+        key, group = evaluated.route.key, self._full(names.PASSTHROUGH_GROUP)
+        secure = self._any_rules(evaluated, names.SECURE_POLICY)
+        self.uses[key] = secure | self._any_rules(evaluated, names.INSECURE_POLICY)
+        self.undetermined |= self.uses[key] | {record_ref(group, names.passthrough_record(self.host))}
+        if self.needs_exclusion:
             self.add(Record(group, self.host, names.EXCLUSION, frozenset({min(secure)})))
 
-    def _any_rules(self, one: EvaluatedRoute, policy: str) -> frozenset[Ref]:
-        """Rules that a Route may have in a policy, whatever its path."""
-        return frozenset(rule_ref(self._full(policy), names.rule(one.route.key, number))
+    def _any_rules(self, evaluated: EvaluatedRoute, policy: str) -> frozenset[Ref]:
+        """Return all Rules that a Route may have in a policy, whatever its path."""
+        return frozenset(rule_ref(self._full(policy), names.rule(evaluated.route.key, number))
                          for number in range(match_conditions.MOST_PATHS))
 
-    def _terminate(self, one: EvaluatedRoute) -> Ref:
-        """Except the Host from a wildcard that passes TLS through."""
+    def _exclusion(self, evaluated: EvaluatedRoute) -> Ref:
+        """Add the record that excepts the Host from a wildcard which passes TLS through."""
         group = self._full(names.PASSTHROUGH_GROUP)
-        needs = self._certificate if one.pending_secret else frozenset()
-        record = Record(group, self.host, names.EXCLUSION, needs | self._taken_over())
+        certificate = self._certificate if evaluated.pending_secret else frozenset()
+        record = Record(group, self.host, names.EXCLUSION, certificate | self._taken_over())
         # It waits for a Secret only where all do.
-        return record.ref if one.pending_secret and record.ref in self.objects else self.add(record)
+        return record.ref if evaluated.pending_secret and record.ref in self.objects else self.add(record)
 
-    def _insecure(self, one: EvaluatedRoute, forward: Forward, tls: str, *,
+    def _insecure(self, evaluated: EvaluatedRoute, forward: Forward, tls: str, *,
                   after: frozenset[Ref]) -> set[Ref]:
-        if one.insecure == "None":
-            return self._silence(one) if self.config.http_virtual else set()
+        if evaluated.insecure == "None":
+            return self._keep_silent(evaluated) if self.config.http_virtual else set()
         if self.config.http_virtual is None:
-            self._warn(one.route, "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, "
+            self._warn(evaluated.route, "spec.tls.insecureEdgeTerminationPolicy: --f5-http-vserver is blank, "
                                   "port 80 is not served")
             return set()
-        if one.insecure == "Redirect":
-            return self._rules(one, self.facts.http, names.INSECURE_POLICY, redirect(self.host),
-                               needs=after, tls="")
-        return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
+        if evaluated.insecure == "Redirect":
+            return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, redirect(self.host),
+                               dependencies=after)
+        return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, forward, tls=tls)
 
-    def _silence(self, one: EvaluatedRoute) -> set[Ref]:
+    def _keep_silent(self, evaluated: EvaluatedRoute) -> set[Ref]:
         """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80.
 
-        The most specific Route decides whether a request is redirected. One that is not goes to the most
-        specific Route that serves port 80, and gets 503 without one. Source: openshift/router,
+        The most specific Route decides whether a request is redirected. A request that is not redirected goes
+        to the most specific Route that serves port 80; without one it gets 503. Source: openshift/router,
         haproxy-config.template since 4.9: os_route_http_redirect.map has every Route, os_http_be.map those
         that serve port 80.
         """
-        path = one.route.path
+        path = evaluated.route.path
         above = [c for c in self.admitted
                  if c.insecure != "None" and match_conditions.covers(c.route.path, path)]
         around = [c for c in self.wildcards if match_conditions.covers(c.route.path, path)
                   or match_conditions.covers(path, c.route.path)]
         if any(c.pending for c in (*above, *around)):
-            self.unknown |= self._any_rules(one, names.INSECURE_POLICY)
+            self.undetermined |= self._any_rules(evaluated, names.INSECURE_POLICY)
             return set()
         nearest = max(above, key=_length, default=None)
         redirected = nearest.insecure == "Redirect" if nearest else any(
@@ -351,46 +282,47 @@ class _Parts:
         serving = [c for c in above if c.insecure == "Allow"] or [
             c for c in around if c.insecure == "Allow" and match_conditions.covers(c.route.path, path)]
         tls, forward = self._towards_pods(max(serving, key=_length)) if serving else ("", self._nowhere())
-        return self._rules(one, self.facts.http, names.INSECURE_POLICY, forward, needs=frozenset(), tls=tls)
+        return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, forward, tls=tls)
 
     def _nowhere(self) -> Forward:
         return Forward(self._full(names.NOWHERE_POOL), baseline.sets_pool_variable(self.facts))
 
     def _rules(
-        self, one: EvaluatedRoute, virtual: VirtualFacts | None, policy: str,
+        self, evaluated: EvaluatedRoute, virtual: VirtualFacts | None, policy: str,
         action: Forward | Redirect | CheckedRedirect,
-        *, needs: frozenset[Ref], tls: str,
+        *, dependencies: frozenset[Ref] = frozenset(), tls: str = "",
     ) -> set[Ref]:
         secure = policy == names.SECURE_POLICY
         path = self.config.https_virtual if secure else self.config.http_virtual
         assert path is not None, "Routes of a virtual server that is not configured have a fault"
         virtual = virtual or VirtualFacts(path)
-        depends = set(needs) | {attachment_ref(path, "policies", self._full(policy))}
-        if one.pending_secret:
-            depends |= self._certificate
+        required = set(dependencies) | {attachment_ref(path, "policies", self._full(policy))}
+        if evaluated.pending_secret:
+            required |= self._certificate
         suffix = self.host[1:] if self.wildcard else ""
         if not isinstance(action, Redirect):
-            depends.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
+            required.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
         if secure:
-            depends |= self._taken_over()
+            required |= self._taken_over()
         if tls:
             assert isinstance(action, Forward), "a Redirect leads to no pod"
-            depends |= self._tls_parts(virtual, tls, action)
+            required |= self._add_pod_tls(virtual, tls, action)
         elif virtual.encrypts:
-            depends |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
+            required |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
         ports = {443 if secure else 80, virtual.port} - {0}
         host = match_conditions.host(self.host, ports)
-        band = priority.priority_band(one.route.path, labels=self.host.count(".") if self.wildcard else 0)
+        labels = self.host.count(".") if self.wildcard else 0
+        band = priority.priority_band(evaluated.route.path, labels=labels)
         refs = set()
-        for number, path_is in enumerate(match_conditions.path(one.route.path)):
+        for number, path_is in enumerate(match_conditions.path(evaluated.route.path)):
             refs.add(self.add(Rule(
-                self._full(policy), names.rule(one.route.key, number), band, path_is | {host}, action,
-                extra_dependencies=frozenset(depends), hosts=frozenset({self.host}), suffix=suffix,
+                self._full(policy), names.rule(evaluated.route.key, number), band, path_is | {host}, action,
+                extra_dependencies=frozenset(required), hosts=frozenset({self.host}), suffix=suffix,
             )))
         return refs
 
     def _taken_over(self) -> frozenset[Ref]:
-        """The iRule that passes TLS through, for what would not work with that of the original router."""
+        """Return our passthrough iRule, for what would not work with that of the original router."""
         if not self.facts.original.irule or self.config.https_virtual is None:
             return frozenset()
         path = self._full(names.PASSTHROUGH_IRULE)
@@ -401,23 +333,24 @@ class _Parts:
         virtual = self.config.https_virtual
         assert virtual is not None, "Routes with TLS have a fault without it"
         irule = attachment_ref(virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
-        depends = frozenset({Ref(Pool.KIND, target), irule})
-        return self.add(Record(group, names.passthrough_record(self.host), target, depends))
+        required = frozenset({Ref(Pool.KIND, target), irule})
+        return self.add(Record(group, names.passthrough_record(self.host), target, required))
 
-    def _towards_pods(self, one: EvaluatedRoute) -> tuple[str, Forward]:
-        """Digest of the TLS towards the pods of a Route, "" for none, and the action that leads to them.
+    def _towards_pods(self, evaluated: EvaluatedRoute) -> tuple[str, Forward]:
+        """Add the pool of a Route and its server SSL profile.
 
-        Adds the pool and the server SSL profile.
+        Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
-        tls = self._pod_tls(one) if one.termination == "reencrypt" else ""
-        key = PoolKey(Key(one.route.key.namespace, one.route.service), one.route.target_port, tls)
+        tls = self._pod_tls(evaluated) if evaluated.termination == "reencrypt" else ""
+        route = evaluated.route
+        key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
         self.pools.add(key)
         return tls, Forward(names.pool(self.config.folder, *key), baseline.sets_pool_variable(self.facts))
 
-    def _pod_tls(self, one: EvaluatedRoute) -> str:
-        """Digest of the TLS towards the pods; adds its server SSL profile."""
-        route, folder = one.route, self.config.folder
-        ca, name = one.destination_ca, ""
+    def _pod_tls(self, evaluated: EvaluatedRoute) -> str:
+        """Add the server SSL profile towards the pods; returns the digest of that TLS."""
+        route, folder = evaluated.route, self.config.folder
+        ca, name = evaluated.destination_ca, ""
         if not ca and self.config.default_destination_ca:
             ca, name = self.config.default_destination_ca, f"{route.service}.{route.key.namespace}.svc"
         tls = names.digest(f"{ca}\0{name}")
@@ -427,8 +360,8 @@ class _Parts:
         self.add(ServerSSL(names.server_ssl(folder, tls), file.path if file else "", name))
         return tls
 
-    def _tls_parts(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
-        """Record that gives a pool its TLS, and what the virtual server needs to act on it."""
+    def _add_pod_tls(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
+        """Add the record that gives a pool its TLS, and what the virtual server needs to act on it."""
         profile = Ref(ServerSSL.KIND, names.server_ssl(self.config.folder, tls))
         record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, profile.path, frozenset({profile}))
         return {self.add(obj) for obj in (record, *baseline.pod_tls(self.config, virtual))}
@@ -444,13 +377,7 @@ class _Parts:
         self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)
 
 
-def _length(one: EvaluatedRoute) -> tuple[int, Key]:
-    """Rank of a Route among those that cover the same requests; the longest path is the most specific."""
-    return len(one.route.path.rstrip("/")), one.route.key
+def _length(evaluated: EvaluatedRoute) -> tuple[int, Key]:
+    """Rank a Route among those that cover the same requests; the longest path is the most specific."""
+    return len(evaluated.route.path.rstrip("/")), evaluated.route.key
 
-
-def _merged(parts: Iterable[Mapping[K, V]]) -> dict[K, V]:
-    merged: dict[K, V] = {}
-    for part in parts:
-        merged.update(part)
-    return merged

@@ -218,22 +218,6 @@ class ClusterNetwork:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterSnapshot:
-    """One consistent view of the cluster. The mappings must not change while it is used."""
-
-    routes: Mapping[Key, Route] = field(default_factory=dict)
-    services: Mapping[Key, Service] = field(default_factory=dict)
-    slices: Mapping[Key, Mapping[Key, EndpointSlice]] = field(default_factory=dict)
-    """By the key of the Service, then by the key of the slice."""
-    nodes: Mapping[Key, Node] = field(default_factory=dict)
-    host_subnets: Mapping[Key, HostSubnet] = field(default_factory=dict)
-    cluster_networks: Mapping[Key, ClusterNetwork] = field(default_factory=dict)
-    slices_listed: bool = True
-    """Whether the slices are all that there are; where node ports are members, they may be forbidden."""
-    secrets: Mapping[Key, Secret] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Delta:
     """What changed since the last Delta: the new value by key, or None for what is gone.
 
@@ -252,7 +236,7 @@ class Delta:
     nodes_listed: bool = field(default=False, compare=False)
     """Whether every Node is known; without, what a Node left behind cannot be told from others'."""
     slices_listed: bool = field(default=False, compare=False)
-    """As in ClusterSnapshot."""
+    """True if all slices are known; where Nodes are pool members, the right to list them may be missing."""
 
     def __bool__(self) -> bool:
         return self.size() > 0

@@ -241,7 +241,7 @@ class MemberWrites:
             return desired
         if (pool := self._engine.pool(ref.path)) is not None:
             return replace(old, members=pool.members)
-        known = self._engine.addresses(names.pool_namespace(ref.path))
+        known = self._engine.cluster.addresses(names.pool_namespace(ref.path))
         return replace(old, members=frozenset(member for member in old.members if member.address in known))
 
     # --- results -----------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def corrections(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan
     pools = {need.path for obj in old for need in obj.dependencies if need.kind == Pool.KIND}
     pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
     changes: list[AnyChange] = []
-    addresses = functools.cache(engine.addresses)
+    addresses = functools.cache(engine.cluster.addresses)
     for path in sorted(pools):
         ref = Ref(Pool.KIND, path)
         pool = observed.get(ref)

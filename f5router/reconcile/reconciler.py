@@ -72,9 +72,9 @@ class Reconciler:
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster; cheap, writes nothing but members of pools."""
-        nodes_listed, unknown = self.engine.nodes_listed, self.engine.unknown()
+        nodes_listed, undetermined = self.engine.nodes_listed, self.engine.undetermined()
         before = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
-        services = self.engine.services_of(delta)
+        services = self.engine.cluster.services_of(delta)
         for step in (replace(delta, routes={}), Delta(routes=delta.routes)):
             for _ in self.engine.apply_in_steps(step):
                 self.device.calls.look()
@@ -82,7 +82,7 @@ class Reconciler:
             self.device.calls.look()
         for key, old in before.items():
             self._note_route(key, old, self.engine.route(key))
-        if self.engine.unknown() != unknown:
+        if self.engine.undetermined() != undetermined:
             self._retention.deferred.retry()  # what waits may do so for them
         self._collect(services)
         if self.engine.nodes_listed and not nodes_listed:
@@ -91,7 +91,7 @@ class Reconciler:
 
     def take_endpoints(self, delta: Delta) -> None:
         """Take changes of endpoints only; `program_members` writes them."""
-        services = self.engine.services_of(delta)
+        services = self.engine.cluster.services_of(delta)
         self.engine.apply_endpoints(delta)
         self._collect(services)
 
@@ -118,20 +118,20 @@ class Reconciler:
             self._removed[key] = old
 
     def _collect(self, services: Iterable[Key] = ()) -> None:
-        """Take from the engine what an event touched. Args: services: whose endpoints changed."""
-        dirty, touched = self.engine.take()
+        """Take from the engine what an event affects. Args: services: whose endpoints changed."""
+        dirty, affected = self.engine.take_changes()
         self._members.note_endpoints(services)
         self._members.note_changed(dirty)
         self._queue(ref for ref in dirty
                     if not (self._members.is_present(ref) and ref in self.engine.objects))
-        self._routes.add(touched)
-        self._reset_backoff(dirty, touched)
+        self._routes.add(affected)
+        self._reset_backoff(dirty, affected)
 
-    def _reset_backoff(self, dirty: set[Ref], touched: set[Key]) -> None:
+    def _reset_backoff(self, dirty: set[Ref], affected: set[Key]) -> None:
         """Try what a team has changed at once, not when its back-off ends."""
         if not self.failures:
             return
-        dirty = dirty | self.engine.closure(ref for key in touched for ref in self.engine.uses(key))
+        dirty = dirty | self.engine.closure(ref for key in affected for ref in self.engine.uses(key))
         for ref in dirty & self.failures.keys():
             if not self._members.is_writing(ref):
                 self._members.retry_now(ref)

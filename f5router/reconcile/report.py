@@ -54,7 +54,7 @@ class ChangedRoutes:
         if not refs:
             return
         if all(ref.kind == Rule.KIND for ref in refs):  # only objects of the same Host need it
-            self.add({key for host in self._hosts(refs) for key in self._engine.keys_of(host)})
+            self.add({key for host in self._hosts(refs) for key in self._engine.routes_of_host(host)})
             return
         self.add({key for key in self._engine.routes()
                   if not refs.isdisjoint(self._engine.closure(self._engine.uses(key)))})
@@ -65,7 +65,8 @@ class ChangedRoutes:
         A Route that needs something in the backlog stays for a later report.
         """
         chosen = dict.fromkeys(
-            key for host in self._hosts(portion) for key in self._engine.keys_of(host) if key in self._keys)
+            key for host in self._hosts(portion) for key in self._engine.routes_of_host(host)
+            if key in self._keys)
         chosen |= dict.fromkeys(islice(self._keys, OTHERS_MOST))
         settled = []
         for key in self.while_looking(chosen):

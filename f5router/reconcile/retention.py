@@ -129,9 +129,9 @@ class Retention:
 
     def determine(self, plan: Plan) -> Plan:
         """Return the Changes of a Plan that wait for no Secret; the others are `awaiting_secret`."""
-        unknown, desired, observed = self._engine.unknown(), self._engine.objects, self._device.observed
-        foreign = previous_objects.foreign_objects(self._engine, observed, unknown)
-        self._undetermined = Undetermined.of(unknown, desired, observed, foreign)
+        undetermined, observed = self._engine.undetermined(), self._device.observed
+        foreign = previous_objects.foreign_objects(self._engine, observed, undetermined)
+        self._undetermined = Undetermined.of(undetermined, self._engine.objects, observed, foreign)
         plan, self.awaiting_secret = self._undetermined.split(plan, observed)
         return plan
 
@@ -157,9 +157,9 @@ class Retention:
         refs = [ref for ref in (*due, *before) if ref not in desired]
         holdable: set[Ref] = set()
         if refs:
-            unknown = self._engine.unknown()
+            undetermined = self._engine.undetermined()
             mine = {ref for ref in refs
-                    if ref in observed and ref not in unknown and self.owns(observed[ref])}
+                    if ref in observed and ref not in undetermined and self.owns(observed[ref])}
             holdable = delete_guard.holdable(mine, desired, observed,
                                              lambda host: bool(self._engine.host_routes(host)))
         self.guard.judge(holdable, delete_guard.counted(holdable, observed), now=now, is_going=self.is_going,

@@ -20,6 +20,7 @@ from mocks.bigip import FakeBigIP
 from mocks.bigip.store import DiskFile
 from mocks.kube import FakeKube
 from tests import manifests
+from tests.reference.full_build import snapshot_of
 from tests.waiting import DEADLINE_S, until
 
 HTTP, HTTPS = "ose-vserver", "https-ose-vserver"
@@ -143,7 +144,7 @@ class Lab:
         def seen() -> bool:
             router.reconcile_once()
             route = router._reconciler.engine.route(Key("marks", "marker"))
-            snapshot = router._reconciler.engine.snapshot()
+            snapshot = snapshot_of(router._reconciler.engine)
             return (route is not None and route.host == f"Mark-{self._marks}" and key in snapshot.services
                     and slice_key in snapshot.slices.get(key, {}))
 

@@ -9,6 +9,7 @@ from mocks.bigip.traffic import Request, decide
 from tests import manifests, waiting
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
+from tests.reference.full_build import snapshot_of
 
 FLAGS = {"pool_member_type": "nodeport"}
 N1 = manifests.node("n1", "10.3.89.1", labels={"tier": "edge"})
@@ -42,7 +43,7 @@ def members(lab, pool: str = "openshift_shop_web") -> set[str]:
 
 def until(router, seen) -> None:
     """Passes of a running router until something holds of its snapshot, and one more."""
-    waiting.until(lambda: router.reconcile_once() and seen(router._reconciler.engine.snapshot()))
+    waiting.until(lambda: router.reconcile_once() and seen(snapshot_of(router._reconciler.engine)))
     router.reconcile_once()
 
 
@@ -285,7 +286,7 @@ def test_pods_are_no_matter(running):
     lab.apply(manifests.node("n3", "10.3.89.3"))
     until(router, lambda known: Key("", "n3") in known.nodes)
     assert lab.writes() == [("PATCH", f"/mgmt/tm/{POOL}")]
-    assert not any(slice_.addresses for parts in router._reconciler.engine.snapshot().slices.values()
+    assert not any(slice_.addresses for parts in snapshot_of(router._reconciler.engine).slices.values()
                    for slice_ in parts.values())
 
 

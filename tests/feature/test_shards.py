@@ -14,6 +14,7 @@ from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
+from tests.reference.full_build import snapshot_of
 from tests.waiting import DEADLINE_S, until
 
 CERTIFICATES = [identity(serial=serial, algorithm="ec").tls for serial in (1, 2)]
@@ -38,7 +39,7 @@ class Shard:
         """Take events until all that the API server has is known."""
         def known() -> bool:
             self.router._take_events()
-            seen = self.engine.snapshot()
+            seen = snapshot_of(self.engine)
             slices = {key: one for parts in seen.slices.values() for key, one in parts.items()}
             return seen.routes == self.wanted() and slices == self.slices()
 
@@ -73,7 +74,7 @@ class Shard:
                 continue
             pool = self.ask(route.host, route.path or "/", tls=bool(checked.termination))
             assert pool.startswith(f"{self.partition}/openshift_{key.namespace}_{route.service}"), (key, pool)
-            parts = self.engine.snapshot().slices.get((key.namespace, route.service), {}).values()
+            parts = snapshot_of(self.engine).slices.get((key.namespace, route.service), {}).values()
             pods = {f"{address}:8080" for one in parts for address in one.addresses}
             assert members(self.lab, pool) == pods
 

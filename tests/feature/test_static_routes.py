@@ -8,6 +8,7 @@ import pytest
 from f5router.model.cluster import OVN_SUBNETS, Key
 from tests import manifests, waiting
 from tests.feature.sdn import many, network_writes, until, url
+from tests.reference.full_build import snapshot_of
 
 FLAGS = {"f5_static_routes": "true"}
 N1 = manifests.node("n1", "10.3.89.1", cidrs=("10.128.0.0/23",), created="2026-01-01T00:00:01Z")
@@ -195,7 +196,7 @@ def change(lab, router, *nodes: dict) -> list[tuple[str, str]]:
     lab.apply(*nodes)
 
     def seen() -> bool:
-        found = router._reconciler.engine.snapshot().nodes
+        found = router._reconciler.engine.cluster.nodes
         return all((found[Key("", name)].pod_cidrs, found[Key("", name)].internal_ips[0]) == wanted
                    for name, wanted in known.items())
 
@@ -309,7 +310,7 @@ def test_pools_lose_their_members_before_the_route_goes(running):
     lab.apply(manifests.endpoints("shop", "web", ("10.128.2.5",)))
 
     def seen() -> bool:
-        known = router._reconciler.engine.snapshot()
+        known = snapshot_of(router._reconciler.engine)
         pods = known.slices[Key("shop", "web")][Key("shop", "web-1")].addresses
         return len(pods) == 1 and Key("", "n1") not in known.nodes
 

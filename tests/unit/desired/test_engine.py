@@ -43,6 +43,7 @@ from tests.builders import (
     service,
     snapshot,
 )
+from tests.reference.full_build import build, snapshot_of
 
 OBJECTS = st.one_of(
     strategies.routes(), strategies.secrets(), strategies.slices(), strategies.services(),
@@ -107,22 +108,22 @@ def test_equals_the_full_pass(steps, facts_at, config, other, listed_at):
             facts = other
             engine.set_facts(facts)
         engine.apply(replace(delta(step), slices_listed=number >= listed_at))
-        built = route_objects.build(engine.snapshot(), config, facts)
+        built = build(snapshot_of(engine), config, facts)
         assert engine.objects == built.objects
         keys = engine.routes()
         assert {k: r for k in keys if (r := engine.rejection(k))} == built.rejections
         assert {k: r for k in keys if (r := engine.fault(k))} == built.faults
         assert {k: engine.uses(k) for k in built.uses} == built.uses
-        assert engine.unknown() == built.unknown
-        assert engine.network_findings() == findings(engine.snapshot(), config, facts)
+        assert engine.undetermined() == built.undetermined
+        assert engine.network_findings() == findings(snapshot_of(engine), config, facts)
         warned = {key: engine.warnings(key) for key in keys if engine.uses(key)}
         # What `take` names is all that must be looked at.
-        dirty, touched = engine.take()
+        dirty, touched = engine.take_changes()
         for ref in {*wanted, *engine.objects} - dirty:
             assert wanted.get(ref) == engine.objects.get(ref)
-        assert unknown ^ engine.unknown() <= dirty
+        assert unknown ^ engine.undetermined() <= dirty
         assert {key for key, texts in warned.items() if told.get(key, texts) != texts} <= touched
-        wanted, told, unknown = dict(engine.objects), warned, engine.unknown()
+        wanted, told, unknown = dict(engine.objects), warned, engine.undetermined()
 
 
 def test_endpoints_that_change_while_a_host_is_made():
@@ -143,7 +144,7 @@ def test_endpoints_that_change_while_a_host_is_made():
         assert {m.address for pool in pools for m in pool.members} == {f"10.1.2.{number}"}
     assert number >= 2 * count / route_objects.ROUTES_OF_A_STEP - 1
     assert len(rules(engine)) == count
-    assert engine.objects == route_objects.build(engine.snapshot(), Settings(), FACTS).objects
+    assert engine.objects == build(snapshot_of(engine), Settings(), FACTS).objects
 
 
 def rules(engine: Engine) -> dict:
@@ -177,11 +178,11 @@ def test_certificates_that_are_checked_later(steps, config, turns):
         for key in filter(engine.pending, engine.routes()):
             assert engine.rejection(key) is None or engine.rejection(key).reason == CLAIMED
             assert not engine.uses(key) & engine.objects.keys()
-        dirty, _ = engine.take()
+        dirty, _ = engine.take_changes()
         for ref in {*wanted, *engine.objects} - dirty:
             assert wanted.get(ref) == engine.objects.get(ref)
-        assert unknown ^ engine.unknown() <= dirty
-        wanted, unknown = dict(engine.objects), engine.unknown()
+        assert unknown ^ engine.undetermined() <= dirty
+        wanted, unknown = dict(engine.objects), engine.undetermined()
         for _ in range(number):
             engine.checks.turn()
     while engine.checks.turn():
@@ -191,9 +192,9 @@ def test_certificates_that_are_checked_later(steps, config, turns):
     at_once = Engine(config)
     at_once.set_facts(FACTS)
     at_once.apply(delta(*latest.values()))
-    assert engine.snapshot() == at_once.snapshot()
+    assert snapshot_of(engine) == snapshot_of(at_once)
     assert engine.objects == at_once.objects
-    assert engine.unknown() == at_once.unknown()
+    assert engine.undetermined() == at_once.undetermined()
     assert {key: engine.rejection(key) for key in engine.routes()} == {
         key: at_once.rejection(key) for key in at_once.routes()}
 
@@ -263,7 +264,7 @@ def test_admitted_whatever_the_order_of_events(steps, config, by_namespace, data
     spaces = {one.key.name for one in there.values() if isinstance(one, Namespace)}
     wanted = [one for one in there.values() if one and not isinstance(one, Namespace) and (
         not by_namespace or isinstance(one, Secret) or one.key.namespace in spaces)]
-    built = route_objects.build(snapshot(*data.draw(st.permutations(wanted))), config, DeviceFacts())
+    built = build(snapshot(*data.draw(st.permutations(wanted))), config, DeviceFacts())
     admitted = {key for key in engine.routes() if engine.rejection(key) is None}
     assert admitted == {one.key for one in wanted if isinstance(one, Route)} - built.rejections.keys()
     assert {key: r for key in engine.routes() if (r := engine.rejection(key))} == built.rejections
@@ -284,9 +285,9 @@ def test_an_event_remakes_its_host_and_what_it_decides():
         ((replace(wild, tls=RouteTLS("passthrough")), True), {"wild", "p", *(f"r{n}" for n in range(50))}),
         ((wild, False), {"wild", "p", *(f"r{n}" for n in range(50))}),
     ):
-        engine.take()
+        engine.take_changes()
         engine.apply(delta(change))
-        assert {key.name for key in engine.take()[1]} == names
+        assert {key.name for key in engine.take_changes()[1]} == names
 
 
 def test_a_secret_costs_the_routes_that_name_it():
@@ -302,9 +303,9 @@ def test_a_secret_costs_the_routes_that_name_it():
         ((many[2][0], False), {"r2"}),
         ((first, True), {"r4"}),
     ):
-        engine.take()
+        engine.take_changes()
         engine.apply(delta(change))
-        assert {key.name for key in engine.take()[1]} == names
+        assert {key.name for key in engine.take_changes()[1]} == names
     assert engine.rejection(many[4][0].key) is None
     assert engine.route(many[4][0].key).host == "r4.example.com"
 
@@ -325,9 +326,9 @@ def test_an_endpoint_event_touches_one_object():
     engine = Engine(Settings())
     routes = [(route(f"r{n}", host=f"h{n}.example.com", service=f"s{n}"), True) for n in range(50)]
     engine.apply(delta(*routes, (endpoints("10.1.1.1", service="s7"), True)))
-    engine.take()
+    engine.take_changes()
     engine.apply(delta((endpoints("10.1.1.1", "10.1.1.2", service="s7"), True)))
-    dirty, touched = engine.take()
+    dirty, touched = engine.take_changes()
     assert [ref.path for ref in dirty] == ["/Common/openshift_shop_s7"]
     assert touched == set()
 
@@ -336,11 +337,11 @@ def test_a_node_event_touches_one_object():
     """Two for another address: the new record, the old one."""
     engine = Engine(VXLAN)
     engine.apply(delta(*((node(f"n{n}", f"10.1.1.{n}"), True) for n in range(50))))
-    engine.take()
+    engine.take_changes()
     engine.apply(delta((node("n7", "10.1.1.7", ready=False), True)))
-    assert engine.take() == (set(), set())
+    assert engine.take_changes() == (set(), set())
     engine.apply(delta((node("n7", "10.1.2.7"), True)))
-    dirty, touched = engine.take()
+    dirty, touched = engine.take_changes()
     assert {ref.path.rsplit("/", 1)[1] for ref in dirty} == {"0a:0a:0a:01:01:07", "0a:0a:0a:01:02:07"}
     assert touched == set()
 
@@ -350,7 +351,7 @@ def test_a_node_event_touches_its_routes_only():
     engine = Engine(STATIC)
     known = [node(f"n{n}", f"10.1.1.{n}", pod_cidrs=(f"10.128.{n}.0/24",)) for n in range(50)]
     engine.apply(delta(*((found, True) for found in known)))
-    engine.take()
+    engine.take_changes()
     claims = engine._allocation
     engine.apply(delta((replace(known[7], unschedulable=True), True)))
     assert engine._allocation is claims, "judged anew for nothing"
@@ -360,7 +361,7 @@ def test_a_node_event_touches_its_routes_only():
         (replace(known[7], pod_cidrs=("10.128.99.0/24",)), {"10.128.7.0_24", "10.128.99.0_24"}),
     ):
         engine.apply(delta((changed, True)))
-        dirty, routes = engine.take()
+        dirty, routes = engine.take_changes()
         assert {ref.path.removeprefix("/Common/openshift_pods_") for ref in dirty} == touched
         assert routes == set()
 
@@ -376,7 +377,7 @@ def test_a_node_event_touches_each_pool_once():
     engine.apply(delta(*routes, *((published(n), True) for n in range(20)),
                        *((endpoints(service=f"s{n}", nodes=("n1",)), True) for n in range(20)),
                        (node("n1", "10.1.1.1"), True)))
-    engine.take()
+    engine.take_changes()
     for changed, pools in (
         (node("n2", "10.1.1.2"), 20), (replace(node("n2", "10.1.1.2"), uid="other"), 0),
         (node("n2", "10.1.1.2", ready=False), 20), (node("n2", "10.1.1.3", ready=False), 0),
@@ -384,7 +385,7 @@ def test_a_node_event_touches_each_pool_once():
         (replace(published(7), local=True), 1), (endpoints(service="s7", nodes=("n1", "n2")), 1),
     ):
         engine.apply(replace(delta((changed, True)), slices_listed=True))
-        dirty, _ = engine.take()
+        dirty, _ = engine.take_changes()
         assert {ref.kind for ref in dirty} <= {"ltm/pool"}
         assert len(dirty) == pools, changed
 
@@ -396,10 +397,10 @@ def test_endpoints_that_may_be_read_from_now_on():
     engine.apply(delta((route("a"), True), (web, True), (node("n1", "10.1.1.1"), True)))
     ref = Ref("ltm/pool", "/Common/openshift_shop_web")
     assert engine.objects[ref].members
-    engine.take()
+    engine.take_changes()
     engine.apply(Delta(slices_listed=True))
     assert not engine.objects[ref].members
-    assert engine.take() == ({ref}, {Key("shop", "a")})
+    assert engine.take_changes() == ({ref}, {Key("shop", "a")})
 
 
 def test_warns_of_endpoints_beyond_the_limit():
@@ -409,9 +410,9 @@ def test_warns_of_endpoints_beyond_the_limit():
     text = ("spec.to.name: Service web would have {} pool members or more, and a pool has 2 at most "
             "(--max-pool-members): the others get no requests")
     for count, warnings in ((2, ()), (3, (text.format(3),)), (4, (text.format(4),)), (1, ())):
-        engine.take()
+        engine.take_changes()
         engine.apply(delta((endpoints(*(f"10.1.0.{number}" for number in range(1, count + 1))), True)))
-        assert engine.take()[1] == {wanted.key}
+        assert engine.take_changes()[1] == {wanted.key}
         assert engine.warnings(wanted.key) == warnings
         assert len(engine.objects[Ref("ltm/pool", "/Common/openshift_shop_web")].members) == min(count, 2)
 
@@ -436,10 +437,10 @@ def test_warns_of_a_service_without_node_ports():
         ((endpoints(nodes=("n1",)), True), True, ()),
         ((endpoints(nodes=("n1",)), False), True, ("spec.to.name: Service web has no ready endpoints",)),
     ):
-        engine.take()
+        engine.take_changes()
         engine.apply(replace(delta(change), slices_listed=listed))
         assert engine.warnings(wanted.key) == warnings
-        assert engine.take()[1] == {wanted.key}
+        assert engine.take_changes()[1] == {wanted.key}
 
 
 def test_findings_follow_nodes_and_facts():
@@ -473,10 +474,10 @@ def test_warns_of_a_missing_service_and_port():
         ((endpoints(ports=admin), True), no_endpoints),
         ((endpoints("10.1.1.1", ports=admin), False), no_endpoints),
     ):
-        engine.take()
+        engine.take_changes()
         engine.apply(delta(change))
         assert engine.warnings(wanted.key) == warnings
-        assert engine.take()[1] == {wanted.key}
+        assert engine.take_changes()[1] == {wanted.key}
 
 
 def test_the_number_of_a_service_port_is_no_port_of_the_pods():

@@ -32,12 +32,13 @@ from f5router.model.ltm import (
 from f5router.model.objects import Ref
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
+from tests.reference import full_build
 
 POOL = "/Common/openshift_shop_web"
 
 
 def build(*objects, config=None, facts=FACTS):
-    return route_objects.build(snapshot(*objects), config or Settings(), facts)
+    return full_build.build(snapshot(*objects), config or Settings(), facts)
 
 
 def of(built, kind):
@@ -118,9 +119,9 @@ def test_an_exception_waits_for_a_secret_where_all_do(others, waits):
     built = build(route("a", host="any.example.com", kind="passthrough", wildcard=True),
                   route("b", kind="edge", age=3, external_certificate="tls"), *others, config=WILD)
     (record,) = (found for found in of(built, Record) if found.data == names.EXCLUSION)
-    attached = frozenset(ref for ref in built.unknown if ref.kind == Attachment.KIND)
+    attached = frozenset(ref for ref in built.undetermined if ref.kind == Attachment.KIND)
     assert record.extra_dependencies == (attached if waits else frozenset())
-    assert built.unknown
+    assert built.undetermined
 
 
 def test_a_passthrough_wildcard_tells_others_apart():

@@ -3,12 +3,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.desired import route_objects
 from f5router.desired.engine import Engine
-from f5router.model.cluster import ClusterSnapshot, Delta, Key, Namespace
+from f5router.model.cluster import Delta, Key, Namespace
 from f5router.model.selection import NamespaceFilter, Selection, selected
 from tests import strategies
 from tests.builders import FACTS, Settings, route
+from tests.reference.full_build import ClusterSnapshot, build, snapshot_of
 
 SHOP, BANK = Key("", "shop"), Key("", "bank")
 A, B, OTHER = route("a"), route("b", host="b.com"), route("a", namespace="bank", age=-1)
@@ -80,9 +80,9 @@ def test_one_namespace_costs_its_routes():
     many = [route(f"r{n}", namespace=f"ns{n % 100}", host=f"h{n}.com") for n in range(1000)]
     engine.apply(one.apply(routes(*many)))
     engine.apply(one.apply(names(**{f"ns{n}": True for n in range(99)})))
-    engine.take()
+    engine.take_changes()
     engine.apply(one.apply(names(ns99=True, ns7=False)))
-    _, touched = engine.take()
+    _, touched = engine.take_changes()
     assert {key.namespace for key in touched} == {"ns99", "ns7"}
     assert len(touched) == 20
 
@@ -114,7 +114,7 @@ def test_equals_the_definition(steps, cuts):
         engine.apply(one.apply(delta))
         delta = Delta({}, namespaces={})
         wanted = selected(every, chosen)
-        assert engine.snapshot().routes == wanted
-        built = route_objects.build(ClusterSnapshot(wanted), Settings(), FACTS)
+        assert snapshot_of(engine).routes == wanted
+        built = build(ClusterSnapshot(wanted), Settings(), FACTS)
         assert engine.objects == built.objects
         assert {key: r for key in wanted if (r := engine.rejection(key))} == built.rejections

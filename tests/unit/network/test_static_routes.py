@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.errors import error_for
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.network import static_routes
 from tests.builders import FACTS, Settings, node, snapshot
+from tests.reference.full_build import build
 
 CONFIG = Settings(static_routes=True)
 NEITHER = "neither spec.podCIDRs nor annotation k8s.ovn.org/node-subnets"
@@ -150,7 +150,7 @@ def test_a_network_is_free_again():
 
 def test_without_the_flag():
     assert static_routes.build([OLD], Settings()) == static_routes.NetworkAllocation({})
-    made = route_objects.build(snapshot(OLD), Settings(), FACTS).objects
+    made = build(snapshot(OLD), Settings(), FACTS).objects
     assert not [ref for ref in made if ref.kind == StaticRoute.KIND]
 
 
@@ -172,7 +172,7 @@ def test_allocation(found, random):
     one = static_routes.build(found, CONFIG)
     shuffled = random.sample(found, len(found))
     assert static_routes.build(shuffled, CONFIG) == one
-    assert route_objects.build(snapshot(*shuffled), CONFIG, FACTS).objects.items() >= one.routes.items()
+    assert build(snapshot(*shuffled), CONFIG, FACTS).objects.items() >= one.routes.items()
     networks = [ipaddress.ip_network(obj.network) for obj in one.routes.values()]
     hosts = [ipaddress.ip_address(text) for item in found for text in item.internal_ips]
     claimed = [ipaddress.ip_network(route.network) for item in found for _,

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.cluster import ClusterNetwork, Key
 from f5router.model.device_facts import DeviceFacts, TunnelFacts
@@ -15,6 +14,7 @@ from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, Tunnel, Vxl
 from f5router.model.objects import Ref
 from f5router.network import vxlan, vxlan_checks
 from tests.builders import FACTS, Settings, host_subnet, node, snapshot
+from tests.reference.full_build import build
 
 SETUP = vxlan.VxlanConfig("10.3.89.213", "10.131.0.5/14")
 CONFIG = Settings(vxlan=SETUP)
@@ -66,9 +66,9 @@ NUMBERED = st.lists(st.tuples(st.integers(0, 20), ADDRESSES), max_size=20, uniqu
 def test_order_does_not_matter(nodes, random):
     """Shuffled Nodes give the same records, each ours, one per address."""
     made = [node(f"n{number}", address) for number, address in nodes]
-    one = route_objects.build(snapshot(*made), CONFIG, FACTS).objects
+    one = build(snapshot(*made), CONFIG, FACTS).objects
     random.shuffle(made)
-    assert route_objects.build(snapshot(*made), CONFIG, FACTS).objects == one
+    assert build(snapshot(*made), CONFIG, FACTS).objects == one
     records = [obj for obj in one.values() if isinstance(obj, FDBRecord)]
     assert all(names.owns("/Common", obj) for obj in records)
     wanted = {vxlan.vtep(n, None) for n in made} - {"", SETUP.internal_address}
@@ -102,7 +102,7 @@ def test_port(cluster, device, wanted):
 @pytest.mark.parametrize("version", [(11, 4), (11, 6, 5), (12, 0), (12, 1, 2), (16, 1)])
 def test_versions(version):
     facts = replace(FACTS, version=version)
-    made = route_objects.build(snapshot(node("n", "10.1.1.1")), CONFIG, facts).objects
+    made = build(snapshot(node("n", "10.1.1.1")), CONFIG, facts).objects
     assert any(ref.kind in vxlan.KINDS for ref in made) is (version >= (12, 0))
     problems = vxlan_checks.check(CONFIG, facts, vxlan_checks.ClusterNetworkView()).problems
     assert bool(problems) is (version < (12, 0))
@@ -111,7 +111,7 @@ def test_versions(version):
 
 def test_ghost_and_own_address_get_no_record():
     """A HostSubnet is no Node; a Node with the BIG-IP's address is a mistake."""
-    found = route_objects.build(snapshot(GHOST, node("n", "10.3.89.213")), CONFIG, FACTS).objects
+    found = build(snapshot(GHOST, node("n", "10.3.89.213")), CONFIG, FACTS).objects
     assert not [ref for ref in found if ref.kind == FDBRecord.KIND]
 
 

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.desired import route_objects
 from f5router.model import names, priority
 from f5router.model.cluster import Route, RouteTLS
 from f5router.model.device_facts import OriginalFacts
@@ -31,6 +30,7 @@ from f5router.plan.diff import diff
 from f5router.reconcile.undetermined import Undetermined
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
+from tests.reference.full_build import build
 from tests.serving import Request, answer
 
 POLICY = "/Common/openshift_secure_routes"
@@ -42,7 +42,7 @@ def owns(obj):
 
 def built(*objects, config=None, facts=FACTS):
     """Desired of a cluster that holds these objects."""
-    return dict(route_objects.build(snapshot(*objects), config or Settings(), facts).objects)
+    return dict(build(snapshot(*objects), config or Settings(), facts).objects)
 
 
 def applied(state: dict, changes: Plan) -> dict:
@@ -70,9 +70,9 @@ CONFIGS = st.sampled_from([
 
 def step(state: dict, cluster, config) -> tuple[dict, Plan]:
     """What a cluster wants of a device, and how it gets there; what waits for Secrets is left out."""
-    found = route_objects.build(snapshot(*cluster), config, FACTS)
+    found = build(snapshot(*cluster), config, FACTS)
     changes = diff(found.objects, state, owns)
-    return found.objects, Undetermined.of(found.unknown, found.objects, state).split(changes, state)[0]
+    return found.objects, Undetermined.of(found.undetermined, found.objects, state).split(changes, state)[0]
 
 
 @settings(max_examples=150, deadline=None)
@@ -93,7 +93,7 @@ def test_a_plan_leads_to_desired_and_never_breaks_references(before, after, conf
             missing = [[ref for ref in form.dependencies if ref not in state] for form in forms]
             assert [] in missing, (change, obj, missing)
     second = step(state, after, config)[1]
-    if route_objects.build(snapshot(*after), config, FACTS).unknown:
+    if build(snapshot(*after), config, FACTS).undetermined:
         assert all(change.verb == DELETE for change in second)
         second = step(applied(state, second), after, config)[1]
     else:
@@ -108,7 +108,7 @@ REQUESTS = [Request(host, path, tls) for host in ASKED for path in ("/", "/a", "
 
 def holders(cluster, config) -> dict[str, set[str]]:
     """By host that requests are for: namespaces that hold it, or its wildcard."""
-    rejections = route_objects.build(snapshot(*cluster), config, FACTS).rejections
+    rejections = build(snapshot(*cluster), config, FACTS).rejections
     held: dict[str, set[str]] = {}
     for one in cluster:
         if isinstance(one, Route) and one.key not in rejections:
@@ -396,7 +396,7 @@ def test_the_originals_irule_is_replaced_between_our_attachments_and_rules():
               route("e", host="e.com", kind="edge"), route("x", host="x.w.com", kind="edge"),
               route("w", host="any.w.com", kind="passthrough", wildcard=True)]
     config = Settings(admission=WILD)
-    wanted = route_objects.build(snapshot(*routes), config, ORIGINAL).objects
+    wanted = build(snapshot(*routes), config, ORIGINAL).objects
     irule = Ref(IRule.KIND, f"/Common/{names.PASSTHROUGH_IRULE}")
     attached = attachment_ref(config.https_virtual, "rules", irule.path)
     there = {irule: replace(wanted[irule], text="when CLIENT_DATA { }"), attached: wanted[attached]}

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from f5router.desired import route_objects
 from f5router.model import names
 from f5router.model.ltm import Policy, Rule
 from f5router.model.objects import Ref
@@ -15,11 +14,12 @@ from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.undetermined import Undetermined
 from tests.builders import FACTS, Settings, endpoints, route, snapshot
+from tests.reference.full_build import build
 from tests.unit.plan.test_diff import CLUSTERS, CONFIGS, WILD, answers, applied, changes, holders, owns, step
 
 
 def wanted_of(cluster, config):
-    return route_objects.build(snapshot(*cluster), config, FACTS)
+    return build(snapshot(*cluster), config, FACTS)
 
 
 class Router:
@@ -39,7 +39,7 @@ class Router:
                  if new.get(ref) != old.get(ref) or new[ref].dependencies != old[ref].dependencies}
         if not self.wanted:
             dirty |= self.state.keys()
-        self.wanted, unknown = dict(built.objects), built.unknown
+        self.wanted, unknown = dict(built.objects), built.undetermined
         self.backlog.add(dirty | (unknown ^ self.unknown), self.wanted, self.state)
         self.unknown = unknown
 
@@ -89,7 +89,7 @@ def test_portions_lead_to_desired_and_never_break_references(first, second, thir
     for _ in router.finish(data):
         check_references(router.state)
     wanted = wanted_of(third, config)
-    if not wanted.unknown:
+    if not wanted.undetermined:
         assert router.state == wanted.objects
     assert not step(router.state, third, config)[1]
 

@@ -1,0 +1,138 @@
+"""The cluster as it was applied so far, except its Routes, with the look-ups that Desired needs."""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from f5router.model.cluster import (
+    ClusterNetwork,
+    Delta,
+    EndpointSlice,
+    HostSubnet,
+    Key,
+    Node,
+    Route,
+    Secret,
+    Service,
+)
+from f5router.network import node_ports
+from f5router.network.node_ports import NodePortConfig
+from f5router.network.pool_members import Candidate, ServiceView
+
+V = TypeVar("V")
+
+
+class ClusterState:
+    """Takes the parts of a Delta; others only read its attributes."""
+
+    def __init__(self, nodeport: NodePortConfig | None):
+        """Args: nodeport: None if pods, not Nodes, are the pool members."""
+        self._nodeport = nodeport
+        self.services: dict[Key, Service] = {}
+        self.slices: dict[Key, dict[Key, EndpointSlice]] = {}
+        """By the key of the Service, then by the key of the slice."""
+        self.slices_listed = False
+        """True if all slices are known; where Nodes are pool members, they may be forbidden."""
+        self.nodes: dict[Key, Node] = {}
+        self.nodes_listed = False
+        """True if every Node is known: before that, no FDB record or static route is one too many."""
+        self.candidates: dict[str, Candidate] = {}
+        """Nodes that may be pool members, by name."""
+        self.host_subnets: dict[Key, HostSubnet] = {}
+        self.networks: dict[Key, ClusterNetwork] = {}
+        self.secrets: dict[Key, Secret] = {}
+        self._service_of: dict[Key, Key] = {}
+        self._secret_users: dict[Key, dict[Key, Route]] = {}
+        """By Secret, also by one that does not exist: the Routes that name it."""
+        self._secret_of: dict[Key, Key] = {}
+
+    # --- inputs --------------------------------------------------------------------------
+
+    def put_nodes(self, delta: Delta) -> bool:
+        """Take Nodes and their networks; returns True if every pool may have other members."""
+        newly_listed = delta.slices_listed and not self.slices_listed
+        self.nodes_listed = self.nodes_listed or delta.nodes_listed
+        self.slices_listed = self.slices_listed or delta.slices_listed
+        _update(self.nodes, delta.nodes)
+        _update(self.host_subnets, delta.host_subnets)
+        _update(self.networks, delta.cluster_networks)
+        return self._nodeport is not None and (
+            self._put_candidates(delta.nodes, self._nodeport) or newly_listed)
+
+    def _put_candidates(self, changed: Iterable[Key], nodeport: NodePortConfig) -> bool:
+        """Follow Nodes that may be pool members; returns True if any of them differs."""
+        differs = False
+        for key in changed:
+            node, old = self.nodes.get(key), self.candidates.pop(key.name, None)
+            new = node_ports.candidate(node, nodeport) if node else None
+            if new is not None:
+                self.candidates[key.name] = new
+            differs = differs or new != old
+        return differs
+
+    def put_services(self, delta: Delta) -> None:
+        """Take Services and Secrets."""
+        _update(self.services, delta.services)
+        _update(self.secrets, delta.secrets)
+
+    def put_slices(self, delta: Delta) -> set[Key]:
+        """Take endpoints; returns the Services that they belong to, or did."""
+        return set().union(*(self._put_slice(key, new) for key, new in delta.slices.items()))
+
+    def _put_slice(self, key: Key, new: EndpointSlice | None) -> set[Key]:
+        services = set()
+        old = self._service_of.pop(key, None)
+        if old is not None:
+            services.add(old)
+            self.slices[old].pop(key, None)
+            if not self.slices[old]:
+                del self.slices[old]
+        if new is not None:
+            service = Key(new.key.namespace, new.service)
+            self._service_of[key] = service
+            self.slices.setdefault(service, {})[key] = new
+            services.add(service)
+        return services
+
+    def put_secret_user(self, key: Key, route: Route | None) -> None:
+        """Take the Secret that a Route names; None if the Route is gone."""
+        if (old := self._secret_of.pop(key, None)) is not None:
+            users = self._secret_users[old]
+            del users[key]
+            if not users:
+                del self._secret_users[old]
+        if route is not None and route.secret:
+            self._secret_of[key] = route.secret
+            self._secret_users.setdefault(route.secret, {})[key] = route
+
+    # --- look-ups ------------------------------------------------------------------------
+
+    def secret_users(self, secrets: Iterable[Key]) -> dict[Key, Route]:
+        """Return the Routes that name one of these Secrets."""
+        return {key: route for secret in secrets
+                for key, route in self._secret_users.get(secret, {}).items()}
+
+    def services_of(self, delta: Delta) -> set[Key]:
+        """Return the Services that a Delta may give other members."""
+        before = (self._service_of.get(key) for key in delta.slices)
+        after = (Key(new.key.namespace, new.service) for new in delta.slices.values() if new is not None)
+        return {*delta.services, *after, *(service for service in before if service is not None)}
+
+    def addresses(self, namespace: str) -> frozenset[str]:
+        """Return the addresses of all pods that are ready in a namespace."""
+        return frozenset().union(*(
+            endpoint_slice.addresses for service, slices in self.slices.items()
+            if service.namespace == namespace for endpoint_slice in slices.values()))
+
+    def view(self, service: Key, own_addresses: frozenset[str]) -> ServiceView:
+        """Return what decides about the members of a Service. Args: own_addresses: those of the BIG-IP."""
+        return ServiceView(self.services.get(service), tuple(self.slices.get(service, {}).values()),
+                           self.slices_listed, self.candidates, own_addresses)
+
+
+def _update(known: dict[Key, V], changes: Mapping[Key, V | None]) -> None:
+    """Take the new values; None stands for a removed object."""
+    for key, value in changes.items():
+        if value is None:
+            known.pop(key, None)
+        else:
+            known[key] = value

@@ -1,0 +1,112 @@
+"""Desired built from nothing but a whole cluster: the definition that the incremental engine is held to.
+
+The router never does this: it would take seconds for each event. Tests compare the two after every event.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from f5router.admission import admission, host_claims
+from f5router.admission.admission import EvaluatedRoute, Rejection
+from f5router.desired import baseline, route_objects
+from f5router.desired.engine import Engine
+from f5router.model.cluster import (
+    ClusterNetwork,
+    EndpointSlice,
+    HostSubnet,
+    Key,
+    Node,
+    Route,
+    Secret,
+    Service,
+)
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.ltm import Object
+from f5router.model.objects import Ref
+from f5router.model.steps import finish
+from f5router.network import node_ports, static_routes, vxlan
+from f5router.network.pool_members import ServiceView
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSnapshot:
+    """One consistent view of the cluster."""
+
+    routes: Mapping[Key, Route] = field(default_factory=dict)
+    services: Mapping[Key, Service] = field(default_factory=dict)
+    slices: Mapping[Key, Mapping[Key, EndpointSlice]] = field(default_factory=dict)
+    """By the key of the Service, then by the key of the slice."""
+    nodes: Mapping[Key, Node] = field(default_factory=dict)
+    host_subnets: Mapping[Key, HostSubnet] = field(default_factory=dict)
+    cluster_networks: Mapping[Key, ClusterNetwork] = field(default_factory=dict)
+    slices_listed: bool = True
+    secrets: Mapping[Key, Secret] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Everything that the engine computes from a cluster."""
+
+    objects: Mapping[Ref, Object]
+    rejections: Mapping[Key, Rejection]
+    faults: Mapping[Key, str]
+    warnings: Mapping[Key, tuple[str, ...]]
+    uses: Mapping[Key, frozenset[Ref]]
+    undetermined: frozenset[Ref]
+
+
+def snapshot_of(engine: Engine) -> ClusterSnapshot:
+    """Return the cluster as it was applied to an engine so far."""
+    state = engine.cluster
+    return ClusterSnapshot(
+        {key: evaluated.route for key, evaluated in engine.routes().items()},
+        dict(state.services), dict(state.slices), dict(state.nodes), dict(state.host_subnets),
+        dict(state.networks), state.slices_listed, dict(state.secrets))
+
+
+def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, facts: DeviceFacts) -> Built:
+    """Build the whole Desired."""
+    subdomains: dict[str, dict[str, list[EvaluatedRoute]]] = {}
+    for route in snapshot.routes.values():
+        secret = snapshot.secrets.get(route.secret) if route.secret else None
+        evaluated = admission.check(route, config.admission, secret)
+        subdomains.setdefault(evaluated.subdomain, {}).setdefault(evaluated.host, []).append(evaluated)
+    by_host = []
+    for hosts in subdomains.values():
+        claims = host_claims.resolve(itertools.chain(*hosts.values()), ownership=config.admission.ownership)
+        by_host += [finish(route_objects.host_objects(host, routes, claims, config, facts))
+                    for host, routes in hosts.items()]
+    objects = dict(baseline.build(config, facts, snapshot.cluster_networks))
+    for host_objects in by_host:
+        objects.update(host_objects.objects)
+    candidates = node_ports.candidates(snapshot.nodes, config.nodeport)
+    for pool_key in {key for host_objects in by_host for key in host_objects.pools}:
+        view = ServiceView(
+            snapshot.services.get(pool_key.service),
+            tuple(snapshot.slices.get(pool_key.service, {}).values()),
+            snapshot.slices_listed, candidates, facts.own_addresses)
+        pool, _ = route_objects.pool(pool_key, view, config)
+        objects[pool.ref] = pool
+    for key, node in snapshot.nodes.items():
+        objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
+    objects.update(static_routes.build(snapshot.nodes.values(), config).routes)
+    return Built(
+        objects,
+        _merged(host_objects.rejections for host_objects in by_host),
+        _merged(host_objects.faults for host_objects in by_host),
+        _merged(host_objects.warnings for host_objects in by_host),
+        _merged(host_objects.uses for host_objects in by_host),
+        frozenset().union(*(host_objects.undetermined for host_objects in by_host)),
+    )
+
+
+def _merged(mappings: Iterable[Mapping[K, V]]) -> dict[K, V]:
+    merged: dict[K, V] = {}
+    for mapping in mappings:
+        merged.update(mapping)
+    return merged
