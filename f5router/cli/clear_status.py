@@ -16,7 +16,7 @@ from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.settings import KubeSettings
 from f5router.kube.status import entry_cleanup, status_request
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
-from f5router.kube.watch.sources import ROUTES, Source, served
+from f5router.kube.watch.sources import ROUTES, Source, choose_served
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
@@ -91,7 +91,7 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
     connection, scope = connect(settings.kube), settings.scope
     selectors = {"labelSelector": scope.labels, "fieldSelector": scope.fields}
     try:
-        source = served(connection, ROUTES) or ROUTES
+        source = choose_served(connection, ROUTES) or ROUTES
         given = {name: text for name, text in selectors.items() if text}
         found = entry_cleanup.find_entries(
             connection, source, settings.router_name, namespace=scope.namespace or None, selectors=given)

@@ -139,9 +139,9 @@ class ClusterWatcher:
             "on_problem": lambda text: self._problem(source, text)}
         selectors = _selectors(self._selection, self._node_selector, source)
         if source is CLUSTER_NETWORKS:
-            read, period_s = poller.one(connection, source, "default"), NETWORK_S
+            read, period_s = poller.object_reader(connection, source, "default"), NETWORK_S
         elif source is PROJECTS:
-            read = poller.every(connection, source, selectors, page_size=timing.page_size,
+            read = poller.collection_reader(connection, source, selectors, page_size=timing.page_size,
                                 stopped=self._stopped)
             period_s = PROJECTS_S
         else:

@@ -24,7 +24,7 @@ from f5router.kube.secrets.named_secrets import NamedSecrets, excess
 from f5router.kube.secrets.secret_schedule import Pace, ReadSchedule
 from f5router.kube.secrets.secret_state import SecretState
 from f5router.kube.settings import SecretLimits
-from f5router.kube.watch.reflector import decoded
+from f5router.kube.watch.reflector import decode_object
 from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store
 from f5router.model.cluster import Key, Route, Secret
@@ -249,7 +249,7 @@ def reader(connection: Connection, timeout_s: float) -> Callable[[Key], Secret |
         if not isinstance(items, list | None) or not isinstance(found, Mapping):
             raise KubeUnreachable(f"GET {path}: the reply is no list")
         for item in items or ():
-            name, values = decoded(SOURCE, item)
+            name, values = decode_object(SOURCE, item)
             if name == key:
                 return next((secret for secret in values if isinstance(secret, Secret)), None)
         return None

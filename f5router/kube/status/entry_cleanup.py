@@ -19,7 +19,7 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.api.documents import Document, Unreadable
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.kube.watch.reflector import unreadable
+from f5router.kube.watch.reflector import log_unreadable
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
 from f5router.model.errors import (
@@ -80,7 +80,7 @@ def _owned_entry(source: Source, document: Document, router_name: str) -> OwnedE
         obj = document.load()
         key = fields.key(obj)
     except Unreadable as exc:
-        unreadable(source, document.members("metadata"), exc)
+        log_unreadable(source, document.members("metadata"), exc)
         return None
     except fields.DecodeError:
         return None

@@ -1,8 +1,8 @@
-"""Looks up the one namespace that a router is limited to, before anything in it is read.
+"""Looks up the only namespace of a router, before anything in it is read.
 
-The API server lists the Routes of a namespace that does not exist as it lists those of an empty one: with 200
-and no items. A router with a misspelt name would so take all its objects off the BIG-IP.
-Only admission asks whether a namespace exists (NamespaceLifecycle), and admission does not see reads.
+The API server lists the Routes of a namespace that does not exist like those of an empty one: with 200 and no
+items. So a router with a misspelt name would remove all its objects from the BIG-IP.
+Only admission checks that a namespace exists (NamespaceLifecycle), and admission does not see reads.
 Source: https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
 """
 
@@ -31,9 +31,9 @@ def wait_for(connection: Connection, name: str, *, on_absent: Callable[[str], No
              stopped: threading.Event) -> None:
     """Return when the namespace exists, when the account may not look it up, or when stopped.
 
-    An account of one namespace may have no right on Namespaces: the check is skipped then.
+    The account of one namespace may have no right on Namespaces: then the check is skipped.
 
-    Args: on_absent: called with the reason, once, if the namespace does not exist; with "" when it does.
+    Args: on_absent: called once with the problem if the namespace does not exist; with "" when it does.
     """
     absent, failures = "", 0
     while not stopped.is_set():
@@ -46,7 +46,7 @@ def wait_for(connection: Connection, name: str, *, on_absent: Callable[[str], No
         except KubeUnreachable as exc:
             connection.outages.failed(NAMESPACES.resource, exc)
         except KubeError as exc:
-            log.info("namespace not looked up: a name that does not exist is not noticed", extra={
+            log.info("namespace not looked up: a misspelt name would not be noticed", extra={
                 "setting": FLAG, "namespace": name, "error": str(exc)})
             break
         else:
@@ -59,10 +59,10 @@ def wait_for(connection: Connection, name: str, *, on_absent: Callable[[str], No
 
 
 def _hint(connection: Connection, name: str, stopped: threading.Event) -> str:
-    """The nearest existing name, where Namespaces may be listed and one is near."""
-    found = Collection(connection, NAMESPACES.path(None), {}, stopped=stopped, accept=METADATA_LIST)
+    """Return the nearest existing name, if Namespaces may be listed and one is similar."""
+    namespaces = Collection(connection, NAMESPACES.path(None), {}, stopped=stopped, accept=METADATA_LIST)
     try:
-        names = [text for item in found.values() if isinstance(text := _name(item), str)]
+        names = [text for item in namespaces.values() if isinstance(text := _name(item), str)]
     except KubeError:
         return ""
     near = difflib.get_close_matches(name, names, n=1)

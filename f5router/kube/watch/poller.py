@@ -1,4 +1,4 @@
-"""What may be read but not watched, kept up to date in a Store by reading it now and then.
+"""Keeps kinds up to date in a Store that may be read but not watched, by reading them periodically.
 
 The ClusterNetwork: system:sdn-reader allows `get` on it and nothing else (openshift/origin v3.11.0,
 pkg/cmd/server/bootstrappolicy/policy.go), and it
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.outages import Outages
-from f5router.kube.watch.reflector import Timing, decoded, listed
+from f5router.kube.watch.reflector import Timing, decode_object, list_objects
 from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store, Value
 from f5router.model.cluster import Key
@@ -38,8 +38,8 @@ class Poller:
                  on_list: Callable[[], None], on_change: Callable[[], None],
                  on_problem: Callable[[str], None]):
         """Arguments:
-        outages: of the API server.
-        read: what there is now; raises KubeError.
+        outages: those of the API server.
+        read: returns all current objects; raises KubeError.
         on_list, on_change, on_problem: see Reflector.
         """
         self._outages = outages
@@ -48,12 +48,12 @@ class Poller:
         self._on_list, self._on_change, self._on_problem = on_list, on_change, on_problem
         self._stopped = threading.Event()
         self._failures = 0
-        self._asked, self._answered = 0, 0
+        self._requested, self._relisted = 0, 0
 
     def run(self) -> None:
-        """Follow the kind; returns after stop()."""
+        """Follow the kind; return after stop()."""
         while not self._stopped.is_set():
-            asked = self._asked
+            requested = self._requested
             try:
                 objects = self._read()
             except KubeError as exc:
@@ -64,7 +64,7 @@ class Poller:
             else:
                 self._failures = 0
                 self._outages.answered(self._source.resource)
-                self._take(objects, asked)
+                self._store_objects(objects, requested)
                 self._sleep(self._period_s)
 
     def stop(self) -> None:
@@ -72,19 +72,19 @@ class Poller:
         self._stopped.set()
 
     def relist(self) -> None:
-        """Count the next reading as one that was asked for; called from one thread."""
-        self._asked += 1
+        """Request another reading, which the next one is; called from one thread."""
+        self._requested += 1
 
     @property
     def relisted(self) -> bool:
         """True if a reading that began after the last `relist` is complete."""
-        return self._answered >= self._asked
+        return self._relisted >= self._requested
 
-    def _take(self, objects: Objects, asked: int) -> None:
+    def _store_objects(self, objects: Objects, requested: int) -> None:
         if self._stopped.is_set():
             return
         changed = self._store.replace(self._source.field, objects)
-        self._answered = asked
+        self._relisted = requested
         self._on_problem("")
         self._on_list()
         if changed:
@@ -103,24 +103,24 @@ class Poller:
         self._sleep(self._timing.backoff.jittered_s(self._failures, exc.retry_after_s))
 
 
-def one(connection: Connection, source: Source, name: str) -> Callable[[], Objects]:
-    """Reads one object by its name, which lies in no namespace; nothing where it does not exist."""
+def object_reader(connection: Connection, source: Source, name: str) -> Callable[[], Objects]:
+    """Return what reads one object without a namespace, by its name; nothing if it does not exist."""
     path = f"{source.path(None)}/{name}"
 
     def read() -> Objects:
         try:
-            found = connection.request("GET", path)
+            obj = connection.request("GET", path)
         except KubeNotFound as exc:
-            log.info("object is not there", extra={"path": path, "reason": str(exc)})
+            log.info("object does not exist", extra={"path": path, "reason": str(exc)})
             return {}
-        key, values = decoded(source, found)
+        key, values = decode_object(source, obj)
         return {} if key is None else {key: values}
 
     return read
 
 
-def every(connection: Connection, source: Source, selectors: Mapping[str, str], *,
+def collection_reader(connection: Connection, source: Source, selectors: Mapping[str, str], *,
           page_size: int, stopped: threading.Event) -> Callable[[], Objects]:
-    """Reads all objects that the selectors take."""
-    return lambda: listed(connection, source, source.path(None), selectors, page_size=page_size,
+    """Return what reads all objects that the selectors match."""
+    return lambda: list_objects(connection, source, source.path(None), selectors, page_size=page_size,
                           stopped=stopped)[0]

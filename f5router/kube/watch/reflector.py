@@ -11,7 +11,7 @@ from f5router.kube.api import api_errors, fields
 from f5router.kube.api.collection import PAGE_SIZE, Collection
 from f5router.kube.api.connection import PLAIN, Connection, LineStream
 from f5router.kube.api.documents import Document, Unreadable
-from f5router.kube.watch.sources import Source, is_served, served
+from f5router.kube.watch.sources import Source, choose_served, is_served
 from f5router.kube.watch.store import Value
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
@@ -31,14 +31,14 @@ log = logging.getLogger(__name__)
 METADATA, METADATA_LIST = (
     f"application/json;as={kind};g=meta.k8s.io;v=v1,application/json"
     for kind in ("PartialObjectMetadata", "PartialObjectMetadataList"))
-"""Forms of an event and of a list: metadata alone. Source: k8s.io/client-go/metadata."""
+"""Media types of an event and of a list with metadata alone. Source: k8s.io/client-go/metadata."""
 
 TRIES_WITH_VERSION = 3
-"""Failures, since a watch was last accepted, before the next list. A cluster that was restored from a
-backup knows nothing of the resourceVersion and may say so only by a time-out."""
+"""Failures since a watch was last accepted, before the next list. A cluster that was restored from a
+backup does not know the resourceVersion, and may show that only by a time-out."""
 
 HEALTHY_S = 5.0
-"""A watch that lasted so long, or gave an event, was no failure."""
+"""A watch that lasted this long, or delivered an event, did not fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,19 @@ class Timing:
     page_size: int = PAGE_SIZE
     """Objects per page of a list."""
     resync_s: float = 1800.0
-    """From one list to the next; 0 for never."""
+    """Interval between two lists; 0 for none after the first."""
     watch_s: tuple[float, float] = (240.0, 480.0)
-    """A watch lasts a random time in this range, so that watches do not all end together."""
+    """Range of the random duration of a watch, so that watches do not all end together."""
     grace_s: float = 15.0
-    """How long after its end a silent watch counts as dead."""
+    """How long after its end a silent watch counts as broken."""
     backoff: Backoff = field(default=Backoff(first_s=0.5, limit_s=60.0))
     """Waits after failures."""
     confirm_s: float = 5.0
-    """From a list in which most pool members are missing to the second one, which confirms it."""
+    """Wait after a list that lacks most pool members, before the second one, which confirms it."""
 
 
 class Target(Protocol):
-    """What takes the objects: a Store, or a stand-in."""
+    """Receiver of the objects: a Store, or a substitute."""
 
     def put(self, field: str, obj: Key, values: tuple[Any, ...], /) -> bool: ...
 
@@ -70,17 +70,17 @@ class Target(Protocol):
 
 
 class Reflector:
-    """Follows one kind until stop(); run() is the body of its thread."""
+    """Keeps the objects of one kind up to date until stop(); run() is the body of its thread."""
 
     def __init__(self, connection: Connection, source: Source, store: Target, *, namespace: str | None,
                  selectors: Mapping[str, str], timing: Timing, clock: Callable[[], float],
                  sleep: Callable[[float], object], on_list: Callable[[], None],
                  on_change: Callable[[], None], on_problem: Callable[[str], None]):
         """Arguments:
-        selectors: labelSelector and fieldSelector, as far as there are.
-        on_list: a list is complete.
-        on_change: a value in the store changed.
-        on_problem: the kind cannot be read, and why; "" when it can.
+        selectors: labelSelector and fieldSelector, if any.
+        on_list: called when a list is complete.
+        on_change: called when a value in the store changed.
+        on_problem: called with the reason why the kind cannot be read; with "" when it can.
         """
         self._connection, self._source, self._store = connection, source, store
         self._namespace, self._selectors = namespace, selectors
@@ -90,21 +90,21 @@ class Reflector:
         self._stopped = threading.Event()
         self._stream: LineStream | None = None
         self._accepted_at: float | None = None
-        """When the watch that runs was accepted."""
+        """When the current watch was accepted."""
         self._ends_at_once = False
-        """The last watch broke soon: that the next one is accepted means nothing."""
+        """True if the last watch broke soon: that the server accepts the next one proves nothing."""
         self._version = ""
         self._list_at = 0.0
         self._failures = 0
-        """In a row; each makes the next wait longer."""
+        """Failures in a row; each makes the next wait longer."""
         self._not_accepted = 0
-        """Since a watch was accepted."""
-        self._asked, self._answered = 0, 0
-        """Lists that were asked for, and how many of these had been when the last complete list began."""
+        """Failures since a watch was accepted."""
+        self._requested, self._relisted = 0, 0
+        """Number of relists requested, and of those requested before the last complete list began."""
         self._preferred, self._source_is_chosen = source, source.fallback is None
 
     def run(self) -> None:
-        """Follow the kind; returns after stop()."""
+        """Follow the kind; return after stop()."""
         while not self._stopped.is_set():
             try:
                 self._follow()
@@ -116,7 +116,7 @@ class Reflector:
 
     @property
     def source(self) -> Source:
-        """Where the kind is read: the fallback, if only that is served."""
+        """The API that is read: the fallback, if only that is served."""
         return self._source
 
     def stop(self) -> None:
@@ -126,15 +126,15 @@ class Reflector:
             stream.close()
 
     def relist(self) -> None:
-        """Have everything listed again, soon; called from one thread."""
-        self._asked += 1
+        """List everything again soon; called from one thread."""
+        self._requested += 1
         if (stream := self._stream) is not None:
             stream.close()
 
     @property
     def relisted(self) -> bool:
         """True if a list that began after the last `relist` is complete."""
-        return self._answered >= self._asked
+        return self._relisted >= self._requested
 
     def _follow(self) -> None:
         if not self._source_is_chosen:
@@ -149,7 +149,7 @@ class Reflector:
             return
         self._failures += 1
         self._not_accepted += 1
-        # A refused list says the same the next time; a refused watch only asks for a list.
+        # A refused list is refused again the next time; a refused watch may only need a new list.
         lasting = (KubeForbidden, ResourceUnavailable, *(() if self._version else (KubeInvalid,)))
         if not isinstance(exc, KubeUnreachable) or self._not_accepted >= TRIES_WITH_VERSION:
             self._version = ""
@@ -169,17 +169,17 @@ class Reflector:
         self._sleep(self._timing.backoff.jittered_s(self._failures, exc.retry_after_s))
 
     def _choose_source(self) -> None:
-        """Take the fallback where only that is served; where neither is, ask again next time."""
-        found = served(self._connection, self._preferred)
-        self._source, self._source_is_chosen = found or self._preferred, found is not None
+        """Use the fallback where only that is served; where neither is, look again next time."""
+        source = choose_served(self._connection, self._preferred)
+        self._source, self._source_is_chosen = source or self._preferred, source is not None
         if self._source is not self._preferred:
             log.info("kind is not served, using another", extra={
                 "kind": self._preferred.resource, "instead": self._source.path(None)})
 
     def _explained(self, exc: KubeError) -> str:
         if isinstance(exc, KubeInvalid):
-            asked = ", ".join(f"{name} {text!r}" for name, text in self._selectors.items())
-            return f"{exc} ({asked})" if asked else str(exc)
+            selectors = ", ".join(f"{name} {text!r}" for name, text in self._selectors.items())
+            return f"{exc} ({selectors})" if selectors else str(exc)
         try:
             known = isinstance(exc, KubeForbidden) and is_served(self._connection, self._source)
         except KubeError:
@@ -191,7 +191,7 @@ class Reflector:
                 f"custom resource definition installed? ({exc})")
 
     def _list(self) -> None:
-        asked = self._asked
+        requested = self._requested
         objects, version = self._read()
         lost, known = self._store.missing(self._source.field, objects) if self._source.members else (0, 0)
         if is_mass(lost, known) and not self._stopped.is_set():
@@ -199,12 +199,12 @@ class Reflector:
                         extra={"kind": self._source.resource, "missing": lost, "known": known,
                                "again_in_s": self._timing.confirm_s})
             self._sleep(self._timing.confirm_s)
-            asked = self._asked
+            requested = self._requested
             objects, version = self._read()
         if self._stopped.is_set():
             return
         changed = self._store.replace(self._source.field, objects)
-        self._answered = asked
+        self._relisted = requested
         self._version = version
         self._list_at = self._clock() + (self._timing.resync_s or float("inf"))
         log.info("listed", extra={"kind": self._source.resource, "objects": len(objects)})
@@ -213,9 +213,9 @@ class Reflector:
             self._on_change()
 
     def _read(self) -> tuple[dict[Key, tuple[Value, ...]], str]:
-        """A list, and its version; of no use once stopped. Raises: KubeError."""
+        """Read a list and its version; not to be used after stop(). Raises: KubeError."""
         path = self._source.path(self._namespace)
-        objects, version = listed(self._connection, self._source, path, self._selectors,
+        objects, version = list_objects(self._connection, self._source, path, self._selectors,
                                   page_size=self._timing.page_size, stopped=self._stopped)
         if not version and not self._stopped.is_set():
             raise KubeUnreachable(f"GET {path}: a list without a resourceVersion")
@@ -230,51 +230,51 @@ class Reflector:
             query={**self._selectors, "watch": "true", "resourceVersion": self._version,
                    "allowWatchBookmarks": "true", "timeoutSeconds": str(whole_s)})
         self._stream, self._not_accepted = stream, 0
-        if self._stopped.is_set() or not self.relisted:  # stop() or relist() may have missed it
+        if self._stopped.is_set() or not self.relisted:  # stop() or relist() may not have seen it
             stream.close()
         self._on_problem("")
         self._accepted_at = started = self._clock()
         if not self._ends_at_once:
             self._connection.outages.answered(self._source.resource)
         for document in stream.documents():
-            self._take(document)
-            self._well()
+            self._handle(document)
+            self._record_success()
         if not self.relisted or self._clock() - started >= min(HEALTHY_S, whole_s / 2):
-            self._well()
+            self._record_success()
         elif not self._stopped.is_set() and self._failures:
             raise KubeUnreachable("the watch ended at once")
         else:
             self._failures += 1
 
-    def _well(self) -> None:
-        """A watch gave an event, or lasted."""
+    def _record_success(self) -> None:
+        """Record that a watch delivered an event, or lasted."""
         self._failures, self._ends_at_once = 0, False
         self._connection.outages.answered(self._source.resource)
 
-    def _take(self, document: Document) -> None:
-        """Take an event.
+    def _handle(self, document: Document) -> None:
+        """Handle an event.
 
-        Raises: KubeError: an ERROR event, or something that is no event: the watch is of no use any more.
+        Raises: KubeError: an ERROR event, or no event at all: the watch cannot go on.
         """
         try:
             event = document.load()
         except Unreadable as exc:
             metadata = document.members("object", "metadata")
-            self._put(unreadable(self._source, metadata, exc), ())
+            self._put(log_unreadable(self._source, metadata, exc), ())
             self._version = fields.resource_version({"metadata": metadata}) or self._version
             return
         except ValueError as exc:
-            raise KubeUnreachable("the watch sent something that is no JSON") from exc
+            raise KubeUnreachable("the watch sent a line that is not JSON") from exc
         kind = event.get("type") if isinstance(event, Mapping) else None
         obj = event.get("object") if isinstance(event, Mapping) else None
         if kind == "ERROR":
             self._version = ""
             raise api_errors.error_in_stream(self._source.path(self._namespace), obj)
         if kind in ("ADDED", "MODIFIED", "DELETED"):
-            key, values = decoded(self._source, obj)
+            key, values = decode_object(self._source, obj)
             self._put(key, () if kind == "DELETED" else values)
         elif kind != "BOOKMARK":
-            raise KubeUnreachable("the watch sent something that is no event")
+            raise KubeUnreachable("the watch sent a line that is no event")
         self._version = fields.resource_version(obj) or self._version
 
     def _put(self, key: Key | None, values: tuple[Value, ...]) -> None:
@@ -282,37 +282,37 @@ class Reflector:
             self._on_change()
 
 
-def listed(connection: Connection, source: Source, path: str, selectors: Mapping[str, str], *,
+def list_objects(connection: Connection, source: Source, path: str, selectors: Mapping[str, str], *,
            page_size: int, stopped: threading.Event) -> tuple[dict[Key, tuple[Value, ...]], str]:
-    """Every object of a collection, with the list's resourceVersion; of no use once stopped.
+    """List a collection, with its resourceVersion; not to be used after `stopped`.
 
     Raises: KubeError.
     """
     objects: dict[Key, tuple[Value, ...]] = {}
-    found = Collection(connection, path, selectors, page_size=page_size, stopped=stopped,
-                       accept=METADATA_LIST if source.metadata_only else PLAIN)
-    for document in found.documents():
-        key, values = taken(source, document)
+    collection = Collection(connection, path, selectors, page_size=page_size, stopped=stopped,
+                            accept=METADATA_LIST if source.metadata_only else PLAIN)
+    for document in collection.documents():
+        key, values = decode_document(source, document)
         if key is not None:
             objects[key] = values
-    return objects, found.version
+    return objects, collection.version
 
 
-def taken(source: Source, document: Document) -> tuple[Key | None, tuple[Value, ...]]:
-    """Key and values of an object of a list; no values, or not even a key, if it has no meaning.
+def decode_document(source: Source, document: Document) -> tuple[Key | None, tuple[Value, ...]]:
+    """Decode an object of a list to key and values; without values, or even a key, if it cannot be used.
 
-    Raises: KubeUnreachable: it is no JSON, so the list is none of an API server.
+    Raises: KubeUnreachable: it is no JSON, so no API server sent the list.
     """
     try:
-        return decoded(source, document.load())
+        return decode_object(source, document.load())
     except Unreadable as exc:
-        return unreadable(source, document.members("metadata"), exc), ()
+        return log_unreadable(source, document.members("metadata"), exc), ()
     except ValueError as exc:
         raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
 
 
-def unreadable(source: Source, metadata: JSON, reason: Unreadable) -> Key | None:
-    """Warn about an object that is left out as a whole. Returns its key, None if it is not known."""
+def log_unreadable(source: Source, metadata: JSON, reason: Unreadable) -> Key | None:
+    """Warn about an object that is ignored as a whole. Returns its key, None if that is unknown."""
     try:
         key = fields.key({"metadata": metadata})
     except fields.DecodeError:
@@ -322,10 +322,10 @@ def unreadable(source: Source, metadata: JSON, reason: Unreadable) -> Key | None
     return key
 
 
-def decoded(source: Source, obj: Any) -> tuple[Key | None, tuple[Value, ...]]:
-    """Key and values of an object; no values, or not even a key, if it has no meaning.
+def decode_object(source: Source, obj: Any) -> tuple[Key | None, tuple[Value, ...]]:
+    """Decode an object to key and values; without values, or even a key, if it cannot be used.
 
-    Whatever goes wrong costs this object only.
+    An error affects this object only.
     """
     key = None
     try:

@@ -1,4 +1,4 @@
-"""Where the objects of each kind are read, and which API serves a kind on this cluster."""
+"""The API that serves each kind, and a check which one does on this cluster."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,24 +15,24 @@ from f5router.model.json_types import JSON
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where objects of a kind are read, and what they become."""
+    """The API that serves a kind, and the decoder of its objects."""
 
     resource: str
     group_path: str
     """/api/v1 or /apis/<group>/<version>."""
     field: str
-    """Of the Store."""
+    """Name of the kind in the Store."""
     decode: Callable[[JSON], tuple[Any, ...]]
     namespaced: bool = True
     metadata_only: bool = False
-    """Ask for no more than the metadata of objects; servers before Kubernetes 1.15 send them whole."""
+    """Request only the metadata of objects; servers before Kubernetes 1.15 send whole objects."""
     members: bool = False
-    """Pool members, or the way to them, are made of these: a list that lacks most of them is read again."""
+    """True if pool members, or their network, depend on it: a list that lacks most objects is repeated."""
     fallback: "Source | None" = None
-    """Read instead where this kind is not served, but the other one is."""
+    """Source to use where this kind is not served, but the other one is."""
 
     def path(self, namespace: str | None) -> str:
-        """Of the collection, of one namespace or of all."""
+        """Return the path of the collection, of one namespace or of all."""
         if namespace and self.namespaced:
             return f"{self.group_path}/namespaces/{quote(namespace, safe='')}/{self.resource}"
         return f"{self.group_path}/{self.resource}"
@@ -44,12 +44,12 @@ class Source:
 
 
 def _slice(obj: JSON, *, placed: bool = False) -> tuple[Value, ...]:
-    found = decode.endpoint_slice(obj, placed=placed)
-    return () if found is None else (found,)
+    endpoint_slice = decode.endpoint_slice(obj, placed=placed)
+    return () if endpoint_slice is None else (endpoint_slice,)
 
 
 LEGACY_ROUTES = Source("routes", "/oapi/v1", "routes", lambda obj: (decode.route(obj),))
-"""Where OpenShift 3.0 to 3.5 serves them; it has no API groups of its own."""
+"""OpenShift 3.0 to 3.5, which has no API groups of its own."""
 ROUTES = replace(LEGACY_ROUTES, group_path="/apis/route.openshift.io/v1", fallback=LEGACY_ROUTES)
 SERVICES = Source("services", "/api/v1", "services", lambda obj: (decode.service(obj),), members=True)
 ENDPOINTS = Source("endpoints", "/api/v1", "slices", decode.endpoints, members=True)
@@ -61,7 +61,7 @@ PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
                   lambda obj: (decode.namespace(obj),), namespaced=False)
 PLACED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, placed=True))
 PLACED_SLICES = replace(SLICES, decode=partial(_slice, placed=True), fallback=PLACED_ENDPOINTS)
-"""The same, of which only the Nodes of the ready pods are kept: pods that come and go there are no change."""
+"""Endpoints of which only the Nodes of the ready pods are kept: a pod that starts or ends is no change."""
 NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), namespaced=False,
                members=True)
 HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
@@ -71,23 +71,23 @@ CLUSTER_NETWORKS = Source("clusternetworks", "/apis/network.openshift.io/v1", "c
 
 
 def is_served(connection: Connection, source: Source) -> bool:
-    """Ask discovery: without rights on it, an unknown kind is forbidden, not 404.
+    """Look the kind up in discovery: a request without a right on it gets 403, even if it is not served.
 
     Raises: KubeUnreachable.
     """
     try:
-        found = connection.request("GET", source.group_path)
+        reply = connection.request("GET", source.group_path)
     except ResourceUnavailable:
         return False
-    except KubeForbidden:  # discovery is closed: trying the kind itself will tell
+    except KubeForbidden:  # discovery is forbidden: the first list will show
         return True
-    listed = found.get("resources") if isinstance(found, Mapping) else None
+    listed = reply.get("resources") if isinstance(reply, Mapping) else None
     return any(isinstance(item, Mapping) and item.get("name") == source.resource
                for item in (listed if isinstance(listed, list) else ()))
 
 
-def served(connection: Connection, source: Source) -> Source | None:
-    """The source or its fallback, whichever is served; None if neither is.
+def choose_served(connection: Connection, source: Source) -> Source | None:
+    """Return the source or its fallback, whichever is served; None if neither is.
 
     Raises: KubeUnreachable.
     """

@@ -27,7 +27,6 @@ FIELDS = (
     "routes", "services", "slices", "namespaces", "nodes", "host_subnets", "cluster_networks", "secrets")
 """Fields of a Delta."""
 
-
 _NUMBER = re.compile(r"[0-9]{1,20}")
 """A resourceVersion, of 64 bits."""
 
@@ -40,42 +39,42 @@ class Kind:
 
     def __init__(self) -> None:
         self.values: dict[Key, Value] = {}
-        self._parts: dict[Key, tuple[Key, ...]] = {}
+        self._value_keys: dict[Key, tuple[Key, ...]] = {}
         self._before: dict[Key, Value | None] = {}
 
     def put(self, obj: Key, values: tuple[Value, ...]) -> bool:
-        """Set the values of an object, and return whether any is not equal to the one before."""
+        """Set the values of an object; return True if any differs from the one before."""
         new = {value.key: value for value in values}
-        old = self._parts.get(obj) or ((obj,) if obj in self.values else ())
+        old = self._value_keys.get(obj) or ((obj,) if obj in self.values else ())
         changed = [self._set(key, None) for key in old if key not in new]
         changed += [self._set(key, value) for key, value in new.items()]
-        if new.keys() <= {obj}:  # the usual case takes no memory
-            self._parts.pop(obj, None)
+        if new.keys() <= {obj}:  # the common case takes no memory
+            self._value_keys.pop(obj, None)
         else:
-            self._parts[obj] = tuple(new)
+            self._value_keys[obj] = tuple(new)
         return any(changed)
 
     def replace(self, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
-        """Set all objects; those that are missing are gone. Returns whether anything changed."""
-        owned = {part for parts in self._parts.values() for part in parts}
-        known = (self.values.keys() - owned) | self._parts.keys()
+        """Set all objects; missing ones are removed. Returns True if anything changed."""
+        owned = {key for keys in self._value_keys.values() for key in keys}
+        known = (self.values.keys() - owned) | self._value_keys.keys()
         changed = [self.put(obj, ()) for obj in known - objects.keys()]
         changed += [self.put(obj, values) for obj, values in objects.items()]
         return any(changed)
 
     def missing(self, objects: Mapping[Key, tuple[Value, ...]]) -> tuple[int, int]:
-        """How many objects `replace` would find gone, of how many that have a value."""
-        owned = {part for parts in self._parts.values() for part in parts}
-        known = (self.values.keys() - owned) | {obj for obj, parts in self._parts.items() if parts}
+        """Count the objects that `replace` would remove, and all that have a value."""
+        owned = {key for keys in self._value_keys.values() for key in keys}
+        known = (self.values.keys() - owned) | {obj for obj, keys in self._value_keys.items() if keys}
         return len(known - objects.keys()), len(known)
 
     def drain(self) -> dict[Key, Any]:
-        """Values that differ from those at the last drain; None for what is gone."""
+        """Return the values that differ from those at the last drain; None for a removed one."""
         before, self._before = self._before, {}
         return {key: new for key, old in before.items() if (new := self.values.get(key)) != old}
 
     def pending(self) -> int:
-        """How many values may differ at the next drain."""
+        """Count the values that may differ at the next drain."""
         return len(self._before)
 
     def _set(self, key: Key, value: Value | None) -> bool:
@@ -83,7 +82,7 @@ class Kind:
         if value is None:
             self.values.pop(key, None)
         else:
-            # Also when equal: resource_version and status_ingress are not compared, but needed.
+            # Even if equal: resource_version and status_ingress are not compared, but needed.
             self.values[key] = value
         if value == old:
             return False
@@ -98,15 +97,15 @@ class Store:
         self._lock = threading.Lock()
         self._kinds = {field: Kind() for field in FIELDS}
         self._gone: dict[Key, Value] = {}
-        """Routes that went since the last drain. One that comes back before the next one was never away for
-        who drains, so a status that changed meanwhile must be told."""
+        """Routes removed since the last drain. If one returns before the next drain, nobody notices its
+        absence, so a status that changed meanwhile must be reported."""
         self.on_route: Callable[[Route, Route], None] = lambda old, new: None
         """Called without the lock when a Route is replaced by a newer reading of the same object."""
 
     def put(self, field: str, obj: Key, values: tuple[Value, ...]) -> bool:
         """See Kind.put; field is one of FIELDS.
 
-        A Route that refresh_route has overtaken is left out: the newer one is on its way too.
+        A Route older than the one that refresh_route stored is ignored: the watch will deliver that one too.
         """
         with self._lock:
             kind = self._kinds[field]
@@ -117,9 +116,9 @@ class Store:
                     return False
             changed = kind.put(obj, values)
             if field == "routes":
-                known = self._last(obj, known, gone=not values)
+                known = self._previous(obj, known, gone=not values)
         for value in values:
-            self._tell(known, value)
+            self._notify(known, value)
         return changed
 
     def replace(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> bool:
@@ -128,11 +127,11 @@ class Store:
             kind = self._kinds[field]
             known = dict(kind.values) if field == "routes" else {}
             changed = kind.replace(objects)
-            before = {obj: self._last(obj, known.get(obj), gone=not objects.get(obj))
+            before = {obj: self._previous(obj, known.get(obj), gone=not objects.get(obj))
                       for obj in (known.keys() | self._gone.keys() if field == "routes" else ())}
         for obj, values in objects.items():
             for value in values:
-                self._tell(before.get(obj), value)
+                self._notify(before.get(obj), value)
         return changed
 
     def missing(self, field: str, objects: Mapping[Key, tuple[Value, ...]]) -> tuple[int, int]:
@@ -148,7 +147,7 @@ class Store:
             return Delta(**drained)
 
     def drain_slices(self) -> Delta:
-        """Only endpoints: they do not wait for what else changed."""
+        """Drain endpoints alone: they do not wait for other changes."""
         with self._lock:
             return Delta(slices=self._kinds["slices"].drain())
 
@@ -163,9 +162,9 @@ class Store:
             return sum(kind.pending() for kind in self._kinds.values())
 
     def refresh_route(self, route: Route) -> bool:
-        """Take over a Route that is newer than the known one, as a reply to a write is.
+        """Store a Route that is newer than the known one, such as the reply to a write.
 
-        Not one that is unknown: it may be deleted already. Returns whether its value changed.
+        An unknown one is ignored: it may be deleted already. Returns True if its value changed.
         """
         with self._lock:
             routes = self._kinds["routes"]
@@ -173,29 +172,29 @@ class Store:
             if not isinstance(known, Route) or known.uid != route.uid or not _older(known, route):
                 return False
             changed = routes.put(route.key, (route,))
-        self._tell(known, route)
+        self._notify(known, route)
         return changed
 
     def get(self, field: str, key: Key) -> Value | None:
-        """The newest value."""
+        """Return the newest value."""
         with self._lock:
             return self._kinds[field].values.get(key)
 
-    def _last(self, key: Key, known: Value | None, *, gone: bool) -> Value | None:
-        """The reading before this one, since the last drain. Args: known: that in the store; gone: now."""
+    def _previous(self, key: Key, known: Value | None, *, gone: bool) -> Value | None:
+        """Return the reading before, since the last drain. Args: known: the stored one; gone: removed now."""
         if gone and known is not None:
             self._gone[key] = known
         return known if gone or known is not None else self._gone.pop(key, None)
 
-    def _tell(self, old: Value | None, new: Value) -> None:
+    def _notify(self, old: Value | None, new: Value) -> None:
         if isinstance(old, Route) and isinstance(new, Route) and old.uid == new.uid:
             self.on_route(old, new)
 
 
-def _older(one: Route, other: Route) -> bool:
-    """Whether one was read before other; False when it cannot be known.
+def _older(route: Route, other: Route) -> bool:
+    """True if a Route was read before the other; False if that cannot be known.
 
     Source: Kubernetes API concepts, resource versions: those of one resource compare as integers.
     """
-    versions = one.resource_version, other.resource_version
+    versions = route.resource_version, other.resource_version
     return all(_NUMBER.fullmatch(version) for version in versions) and int(versions[0]) < int(versions[1])

@@ -11,7 +11,7 @@ from f5router.kube.api import decode
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.settings import KubeSettings
-from f5router.kube.watch.reflector import listed
+from f5router.kube.watch.reflector import list_objects
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import ClusterNetwork, Delta, HostSubnet, Key
 from f5router.model.selection import Selection
@@ -713,6 +713,6 @@ def test_a_fault_of_a_decoder(kube, connection, caplog):
 
     kube.apply([objects.route("a", divisor=0), objects.route("b", divisor=1), objects.route("c")])
     source = replace(ROUTES, decode=decode)
-    found, _ = listed(connection, source, source.path(None), {}, page_size=2, stopped=threading.Event())
+    found, _ = list_objects(connection, source, source.path(None), {}, page_size=2, stopped=threading.Event())
     assert found == {Key("shop", "a"): (), Key("shop", "b"): (1,), Key("shop", "c"): ()}
     assert {record.object for record in caplog.records if record.exc_info} == {"shop/a", "shop/c"}
