@@ -120,7 +120,7 @@ class ClusterWatcher:
         self._secrets = SecretWatch(
             secret_watch.reader(connection, secret_pace.timeout_s), self._store, self._changed, clock,
             outages=connection.outages, pace=secret_pace, limits=secret_limits,
-            on_namespaces=self._namespaces.want,
+            on_namespaces=self._namespaces.follow,
         ) if watch_secrets else None
         self._readers = {source: self._reader(source, namespace) for source in sources}
         routes = self._readers[ROUTES]

@@ -1,6 +1,6 @@
-"""What the router says of a Route in its status.
+"""The router's entry in the status of a Route.
 
-A Route has one entry per router name in status.ingress; the entries of other routers are theirs.
+A Route has one entry per router name in status.ingress; those of other routers are never changed.
 Source: openshift/router, pkg/router/controller/status.go.
 """
 
@@ -23,79 +23,79 @@ CANONICAL = "routerCanonicalHostname"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the router serves a Route, and why not."""
+    """The result of judging a Route: served, or why not."""
 
     admitted: bool | None
-    """None: it is not known yet."""
+    """None if it is not known yet."""
     reason: str = ""
-    """CamelCase word for programs; "" when there is none."""
+    """CamelCase word for programs; "" if there is none."""
     message: str = ""
     """Sentence for people."""
 
     @property
     def status(self) -> str:
-        """Of the condition."""
+        """Return the status of the condition."""
         return {True: "True", False: "False", None: "Unknown"}[self.admitted]
 
 
-PENDING = Verdict(None, DEVICE_PENDING, "the BIG-IP cannot be programmed at the moment; this is tried "
-                  "again by itself, and the Route is served when it succeeds")
-"""Of a Route of which nothing was said yet, while the BIG-IP is away. Always the same text: written once.
+PENDING = Verdict(None, DEVICE_PENDING, "the BIG-IP cannot be programmed at the moment; the router retries "
+                  "automatically, and serves the Route as soon as it succeeds")
+"""The status of a Route that has none yet, while the BIG-IP is away. Always the same text: written once.
 
 Unknown, not False: nobody refused the Route, and the BIG-IP may even serve it from before. False is a
-rejection to those who read it (`oc describe`: "rejected by router", Argo CD: Degraded); with Unknown
-`oc get route` shows Pending and Argo CD Progressing, as for a Route that no HAProxy router has come to yet.
+rejection for its readers (`oc describe`: "rejected by router", Argo CD: Degraded); with Unknown
+`oc get route` shows Pending and Argo CD Progressing, as for a Route that no HAProxy router has handled yet.
 Sources: printRoute and describe of oc, Argo CD's health.lua of Route; RouteIngressCondition allows all three.
 """
 
 
 def own(ingress: Iterable[JSON], router_name: str) -> JSON | None:
-    """The entry of a router name, the first if there are several."""
+    """Return the entry of a router name, the first if there are several."""
     return next((entry for entry in ingress if entry.get("routerName") == router_name), None)
 
 
 def without(ingress: Iterable[JSON], router_name: str) -> list[JSON]:
-    """The entries of all other router names."""
+    """Return the entries of all other router names."""
     return [entry for entry in ingress if entry.get("routerName") != router_name]
 
 
-def same(one: JSON | None, other: JSON | None) -> bool:
-    """Whether two entries say the same, whenever they do; None is no entry.
+def same(entry: JSON | None, other: JSON | None) -> bool:
+    """True if two entries are equal apart from their times; None is no entry.
 
     Source: openshift/router, pkg/router/controller/contention.go: equality ignores the times.
     """
-    if one is None or other is None:
-        return one is other
-    return _said(one) == _said(other)
+    if entry is None or other is None:
+        return entry is other
+    return _comparable(entry) == _comparable(other)
 
 
 def admitted(entry: JSON) -> JSON:
-    """The condition Admitted of an entry, the first if there are several; empty if there is none."""
+    """Return the condition Admitted of an entry, the first if there are several; empty if there is none."""
     conditions = _objects(entry.get("conditions"))
     return next((item for item in conditions if item.get("type") == ADMITTED), {})
 
 
 def judged(ingress: Iterable[JSON], router_name: str) -> bool:
-    """Whether a router name has said yes or no: not if it said nothing, or that it does not know yet."""
+    """True if the entry of a router name has a verdict: Admitted is True or False."""
     entry = own(ingress, router_name)
     return entry is not None and admitted(entry).get("status") in ("True", "False")
 
 
 def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,
             canonical_hostname: str, now: str) -> list[JSON] | None:
-    """The new status.ingress of a Route.
+    """Return the new status.ingress of a Route.
 
     Args:
         host: the Host under which the Route is served, or would be.
         canonical_hostname: "" leaves routerCanonicalHostname out.
         now: RFC 3339 in UTC with whole seconds; the time of the condition if its status changes.
     Returns:
-        Every entry: others as they are and in order, ours in the place of our first one or at the
-        end, further ones of our name left out. None when only a time would change.
+        All entries: those of others unchanged and in order, ours in the place of our first one or at
+        the end, without further ones of our name. None if only a time would change.
     """
     ours = [entry for entry in route.status_ingress if entry.get("routerName") == router_name]
     old = ours[0] if ours else {}
-    # Fields that we do not know may be defaults of the server: without them every pass would write.
+    # Unknown fields may be defaults of the server: without them every pass would write.
     new = {field: value for field, value in old.items() if field != CANONICAL} | {
         "host": host,
         "routerName": router_name,
@@ -122,7 +122,7 @@ def _replaced(existing: tuple[JSON, ...], router_name: str, new: dict[str, Any])
 
 
 def _conditions(existing: object, verdict: Verdict, now: str) -> list[JSON]:
-    """The conditions of our entry: Admitted replaced in place, or in front; others kept."""
+    """Return the conditions of our entry: Admitted replaced in place, or put first; others kept."""
     known = _objects(existing)
     new = _admitted(verdict, now)
     result: list[JSON] = []
@@ -146,26 +146,26 @@ def _admitted(verdict: Verdict, now: str) -> dict[str, Any]:
 
 
 def _renewed(old: JSON, new: dict[str, Any]) -> JSON:
-    """The old condition if it says the same, else the new one: with the old time if the status is as before.
+    """Return the old condition if nothing changed, else the new one; its time changes only with the status.
 
     Source: Kubernetes API conventions: lastTransitionTime is when the status changed last. Upstream sets
     it whenever it writes.
     """
-    if _words(old) == _words(new):
+    if _content(old) == _content(new):
         return old
     time = old.get("lastTransitionTime")
     return new | {"lastTransitionTime": time} if time and old.get("status") == new["status"] else new
 
 
-def _words(condition: JSON) -> tuple[Any, ...]:
-    # A condition stored with an empty reason says the same as one without.
+def _content(condition: JSON) -> tuple[Any, ...]:
+    # A condition stored with an empty reason equals one without.
     return tuple(condition.get(field) or "" for field in ("status", "reason", "message"))
 
 
-def _said(entry: JSON) -> tuple[Any, ...]:
-    """What of an entry is compared: not its times, and nothing that a server may fill in."""
+def _comparable(entry: JSON) -> tuple[Any, ...]:
+    """Return the fields of an entry that are compared: no times, and no defaults of the server."""
     fields = tuple(entry.get(field) or "" for field in ("host", CANONICAL, "wildcardPolicy"))
-    conditions = sorted((str(item.get("type")), *map(str, _words(item)))
+    conditions = sorted((str(item.get("type")), *map(str, _content(item)))
                         for item in _objects(entry.get("conditions")))
     return (*fields, *conditions)
 

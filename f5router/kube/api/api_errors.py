@@ -1,4 +1,4 @@
-"""Error replies of the Kubernetes API: which exception, and what its message says."""
+"""Maps error replies of the Kubernetes API to exceptions whose messages say what an administrator can do."""
 
 import re
 from collections.abc import Mapping
@@ -27,10 +27,10 @@ BY_STATUS: Mapping[int, type[KubeError]] = {
     410: ResourceExpired,
     429: KubeUnreachable,
 }
-"""Others: KubeInvalid from 400 to 499; what is no answer of an API server is KubeUnreachable."""
+"""All others: KubeInvalid from 400 to 499; KubeUnreachable for what is no answer of an API server."""
 
 STOCK_ROLE = "system:router"
-"""It may update the status of Routes, not patch it, and has no right on EndpointSlices and Events."""
+"""A role that may update, not patch, the status of Routes, and has no right on EndpointSlices and Events."""
 ROLES = dict.fromkeys(("routes", "services", "endpoints"), STOCK_ROLE)
 SDN_ROLES = {
     "nodes": "system:sdn-reader",
@@ -38,20 +38,20 @@ SDN_ROLES = {
     "clusternetworks": "system:sdn-reader",
     "projects": "basic-user",
 }
-"""Role of a stock OpenShift that has the needed rights, by resource; the second one of openshift-sdn.
+"""Roles of a stock OpenShift that have the needed rights, by resource; the second table for openshift-sdn.
 
 Source: GetOpenshiftBootstrapClusterRoles of OpenShift 3.11.
 """
 
 SHIPPED, SHIPPED_ROLE, SHIPPED_ACCOUNT = "docs/deploy/10-account.yaml", "f5router", ("f5router", "f5router")
-"""The file with the router's own ClusterRole, and the account to which it gives it."""
+"""The file with the router's own ClusterRole, the role, and the account that gets it."""
 SHIPPED_KINDS = frozenset({"routes", "services", "endpoints", "endpointslices", "events"})
 
 WRITE_ROLES = {"hostsubnets": "system:sdn-manager"}
-"""The same, where the role for reading has no right to write."""
+"""The roles to write, where the role to read may not."""
 
 _CANNOT = re.compile(r'User "[^"]*" cannot ')
-"""In every refusal for want of a right. A 403 without it is of the one object: a webhook's, a quota's.
+"""Part of every refusal for want of a right. A 403 without it concerns one object: of a webhook or quota.
 Sources: k8s.io/apiserver endpoints/handlers/responsewriters; OpenShift 3 has the same words; a webhook's
 code is passed on (kubernetes pull request 77022)."""
 
@@ -62,12 +62,12 @@ _RESOURCE = re.compile(r"^/o?apis?/(?:[^/]+/)?v\w+/(?:namespaces/[^/]+/)?([a-z]+
 
 def error_for(method: str, path: str, status: int, body: bytes,
               headers: Mapping[str, str] | None = None, *, sdn: bool = True) -> KubeError:
-    """The exception for a reply that is not 2xx.
+    """Return the exception for a reply that is not 2xx.
 
     Args:
         path: of the request, without host and query.
-        body: a Status object as JSON, or anything that a proxy in between sends.
-        sdn: whether the cluster may be taken to have the roles of openshift-sdn.
+        body: a Status object as JSON, or whatever a proxy in between sends.
+        sdn: True if the cluster has the roles of openshift-sdn.
     """
     details = _status_object(body)
     text = details.get("message") if isinstance(details.get("message"), str) else ""
@@ -78,7 +78,7 @@ def error_for(method: str, path: str, status: int, body: bytes,
 
 
 def error_in_stream(path: str, status: object) -> KubeError:
-    """The exception for the object of an ERROR event of a watch, which is a Status."""
+    """Return the exception for the object of an ERROR event of a watch, a Status."""
     details = status if isinstance(status, Mapping) else {}
     code = details.get("code")
     return _error("GET", path, code if isinstance(code, int) else 500,
@@ -86,7 +86,7 @@ def error_in_stream(path: str, status: object) -> KubeError:
 
 
 def excerpt(text: str) -> str:
-    """One line, at most EXCERPT characters, nothing of a certificate or key that is quoted in it."""
+    """Shorten a text: one line, at most EXCERPT characters, nothing of a quoted certificate or key."""
     return " ".join(text.partition("-----BEGIN")[0].split())[:EXCERPT]
 
 
@@ -104,11 +104,11 @@ def _error(method: str, path: str, status: int, text: str, details: JSON,
 
 
 def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
-    """What an administrator can do about a refusal."""
+    """Return what an administrator can do about a refusal."""
     if status == 401:
         return "the credentials are missing, expired, or of another cluster"
-    found = _RESOURCE.match(path)
-    resource = found.group(1) if found else "this resource"
+    match = _RESOURCE.match(path)
+    resource = match.group(1) if match else "this resource"
     roles = ROLES | (SDN_ROLES if sdn else {})
     role = (WRITE_ROLES if method != "GET" else {}).get(resource) or roles.get(resource)
     if method == "PATCH" and role == STOCK_ROLE:
@@ -120,7 +120,7 @@ def _grant(method: str, path: str, status: int, text: str, *, sdn: bool) -> str:
 
 
 def _apply_shipped(text: str) -> str:
-    """Re-apply the shipped role, which may be an older version's, and bind it if the account is another."""
+    """Return the command that re-applies the shipped role, and binds it to an account of another name."""
     account = _ACCOUNT.search(text)
     if account and account.groups() == SHIPPED_ACCOUNT:
         return f"oc apply -f {SHIPPED}"
@@ -128,14 +128,14 @@ def _apply_shipped(text: str) -> str:
 
 
 def _create(resource: str, path: str, text: str) -> str:
-    """Make a role where none has the right."""
+    """Return the command that creates a role where none has the right."""
     group = path.split("/")[2] if path.startswith("/apis/") else ""
     kind, role = f"{resource}.{group}" if group else resource, f"f5router-{resource}"
     return f"oc create clusterrole {role} --verb=get,list,watch --resource={kind} and {_bind(role, text)}"
 
 
 def _bind(role: str, text: str) -> str:
-    """Give a role to the account that a refusal names."""
+    """Return the command that gives a role to the account named in a refusal."""
     if account := _ACCOUNT.search(text):
         namespace, name = account.groups()
         short = role in (STOCK_ROLE, SHIPPED_ROLE)
@@ -148,19 +148,19 @@ def _bind(role: str, text: str) -> str:
 
 def _status_object(body: bytes) -> JSON:
     try:
-        found = documents.loads(body)
+        status = documents.loads(body)
     except ValueError:
         return {}
-    return found if isinstance(found, Mapping) else {}
+    return status if isinstance(status, Mapping) else {}
 
 
 def _details(status: JSON) -> JSON:
-    found = status.get("details")
-    return found if isinstance(found, Mapping) else {}
+    details = status.get("details")
+    return details if isinstance(details, Mapping) else {}
 
 
 def _retry_after_s(headers: Mapping[str, str], status: JSON) -> float | None:
-    """Seconds of the header Retry-After or of a Status; an HTTP date counts as none."""
+    """Return the seconds of the header Retry-After or of a Status; an HTTP date is ignored."""
     text = headers.get("Retry-After") or _details(status).get("retryAfterSeconds")
     try:
         seconds = float(str(text))

@@ -1,4 +1,4 @@
-"""All objects of a collection, page by page, each object by itself."""
+"""Reads all objects of a collection, page by page, one object at a time."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ class Collection:
     def __init__(self, connection: Connection, path: str, query: Mapping[str, str], *,
                  page_size: int = PAGE_SIZE, stopped: threading.Event | None = None, accept: str = PLAIN):
         """Arguments:
-        stopped: ends the reading after a page; what was read is of no use then.
+        stopped: ends the reading after a page; the objects read are not to be used then.
         accept: see Connection.request.
         """
         self._connection, self._path = connection, path
@@ -27,7 +27,7 @@ class Collection:
         """resourceVersion of the list, once all documents are read."""
 
     def documents(self) -> Iterator[Document]:
-        """The objects. Raises: KubeError: KubeUnreachable: a reply is no list."""
+        """Yield the objects. Raises: KubeError: KubeUnreachable: a reply is no list."""
         while True:
             page = self._connection.page(self._path, self._query, self._accept)
             yield from page.documents()
@@ -37,6 +37,6 @@ class Collection:
             self._query["continue"] = page.token
 
     def values(self) -> Iterator[Any]:
-        """The objects as JSON values. Raises: KubeError: KubeInvalid: one of them cannot be read."""
+        """Yield the objects as JSON values. Raises: KubeError: KubeInvalid: one of them cannot be read."""
         for document in self.documents():
             yield value(document, f"GET {self._path}")

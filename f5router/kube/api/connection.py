@@ -1,9 +1,8 @@
 """HTTP to the Kubernetes API.
 
-The kubernetes package finds the server, the credentials and the TLS settings and makes the
-connection pool, with a proxy from the environment if there is one. Requests and replies are plain
-JSON: its generated models would cost several times the memory and refuse objects that they do not
-know.
+The kubernetes package finds the server, the credentials and the TLS settings, and creates the connection
+pool, with a proxy from the environment if there is one. Requests and replies are plain JSON: its generated
+models would take several times the memory, and refuse objects that they do not know.
 """
 
 import json
@@ -38,26 +37,26 @@ log = logging.getLogger(__name__)
 KEEPALIVE = (
     *urllib3.connection.HTTPConnection.default_socket_options,
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    # A firewall that forgets an idle watch is noticed after 30 + 3 * 10 s.
+    # A firewall that drops an idle watch is noticed after 30 + 3 * 10 s.
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
 )
 
 POOL_SIZE = 16
-"""Idle connections kept: a watch per kind and the writers."""
+"""Idle connections kept: for a watch per kind and the writers."""
 
 READ_SIZE = 1 << 16
 
 PLAIN = "application/json"
-"""Form of a reply: whole objects."""
+"""Media type of a reply with whole objects."""
 
 MOST_REPLY = 32 << 20
-"""Bytes of a reply that is read as a whole: one object, or what the API server serves."""
+"""Bytes of a reply that is read as a whole: one object, or discovery."""
 
 
 class LineStream:
-    """The documents of an endless reply. Closing it ends the reader at once."""
+    """The documents of an endless reply. close() ends the reader at once."""
 
     def __init__(self, response: urllib3.BaseHTTPResponse, request: str):
         self._response = response
@@ -65,7 +64,7 @@ class LineStream:
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[object]:
-        """The values of the documents.
+        """Yield the values of the documents.
 
         Raises: KubeUnreachable: see documents(); KubeInvalid: one cannot be read.
         """
@@ -73,7 +72,7 @@ class LineStream:
             yield value(document, self._request)
 
     def documents(self) -> Iterator[Document]:
-        """The documents as they arrive; ends when the server ends the reply, or after close().
+        """Yield the documents as they arrive, until the server ends the reply, or close() is called.
 
         Raises:
             KubeUnreachable: the connection broke, was silent for too long, or a line is cut off.
@@ -88,7 +87,7 @@ class LineStream:
             if not self._closed.is_set():
                 yield from splitter.end()
         except (HTTPError, OSError, ValueError, AttributeError) as exc:
-            # close() takes the connection from under the reader, which may fail in many ways.
+            # close() removes the connection while it is read, which may fail in many ways.
             if not self._closed.is_set():
                 raise KubeUnreachable(f"{self._request}: {_reason(exc)}") from exc
         finally:
@@ -109,7 +108,7 @@ class LineStream:
 
 
 class Page:
-    """Part of a list, read while it arrives, so that it is never in memory as a whole."""
+    """A part of a list, decoded while it arrives, so that it is never in memory as a whole."""
 
     def __init__(self, response: urllib3.BaseHTTPResponse, request: str):
         self._response = response
@@ -117,10 +116,10 @@ class Page:
         self.version = ""
         """resourceVersion of the list, once all documents are read."""
         self.token = ""
-        """Where the next page begins, likewise; "" if there is none."""
+        """Token of the next page, likewise; "" if there is none."""
 
     def documents(self) -> Iterator[Document]:
-        """The objects. Raises: KubeUnreachable: the connection broke, or the reply is no list."""
+        """Yield the objects. Raises: KubeUnreachable: the connection broke, or the reply is no list."""
         splitter = Splitter(items=True)
         try:
             for chunk in self._response.stream(READ_SIZE):
@@ -144,7 +143,7 @@ class Page:
 
 
 def value(document: Document, request: str) -> object:
-    """The value of a document. Raises: KubeInvalid: it cannot be read; KubeUnreachable: it is no JSON."""
+    """Return a document's value. Raises: KubeInvalid: it cannot be read; KubeUnreachable: it is no JSON."""
     try:
         return document.load()
     except Unreadable as exc:
@@ -157,13 +156,13 @@ class Connection:
     """Requests to one API server; safe to use from several threads."""
 
     def __init__(self, load: Callable[[], Configuration], settings: KubeSettings):
-        """load reads the configuration anew each time that it is called."""
+        """Args: load: reads the configuration again at each call."""
         self._load = load
         self._settings = settings
         self._lock = threading.Lock()
         self.outages = Outages(time.monotonic)
         self._configuration = load()
-        # Taken once: a refresh of the credentials sets the host of the configuration back.
+        # Read once: a refresh of the credentials resets the host of the configuration.
         self._base = self._configuration.host.rstrip("/")
         self._client = RESTClientObject(self._configuration)
 
@@ -186,55 +185,55 @@ class Connection:
             path: absolute and quoted, such as /api/v1/nodes.
             body: a value to send as JSON; None for an empty body.
             timeout_s: longest silence while reading; None for the setting.
-            accept: forms of the reply, the best first.
+            accept: media types of the reply, the preferred first.
         Raises:
             KubeUnreachable, KubeForbidden, ResourceUnavailable, KubeNotFound, KubeConflict, ResourceExpired,
-            KubeInvalid: see replies.error_for. A write may have been done when it is
-            KubeUnreachable.
+            KubeInvalid: see api_errors.error_for. After KubeUnreachable a write may
+            have been applied.
         """
-        sent = self._answered(method, path, query, body, content_type, timeout_s, accept)
+        response = self._request(method, path, query, body, content_type, timeout_s, accept)
         request = f"{method} {path}"
-        if stream and sent.status == 200:
-            return LineStream(sent, request)
-        data = self._body(sent, method, path)
+        if stream and response.status == 200:
+            return LineStream(response, request)
+        data = self._body(response, method, path)
         return value(Document(data), request) if data else None
 
     def page(self, path: str, query: dict[str, Any], accept: str = PLAIN) -> Page:
-        """Ask for part of a list. Raises: as request()."""
-        sent = self._answered("GET", path, query, None, "", None, accept)
-        if sent.status != 200:
-            self._body(sent, "GET", path)
-        return Page(sent, f"GET {path}")
+        """Request a part of a list. Raises: see request()."""
+        response = self._request("GET", path, query, None, "", None, accept)
+        if response.status != 200:
+            self._body(response, "GET", path)
+        return Page(response, f"GET {path}")
 
     def close(self) -> None:
-        """Give up idle connections."""
+        """Close idle connections."""
         self._client.pool_manager.clear()
 
-    def _answered(self, method: str, path: str, query: dict[str, Any] | None, body: object, content_type: str,
+    def _request(self, method: str, path: str, query: dict[str, Any] | None, body: object, content_type: str,
                   timeout_s: float | None, accept: str) -> urllib3.BaseHTTPResponse:
-        """The reply, its body not read yet."""
+        """Send a request and return the reply, its body not read yet."""
         used = self._client
-        sent = self._send(used, method, path, query, body, content_type, timeout_s, accept)
-        if sent.status != 401:
-            return sent
-        sent.drain_conn()  # the token may have been replaced a moment ago
+        response = self._send(used, method, path, query, body, content_type, timeout_s, accept)
+        if response.status != 401:
+            return response
+        response.drain_conn()  # the token may have been replaced a moment ago
         return self._send(
-            self._logged_in_again(used), method, path, query, body, content_type, timeout_s, accept)
+            self._reconnected(used), method, path, query, body, content_type, timeout_s, accept)
 
-    def _body(self, sent: urllib3.BaseHTTPResponse, method: str, path: str) -> bytes:
-        """A body as a whole. Raises: as request()."""
+    def _body(self, response: urllib3.BaseHTTPResponse, method: str, path: str) -> bytes:
+        """Read a body as a whole. Raises: see request()."""
         data = bytearray()
         try:
-            for chunk in sent.stream(READ_SIZE):
+            for chunk in response.stream(READ_SIZE):
                 data += chunk
                 if len(data) > MOST_REPLY:
-                    sent.close()
+                    response.close()
                     raise KubeInvalid(f"{method} {path}: the reply is larger than {MOST_REPLY >> 20} MiB")
         except (HTTPError, OSError) as exc:
             raise KubeUnreachable(f"{method} {path}: {_reason(exc)}") from exc
-        if not 200 <= sent.status < 300:
+        if not 200 <= response.status < 300:
             raise api_errors.error_for(
-                method, path, sent.status, bytes(data), sent.headers, sdn=self._settings.sdn)
+                method, path, response.status, bytes(data), response.headers, sdn=self._settings.sdn)
         return bytes(data)
 
     def _send(self, client: RESTClientObject, method: str, path: str, query: dict[str, Any] | None,
@@ -244,7 +243,7 @@ class Connection:
         if body is not None:
             headers["Content-Type"] = content_type
         url = f"{self._base}{path}{'?' + urlencode(query) if query else ''}"
-        with self._lock:  # the refresh of an expired token is not made for threads
+        with self._lock:  # the refresh of an expired token is not thread-safe
             headers |= self._authorization()
         try:
             return client.pool_manager.request(
@@ -256,7 +255,7 @@ class Connection:
             raise KubeUnreachable(f"{method} {path}: {_reason(exc)}") from exc
 
     def _authorization(self) -> dict[str, str]:
-        """The header with the token, which the configuration re-reads when it expires."""
+        """Return the header with the token, which the configuration re-reads when it expires."""
         try:
             settings: Mapping[str, Any] = self._configuration.auth_settings()
         except (kube_config.ConfigException, OSError) as exc:
@@ -264,8 +263,8 @@ class Connection:
         return {item["key"]: _header(item["value"]) for item in settings.values()
                 if item["in"] == "header" and item["value"]}
 
-    def _logged_in_again(self, used: RESTClientObject) -> RESTClientObject:
-        """A client with token and certificates read anew; open streams keep their connection."""
+    def _reconnected(self, used: RESTClientObject) -> RESTClientObject:
+        """Return a client with token and certificates read again; open streams keep their connection."""
         with self._lock:
             if self._client is used:  # else another thread did so since
                 try:
@@ -277,7 +276,7 @@ class Connection:
 
 
 def connect(settings: KubeSettings) -> Connection:
-    """A Connection; nothing is sent yet.
+    """Return a Connection; nothing is sent yet.
 
     Raises:
         ConfigError: no configuration, or one that cannot be used.
@@ -310,7 +309,7 @@ def _configuration(settings: KubeSettings, files: MemoryFiles) -> Configuration:
 
 
 def _checked(result: Configuration) -> Configuration:
-    """Certificate files are read when the first request is sent: too late for a clear message."""
+    """Check the certificate files, which are read with the first request: too late for a clear message."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         if result.ssl_ca_cert:
@@ -323,7 +322,7 @@ def _checked(result: Configuration) -> Configuration:
 
 
 def _header(value: str) -> str:
-    """A value as it may be sent: http.client would quote a bad one, the token, in its exception."""
+    """Check a header value: http.client would quote an invalid one, the token, in its exception."""
     scheme, _, token = value.strip().partition(" ")
     if not (token.isascii() and token.isprintable()):
         raise KubeUnreachable("the token holds a line break or another character that cannot be sent")
@@ -331,5 +330,5 @@ def _header(value: str) -> str:
 
 
 def _reason(exc: BaseException) -> str:
-    """Class and first line of an exception; those of urllib3 hold addresses, never headers."""
+    """Return class and first line of an exception; those of urllib3 contain addresses, never headers."""
     return api_errors.excerpt(f"{type(exc).__name__}: {exc}")

@@ -1,9 +1,9 @@
-"""JSON of the API server, taken apart into documents: each object of a reply by itself.
+"""Splits JSON of the API server into documents, one for each object of a reply.
 
-Whoever may write an object chooses what it holds, unknown fields included where a custom resource keeps them.
-So a reply is split without recursion, as it comes in, and each object is read alone: one that is nested too
-deep, too large, or holds a number or a text that cannot be used costs itself and nothing else. No more than
-one object of a reply is in memory, however large the reply is.
+Whoever may write an object chooses its content, even unknown fields where a custom resource keeps them. So a
+reply is split without recursion, as it arrives, and each object is decoded alone: one that is nested too
+deep, too large, or contains a number or text that cannot be used affects no other. At most one object of a
+reply is in memory, however large the reply is.
 """
 
 import json
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from f5router.model.json_types import JSON
 
 MOST_BYTES = 10 << 20
-"""Size of one object. etcd takes 1.5 MiB (--max-request-bytes), of which JSON makes at most six times as
-much: \\u0001 for one byte."""
+"""Limit of one object. etcd stores up to 1.5 MiB (--max-request-bytes), which JSON enlarges up to six times:
+\\u0001 for one byte."""
 
 MOST_LEVELS = 100
 """Objects and lists within each other. No kind that the router reads has more than a dozen."""
@@ -33,13 +33,13 @@ _NO_BRACKET = re.compile(rb'(?:[^"\[\]{}]+|"[^"\\]*(?:\\.[^"\\]*)*")*', re.DOTAL
 _KEY = re.compile(rb'(?<!\\)"([A-Za-z]+)"\s*:\s*\Z')
 _ITEMS = re.compile(rb'(?<!\\)"items"\s*:\s*\[\Z')
 _KEY_SIZE = 64
-"""Bytes that a key, its colon and blanks around it take at most."""
+"""Maximum size of a key with its colon and the blanks around it, in bytes."""
 _NOTHING_BETWEEN = b", \t\r\n"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Unreadable(ValueError):
-    """A document that is JSON, or the beginning of it, and cannot be used; the text says why."""
+    """A document that is JSON, or its beginning, and cannot be used; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,18 @@ class Document:
     """One JSON value."""
 
     text: bytes = field(repr=False)
-    """The beginning only, if it is too large."""
+    """Only the beginning, if it is too large."""
     problem: str = ""
-    """Why it cannot be read; "" if nothing is known to be wrong."""
+    """Why it cannot be used; "" if no reason is known."""
 
     def load(self) -> object:
-        """The value. Raises: Unreadable; ValueError: it is no JSON."""
+        """Return the value. Raises: Unreadable; ValueError: it is no JSON."""
         if self.problem:
             raise Unreadable(self.problem)
         return loads(self.text)
 
     def members(self, *path: str) -> JSON:
-        """The texts and numbers of an object inside, empty without it: of a document that does not load, too.
+        """Return the texts and numbers of an inner object, also of a document that cannot be loaded.
 
         Args: path: keys that lead to the object, letters only.
         """
@@ -66,7 +66,7 @@ class Document:
 
 
 def loads(text: bytes) -> object:
-    """The value of a JSON text, numbers finite and strings without lone surrogates.
+    """Return the value of a JSON text, with finite numbers and without lone surrogates.
 
     Raises: Unreadable: it cannot be used; ValueError: it is no JSON.
     """
@@ -108,10 +108,10 @@ class Splitter:
         self._depth = self._deepest = 0
         self._in_string = self._escaped = False
         self._document, self._between, self._around = (
-            _Kept(MOST_BYTES), _Kept(MOST_BYTES), _Kept(MOST_AROUND))
+            _Buffer(MOST_BYTES), _Buffer(MOST_BYTES), _Buffer(MOST_AROUND))
 
     def feed(self, chunk: bytes) -> Iterator[Document]:
-        """The documents that a chunk completes. Raises: ValueError: this is no JSON of the expected form."""
+        """Yield the documents that a chunk completes. Raises: ValueError: no JSON of the expected form."""
         kept, at = 0, self._next_bracket(chunk, 0)
         while at < len(chunk):
             if chunk[at] in _OPENING:
@@ -167,13 +167,13 @@ class Splitter:
                 return at
             self._in_string, at = True, at + 1
 
-    def _current(self) -> "_Kept":
+    def _current(self) -> "_Buffer":
         if self._base is None:
             return self._around
         return self._between if self._depth == self._base else self._document
 
     def _begin_items(self) -> None:
-        """See whether the list that has just begun is that of the items."""
+        """Check if the list that has just begun is that of the items."""
         if _ITEMS.search(self._around.last(_KEY_SIZE)):
             self._base = 2
 
@@ -183,7 +183,7 @@ class Splitter:
         self._base = None
 
     def _stray(self) -> Iterator[Document]:
-        """What stands between documents: nothing, or values without brackets."""
+        """Yield the text between documents as one, unless it is blank: values without brackets."""
         whole, text = self._between.whole, self._between.take().strip(_NOTHING_BETWEEN)
         if text:
             yield Document(text, "" if whole else _too_large())
@@ -200,41 +200,41 @@ def _too_large() -> str:
     return f"is larger than {MOST_BYTES >> 20} MiB"
 
 
-class _Kept:
-    """Bytes, up to a limit."""
+class _Buffer:
+    """Bytes up to a limit."""
 
     def __init__(self, limit: int):
         self._limit, self._text, self._size = limit, bytearray(), 0
 
     @property
     def whole(self) -> bool:
-        """True if nothing was left out."""
+        """True if nothing was dropped."""
         return self._size <= self._limit
 
     def add(self, text: bytes) -> None:
-        """Append; what lies beyond the limit is left out."""
+        """Append; bytes beyond the limit are dropped."""
         self._text += text[:max(0, self._limit - self._size)]
         self._size += len(text)
 
     def last(self, size: int) -> bytes:
-        """The last bytes."""
+        """Return the last bytes."""
         return bytes(self._text[-size:])
 
     def text(self) -> bytes:
-        """All of it. Raises: ValueError: it was more than the limit."""
+        """Return all bytes. Raises: ValueError: there were more than the limit."""
         if not self.whole:
             raise ValueError(f"more than {self._limit} bytes")
         return bytes(self._text)
 
     def take(self) -> bytes:
-        """What was kept; nothing is kept any more."""
+        """Return the bytes kept, and empty the buffer."""
         text = bytes(self._text)
         self._text, self._size = bytearray(), 0
         return text
 
 
 def _members(text: bytes, path: list[bytes]) -> JSON:
-    """The plain members of the object to which the keys of `path` lead; see Document.members."""
+    """Return the plain members of the object to which the keys of `path` lead; see Document.members."""
     found, inside, depth, kept, at = bytearray(), 0, 0, 0, 0
     result: JSON = {}
     while True:

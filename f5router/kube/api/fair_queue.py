@@ -1,4 +1,4 @@
-"""Sharing what is scarce: turns by namespace, and a number of requests per second."""
+"""Fair sharing between namespaces: turns in a queue, and a rate of requests."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Namespaced(Protocol):
-    """What can be queued: hashable, and of a namespace."""
+    """A hashable key that can be queued, such as that of an object."""
 
     @property
     def namespace(self) -> str: ...
@@ -16,14 +16,14 @@ K = TypeVar("K", bound=Namespaced)
 
 
 class Bucket:
-    """A token bucket: a burst at once, then so many per second."""
+    """A token bucket: a burst at once, then a rate per second."""
 
     def __init__(self, burst: float, per_s: float, now: float):
         self._burst, self._per_s = burst, per_s
         self._tokens, self._at = burst, now
 
     def wait_s(self, now: float) -> float:
-        """Seconds until there is a token; 0 if there is one."""
+        """Return the seconds until there is a token; 0 if there is one."""
         self._tokens = min(self._burst, self._tokens + (now - self._at) * self._per_s)
         self._at = now
         return max(0.0, (1.0 - self._tokens) / self._per_s)
@@ -38,7 +38,7 @@ class FairQueue(Generic[K]):
 
     def __init__(self) -> None:
         self._by_namespace: OrderedDict[str, dict[K, None]] = OrderedDict()
-        """In the order of their turns."""
+        """Namespaces in the order of their turns, with their objects."""
 
     def push(self, key: K) -> None:
         """Append an object; one that is queued keeps its place."""
@@ -54,11 +54,11 @@ class FairQueue(Generic[K]):
             del self._by_namespace[key.namespace]
 
     def ready(self, allowed: Callable[[str], bool] = lambda namespace: True) -> bool:
-        """True if pop() would give an object."""
+        """True if pop() would return an object."""
         return any(map(allowed, self._by_namespace))
 
     def pop(self, allowed: Callable[[str], bool] = lambda namespace: True) -> K | None:
-        """The next object of a namespace that is allowed; None without one."""
+        """Return the next object of an allowed namespace; None if there is none."""
         namespace = next(filter(allowed, self._by_namespace), None)
         if namespace is None:
             return None

@@ -1,7 +1,7 @@
-"""Kubeconfig files, whose certificates and keys are kept in memory.
+"""Loads kubeconfig files, and keeps their certificates and keys in memory.
 
-The kubernetes package hands TLS a path of each. What a kubeconfig has inline it would write to the folder for
-temporary files and remove at the end of the process, which SIGKILL does not wait for.
+The kubernetes package passes paths of these to TLS. Inline ones it would write to the folder for temporary
+files, and remove at the end of the process, which SIGKILL prevents.
 """
 
 import base64
@@ -23,11 +23,11 @@ PATHS = ("ssl_ca_cert", "cert_file", "key_file")
 """Fields of a Configuration."""
 
 _INLINE = {"cluster": ("certificate-authority",), "user": ("client-certificate", "client-key")}
-"""Fields of a cluster and of a user that have a twin with "-data", which goes first."""
+"""Fields of a cluster and of a user for which a field with "-data" takes precedence."""
 
 
 class MemoryFiles:
-    """Files that have a path, but no place on a disk; they end with this object, and with the process.
+    """Files with a path, but not on a disk; they end with this object, and with the process.
 
     Source: memfd_create(2); proc(5), /proc/pid/fd.
     """
@@ -37,7 +37,7 @@ class MemoryFiles:
         weakref.finalize(self, _close, self._descriptors)
 
     def path(self, content: bytes) -> str:
-        """The path of a file with this content, for this process alone."""
+        """Return the path of a file with this content, for this process alone."""
         if content not in self._descriptors:
             descriptor = os.memfd_create("f5router")
             with open(descriptor, "wb", closefd=False) as file:
@@ -56,7 +56,7 @@ def load(result: Configuration, source: str, context: str | None, files: MemoryF
 
     Raises:
         ConfigError: there is no such file.
-        kube_config.ConfigException, and many others: a file is not as it should be.
+        kube_config.ConfigException, and many others: a file is not valid.
     """
     paths = [os.path.expanduser(path) for path in source.split(os.pathsep) if path]
     if not any(os.path.exists(path) for path in paths):
@@ -69,14 +69,14 @@ def load(result: Configuration, source: str, context: str | None, files: MemoryF
 
 
 def _keep_in_memory(entry: object, fields: tuple[str, ...], files: MemoryFiles) -> None:
-    """Replace what a cluster or user has inline by paths."""
+    """Replace inline certificates and keys of a cluster or user by paths."""
     for name in fields:
         if isinstance(entry, dict) and entry.get(f"{name}-data"):
             entry[name] = files.path(base64.b64decode(entry.pop(f"{name}-data")))
 
 
 def _load(result: Configuration, merged: ConfigNode, context: str | None, files: MemoryFiles) -> None:
-    """Have the package read it. The key that a credential plugin returns is in a file for a moment."""
+    """Load it by the package. The key that a credential plugin returns is in a file for a moment."""
     plugin = any("exec" in (entry.value.get("user") or ()) for entry in merged.value["users"])
     with _private_folder() if plugin and _has_place() else nullcontext() as folder:
         kube_config.load_kube_config_from_dict(
@@ -88,7 +88,7 @@ def _load(result: Configuration, merged: ConfigNode, context: str | None, files:
 
 
 def _has_place() -> bool:
-    """False if no folder for temporary files can be written: a plugin that returns a token needs none."""
+    """True if there is a folder for temporary files, which a plugin that returns a token does not need."""
     try:
         return bool(tempfile.gettempdir())
     except FileNotFoundError:
@@ -97,17 +97,17 @@ def _has_place() -> bool:
 
 @contextmanager
 def _private_folder() -> Iterator[str]:
-    """A folder of this user alone, empty before and after; what a killed process left in it goes.
+    """Provide a folder of this user alone, emptied before and after: a killed process may have left files.
 
-    Raises: ConfigError: it is not as it should be, which only another user can cause.
+    Raises: ConfigError: another user owns it, or may read it.
     """
     folder = os.path.join(tempfile.gettempdir(), f"f5router-{os.geteuid()}")
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        found = os.fstat(descriptor)
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        status = os.fstat(descriptor)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o077:
             raise ConfigError([f"{folder} belongs to another user, or others may read it: remove it"])
         fcntl.flock(descriptor, fcntl.LOCK_EX)  # for processes that start at the same time
         _empty(folder)

@@ -1,7 +1,7 @@
-"""Times in which the API server cannot be used: one message for a cause when it begins, one when it ends.
+"""Outages of the API server: one message for a cause when it begins, and one when it ends.
 
-Every watch and the writer of statuses meet the same cause, again and again; their own messages are of the
-level debug.
+Every watch and the writer of statuses meet the same cause repeatedly; their own messages have the level
+debug.
 """
 
 import logging
@@ -14,17 +14,17 @@ log = logging.getLogger(__name__)
 
 
 class Outages:
-    """Who cannot use the API server, and why; safe to use from several threads."""
+    """Users that cannot reach the API server, with the causes; safe to use from several threads."""
 
     def __init__(self, clock: Callable[[], float]):
         self._clock = clock
         self._lock = threading.Lock()
         self._cause_of: dict[str, int] = {}
-        """HTTP status that a user of the API server got last, 0 for no reply."""
+        """The last HTTP status by user of the API server, 0 for no reply."""
         self._since: dict[int, float] = {}
 
     def failed(self, user: str, exc: KubeUnreachable) -> None:
-        """A request or a watch failed. Args: user: the kind that is watched, or the sub-resource written."""
+        """Record a failed request or watch. Args: user: the kind watched, or the sub-resource written."""
         with self._lock:
             begins = exc.status not in self._since
             self._since.setdefault(exc.status, self._clock())
@@ -34,13 +34,13 @@ class Outages:
                 extra={"kind": user, "error": str(exc)})
 
     def answered(self, user: str) -> None:
-        """The API server answered a request as it should, or refused it with a reason."""
+        """Record that the API server answered a request, or refused it with a reason."""
         with self._lock:
             if user in self._cause_of:
                 self._ended(self._cause_of.pop(user), user)
 
     def _ended(self, cause: int, user: str) -> None:
-        """Tell that a cause is over, unless somebody meets it still."""
+        """Log the end of a cause, unless another user still meets it."""
         if cause not in self._cause_of.values():
             lasted_s = round(self._clock() - self._since.pop(cause), 1)
             log.info("API server can be used again", extra={

@@ -1,4 +1,4 @@
-"""Questions whether the router has a right in the cluster, where it must be known before it is used."""
+"""Reviews if the router has a right in the cluster, where that must be known before it is used."""
 
 import logging
 from collections.abc import Mapping
@@ -15,19 +15,19 @@ def may(connection: Connection, verb: str, resource: str, *, group: str = "", su
         namespace: str = "") -> bool | None:
     """Return True if the right is granted; None if the API server does not say.
 
-    The question is a POST, and nothing is stored. Source: Kubernetes, Authorization, Checking API access.
+    The review is a POST, and nothing is stored. Source: Kubernetes, Authorization, Checking API access.
 
     Args: namespace: "" for all.
     """
     attributes = {"namespace": namespace, "verb": verb, "resource": resource}
     attributes |= {name: value for name, value in (("group", group), ("subresource", subresource)) if value}
     try:
-        found = connection.request("POST", REVIEWS, body={
+        review = connection.request("POST", REVIEWS, body={
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
             "spec": {"resourceAttributes": attributes}})
-    except KubeError as exc:  # the right to ask may be missing, too
+    except KubeError as exc:  # the right to request a review may be missing, too
         log.debug("right not known", extra={"verb": verb, "resource": resource, "namespace": namespace,
                                             "error": str(exc)})
         return None
-    status = found.get("status") if isinstance(found, Mapping) else None
+    status = review.get("status") if isinstance(review, Mapping) else None
     return status.get("allowed") is True if isinstance(status, Mapping) else None

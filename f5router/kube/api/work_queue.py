@@ -1,6 +1,6 @@
-"""Work that waits for its turn: one item per key, the newest, each not before its time.
+"""A queue of delayed work: one item per key, the newest, each not before it is due.
 
-Namespaces take turns, so that one with many items costs another's a moment.
+Namespaces take turns, so that one with many items delays another's by a moment only.
 """
 
 import heapq
@@ -17,26 +17,26 @@ from f5router.kube.api.fair_queue import FairQueue, K
 
 @dataclass(slots=True)
 class WorkItem(Generic[K]):
-    """An item that a worker has taken; it must be given back with done()."""
+    """An item that a worker has taken, and must return with done()."""
 
     key: K
     value: Any
     failures: int = 0
-    """How often it was retried in a row."""
+    """Number of failed attempts in a row."""
 
 
 class WorkQueue(Generic[K]):
     """A queue for several workers. No two of them have the same key at a time."""
 
     def __init__(self, *, rate_per_s: float, clock: Callable[[], float] = time.monotonic):
-        """rate_per_s: how many requests a second spend() lets through."""
+        """Args: rate_per_s: requests per second that spend() allows."""
         self._clock = clock
         self._interval_s = 1 / rate_per_s
         self._changed = threading.Condition()
         self._waiting: dict[K, tuple[int, WorkItem[K], float]] = {}
-        """Number in the heap, item, and when it is due."""
+        """Number in the heap, item, and time when it is due, by key."""
         self._heap: list[tuple[float, int, K]] = []
-        """What is not due yet, or was not when somebody looked last."""
+        """Items not due yet, or not when a worker looked last."""
         self._due: FairQueue[K] = FairQueue()
         self._taken: set[K] = set()
         self._number = count()
@@ -45,7 +45,7 @@ class WorkQueue(Generic[K]):
         self._closed = False
 
     def __len__(self) -> int:
-        """Items that wait, without those that workers have."""
+        """Count the queued items, without those that workers have taken."""
         return len(self._waiting)
 
     def put(self, key: K, value: object, delay_s: float = 0.0) -> None:
@@ -56,7 +56,7 @@ class WorkQueue(Generic[K]):
                 self._push(WorkItem(key, value), delay_s)
 
     def take(self) -> WorkItem[K] | None:
-        """The next item that is due, as soon as there is one; None after close()."""
+        """Wait for the next item that is due; None after close()."""
         with self._changed:
             while not self._closed:
                 wait_s = self._until_due()
@@ -67,7 +67,7 @@ class WorkQueue(Generic[K]):
             return None
 
     def done(self, item: WorkItem[K], retry_after_s: float | None = None) -> None:
-        """Give an item back: finished, or to be tried again unless a newer one has come."""
+        """Return an item: finished, or to be tried again unless a newer one is queued."""
         with self._changed:
             self._taken.discard(item.key)
             if item.key in self._waiting:
@@ -78,7 +78,7 @@ class WorkQueue(Generic[K]):
             self._changed.notify_all()
 
     def make_room(self, namespace: str) -> bool:
-        """Drop an item of the namespace that has most; False if this one has as many."""
+        """Drop an item of the namespace with the most items; False if this one has as many."""
         with self._changed:
             counts = Counter(key.namespace for key in self._waiting)
             most = max(counts, key=counts.__getitem__, default=namespace)
@@ -90,7 +90,7 @@ class WorkQueue(Generic[K]):
         return True
 
     def pause(self, seconds: float) -> None:
-        """Let nothing be taken for a while."""
+        """Pause the whole queue."""
         with self._changed:
             self._not_before = max(self._not_before, self._clock() + seconds)
 
@@ -104,9 +104,9 @@ class WorkQueue(Generic[K]):
             return not self._closed
 
     def wait_empty(self, timeout_s: float, *, unless: Callable[[], object] | None = None) -> bool:
-        """Whether everything is finished, at the latest after timeout_s seconds.
+        """Wait until everything is finished; False if that takes longer than timeout_s.
 
-        Args: unless: says when it is of no use to wait; looked at whenever no worker has an item.
+        Args: unless: ends the wait early when true; evaluated whenever no worker has an item.
         """
         def ended() -> bool:
             return not self._taken and bool(not self._waiting or (unless and unless()))
@@ -128,7 +128,7 @@ class WorkQueue(Generic[K]):
         self._changed.notify_all()
 
     def _until_due(self) -> float | None:
-        """Seconds until an item may be taken; None without items."""
+        """Return the seconds until an item may be taken; None without items."""
         now = self._clock()
         while self._heap:
             due, number, key = self._heap[0]
@@ -136,7 +136,7 @@ class WorkQueue(Generic[K]):
                 if due > now:
                     break
                 self._due.push(key)
-            heapq.heappop(self._heap)  # due, replaced by a newer one, or pushed again by done()
+            heapq.heappop(self._heap)  # due, replaced by a newer item, or pushed again by done()
         if self._due.ready():
             return self._not_before - now
         return max(self._heap[0][0], self._not_before) - now if self._heap else None

@@ -1,4 +1,4 @@
-"""Which Secrets Routes name, and how many of them are read: of a namespace, and of all together."""
+"""The Secrets that Routes name, and the limits on how many are read, per namespace and in total."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,27 +12,27 @@ class NamedSecrets:
 
     def __init__(self) -> None:
         self.ages: dict[Key, tuple[str, str]] = {}
-        """The age of the oldest Route that names it, by Secret."""
+        """Age of the oldest Route that names a Secret, by Secret."""
         self._named: dict[Key, Key] = {}
-        """By Route."""
+        """The Secret by Route."""
         self._routes: dict[Key, dict[Key, tuple[str, str]]] = {}
-        """By Secret: the Routes that name it, with their age."""
+        """The Routes that name a Secret, with their age, by Secret."""
 
     def update(self, routes: Mapping[Key, Route | None]) -> tuple[set[Key], bool]:
-        """Take changes of Routes; returns the Secrets that these name, and whether `ages` changed."""
+        """Apply changes of Routes; return the Secrets that these name, and True if `ages` changed."""
         named = {key: (secret, route.age) for key, route in routes.items()
                  if route is not None and (secret := _named(route)) is not None}
-        wanted = {secret for secret, _ in named.values()}
-        touched = set(wanted)
+        secrets = {secret for secret, _ in named.values()}
+        affected = set(secrets)
         for key in routes:
             if (before := self._named.pop(key, None)) is not None:
-                touched.add(before)
+                affected.add(before)
                 self._routes[before].pop(key)
         for key, (secret, age) in named.items():
             self._named[key] = secret
             self._routes.setdefault(secret, {})[key] = age
-        changed = [self._update_age(secret) for secret in touched]
-        return wanted, any(changed)
+        changed = [self._update_age(secret) for secret in affected]
+        return secrets, any(changed)
 
     def _update_age(self, secret: Key) -> bool:
         before = self.ages.get(secret)
@@ -44,18 +44,18 @@ class NamedSecrets:
 
 
 def _named(route: Route) -> Key | None:
-    """The Secret that is read for a Route; None also for a name that no Secret can have."""
+    """Return the Secret that a Route names; None also for a name that no Secret can have."""
     key = route.secret
     return key if key and is_object_name(key.name) else None
 
 
 def excess(ages: Mapping[Key, tuple[str, str]], limits: SecretLimits) -> dict[Key, str]:
-    """Secrets that are not read, each with the reason.
+    """Return the Secrets that exceed the limits, each with the reason.
 
     Within a namespace the Secrets of the oldest Routes come first; beyond the total, the namespaces that
     name the most Secrets lose the last of theirs, so that no namespace loses any to a larger one.
 
-    Args: ages: the age of the oldest Route that names it, by Secret.
+    Args: ages: age of the oldest Route that names a Secret, by Secret.
     """
     by_namespace: dict[str, list[Key]] = defaultdict(list)
     for key in ages:

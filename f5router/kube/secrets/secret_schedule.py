@@ -1,4 +1,4 @@
-"""Which Secret is read next: fair between namespaces, at a bounded rate. No I/O, no threads."""
+"""Schedules the reading of Secrets: fair between namespaces, at a bounded rate. No I/O, no threads."""
 
 import heapq
 import itertools
@@ -11,32 +11,32 @@ from f5router.kube.api.fair_queue import Bucket, FairQueue
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 
-TRIPPED = 16
+BREAK_AFTER = 16
 """Failed reads in a row, in several namespaces, after which the API server itself counts as failing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often Secrets are read. Seconds, where nothing else is said."""
+    """How often Secrets are read; in seconds unless noted."""
 
     readers: int = 8
     """Reads in flight; each takes a thread and a connection."""
     readers_per_namespace: int = 4
-    """Of these, for one namespace: one in which the API server hangs leaves readers to the others."""
+    """Reads in flight for one namespace: one in which the API server hangs leaves readers to the others."""
     readers_of_slow: int = 2
-    """Of these, for Secrets on which the API server hung the last time."""
+    """Reads in flight for Secrets that the API server was slow to return the last time."""
     burst: int = 5000
-    """First reads without a pause, as after a start: as many as Secrets are read at all."""
+    """First reads without a pause, as after a start: as many as the limit of Secrets."""
     first_per_s: float = 20.0
     """First reads per second, once the burst is used up."""
     again_per_s: float = 25.0
     """All other reads per second."""
     refresh_s: float = 20.0
-    """Longest time from one read of a Secret to the next, as far as again_per_s allows it."""
+    """Longest time between two reads of a Secret, as far as again_per_s permits."""
     watched_s: float = 60.0
-    """The same in a namespace that is watched as a whole."""
+    """The same in a namespace that is watched."""
     hasten_s: float = 1.0
-    """Shortest time from one read of a Secret to the next, however often its Routes change."""
+    """Shortest time between two reads of a Secret, however often its Routes change."""
     absent: Backoff = field(default=Backoff(first_s=2.0, limit_s=45.0))
     """Waits for a Secret that is missing or forbidden."""
     failed: Backoff = field(default=Backoff(first_s=0.5, limit_s=10.0))
@@ -55,9 +55,9 @@ class _Entry:
     """Start of the last read, monotonic seconds; None before the first."""
     due_at: float = 0.0
     ticket: int = 0
-    """Number of the timer that counts; older ones are void."""
+    """Number of the current timer; older ones are void."""
     queue: FairQueue[Key] | None = None
-    """Where it waits for a reader."""
+    """The queue in which it waits for a reader."""
     refreshed: bool = False
     """True once it was read a second time."""
     hastened: bool = False
@@ -71,7 +71,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Breaker:
-    """Lets a read pass only now and then while the API server itself fails."""
+    """Limits reads to a probe now and then while the API server itself fails."""
 
     probe: Backoff
     failures: int = 0
@@ -89,12 +89,12 @@ class _Breaker:
         self.wait(now, total=total)
 
     def wait(self, now: float, *, total: int) -> None:
-        if self.failures >= TRIPPED and len(self.namespaces) >= min(2, total):
-            self.open_at = now + self.probe.jittered_s(self.failures - TRIPPED + 1)
+        if self.failures >= BREAK_AFTER and len(self.namespaces) >= min(2, total):
+            self.open_at = now + self.probe.jittered_s(self.failures - BREAK_AFTER + 1)
 
 
 class ReadSchedule:
-    """When each Secret is read: take() hands one out, answered() or failed() brings it back."""
+    """The schedule of all Secrets: take() returns one to read, answered() or failed() takes it back."""
 
     def __init__(self, pace: Pace, clock: Callable[[], float]):
         self._pace, self._clock = pace, clock
@@ -123,7 +123,7 @@ class ReadSchedule:
                 self._enqueue(key, entry)
 
     def discard(self, key: Key) -> None:
-        """Read a Secret no more."""
+        """Stop reading a Secret."""
         entry = self._entries.pop(key, None)
         if entry is None:
             return
@@ -145,9 +145,9 @@ class ReadSchedule:
             self._start_timer(key, entry, soonest)
 
     def take(self) -> Key | None:
-        """The Secret to read now; None if there is none yet."""
+        """Return the Secret to read now; None if none is due."""
         now = self._clock()
-        self._ring(now)
+        self._enqueue_due(now)
         if len(self._in_flight) >= self._pace.readers or now < self._breaker.open_at:
             return None
         for queue, bucket in self._lanes:
@@ -166,7 +166,7 @@ class ReadSchedule:
         entry.slow, entry.failures = slow, 0
         entry.absences = 0 if useful else entry.absences + 1
         if useful:
-            # Those that are read together, as at the start, must not come together again.
+            # Secrets that were read together, as at the start, must not come together again.
             usual_s = self._pace.watched_s if key.namespace in self._watched else self._pace.refresh_s
             delay_s = usual_s * random.uniform(0.9 if entry.refreshed else 0.1, 1.0)
             entry.refreshed = True
@@ -175,7 +175,7 @@ class ReadSchedule:
         self._plan(key, entry, delay_s)
 
     def failed(self, key: Key, *, retry_after_s: float | None = None) -> None:
-        """Plan the next read of a Secret about which the API server gave no answer."""
+        """Plan the next read of a Secret for which the API server gave no answer."""
         self._breaker.fail(key.namespace, self._clock(), total=len(self._namespaces))
         slow = self._end(key)
         if (entry := self._entries.get(key)) is None:
@@ -185,11 +185,11 @@ class ReadSchedule:
         self._plan(key, entry, self._pace.failed.jittered_s(entry.failures, retry_after_s))
 
     def watch(self, namespace: str) -> None:
-        """Read the Secrets of a namespace less often: hasten() will be called for those that change."""
+        """Read the Secrets of a namespace less often: hasten() is called for those that change."""
         self._watched.add(namespace)
 
     def unwatch(self, namespace: str) -> None:
-        """Read them as often as others again, now too: changes may have been missed."""
+        """Read them as often as others again, beginning now: changes may have been missed."""
         if namespace in self._watched:
             self._watched.discard(namespace)
             for key in self._entries:
@@ -197,7 +197,7 @@ class ReadSchedule:
                     self.hasten(key)
 
     def wait_s(self) -> float | None:
-        """Seconds until take() may give a Secret; None if only a change or the end of a read helps."""
+        """Return the seconds until take() may return a Secret; None if no time alone makes one due."""
         now = self._clock()
         waits = [self._timers[0][0] - now] if self._timers else []
         if len(self._in_flight) < self._pace.readers:
@@ -206,7 +206,7 @@ class ReadSchedule:
         return max(0.0, min(waits)) if waits else None
 
     def _allowed(self, queue: FairQueue[Key]) -> Callable[[str], bool]:
-        """Which namespaces may have another read in flight."""
+        """Return a predicate for namespaces that may have another read in flight."""
         if queue is self._slow and len(self._slow_in_flight) >= self._pace.readers_of_slow:
             return lambda namespace: False
         busy = Counter(key.namespace for key in self._in_flight)
@@ -221,7 +221,7 @@ class ReadSchedule:
         self._breaker.wait(now, total=len(self._namespaces))
 
     def _end(self, key: Key) -> bool:
-        """Take a Secret out of flight; returns whether its read was slow."""
+        """End the read of a Secret; return True if it was slow."""
         self._slow_in_flight.discard(key)
         return self._clock() - self._in_flight.pop(key) >= self._pace.timeout_s / 2
 
@@ -237,8 +237,8 @@ class ReadSchedule:
         entry.due_at, entry.ticket = at, next(self._tickets)
         heapq.heappush(self._timers, (at, entry.ticket, key))
 
-    def _ring(self, now: float) -> None:
-        """Queue what is due."""
+    def _enqueue_due(self, now: float) -> None:
+        """Queue the Secrets that are due."""
         while self._timers and self._timers[0][0] <= now:
             _, ticket, key = heapq.heappop(self._timers)
             entry = self._entries.get(key)
@@ -246,6 +246,6 @@ class ReadSchedule:
                 self._enqueue(key, entry)
 
     def _enqueue(self, key: Key, entry: _Entry) -> None:
-        unread = self._first if entry.read_at is None else self._again
-        entry.queue = self._slow if entry.slow else unread
+        usual = self._first if entry.read_at is None else self._again
+        entry.queue = self._slow if entry.slow else usual
         entry.queue.push(key)

@@ -1,4 +1,4 @@
-"""What is known of one Secret, from the replies of the API server."""
+"""The knowledge of one Secret, derived from the replies of the API server."""
 
 import re
 
@@ -7,32 +7,32 @@ from f5router.model.errors import KubeError, KubeForbidden, KubeUnauthorized
 from f5router.model.hostnames import quote
 
 PATIENCE_S = 60.0
-"""How long the API server may refuse a Secret that was read, or fail to read one that was not, before the
+"""How long the API server may refuse a Secret that was read, or fail to return one that was not, before the
 router acts on it: an API server that restarts does both for a moment."""
 
 _ACCOUNT = re.compile(r'User "system:serviceaccount:([^:"]+):([^:"]+)"')
 
 
 class SecretState:
-    """Decides what each reply says about a Secret."""
+    """Decides what each reply means for one Secret."""
 
     def __init__(self, key: Key):
         self.key = key
-        self._known = self._readable = self._complained = False
+        self._known = self._readable = self._reported = False
         self._failing_at: float | None = None
-        """When the API server began to fail over this Secret, or to refuse it."""
+        """When the API server began to refuse this Secret, or to fail to return it."""
 
     def answered(self, secret: Secret | None) -> Secret:
-        """The Secret was read. Args: secret: None if it does not exist."""
+        """Record that the Secret was read. Args: secret: None if it does not exist."""
         self._failing_at = None
         self._known = self._readable = True
         return secret or Secret(self.key, problem=f"Secret {quote(self.key.name)} not found")
 
     def failed(self, exc: KubeError, now: float) -> Secret | None:
-        """A read failed; returns what is known now, None if that is the same as before.
+        """Record a failed read; return the Secret as it is known now, None if that has not changed.
 
-        A Secret that was read is used on, unless the right to read it is withdrawn. One that never was
-        stays unknown whatever fails: only a missing right says that it is not to be used.
+        A Secret that was read stays in use, unless the right to read it is withdrawn. One that was never
+        read stays unknown whatever fails: only a missing right means that it must not be used.
         """
         forbidden = isinstance(exc, KubeForbidden) and not isinstance(exc, KubeUnauthorized)
         if self._known and not forbidden:
@@ -45,16 +45,16 @@ class SecretState:
         if forbidden:
             self._known, self._readable = True, False
             return Secret(self.key, problem=_refusal(self.key, str(exc)))
-        if self._complained:
+        if self._reported:
             return None
-        self._complained = True
+        self._reported = True
         return Secret(self.key, problem=f"Secret {self.key.name} cannot be read: {exc}", not_loaded=True)
 
 
 def _refusal(key: Key, text: str) -> str:
-    """What an application team can do about it. Args: text: the API server's refusal."""
-    found = _ACCOUNT.search(text)
-    account = ":".join(found.groups()) if found else "<namespace>:<service account>"
+    """Explain to an application team how to grant the right. Args: text: the API server's refusal."""
+    match = _ACCOUNT.search(text)
+    account = ":".join(match.groups()) if match else "<namespace>:<service account>"
     role = f"read-{key.name}"
     return (
         f"the router may not get, list and watch Secret {key.name}; "

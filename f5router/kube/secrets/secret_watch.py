@@ -1,9 +1,8 @@
 """Reads the Secrets that Routes name in spec.tls.externalCertificate, in turn, with a few threads.
 
 A team grants the right to read single Secrets, by name, in the namespace of the Route; a watch for each would
-cost a thread and a connection, whatever the Secret. So each is listed alone, again and again, by a field
-selector: RBAC allows `list` with resourceNames if the selector names the object, and the API server serves
-such a list like a `get`.
+cost a thread and a connection. So each is listed alone, periodically, by a field selector: RBAC allows `list`
+with resourceNames if the selector names the object, and the API server serves such a list like a `get`.
 Sources: Kubernetes, "Using RBAC authorization", referring to resources; k8s.io/apiserver, RequestInfoFactory
 and list_work_estimator.go; openshift/router, pkg/router/controller/route_secret_manager.go.
 """
@@ -37,38 +36,38 @@ SOURCE = Source("secrets", "/api/v1", "secrets", lambda obj: (decode.secret(obj)
 SHORTEST_WAIT_S = 0.001
 
 NOTIFY_S = 0.02
-"""Shortest time from one call of on_change to the next: after a start thousands of Secrets are read."""
+"""Shortest time between two calls of on_change: after a start thousands of Secrets are read."""
 
 
 class SecretWatch:
     """Keeps the Secrets that Routes name up to date in a Store.
 
-    One thread owns the schedule and what is known; it runs the calls of a queue. Others only put calls there:
-    follow() and the readers, which send the requests.
+    One thread owns the schedule and the states; it runs the calls of a queue. follow() and the readers, which
+    send the requests, only put calls there.
     """
 
     def __init__(self, read: Callable[[Key], Secret | None], store: Store, on_change: Callable[[], None],
                  clock: Callable[[], float], *, outages: Outages, pace: Pace, limits: SecretLimits,
                  on_namespaces: Callable[[Iterable[str]], None]):
         """Arguments:
-        read: a Secret as it is now, None if it does not exist; raises KubeError.
-        outages: of the API server; each Secret is a user of its own, since one alone may hang.
-        on_change: a value in the store changed; called without locks.
-        on_namespaces: which namespaces have Secrets to read, those with the most of them first.
+        read: returns a Secret as it is now, None if it does not exist; raises KubeError.
+        outages: those of the API server; each Secret counts as a user, since one alone may hang.
+        on_change: called when a value in the store changed, without locks.
+        on_namespaces: called with the namespaces that have Secrets to read, those with most of them first.
         """
         self._read, self._store, self._on_change = read, store, on_change
         self._on_namespaces = on_namespaces
         self._clock, self._outages = clock, outages
         self._named, self._limits = NamedSecrets(), limits
-        self._wanted: frozenset[Key] = frozenset()
-        self._awaited: list[Key] = []
-        """Those of them that complete() still has to look at."""
+        self._secrets: frozenset[Key] = frozenset()
+        self._incomplete: list[Key] = []
+        """Secrets that complete() still has to check."""
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._jobs: queue.SimpleQueue[Key | None] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="secrets", daemon=True)
         self._readers: list[threading.Thread] = []
-        # What follows is of the thread alone.
+        # The following belongs to the thread alone.
         self._schedule = ReadSchedule(replace(pace, burst=limits.total), clock)
         self._states: dict[Key, SecretState] = {}
         self._refused: Mapping[Key, str] = {}
@@ -76,11 +75,11 @@ class SecretWatch:
         self._changed, self._notify_at = False, 0.0
 
     def start(self) -> None:
-        """Start the thread; the readers start when there is something to read."""
+        """Start the thread; readers start when there is a Secret to read."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the threads soon; nothing more is stored."""
+        """End the threads soon; no further change is stored."""
         self._stopped.set()
         self._calls.put(lambda: None)
 
@@ -91,38 +90,38 @@ class SecretWatch:
                 thread.join(max(0.0, end - time.monotonic()))
 
     def follow(self, routes: Mapping[Key, Route | None]) -> None:
-        """Take changes of Routes. Not for several threads at once."""
+        """Apply changes of Routes. Not for several threads at once."""
         edited, changed = self._named.update(routes)
         if changed:
             refused = excess(self._named.ages, self._limits)
-            self._wanted = frozenset(self._named.ages.keys() - refused.keys())
-            self._awaited = list(self._wanted)
-            self._calls.put(partial(self._want, self._wanted, refused))
+            self._secrets = frozenset(self._named.ages.keys() - refused.keys())
+            self._incomplete = list(self._secrets)
+            self._calls.put(partial(self._replace, self._secrets, refused))
         if edited:
             self._calls.put(partial(self._hasten, edited))
 
     def changed(self, key: Key) -> None:
-        """Read a Secret soon: a watch says that it changed. For any thread; others are ignored."""
-        if key in self._wanted:
+        """Read a Secret soon that has changed, unless no Route names it. For any thread."""
+        if key in self._secrets:
             self._calls.put(partial(self._schedule.hasten, key))
 
     def watched(self, namespace: str, runs: bool) -> None:
-        """From now on changed() is called for what changes in a namespace, or no more. For any thread."""
+        """Record whether changed() is called for the Secrets of a namespace from now on. For any thread."""
         self._calls.put(partial(self._schedule.watch if runs else self._schedule.unwatch, namespace))
 
     def not_loaded(self) -> tuple[str, ...]:
-        """The Secrets that are not known yet, in words."""
-        return tuple(f"Secret {key} is not read yet" for key in sorted(self._wanted) if not self._known(key))
+        """Return a message for each Secret that is not read yet."""
+        return tuple(f"Secret {key} is not read yet" for key in sorted(self._secrets) if not self._known(key))
 
     def complete(self) -> bool:
-        """True if all Secrets were known once. Not for several threads at once, nor beside follow()."""
-        while self._awaited and self._known(self._awaited[-1]):
-            self._awaited.pop()
-        return not self._awaited
+        """True if each Secret was known once. Not for several threads at once, nor together with follow()."""
+        while self._incomplete and self._known(self._incomplete[-1]):
+            self._incomplete.pop()
+        return not self._incomplete
 
     def _known(self, key: Key) -> bool:
-        found = self._store.get("secrets", key)
-        return isinstance(found, Secret) and not found.not_loaded
+        secret = self._store.get("secrets", key)
+        return isinstance(secret, Secret) and not secret.not_loaded
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -138,7 +137,7 @@ class SecretWatch:
     def _guard(self, call: Callable[[], None]) -> None:
         try:
             call()
-        except Exception:  # a bug that one Secret meets must not end the reading of all
+        except Exception:  # a bug in the handling of one Secret must not end the reading of all
             log.exception("Secret failed")
 
     def _submit_due(self) -> None:
@@ -146,7 +145,7 @@ class SecretWatch:
             self._submit(key)
 
     def _next_calls(self) -> list[Callable[[], None]]:
-        """The calls that wait, after a wait for the first; none when a Secret is due before."""
+        """Wait for a call and return all queued ones; none if a Secret is due before."""
         waits = [] if (due_s := self._schedule.wait_s()) is None else [due_s]
         if self._changed:
             waits.append(self._notify_at - self._clock())
@@ -156,9 +155,9 @@ class SecretWatch:
             return []
         return [first, *(self._calls.get_nowait() for _ in range(self._calls.qsize()))]
 
-    def _want(self, wanted: Set[Key], refused: Mapping[Key, str]) -> None:
+    def _replace(self, keys: Set[Key], refused: Mapping[Key, str]) -> None:
         """Read these Secrets and no others. Args: refused: others that Routes name, with the reason."""
-        for key in (self._states.keys() | self._refused.keys()) - wanted:
+        for key in (self._states.keys() | self._refused.keys()) - keys:
             self._states.pop(key, None)
             self._outages.answered(_user(key))
             self._schedule.discard(key)
@@ -166,7 +165,7 @@ class SecretWatch:
                 self._put(key, None)
         for key, problem in refused.items():
             self._put(key, Secret(key, problem=problem))
-        for key in sorted(wanted - self._states.keys()):
+        for key in sorted(keys - self._states.keys()):
             self._states[key] = SecretState(key)
             self._schedule.add(key)
             if key in self._refused:
@@ -183,7 +182,7 @@ class SecretWatch:
             self._schedule.hasten(key)
 
     def _submit(self, key: Key) -> None:
-        """Have a Secret read."""
+        """Pass a Secret to a reader."""
         self._reading += 1
         if self._reading > len(self._readers):
             number = len(self._readers) + 1
@@ -214,7 +213,7 @@ class SecretWatch:
         self._reading -= 1
         if isinstance(exc, KubeUnreachable | KubeUnauthorized):
             self._schedule.failed(key, retry_after_s=exc.retry_after_s)
-        else:  # of this Secret alone, as a missing right is
+        else:  # an error of this Secret alone, such as a missing right
             self._schedule.answered(key, useful=False)
         state = self._states.get(key)
         away = isinstance(exc, KubeUnreachable)
@@ -235,18 +234,18 @@ class SecretWatch:
 
 
 def _user(key: Key) -> str:
-    """Name of a Secret in messages about the API server."""
+    """Return the name of a Secret as a user of the API server."""
     return f"secrets {key}"
 
 
 def reader(connection: Connection, timeout_s: float) -> Callable[[Key], Secret | None]:
-    """Reads a Secret by a list that can hold no other; None if it does not exist."""
+    """Return what reads a Secret by a list that can contain no other; None if it does not exist."""
     def read(key: Key) -> Secret | None:
         path = SOURCE.path(key.namespace)
-        found = connection.request(
+        reply = connection.request(
             "GET", path, query={"fieldSelector": f"metadata.name={key.name}"}, timeout_s=timeout_s)
-        items = found.get("items") if isinstance(found, Mapping) else None
-        if not isinstance(items, list | None) or not isinstance(found, Mapping):
+        items = reply.get("items") if isinstance(reply, Mapping) else None
+        if not isinstance(items, list | None) or not isinstance(reply, Mapping):
             raise KubeUnreachable(f"GET {path}: the reply is no list")
         for item in items or ():
             name, values = decode_object(SOURCE, item)

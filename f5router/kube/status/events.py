@@ -1,7 +1,8 @@
-"""Warnings about Routes as Kubernetes Events, which `oc describe route` shows.
+"""Writes warnings about Routes as Kubernetes Events, which `oc describe route` shows.
 
-One Event per Route, reason and message, counted up while it exists, which is an hour or so after its last
-change. Its name is made of these, so that a restarted router, or a replica, finds it again.
+There is one Event per Route, reason and message; a repeated warning raises its count while it exists, which
+is an hour or so after its last change. Its name is built from these, so that a restarted router, or a
+replica, finds it again.
 """
 
 import hashlib
@@ -24,26 +25,26 @@ from f5router.model.printable import printable
 log = logging.getLogger(__name__)
 
 QUEUE_SIZE = 1000
-"""Warnings that wait; more are dropped, of the namespaces that have most."""
+"""Warnings queued at most; further ones are dropped, from the namespaces with the most."""
 
 REMEMBERED_S = 600.0
-"""How long the count of an Event is known, without asking for it."""
+"""How long the count of an Event is remembered."""
 
 FORBIDDEN_S = 600.0
-"""Pause after a refusal for want of rights; warnings meanwhile are in the log only."""
+"""Pause after a refusal for want of rights; warnings are only logged meanwhile."""
 
 NAME_LENGTH = 253
 MESSAGE_LENGTH = 1024
-"""Characters that the API server allows."""
+"""Limits of the API server, in characters."""
 
 TRIES = 3
-"""Of one warning, while the API server cannot be reached."""
+"""Attempts to write one warning while the API server cannot be reached."""
 
 JOIN_S = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Warned:
+class RouteWarning:
     """A warning to write."""
 
     route: Route
@@ -52,7 +53,7 @@ class Warned:
 
 
 class _Key(NamedTuple):
-    """What makes a warning the same again."""
+    """The identity of a warning that may be repeated."""
 
     namespace: str
     uid: str
@@ -61,11 +62,11 @@ class _Key(NamedTuple):
 
 
 @dataclass(slots=True)
-class Sent:
+class WrittenEvent:
     """An Event that exists."""
 
     since: float
-    """When it was met first, by the writer's clock."""
+    """When it was written first, by the writer's clock."""
     count: int
 
 
@@ -79,22 +80,22 @@ class EventWriter:
         """Arguments:
         component: source of the Events.
         router_name: routers of different names have Events of their own.
-        route_source: where Routes are served.
+        route_source: returns the API that serves Routes.
         rate_per_s: requests per second.
-        retry_s: seconds to the next try when the API server cannot be reached and does not say.
+        retry_s: wait before the next attempt if the API server cannot be reached, unless it asks for another.
         wall: seconds since the epoch, for the times in Events.
         """
         self._connection, self._component, self._router_name = connection, component, router_name
-        self._queue_size, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
-        self._pending: WorkQueue[_Key] = WorkQueue(rate_per_s=rate_per_s, clock=clock)
+        self._size_limit, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
+        self._queue: WorkQueue[_Key] = WorkQueue(rate_per_s=rate_per_s, clock=clock)
         self._route_source = route_source
-        self._sent: dict[_Key, Sent] = {}
+        self._written: dict[_Key, WrittenEvent] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="events", daemon=True)
         self._started, self._forbidden_until = False, float("-inf")
-        self._said_forbidden = False
+        self._forbidden_logged = False
         self.dropped = 0
-        """Warnings that were not written: too many at a time, or the API server refused."""
+        """Number of warnings not written: too many at a time, or refused by the API server."""
 
     def warn(self, route: Route, reason: str, message: str) -> None:
         """Warn about a Route; the same again raises the count of the Event.
@@ -105,35 +106,35 @@ class EventWriter:
             return
         message = printable(message)[:MESSAGE_LENGTH]
         with self._lock:
-            if len(self._pending) >= self._queue_size:
+            if len(self._queue) >= self._size_limit:
                 self.dropped += 1
-                if not self._pending.make_room(route.key.namespace):
+                if not self._queue.make_room(route.key.namespace):
                     return
             if not self._started:
                 self._started = True
                 self._thread.start()
         key = _Key(route.key.namespace, route.uid, reason, message)
-        self._pending.put(key, Warned(route, reason, message))
+        self._queue.put(key, RouteWarning(route, reason, message))
 
     def pending(self) -> int:
-        """How many warnings wait."""
-        return len(self._pending)
+        """Count the queued warnings."""
+        return len(self._queue)
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until no warning is left to write; False if that takes longer."""
-        return self._pending.wait_empty(timeout_s)
+        return self._queue.wait_empty(timeout_s)
 
     def stop(self) -> None:
-        """End the thread; what is not written yet is lost."""
-        self._pending.close()
+        """End the thread; queued warnings are lost."""
+        self._queue.close()
         if self._thread.is_alive():
             self._thread.join(JOIN_S)
 
     def _work(self) -> None:
-        while (item := self._pending.take()) is not None:
+        while (item := self._queue.take()) is not None:
             retry_s = None
             try:
-                if self._clock() >= self._forbidden_until and self._pending.spend():
+                if self._clock() >= self._forbidden_until and self._queue.spend():
                     self._write(item.key, item.value)
             except KubeForbidden as exc:
                 self._refused(exc)
@@ -147,12 +148,12 @@ class EventWriter:
             except Exception:  # the thread must outlive a bug
                 log.exception("event writer failed")
             finally:
-                self._pending.done(item, retry_s)
+                self._queue.done(item, retry_s)
 
     def _refused(self, exc: KubeForbidden) -> None:
         self._forbidden_until = self._clock() + FORBIDDEN_S
-        if not self._said_forbidden:
-            self._said_forbidden = True
+        if not self._forbidden_logged:
+            self._forbidden_logged = True
             log.warning("events cannot be written", extra={"error": str(exc)})
 
     def _drop(self, exc: KubeError) -> None:
@@ -160,32 +161,32 @@ class EventWriter:
             self.dropped += 1
         log.info("event dropped", extra={"error": str(exc)})
 
-    def _write(self, key: _Key, warned: Warned) -> None:
+    def _write(self, key: _Key, warning: RouteWarning) -> None:
         """Raises: KubeError."""
         self._forget_old()
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        path = f"/api/v1/namespaces/{quote(warned.route.key.namespace, safe='')}/events"
-        event = self._event(warned, now)
+        path = f"/api/v1/namespaces/{quote(warning.route.key.namespace, safe='')}/events"
+        event = self._event(warning, now)
         name = event["metadata"]["name"]
-        if (sent := self._sent.get(key)) is not None:
+        if (known := self._written.get(key)) is not None:
             try:
-                self._patch(path, name, {"count": sent.count + 1, "lastTimestamp": now})
-                sent.count += 1
+                self._patch(path, name, {"count": known.count + 1, "lastTimestamp": now})
+                known.count += 1
                 return
-            except KubeNotFound:  # events are kept for an hour or so, or were deleted
-                del self._sent[key]
+            except KubeNotFound:  # the API server deletes Events after an hour or so
+                del self._written[key]
         try:
             self._connection.request("POST", path, body=event)
             count = 1
-        except KubeConflict:  # from before a restart, or of another replica
-            count = self._raise(path, name, now)
-        self._said_forbidden = False
-        self._sent[key] = Sent(self._clock(), count)
+        except KubeConflict:  # written before a restart, or by a replica
+            count = self._increase(path, name, now)
+        self._forbidden_logged = False
+        self._written[key] = WrittenEvent(self._clock(), count)
 
-    def _raise(self, path: str, name: str, now: str) -> int:
-        """Count up an Event whose count is not known, without the right to read it. Returns its count."""
-        found = self._patch(path, name, {"lastTimestamp": now})
-        count = found.get("count") if isinstance(found, dict) else None
+    def _increase(self, path: str, name: str, now: str) -> int:
+        """Raise the unknown count of an Event, without the right to read it; return the count."""
+        event = self._patch(path, name, {"lastTimestamp": now})
+        count = event.get("count") if isinstance(event, dict) else None
         count = count + 1 if isinstance(count, int) else 2
         self._patch(path, name, {"count": count})
         return count
@@ -194,10 +195,10 @@ class EventWriter:
         return self._connection.request("PATCH", f"{path}/{quote(name, safe='')}", body=fields,
                                         content_type="application/merge-patch+json")
 
-    def _event(self, warned: Warned, now: str) -> dict[str, Any]:
-        route = warned.route
-        told = (self._component, self._router_name, route.uid, warned.reason, warned.message)
-        suffix = f".{hashlib.sha256(repr(told).encode()).hexdigest()[:16]}"
+    def _event(self, warning: RouteWarning, now: str) -> dict[str, Any]:
+        route = warning.route
+        identity = (self._component, self._router_name, route.uid, warning.reason, warning.message)
+        suffix = f".{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}"
         return {
             "apiVersion": "v1",
             "kind": "Event",
@@ -206,8 +207,8 @@ class EventWriter:
             "involvedObject": {"apiVersion": self._route_source().api_version, "kind": "Route",
                                "namespace": route.key.namespace, "name": route.key.name,
                                "uid": route.uid, "resourceVersion": route.resource_version},
-            "reason": warned.reason,
-            "message": warned.message,
+            "reason": warning.reason,
+            "message": warning.message,
             "type": "Warning",
             "count": 1,
             "firstTimestamp": now,
@@ -218,9 +219,9 @@ class EventWriter:
         }
 
     def _forget_old(self) -> None:
-        """Drop what is too old to be repeated: entries are in the order of their creation."""
-        while self._sent:
-            key = next(iter(self._sent))
-            if self._clock() - self._sent[key].since < REMEMBERED_S:
+        """Forget old Events, which are in the order of their creation."""
+        while self._written:
+            key = next(iter(self._written))
+            if self._clock() - self._written[key].since < REMEMBERED_S:
                 return
-            del self._sent[key]
+            del self._written[key]

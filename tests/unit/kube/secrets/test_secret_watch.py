@@ -373,7 +373,7 @@ def test_metadata_only(kube, connection):
             seen.extend(itertools.islice(stream.documents(), 1))
             return stream
 
-    changes, done = secret_namespaces.Changes(lambda key: None), threading.Event()
+    changes, done = secret_namespaces.SecretVersions(lambda key: None), threading.Event()
     reflector = Reflector(
         Spy(), secret_namespaces.SOURCE, changes, namespace="shop", selectors={}, timing=Timing(),
         clock=time.monotonic, sleep=done.wait, on_list=lambda: kube.apply(objects.secret("third")),
