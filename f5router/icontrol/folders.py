@@ -2,7 +2,8 @@
 
 import logging
 
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.encoding import item_path
 from f5router.model.errors import BigIPError, Conflict, NotFound, NotReady, PartitionMissing
 from f5router.model.json_types import JSON
 

@@ -13,7 +13,8 @@ from f5router.desired import irules
 from f5router.icontrol import own_addresses
 from f5router.icontrol.codec import ltm_codec, net_codec, policy_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names, tmos

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Collection
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, delete_if_there, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names
 from f5router.model.json_types import JSON

@@ -10,7 +10,8 @@ with the role Operator cannot create, modify or delete, one with Guest cannot ma
 import logging
 from collections.abc import Mapping
 
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.encoding import item_path
 from f5router.model.errors import BigIPError
 from f5router.network.diagnostics import Findings
 

@@ -9,18 +9,16 @@ by 403 was not done either; it is repeated once if a harmless read is answered.
 import collections
 import contextlib
 import functools
-import json
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import tenacity
 
-from f5router.icontrol.rest import readiness
+from f5router.icontrol.rest import file_transfer, readiness
+from f5router.icontrol.rest.encoding import encode_body, encode_query
 from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, Session
 from f5router.icontrol.rest.transport import Reply, Transport
 from f5router.icontrol.settings import ClientSettings
@@ -40,25 +38,16 @@ from f5router.model.errors import (
 )
 from f5router.model.json_types import JSON
 
-__all__ = ["Client", "ClientSettings", "item_path"]
-
 log = logging.getLogger(__name__)
 
 ROOT = "/mgmt/tm/"
-UPLOADS = "/mgmt/shared/file-transfer/uploads"
-DOWNLOADS = "/var/config/rest/downloads"
 SAVE = "/mgmt/tm/sys/config"
-
-CHUNK = 512 * 1024
-"""Bytes; the smallest limit that a source names is 1 MiB (bigip-behaviour.md A7)."""
-UPLOAD_TRIES = 3
 SAVE_TIMEOUT_S = 90
 """Longer than the device's own limit of 60 s, whose answer tells more than silence."""
 
 Result = TypeVar("Result")
 
 _NO_JSON = "the reply is no JSON"
-_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 def delete_if_there(client: "Client", path: str) -> None:
@@ -77,21 +66,6 @@ def delete_if_there(client: "Client", path: str) -> None:
             log.debug("was gone already", extra={"path": path})
             return
         raise exc
-
-
-def item_path(collection: str, full_path: str, *sub: str) -> str:
-    """The path of an object: "ltm/pool", "/Common/x", "members", "/Common/10.1.1.1%1:80" gives
-    "ltm/pool/~Common~x/members/~Common~10.1.1.1%251:80".
-
-    Raises: ValueError: a part is empty; a DELETE would then address the whole collection.
-    Source: bigip-behaviour.md A1.
-    """
-    parts = []
-    for part in (full_path, *sub):
-        if not part.strip("/") or part in (".", ".."):
-            raise ValueError(f"{part!r} is no name of an object of {collection}")
-        parts.append(quote(part.replace("/", "~"), safe="~:"))
-    return "/".join((collection.rstrip("/"), *parts))
 
 
 class Client:
@@ -132,7 +106,7 @@ class Client:
             path: encoded as item_path does; absolute, or relative to /mgmt/tm.
             params: query, not yet encoded.
         """
-        return self._repeat(_is_passing, lambda: self._call("GET", path, query=_query(params)))
+        return self._repeat(_is_passing, lambda: self._call("GET", path, query=encode_query(params)))
 
     def get_once(self, path: str) -> dict[str, Any]:
         """Read an object, without repetition."""
@@ -163,33 +137,26 @@ class Client:
         self, name: str, data: bytes, *,
         on_failure: Callable[[BigIPError], None] = lambda error: None,
     ) -> str:
-        """Put a file on the device. A broken upload starts again at 0, three times at most.
+        """Put a file on the device; see file_transfer.upload. Raises: ValueError, BigIPError."""
+        try:
+            return file_transfer.upload(
+                self._send_chunk, name, data, sleep=self._sleep, on_failure=on_failure)
+        except BigIPError as exc:
+            self._check_uploads(exc)
+            raise
 
-        Args:
-            name: file name of letters, digits, "-", "_", "."; unique, since a broken upload can
-                spoil the next one of its name.
-            on_failure: called for each try that fails; the device may complete it later all the same.
-        Returns: its path on the device.
-        Raises: ValueError: the name has other characters, or there is no data.
-        Source: bigip-behaviour.md A7.
-        """
-        if not _FILE_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} cannot be the name of an uploaded file")
-        if not data:
-            raise ValueError(f"{name}: no data to upload")
-        for left in reversed(range(UPLOAD_TRIES)):
-            try:
-                return self._upload_once(name, data)
-            except BigIPError as exc:
-                on_failure(exc)
-                if isinstance(exc, AuthFailed | Unsupported | Untrusted):
-                    raise
-                if not left:
-                    self._check_uploads(exc)
-                    raise
-                log.info("BIG-IP upload starts again: name=%s error=%s", name, exc)
-                self._sleep(UPLOAD_TRIES - left)
-        raise AssertionError("unreachable")
+    def _send_chunk(self, path: str, chunk: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+        return self._insist(functools.partial(
+            self._call, "POST", path, is_file=True, body=chunk, headers=headers))
+
+    def _check_uploads(self, error: BigIPError) -> None:
+        """Raises: Unsupported: an upload failed as it always will on a version without the end point."""
+        if isinstance(error, Unsupported) or error.status != 404:
+            return
+        if (version := self.version()) < tmos.UPLOADS_SINCE:
+            needed = tmos.dotted(tmos.UPLOADS_SINCE)
+            raise Unsupported("POST", file_transfer.UPLOADS,
+                              f"TMOS {tmos.dotted(version)} takes no uploads; {needed} or later is needed")
 
     def ready(self) -> bool:
         """Whether the device says that its configuration may be read and written. Not repeated.
@@ -205,7 +172,7 @@ class Client:
                 # Not served by this version: sys/version has just been answered by the same daemons.
                 return True
         except (NotReady, Busy, DeviceTimeout) as exc:
-            log.debug("BIG-IP is not ready: error=%s", exc)
+            log.debug("BIG-IP is not ready", extra={"error": str(exc)})
             return False
 
     def version(self) -> tuple[int, ...]:
@@ -241,8 +208,8 @@ class Client:
     def _read_version(self) -> tuple[int, ...]:
         version = readiness.version_of(self._call("GET", readiness.VERSION))
         if version < tmos.TOKENS_SINCE and self._session.uses_tokens:
-            log.warning("BIG-IP refuses writes with a token, basic authentication is used: version=%s",
-                        tmos.dotted(version))
+            log.warning("BIG-IP refuses writes with a token, basic authentication is used",
+                        extra={"version": tmos.dotted(version)})
             self._session.leave_tokens()
         self._version = version
         return version
@@ -252,8 +219,8 @@ class Client:
         params: Mapping[str, str] | None = None, **how: Any,
     ) -> dict[str, Any]:
         """Args: how: `timeout_s` and `beside` of Transport.send."""
-        data = None if body is None else encode(body)
-        query = _query(params)
+        data = None if body is None else encode_body(body)
+        query = encode_query(params)
 
         def call() -> dict[str, Any]:
             headers = JSON_HEADERS if data else None
@@ -269,29 +236,6 @@ class Client:
             if self._session.uses_tokens:
                 raise
         return self._repeat(_was_not_sent, call)
-
-    def _check_uploads(self, error: BigIPError) -> None:
-        """Raises: Unsupported: an upload failed as it always will on a version without the end point."""
-        if error.status == 404 and (version := self.version()) < tmos.UPLOADS_SINCE:
-            needed = tmos.dotted(tmos.UPLOADS_SINCE)
-            raise Unsupported("POST", UPLOADS,
-                              f"TMOS {tmos.dotted(version)} takes no uploads; {needed} or later is needed")
-
-    def _upload_once(self, name: str, data: bytes) -> str:
-        path = f"{UPLOADS}/{name}"
-        for start in range(0, len(data), CHUNK):
-            chunk = data[start : start + CHUNK]
-            end = start + len(chunk) - 1
-            headers = {
-                "Content-Type": "application/octet-stream",
-                "Content-Range": f"{start}-{end}/{len(data)}",
-            }
-            found = self._insist(functools.partial(
-                self._call, "POST", path, is_file=True, body=chunk, headers=headers))
-        if found.get("remainingByteCount"):
-            raise NotReady("POST", path, f"bytes missing on the device: {found['remainingByteCount']}",
-                           may_have_applied=True)
-        return f"{DOWNLOADS}/{name}"
 
     def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], Result]) -> Result:
         """Call until it succeeds, fails in an unwanted way, or retry_s is over."""
@@ -323,7 +267,7 @@ class Client:
             self._call("GET", readiness.VERSION)
         except BigIPError:
             raise error from None
-        log.info("BIG-IP forbids a request, which is repeated: error=%s", error)
+        log.info("BIG-IP forbids a request, which is repeated", extra={"error": str(error)})
         try:
             return call()
         except AuthFailed as exc:
@@ -346,8 +290,9 @@ class Client:
             raise
         finally:
             if method != "GET":
-                log.debug("BIG-IP write: method=%s path=%s status=%d ms=%.0f",
-                          method, path, status, (self._clock() - begin) * 1000)
+                log.debug("BIG-IP write", extra={
+                    "method": method, "path": path, "status": status,
+                    "ms": round((self._clock() - begin) * 1000)})
 
     def _result(self, method: str, path: str, reply: Reply, *, is_file: bool) -> dict[str, Any]:
         found, is_write = reply.json(), method != "GET"
@@ -367,28 +312,11 @@ class Client:
         raise NotReady(method, path, _NO_JSON, status=reply.status, may_have_applied=is_write)
 
 
-def encode(body: JSON) -> bytes:
-    r"""A body as the device reads it: UTF-8, no \uXXXX (old TMOS keeps that as text), < > & as they are.
-
-    Raises: ValueError: a text is no valid Unicode, or a number is not finite.
-    """
-    try:
-        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
-    except UnicodeEncodeError as exc:
-        reason = exc.reason
-    raise ValueError(f"the body cannot be sent: {reason}")  # without exc, which holds the body
-
-
-def _query(params: Mapping[str, str] | None) -> str:
-    """Encoded as in the recordings: blanks as %20, "$" as it is."""
-    pairs = (params or {}).items()
-    return "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in pairs)
-
-
 def _log_repeat(state: tenacity.RetryCallState) -> None:
     log.log(logging.INFO if state.attempt_number == 1 else logging.DEBUG,
-            "BIG-IP request repeated: wait_s=%.1f error=%s", state.upcoming_sleep,
-            state.outcome and state.outcome.exception())
+            "BIG-IP request repeated", extra={
+                "wait_s": round(state.upcoming_sleep, 1),
+                "error": str(state.outcome and state.outcome.exception())})
 
 
 def _is_passing(exc: BaseException) -> bool:

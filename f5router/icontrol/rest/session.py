@@ -216,8 +216,8 @@ class Session:
         found = reply.json() or {}
         if reply.status == 404 and _no_such_worker(found):
             level = logging.DEBUG if self._fell_back else logging.WARNING
-            log.log(level, "BIG-IP has no token login, basic authentication is used: url=%s",
-                    self._settings.base_url)
+            log.log(level, "BIG-IP has no token login, basic authentication is used",
+                    extra={"url": self._settings.base_url})
             self._by_token, self._fell_back = False, True
             return None
         if _TOKEN_LIMIT in reply.text():
@@ -233,7 +233,7 @@ class Session:
         if not isinstance(item, dict) or not isinstance(value, str) or not _TOKEN.fullmatch(value):
             raise NotReady("POST", LOGIN, "the reply to the login holds no token", status=reply.status)
         life_s = token_life_s(item)
-        log.debug("BIG-IP login: life_s=%.0f", life_s)
+        log.debug("BIG-IP login", extra={"life_s": round(life_s)})
         return Token(value, begin + life_s - min(RENEW_BEFORE_S, life_s / 2))
 
     def _limit_words(self) -> str:
@@ -265,7 +265,7 @@ class Session:
             self._transport.send("DELETE", f"{TOKENS}/{token.value}", credentials=auth.headers,
                                  timeout_s=LOGOUT_TIMEOUT_S, label="logout")
         except BigIPError as exc:  # it ends by itself
-            log.debug("BIG-IP token not deleted: error=%s", exc)
+            log.debug("BIG-IP token not deleted", extra={"error": str(exc)})
 
 
 def token_life_s(item: JSON) -> float:

@@ -182,7 +182,7 @@ def _check_trust(settings: ClientSettings) -> None:
     Raises: ConfigError: the CA bundle cannot be read or holds no certificate.
     """
     if settings.verify is False:
-        log.warning("TLS certificate of the BIG-IP is not verified: url=%s", settings.base_url)
+        log.warning("TLS certificate of the BIG-IP is not verified", extra={"url": settings.base_url})
         # urllib3 would say so again for every connection.
         warnings.filterwarnings("ignore", category=wire.InsecureRequestWarning)
     if not isinstance(settings.verify, str):

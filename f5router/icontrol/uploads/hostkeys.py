@@ -94,7 +94,7 @@ def read_known_hosts(path: str, host: str, port: int) -> KnownHosts:
             blob = base64.b64decode(key, validate=True)
             about_us = _names_match(names, host_name(host, port))
         except ValueError:
-            log.warning("known_hosts line passed over path=%s line=%d", path, number)
+            log.warning("known_hosts line ignored", extra={"path": str(path), "line": number})
             continue
         if about_us and marker in found:
             found[marker].add(HostKey(kind, blob))
@@ -137,7 +137,8 @@ class HostKeyPolicy:
     def accepts(self, key: HostKey) -> bool:
         """Whether to go on with a server that has this key."""
         if self.insecure:
-            log.warning("SSH host key not checked host=%s key=%s %s", self.name, key.kind, key.sha256)
+            log.warning("SSH host key not checked",
+                        extra={"host": self.name, "key": f"{key.kind} {key.sha256}"})
             return True
         if key in self.known.revoked:
             return False
@@ -156,7 +157,7 @@ class HostKeyPolicy:
             what = "revoked"
         else:
             what = "changed" if self.fingerprints or self.known.accepted else "unknown"
-        log.error("SSH host key refused host=%s reason=%s keys=%s", self.name, what, every)
+        log.error("SSH host key refused", extra={"host": self.name, "reason": what, "keys": every})
         if what == "unknown":
             advice = f"check it, then set {OPTIONS} (or --f5-ssh-insecure)"
         else:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from f5router.icontrol.rest.client import DOWNLOADS, Client
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.file_transfer import DOWNLOADS
 from f5router.model.errors import AuthFailed, BigIPError, Unsupported, UploadError
 
 log = logging.getLogger(__name__)

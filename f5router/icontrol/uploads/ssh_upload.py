@@ -146,7 +146,8 @@ class SSHUploader:
             try:
                 self.remove(path)
             except UploadError as exc:
-                log.warning("temporary file not removed host=%s path=%s error=%s", self._name, path, exc)
+                log.warning("temporary file not removed",
+                            extra={"host": self._name, "path": path, "error": str(exc)})
                 if self._transport is None:
                     return
 

@@ -10,7 +10,8 @@ import logging
 from collections.abc import Callable, Collection
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, delete_if_there, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.uploads.leftovers import Leftovers, Origin
 from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.uploads.ssh_upload import SSHUploader

@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, item_path
+from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.encoding import item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, Incomplete, InUse, NotFound, Refused
 from f5router.model.json_types import JSON

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, delete_if_there, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.icontrol.writers.writer import SingleWriter
 from f5router.model.errors import Conflict

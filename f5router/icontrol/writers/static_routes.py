@@ -7,7 +7,8 @@ more (bigip-behaviour.md A5). Independent writes go in parallel, see device.py.
 import logging
 
 from f5router.icontrol.codec import net_codec
-from f5router.icontrol.rest.client import Client, delete_if_there, item_path
+from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.writer import SingleWriter
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused

@@ -136,7 +136,8 @@ def test_leftover_is_removed_with_the_next_file(server, uploader, caplog):
     with ours.staged(PATH, DATA):
         pass
     assert ours.leftovers == (PATH,)
-    assert "Operation not permitted" in caplog.text
+    (warning,) = (record for record in caplog.records if record.message == "temporary file not removed")
+    assert "Operation not permitted" in warning.error
     with ours.staged("/var/tmp/b", DATA):
         assert PATH in server.disk
     assert server.disk == {}
