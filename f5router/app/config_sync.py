@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from f5router.app.debounce import wake_at
+from f5router.app.timing import DEFAULT, SyncTiming
 from f5router.icontrol.config_sync import ConfigSync, DeviceGroup, SyncStatus
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model.errors import AuthFailed, BigIPError, Refused, Standby
@@ -18,13 +19,6 @@ from f5router.model.json_types import JSON
 log = logging.getLogger(__name__)
 
 OFF, CHECK, PUSH = MODES = ("off", "check", "push")
-
-SETTLE_S, SETTLE_LIMIT_S = 6.0, 60.0
-"""The status is read so long after the last write, at the latest so long after the first; behind saving."""
-WAIT_S, PATIENCE_S = 10.0, 180.0
-"""A sync that is under way is looked at again so often, and for so long before it is told."""
-PROBLEM_S = 60.0
-"""What was told is looked at again after so long."""
 
 _UNDER_WAY = ("Syncing", "Not All Devices Synced")
 
@@ -78,9 +72,10 @@ class ConfigSyncer:
     """Follows the sync status after changes; the thread of the loop uses it."""
 
     def __init__(self, sync: ConfigSync, *, mode: str, require_active: Callable[[], None],
-                 folder: Callable[[], JSON], clock: Callable[[], float]):
+                 folder: Callable[[], JSON], clock: Callable[[], float],
+                 timing: SyncTiming = DEFAULT.sync):
         """Args: folder: properties of the router's folder; {} while they are not known."""
-        self._sync, self._mode, self._clock = sync, mode, clock
+        self._sync, self._mode, self._clock, self._timing = sync, mode, clock, timing
         self._require_active, self._folder = require_active, folder
         self._problems = PersistentLog("config sync of the BIG-IP")
         self._first: float | None = None
@@ -102,7 +97,8 @@ class ConfigSyncer:
     def due_at(self) -> float | None:
         """Return when to look next; None if there is no reason to."""
         if self._first is not None:
-            return wake_at(self._first, self._last, hold_off_s=SETTLE_S, limit_s=SETTLE_LIMIT_S)
+            return wake_at(self._first, self._last, hold_off_s=self._timing.settle_s,
+                           limit_s=self._timing.settle_limit_s)
         return self._again_at
 
     def due(self, now: float) -> bool:
@@ -148,8 +144,8 @@ class ConfigSyncer:
         """Say what lasts, and look again where something is to come."""
         if decision.push or decision.wait:
             self._waits_since = now if self._waits_since is None else self._waits_since
-            if now < self._waits_since + PATIENCE_S:
-                self._again_at = now + WAIT_S
+            if now < self._waits_since + self._timing.patience_s:
+                self._again_at = now + self._timing.wait_s
                 return
             self._waits_since = None
             decision = Decision(problem=decision.problem or "started, but changes are pending still")
@@ -157,4 +153,4 @@ class ConfigSyncer:
             self._waits_since = None
         self._problems.update((), (decision.problem,) if decision.problem else ())
         if decision.problem:
-            self._again_at = now + PROBLEM_S
+            self._again_at = now + self._timing.problem_s

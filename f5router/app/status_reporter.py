@@ -28,10 +28,10 @@ class StatusReporter:
     """One thread uses it, the one that makes the passes; what it tells is written by others."""
 
     def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
-                 warnings: EventWriter, *, clean: bool, clock: Callable[[], float] = time.monotonic):
+                 events: EventWriter, *, clean: bool, clock: Callable[[], float] = time.monotonic):
         """Args: clean: remove the entry of a Route that leaves: it may still exist."""
         self._cluster, self._engine, self._reconciler = cluster, reconciler.engine, reconciler
-        self._statuses, self._warnings = statuses, warnings
+        self.statuses, self.events = statuses, events
         self._clean, self._claims = clean, ClaimLog(clock)
         self._reported: dict[tuple[Key, str], Reasons] = {}
         self._network = PersistentLog("way to the pods")
@@ -43,23 +43,36 @@ class StatusReporter:
         self._network.update(network.problems, network.warnings)
         self._selection.update((), self._cluster.warnings())
         for key, removed in report.removed.items():
-            self._statuses.route_removed(removed, remove=self._clean)
+            self.statuses.route_removed(removed, remove=self._clean)
             for kind in KINDS:
                 self._reported.pop((key, kind), None)
         for key, verdict in report.verdicts.items():
             if (route := self._engine.route(key)) is None:  # it has left
                 continue
             if verdict == condition.PENDING:  # what was known stays
-                self._statuses.submit_new(key, route.uid, verdict, route.host)
+                self.statuses.submit_new(key, route.uid, verdict, route.host)
                 continue
-            self._statuses.submit(key, route.uid, verdict, route.host)
+            self.statuses.submit(key, route.uid, verdict, route.host)
             self._warn(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
         for key, texts in report.warnings.items():
             self._warn(key, WARNING, tuple((WARNING, text) for text in texts))
 
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until every status is written; False if that takes longer."""
+        return self.statuses.flush(timeout_s)
+
+    def flush_all(self, timeout_s: float, *, events_s: float) -> str:
+        """Wait for statuses and Events; returns why not every status could be written, "" if all were."""
+        written = self.statuses.flush(timeout_s, unless_forbidden=True)
+        refusal = "" if written else self.statuses.refusal()
+        self.events.flush(events_s)
+        if written:
+            return ""
+        return "not every Route status could be written" + (f": {refusal}" if refusal else "")
+
     def standing_by(self) -> None:
         """The BIG-IP is not the active unit: what the router of the active one says of a Route holds."""
-        self._statuses.drop_requests()
+        self.statuses.drop_requests()
         self.failed()
 
     def failed(self) -> None:
@@ -67,7 +80,7 @@ class StatusReporter:
         for key, checked in self._engine.routes().items():
             rejection, route = self._engine.rejection(key), checked.route
             verdict = Verdict(False, rejection.reason, rejection.message) if rejection else condition.PENDING
-            if self._statuses.submit_new(key, route.uid, verdict, route.host):
+            if self.statuses.submit_new(key, route.uid, verdict, route.host):
                 told = ((verdict.reason, verdict.message),)
                 self._warn(key, ADMITTED, told, log_it=rejection is not None)
 
@@ -87,4 +100,4 @@ class StatusReporter:
         for reason, text in found:
             if log_it:
                 log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
-            self._warnings.warn(route, reason, text)
+            self.events.warn(route, reason, text)

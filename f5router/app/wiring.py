@@ -1,10 +1,11 @@
-"""Parts of a router, made of a Config: the BIG-IP, the API server, what is watched and written there."""
+"""Builds the parts of a router of a Config: the BIG-IP, the watches, the writers."""
 
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
 from f5router.app.config_sync import ConfigSyncer
+from f5router.app.timing import DEFAULT, SyncTiming
 from f5router.config.config import Config
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
@@ -24,12 +25,9 @@ openshift/router, pkg/router/controller/contention.go and pkg/cmd/infra/router/t
 STATUS_WORKERS = 4
 """Status writes under way at once: at 0.2 s each, --status-rate's default is kept."""
 
-DRAIN_S = 0.25
-"""Time that a BIG-IP has to connect a request to the pod that was chosen for it."""
 
-
-def build_device(config: Config, stack: ExitStack) -> Device:
-    """The device of a Config; closed with the stack."""
+def build_device(config: Config, stack: ExitStack, *, drain_s: float = DEFAULT.drain_s) -> Device:
+    """Build the device of a Config; the stack closes it."""
     client = stack.enter_context(Client(config.bigip))
     uploader = SSHUploader(config.ssh) if config.cert_upload == "ssh" else None
     device = Device(
@@ -38,22 +36,23 @@ def build_device(config: Config, stack: ExitStack) -> Device:
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
         vxlan=config.vxlan is not None, static_routes=config.static_routes,
-        max_in_flight=config.bigip.max_in_flight, drain_s=DRAIN_S,
+        max_in_flight=config.bigip.max_in_flight, drain_s=drain_s,
     )
     stack.callback(device.close)
     return device
 
 
-def build_syncer(config: Config, device: Device) -> ConfigSyncer:
-    """What follows the config sync of the device after changes."""
+def build_syncer(config: Config, device: Device, *, timing: SyncTiming,
+                 clock: Callable[[], float]) -> ConfigSyncer:
+    """Build what follows the config sync of the device after changes."""
     return ConfigSyncer(
         ConfigSync(device.client), mode=config.config_sync, require_active=device.failover.require_active,
-        folder=lambda: device.folder, clock=time.monotonic,
+        folder=lambda: device.folder, timing=timing, clock=clock,
     )
 
 
 def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> ClusterWatcher:
-    """The watches of a Config, not yet started; Nodes only where something on the BIG-IP follows them."""
+    """Build the watches of a Config, not yet started; Nodes are watched only where they are used."""
     vxlan, nodeport = config.vxlan is not None, config.nodeport
     return ClusterWatcher(
         connection, selection=config.selection, use_endpoints=config.watch_endpoints,
@@ -65,7 +64,7 @@ def build_cluster(config: Config, connection: Connection, on_change: Callable[[]
 
 
 def build_statuses(config: Config, connection: Connection, cluster: ClusterWatcher) -> StatusWriter:
-    """The writer of statuses, which hears of every status that the watch tells."""
+    """Build the writer of statuses, which is called for every Route that the watch stores."""
     statuses = StatusWriter(
         connection, cluster, router_name=config.router_name, selection=config.selection,
         canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,

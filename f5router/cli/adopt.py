@@ -14,7 +14,10 @@ from contextlib import ExitStack
 
 import tabulate
 
-from f5router.app import controller
+from f5router.app import once
+from f5router.app.controller import Controller
+from f5router.app.launch import build_controller
+from f5router.app.timing import DEFAULT, Timing
 from f5router.cli import preflight
 from f5router.config.config import Config
 from f5router.icontrol import original as io
@@ -31,8 +34,8 @@ from f5router.plan.change import DELETE, UPDATE, Plan
 
 log = logging.getLogger(__name__)
 
-LINGER_S = 30.0
-"""How long connections may go on that began with the original's iRule, and need its server SSL profiles."""
+DRAIN_S = 30.0
+"""Time that connections have which began with the original's iRule, and need its server SSL profiles."""
 
 FOLLOW_S = 0.5
 """Time between two looks at what changes in the cluster meanwhile."""
@@ -40,7 +43,8 @@ FOLLOW_S = 0.5
 _TAKEN = (Policy.KIND, Rule.KIND, Pool.KIND, IRule.KIND, Record.KIND)
 
 
-def adopt(config: Config, *, dry_run: bool, stop: threading.Event, linger_s: float = LINGER_S) -> int:
+def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: float = DRAIN_S,
+          timing: Timing = DEFAULT) -> int:
     """Show what becomes of everything that the original left, and do it; returns the exit status."""
     with ExitStack() as stack:
         preview, device = preflight.look(config, stack)
@@ -56,17 +60,17 @@ def adopt(config: Config, *, dry_run: bool, stop: threading.Event, linger_s: flo
         print(_table([*taken, *_replaced(found, preview.plan)]))
         if preview.lost:
             print(rendering.as_lost(preview.lost))
-    return 0 if dry_run else _carry_out(config, stop, linger_s)
+    return 0 if dry_run else _carry_out(config, stop, drain_s, timing)
 
 
-def _carry_out(config: Config, stop: threading.Event, linger_s: float) -> int:
+def _carry_out(config: Config, stop: threading.Event, drain_s: float, timing: Timing) -> int:
     with ExitStack() as stack:
         # What goes has been shown by --dry-run; the original's objects would look like a mass of deletes.
-        router = controller.build_controller(dataclasses.replace(config, allow_mass_delete=True), stack)
+        router = build_controller(dataclasses.replace(config, allow_mass_delete=True), stack, timing=timing)
         router.watch_stop(stop)
-        reasons = router.once(stop)
+        reasons = once.converge(router, stop)
         try:
-            reasons += _clean(config, router, stop, linger_s)
+            reasons += _clean(config, router, stop, drain_s)
         except BigIPError as exc:
             reasons.append(f"BIG-IP {config.bigip.host}: {exc}")
         for reason in dict.fromkeys(reasons):
@@ -74,13 +78,13 @@ def _carry_out(config: Config, stop: threading.Event, linger_s: float) -> int:
         return 1 if reasons else 0
 
 
-def _clean(config: Config, router: controller.Controller, stop: threading.Event,
-           linger_s: float) -> list[str]:
+def _clean(config: Config, router: Controller, stop: threading.Event,
+           drain_s: float) -> list[str]:
     """Remove what nothing needs any more; returns why anything was not. Raises: BigIPError."""
-    if why := router.why_not_converged():
+    if why := router.unconverged_reason():
         return [f"nothing of the original router is removed: {why}"]
-    if any(one.fate == REMOVED for one in _judged(config, router.device.client, {})) and _linger(
-            router, stop, linger_s):
+    if any(one.fate == REMOVED for one in _judged(config, router.device.client, {})) and _drain(
+            router, stop, drain_s):
         return ["told to stop before everything was removed"]
     waiting = {name: f"Route {route.key} is not served yet: {why}" for route, why in router.unserved()
                for name in (original_names.stem_of(route.key), route.host)}
@@ -92,13 +96,13 @@ def _clean(config: Config, router: controller.Controller, stop: threading.Event,
     router.device.failover.require_active()
     if config.https_virtual:
         io.detach(router.device.client, config.https_virtual, {ref.path for ref in going})
-        router.record_write()
+        router.settling.record_write()
     return [*reasons, *_remove(router, going), *_once_more(router, stop)]
 
 
-def _linger(router: controller.Controller, stop: threading.Event, linger_s: float) -> bool:
+def _drain(router: Controller, stop: threading.Event, drain_s: float) -> bool:
     """Follow the cluster for a while: pools must not wait. True if told to stop. Raises: BigIPError."""
-    end = time.monotonic() + linger_s
+    end = time.monotonic() + drain_s
     while (left_s := end - time.monotonic()) > 0:
         if stop.wait(min(left_s, FOLLOW_S)):
             return True
@@ -106,7 +110,7 @@ def _linger(router: controller.Controller, stop: threading.Event, linger_s: floa
     return False
 
 
-def _remove(router: controller.Controller, going: Iterable[Ref]) -> list[str]:
+def _remove(router: Controller, going: Iterable[Ref]) -> list[str]:
     """Delete objects in their order; what the device refuses stays, and is told. Raises: BigIPError."""
     refused = []
     for ref in going:
@@ -117,14 +121,14 @@ def _remove(router: controller.Controller, going: Iterable[Ref]) -> list[str]:
             refused.append(f"{ref} stays: {exc.text}")
             continue
         log.info("removed", extra={"object": str(ref)})
-        router.record_write()
+        router.settling.record_write()
     return refused
 
 
-def _once_more(router: controller.Controller, stop: threading.Event) -> list[str]:
+def _once_more(router: Controller, stop: threading.Event) -> list[str]:
     """Converge without the original's objects, and save."""
     router.device.stale = True
-    return router.once(stop)
+    return once.converge(router, stop)
 
 
 def _judged(config: Config, client: Client, unserved: Mapping[str, str]) -> list[Leftover]:

@@ -112,7 +112,7 @@ def run(ctx: click.Context, /, once: bool, **flags: str | None) -> None:
         log.info("settings", extra={"version": __version__, "config": config.redacted()})
         _allow_connections()
         with _stopping() as stop:
-            module = ctx.obj or importlib.import_module("f5router.app.controller")
+            module = ctx.obj or importlib.import_module("f5router.app.launch")
             status = module.run(config, once=once, stop=stop)
     sys.exit(status)
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 
-from f5router.app.controller import REFUSED_S, SYNC_S
+from f5router.app.once import REFUSED_S, SYNC_S
 from f5router.app.wiring import build_cluster, build_device
 from f5router.config.config import Config
 from f5router.desired.engine import Engine

@@ -12,7 +12,9 @@ import requests
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from f5router.app import controller, wiring
+from f5router.app import launch, once
+from f5router.app.controller import Controller
+from f5router.app.timing import Timing
 from f5router.config import config
 from f5router.model.cluster import Key
 from f5router.reconcile.retry import RETRY_MOST_S
@@ -25,6 +27,9 @@ from tests.waiting import DEADLINE_S, until
 
 HTTP, HTTPS = "ose-vserver", "https-ose-vserver"
 
+WITHOUT_REQUESTS = Timing(drain_s=0.0, passthrough_drain_s=0.0)
+"""No request is under way, so previous objects go at once; tests/traffic has requests."""
+
 
 class Lab:
     """Both fakes and, as often as wanted, a router on them."""
@@ -33,6 +38,7 @@ class Lab:
         self._stack, self._folder, self.partition = stack, folder, partition
         self._marks = 0
         self._ahead_s = 0.0
+        self.timing = WITHOUT_REQUESTS
         self.kube = stack.enter_context(FakeKube())
         self.bigip = stack.enter_context(FakeBigIP(**bigip))
         self.kubeconfig = folder / "kubeconfig"
@@ -109,10 +115,11 @@ class Lab:
             "f5_ssh_host_key": self.bigip.ssh_server.host_key_fingerprint,
         }
 
-    def router(self, *, clock: Callable[[], float] | None = None, **flags: str) -> controller.Controller:
+    def router(self, *, clock: Callable[[], float] | None = None, **flags: str) -> Controller:
         """A running router: watchers started, nothing written yet. Its clock follows `later` by default."""
         stack = self._stack.enter_context(ExitStack())
-        started = controller.build_controller(self.config(**flags), stack, clock=clock or self.clock)
+        started = launch.build_controller(
+            self.config(**flags), stack, timing=self.timing, clock=clock or self.clock)
         started.close = stack.close
         return started
 
@@ -124,12 +131,12 @@ class Lab:
         """Let the routers' time run ahead: by default until every back-off of an object has ended."""
         self._ahead_s += seconds
 
-    def converge(self, router: controller.Controller | None = None, **flags: str) -> list[str]:
+    def converge(self, router: Controller | None = None, **flags: str) -> list[str]:
         """Run a pass as `f5router run --once` does; returns its reasons."""
         router = router or self.router(**flags)
-        return router.once(threading.Event(), sync_timeout_s=DEADLINE_S)
+        return once.converge(router, threading.Event(), sync_timeout_s=DEADLINE_S, timing=self.timing)
 
-    def settle(self, router: controller.Controller) -> None:
+    def settle(self, router: Controller) -> None:
         """Let a running router see all that the API server has, and reconcile it.
 
         A marker Route comes through the same watch after everything else.
@@ -143,20 +150,20 @@ class Lab:
 
         def seen() -> bool:
             router.reconcile_once()
-            route = router._reconciler.engine.route(Key("marks", "marker"))
-            snapshot = snapshot_of(router._reconciler.engine)
+            route = router.reconciler.engine.route(Key("marks", "marker"))
+            snapshot = snapshot_of(router.reconciler.engine)
             return (route is not None and route.host == f"Mark-{self._marks}" and key in snapshot.services
                     and slice_key in snapshot.slices.get(key, {}))
 
         until(seen, "the router did not see the newest objects")
         router.reconcile_once()
-        assert router._statuses.flush(DEADLINE_S)
+        assert router.reporter.statuses.flush(DEADLINE_S)
 
-    def converge_events(self, router: controller.Controller, *, seen: tuple[str, str] | None = None) -> None:
+    def converge_events(self, router: Controller, *, seen: tuple[str, str] | None = None) -> None:
         """Wait until the first lists are complete and, if given, a Route is known; writes nothing."""
-        assert router._cluster.wait_synced(DEADLINE_S)
+        assert router.cluster.wait_synced(DEADLINE_S)
         if seen:
-            until(lambda: router._cluster.route(Key(*seen)) is not None)
+            until(lambda: router.cluster.route(Key(*seen)) is not None)
 
     def apply(self, *objects: dict) -> None:
         """Create or replace objects in the cluster."""
@@ -215,13 +222,6 @@ class Lab:
 
     def clear(self) -> None:
         self.bigip.clear_log()
-
-
-@pytest.fixture(autouse=True)
-def no_requests(monkeypatch) -> None:
-    """None is under way, so old forms end at once; tests/traffic has requests."""
-    monkeypatch.setattr(wiring, "DRAIN_S", 0.0)
-    monkeypatch.setattr(controller, "PASSTHROUGH_DRAIN_S", 0.0)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def network_writes(lab) -> list[tuple[str, str]]:
 
 def until(lab, router, done) -> None:
     """Passes of a running router until its Nodes are as wanted, and one more."""
-    waiting.until(lambda: router.reconcile_once() and done(router._reconciler.engine.cluster.nodes))
+    waiting.until(lambda: router.reconcile_once() and done(router.reconciler.engine.cluster.nodes))
     router.reconcile_once()
 
 

@@ -47,7 +47,8 @@ def _leave(lab) -> Original:
 
 
 def run(lab, *, dry_run: bool = False, stop: threading.Event | None = None) -> int:
-    return adopt.adopt(lab.config(), dry_run=dry_run, stop=stop or threading.Event(), linger_s=0.0)
+    return adopt.adopt(lab.config(), dry_run=dry_run, stop=stop or threading.Event(), drain_s=0.0,
+                       timing=lab.timing)
 
 
 def state(lab) -> set[str]:
@@ -171,7 +172,7 @@ def test_pools_follow_their_pods_while_it_waits(lab):
     """Old connections are given time; the addresses of pods that end meanwhile may be others' next."""
     stop = threading.Event()
     thread = threading.Thread(target=lambda: adopt.adopt(
-        lab.config(), dry_run=False, stop=stop, linger_s=3600.0))
+        lab.config(), dry_run=False, stop=stop, drain_s=3600.0, timing=lab.timing))
     thread.start()
     try:
         until(lambda: lab.admitted("shop", "edge").get("status") == "True")

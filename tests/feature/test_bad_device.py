@@ -5,6 +5,8 @@ import threading
 
 import pytest
 
+from f5router.app.controller import Controller
+from f5router.app.once import converge
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
@@ -35,9 +37,9 @@ def errors(caplog) -> list[str]:
 
 def forget_pauses(router: Running) -> None:
     """Let the pauses after a refused login end now; they are 30 and 60 seconds."""
-    router.router._reconciler.device.client._session._refused_until = float("-inf")
-    router.router._block(0.0)
-    router.router._signal.wake()
+    router.router.reconciler.device.client._session._refused_until = float("-inf")
+    router.router.backoff.block(0.0)
+    router.router.signal.wake()
 
 
 def test_a_password_that_is_refused_and_then_accepted(lab, loop, caplog):
@@ -217,7 +219,7 @@ def test_back_off_of_a_refused_object(lab):
     lab.converge(router)
     waits = []
     for _ in range(8):
-        due = router._reconciler.next_retry()
+        due = router.reconciler.next_retry()
         waits.append(due - now[0])
         now[0] = due - 0.1
         lab.clear()
@@ -233,8 +235,8 @@ def test_back_off_of_a_refused_object(lab):
     assert admitted(lab, "b") == "True"
 
 
-@pytest.mark.parametrize("once", [False, True], ids=["run", "once"])
-def test_a_stop_does_not_wait_for_a_device_that_is_away(lab, once):
+@pytest.mark.parametrize("work", [Controller.run, converge], ids=["run", "once"])
+def test_a_stop_does_not_wait_for_a_device_that_is_away(lab, work):
     """Repeated requests would hold it up for half a minute, longer than a pod has to end."""
     lab.apply(manifests.route("a"))
     lab.bigip.stop()
@@ -242,7 +244,7 @@ def test_a_stop_does_not_wait_for_a_device_that_is_away(lab, once):
     lab.converge_events(router, seen=("shop", "a"))
     stop = threading.Event()
     router.watch_stop(stop)
-    thread = threading.Thread(target=router.once if once else router.run, args=(stop,))
+    thread = threading.Thread(target=work, args=(router, stop))
     thread.start()
     thread.join(1)
     assert thread.is_alive()

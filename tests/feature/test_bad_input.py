@@ -99,7 +99,7 @@ def crowd(tmp_path_factory):
         lab.apply(*(manifests.route(name, **(_host(name) | spec)) for name, spec in specs.items()))
         router = lab.router()
         lab.reasons = lab.converge(router)
-        assert router._warnings.flush(DEADLINE_S)
+        assert router.reporter.events.flush(DEADLINE_S)
         yield lab
 
 
@@ -191,7 +191,7 @@ def test_a_mistake_that_comes_back_is_told_again(lab):
     for path in ("no-slash", "/good", "no-slash"):
         lab.apply(manifests.route("a", path=path))
         lab.settle(router)
-        assert router._warnings.flush(DEADLINE_S)
+        assert router.reporter.events.flush(DEADLINE_S)
     (event,) = (event for event in lab.kube.list("Event", "shop") if event["involvedObject"]["name"] == "a")
     assert event["count"] == 2
 

@@ -43,7 +43,7 @@ def test_an_object_that_gets_no_usable_reply(lab, loop, caplog, kind, what):
     router.wait(lambda: told(lab).get("status") == "True")
     lab.bigip.inject(kind, times=None, method="PATCH", path=POOL if what == "members" else RULE)
     lab.apply(*(bank("10.9.1.2") if what == "members" else bank("10.9.1.1", path="/new")))
-    router.wait(lambda: router.router._reconciler.failures)
+    router.wait(lambda: router.router.reconciler.failures)
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
     lab.apply(manifests.route("c", host="c.com"))
@@ -61,11 +61,11 @@ def test_a_time_out_of_what_was_done(lab, loop, caplog):
     router.wait(lambda: told(lab).get("status") == "True")
     lab.bigip.inject("timeout-html", times=None, method="PATCH", path=POOL)
     lab.apply(manifests.endpoints("bank", "other", ("10.9.1.2",)))
-    reconciler = router.router._reconciler
+    reconciler = router.router.reconciler
     router.wait(lambda: not lab.bigip.get(POOL + "/members/~Common~10.9.1.1:8080") and not (
         reconciler.device.unconfirmed or reconciler.failures or reconciler.has_members()))
     assert reconciler.device.observed == reconciler.engine.objects
-    assert router.router._settles_at() is not None
+    assert router.router.settling.settles_at() is not None
     assert failed_passes(caplog) == []
 
 
@@ -164,18 +164,18 @@ def test_endpoints_that_wait_shorten_a_back_off(lab, error, most):
     router = lab.router(clock=lambda: now[0])
     assert lab.converge(router) == []
     for _ in range(10):
-        router._pass_failed(error)
-    assert router._next() == now[0] + 60.0
+        router.fail_pass(error)
+    assert router.next_turn_at() == now[0] + 60.0
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-    until(router._cluster.has_endpoints)
-    assert router._next() == now[0] + most
+    until(router.cluster.has_endpoints)
+    assert router.next_turn_at() == now[0] + most
     now[0] += most - 0.1
-    router._turn()
+    router.turn()
     assert pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"}
     now[0] += 0.1
-    router._turn()
+    router.turn()
     assert pool(lab) == {"10.1.1.9:8080"}
-    assert router._resumes_at() <= now[0]
+    assert router.resumes_at() <= now[0]
 
 
 def test_a_quiet_router_sleeps(lab):
@@ -183,19 +183,19 @@ def test_a_quiet_router_sleeps(lab):
     lab.apply(manifests.route("a"), *bank("10.9.1.1"))
     now, turns = [1000.0], 0
     router = lab.router(clock=lambda: now[0], f5_resync_interval="100s")
-    assert router._cluster.wait_synced(DEADLINE_S)
+    assert router.cluster.wait_synced(DEADLINE_S)
     lab.bigip.inject("refuse", times=None, method="POST", path="/rules$", message="01070151:3: no")
-    router._take_events()
+    router.take_events()
     for _ in range(20):
-        router._turn()
-        router._saver.wait(DEADLINE_S)
-        now[0] = max(now[0] + 0.1, router._next())
+        router.turn()
+        router.settling.saver.wait(DEADLINE_S)
+        now[0] = max(now[0] + 0.1, router.next_turn_at())
     end = now[0] + 1000.0
     while now[0] < end:
-        router._turn()
-        router._saver.wait(DEADLINE_S)
-        assert router._next() > now[0], "it does not sleep"
-        now[0], turns = router._next(), turns + 1
+        router.turn()
+        router.settling.saver.wait(DEADLINE_S)
+        assert router.next_turn_at() > now[0], "it does not sleep"
+        now[0], turns = router.next_turn_at(), turns + 1
     assert turns < 300
 
 

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from f5router.app import once
 from f5router.cli import preflight
 from mocks.kube import FakeKube
 from tests import manifests
@@ -56,7 +57,7 @@ def test_a_cluster_without_routes(lab, other_kube, loop, caplog):
 @pytest.mark.parametrize("other_kube", [{"openshift": False}], indirect=True)
 def test_one_pass_on_a_cluster_without_routes(lab, other_kube):
     """`run --once` ends with the reason, as soon as it is sure of it."""
-    (reason,) = lab.router().once(threading.Event(), refused_s=0.5)
+    (reason,) = once.converge(lab.router(), threading.Event(), refused_s=0.5)
     assert NOT_SERVED in reason
     assert lab.writes() == []
 
@@ -78,7 +79,7 @@ def test_routes_that_are_forbidden(lab, loop, caplog):
 def test_one_pass_with_routes_forbidden(lab):
     """`run --once` ends, and names the right and how to grant it."""
     lab.kube.forbid("routes")
-    (reason,) = lab.router().once(threading.Event(), refused_s=0.5)
+    (reason,) = once.converge(lab.router(), threading.Event(), refused_s=0.5)
     assert GRANT in reason
     assert lab.writes() == []
 
@@ -102,14 +103,14 @@ def test_one_pass_waits_for_a_server_that_is_away(lab):
     """No answer is no refusal."""
     lab.apply(manifests.route("a"))
     lab.kube.inject("503", times=2, path="/routes")
-    assert lab.router().once(threading.Event(), refused_s=0) == []
+    assert once.converge(lab.router(), threading.Event(), refused_s=0) == []
 
 
 def test_statuses_that_are_forbidden(lab, caplog):
     """Routes are served; the missing right is told with its command, and is a reason of `run --once`."""
     lab.apply(manifests.route("a"))
     lab.kube.forbid("routes/status", ["patch", "update"])
-    (reason,) = lab.router().once(threading.Event())
+    (reason,) = once.converge(lab.router(), threading.Event())
     assert reason.startswith("not every Route status could be written: ")
     assert GRANT in reason
     assert pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"}

@@ -372,7 +372,7 @@ def test_a_rule_that_is_said_to_be_gone(make_lab, version):
     assert lab.converge(router) == []
     lab.bigip.inject("404-bogus", method="DELETE", path="/rules/openshift_route_shop_a")
     lab.kube.delete("Route", "shop", "a")
-    until(lambda: lab.converge(router) == [] and not router._reconciler.engine.routes())
+    until(lambda: lab.converge(router) == [] and not router.reconciler.engine.routes())
     assert lab.bigip.faults.waiting == 0
     policy = lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")
     assert [item["name"] for item in policy["rulesReference"]["items"]] == ["default_noop"]
@@ -388,7 +388,7 @@ def test_an_object_that_is_said_to_be_gone(lab, path):
     lab.bigip.inject("404-bogus", method="DELETE", path=path)
     for name in ("edge", "re", "plain", "path", "pass"):
         lab.kube.delete("Route", "shop", name)
-    until(lambda: lab.converge(router) == [] and not router._reconciler.engine.routes())
+    until(lambda: lab.converge(router) == [] and not router.reconciler.engine.routes())
     assert lab.bigip.faults.waiting == 0
     assert not [name for kind in ("sys/file/ssl-key", "ltm/pool", "ltm/profile/client-ssl")
                 for name in everything(lab)[kind] if "_shop_" in name or "_host_" in name]

@@ -48,7 +48,7 @@ def until(router, condition) -> None:
     """Reconcile until it holds."""
     def holds() -> bool:
         router.reconcile_once()
-        return router._statuses.flush(waiting.DEADLINE_S) and condition()
+        return router.reporter.statuses.flush(waiting.DEADLINE_S) and condition()
 
     waiting.until(holds)
 
@@ -191,12 +191,12 @@ def test_a_new_route_waits_for_its_secret(lab, soon):
     assert lab.admitted("shop", "b") == {}
     assert "shop_b" not in str(lab.bigip.get("ltm/policy/~Common~openshift_secure_routes"))
     assert "b.com" not in str(lab.paths("ltm/profile/client-ssl"))
-    assert not router._reconciler.failures
+    assert not router.reconciler.failures
     lab.kube.clear_faults()
     names = ("b", "path", "more")
     until(router, lambda: all(lab.admitted("shop", name).get("status") == "True" for name in names))
     assert served(lab) == ONE.certificate
-    assert router._reconciler.device.observed == router._reconciler.engine.objects
+    assert router.reconciler.device.observed == router.reconciler.engine.objects
 
 
 def test_another_certificate_of_the_host(lab, soon):
@@ -218,7 +218,7 @@ def test_another_certificate_of_the_host(lab, soon):
     assert lab.admitted("shop", "b") == {}, "it may have to be rejected"
     lab.kube.clear_faults()
     until(router, lambda: served(lab) == ONE.certificate)
-    until(router, lambda: router._reconciler.device.observed == router._reconciler.engine.objects)
+    until(router, lambda: router.reconciler.device.observed == router.reconciler.engine.objects)
 
 
 @pytest.mark.parametrize("before", ["plain", "another Secret", "another host", "passthrough"])
@@ -241,14 +241,14 @@ def test_a_changed_route_waits_for_its_new_secret(lab, before):
     assert not [path for _, path in lab.writes() if "client-ssl" in path or "ssl-key" in path]
     lab.kube.clear_faults()
     until(router, lambda: served(lab) == TWO.certificate)
-    until(router, lambda: router._reconciler.device.observed == router._reconciler.engine.objects)
+    until(router, lambda: router.reconciler.device.observed == router.reconciler.engine.objects)
     assert lab.admitted("shop", "b")["status"] == "True"
 
 
 def entrances(router) -> set:
     """Through what requests of the Route come."""
     return {(obj.ref, *obj.hosts) if isinstance(obj, Rule) else (obj.ref, obj.data)
-            for obj in router._reconciler.device.observed.values()
+            for obj in router.reconciler.device.observed.values()
             if (isinstance(obj, Rule) and "route_shop_b" in obj.name)
             or (isinstance(obj, Record) and obj.name == "b.com")}
 
@@ -262,7 +262,7 @@ def test_a_failing_secret_is_told(lab, monkeypatch, soon):
     lab.converge(router)
 
     def told() -> list[str]:
-        router._warnings.flush(waiting.DEADLINE_S)
+        router.reporter.events.flush(waiting.DEADLINE_S)
         return [event["message"] for event in lab.kube.list("Event", "shop")]
 
     until(router, lambda: any("Secret tls cannot be read: GET " in text for text in told()))
@@ -311,7 +311,7 @@ def test_whatever_becomes_of_a_secret(lab):
         assert lab.admitted("bank", "late")["reason"] == "HostAlreadyClaimed"
         assert lab.admitted("shop", "plain")["status"] == "True"
     until(router, lambda: served(lab) == THREE.certificate)
-    until(router, lambda: router._reconciler.device.observed == router._reconciler.engine.objects)
+    until(router, lambda: router.reconciler.device.observed == router.reconciler.engine.objects)
 
 
 def test_a_restart_of_the_api_server(lab):
@@ -354,7 +354,7 @@ def test_no_key_is_told(lab, caplog, capsys):
     lab.bigip.inject("refuse", times=None, method="POST", path="ssl-key", status=400, message="no such key")
     router = lab.router()
     assert lab.converge(router)
-    assert router._warnings.flush(waiting.DEADLINE_S)
+    assert router.reporter.events.flush(waiting.DEADLINE_S)
     told = [caplog.text, *(str(vars(record)) for record in caplog.records), *capsys.readouterr(),
             str(lab.kube.list("Event", "shop")), str(lab.kube.list("Route", "shop")), str(lab.bigip.writes())]
     lines = [line for pair in (ONE, TWO) for line in pair.key.splitlines()[1:-1]]
@@ -371,6 +371,6 @@ def test_switched_off(lab):
     assert lab.converge(router) == []
     assert lab.admitted("shop", "b")["status"] == "True"
     assert served(lab) == ""
-    assert router._warnings.flush(waiting.DEADLINE_S)
+    assert router.reporter.events.flush(waiting.DEADLINE_S)
     texts = [event["message"] for event in lab.kube.list("Event", "shop")]
     assert any(text.startswith("spec.tls.externalCertificate: this router reads") for text in texts)

@@ -3,9 +3,11 @@
 import json
 import logging
 import threading
+from dataclasses import replace
 
 import pytest
 
+from f5router.app.timing import SyncTiming
 from f5router.icontrol import failover
 from f5router.model.cluster import Key
 from mocks.bigip import FakeBigIP, unit
@@ -47,9 +49,9 @@ def asked(lab) -> int:
 
 
 @pytest.mark.parametrize("status", [status for status in unit.STATUSES if status != unit.ACTIVE])
-def test_a_standby_is_not_written_to_before_it_is_active(lab, running, caplog, monkeypatch, status):
+def test_a_standby_is_not_written_to_before_it_is_active(lab, running, caplog, status):
     """No write, no Admitted True; once it is active everything is written, without a restart."""
-    monkeypatch.setattr("f5router.app.controller.FAILOVER_S", 0.05)
+    lab.timing = replace(lab.timing, failover_s=0.05)
     caplog.set_level(logging.INFO)
     lab.bigip.join_group("pair")
     lab.bigip.set_failover(status)
@@ -74,16 +76,16 @@ def test_a_standby_is_no_failure(lab):
     lab.bigip.set_failover("STANDBY")
     lab.apply(manifests.route("a"))
     served = Served(lab, lab._stack)
-    assert served.router._cluster.wait_synced(DEADLINE_S)
-    served.router._try_pass()
+    assert served.router.cluster.wait_synced(DEADLINE_S)
+    served.router.attempt_pass()
     assert served.missing() == {"bigip-active", "has-synced"}
     assert "[-]bigip-active failed: the unit is STANDBY" in served.get("/readyz").text
     assert served.metric("f5router_bigip_active") == 0
     assert served.metric("f5router_reconcile_failures_total") == 0
     assert served.metric("f5router_routes", verdict="pending") == 1
     lab.bigip.set_failover(unit.ACTIVE)
-    served.router._check_failover()
-    served.router._try_pass()
+    served.router.failover.check()
+    served.router.attempt_pass()
     assert (served.missing(), served.metric("f5router_bigip_active")) == (set(), 1)
 
 
@@ -92,7 +94,7 @@ def test_a_unit_that_fails_over_while_it_is_written_to(lab, each_write_asks):
     lab.bigip.join_group("pair")
     lab.apply(*(manifests.route(f"r{n}", host=f"h{n}.com") for n in range(30)))
     router = lab.router(f5_max_in_flight="4")
-    assert router._cluster.wait_synced(DEADLINE_S)
+    assert router.cluster.wait_synced(DEADLINE_S)
     count = [0]
 
     def fail_over(_request) -> None:
@@ -101,12 +103,12 @@ def test_a_unit_that_fails_over_while_it_is_written_to(lab, each_write_asks):
             lab.bigip.set_failover("STANDBY")
 
     lab.bigip.on_write = fail_over
-    router._try_pass()
+    router.attempt_pass()
     assert 10 <= len(lab.bigip.writes()) <= 10 + 4 + 2  # what was sent, and a policy's draft is one step
     assert not any(lab.admitted("shop", f"r{n}").get("status") == "True" for n in range(30))
     lab.clear()
     for _ in range(3):
-        router._try_pass()
+        router.attempt_pass()
     assert lab.bigip.writes() == []
     lab.bigip.on_write = None
     lab.bigip.set_failover(unit.ACTIVE)
@@ -119,14 +121,14 @@ def test_nothing_is_saved_or_tidied_up_on_a_standby(lab, each_write_asks):
     """What was written while it was active is saved when it is active again, or by the peer's sync."""
     lab.apply(manifests.route("a"))
     router = lab.router()
-    assert router._cluster.wait_synced(DEADLINE_S)
-    router._try_pass()
+    assert router.cluster.wait_synced(DEADLINE_S)
+    router.attempt_pass()
     lab.bigip.set_failover("STANDBY")
     lab.clear()
-    router._settle()
+    router.settling.finish()
     assert [entry for entry in lab.bigip.log if entry.method != "GET"] == []
     lab.bigip.set_failover(unit.ACTIVE)
-    router._settle()
+    router.settling.finish()
     assert [entry.path for entry in lab.bigip.log if entry.method == "POST"] == ["/mgmt/tm/sys/config"]
 
 
@@ -138,15 +140,15 @@ def test_statuses_of_the_active_units_router_hold(lab, each_write_asks):
     assert lab.admitted("shop", "a")["status"] == "True"
     key_and_uid = Key("shop", "a"), lab.kube.get("Route", "shop", "a")["metadata"]["uid"]
     lab.bigip.set_failover("STANDBY")
-    router._try_pass()
-    assert not router._statuses.is_requested(*key_and_uid)
+    router.attempt_pass()
+    assert not router.reporter.statuses.is_requested(*key_and_uid)
     lab.bigip.set_failover(unit.ACTIVE)
     lab.converge(router)
-    assert router._statuses.is_requested(*key_and_uid)
+    assert router.reporter.statuses.is_requested(*key_and_uid)
 
 
-def test_it_is_noticed_while_nothing_happens(lab, running, monkeypatch):
-    monkeypatch.setattr("f5router.app.controller.FAILOVER_S", 0.05)
+def test_it_is_noticed_while_nothing_happens(lab, running):
+    lab.timing = replace(lab.timing, failover_s=0.05)
     lab.apply(manifests.route("a"))
     router = running()
     router.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
@@ -215,19 +217,19 @@ def test_a_device_that_does_not_answer_is_no_standby(lab):
     """The state before stays, and the pass fails as any other."""
     lab.apply(manifests.route("a"))
     router = lab.router(f5_timeout="1")
-    assert router._cluster.wait_synced(DEADLINE_S)
-    router._try_pass()
+    assert router.cluster.wait_synced(DEADLINE_S)
+    router.attempt_pass()
     lab.bigip.inject("503-html", times=None)
-    router._reconciler.device.failover._read_at = float("-inf")
-    router._check_failover()
-    router._try_pass()
+    router.reconciler.device.failover._read_at = float("-inf")
+    router.failover.check()
+    router.attempt_pass()
     health = {check.name: check.problem for check in router.monitor.health.ready()}
     assert (health["bigip-active"], "503" in health["bigip-reached"]) == ("", True)
 
 
 def test_a_refused_login_is_not_tried_again_by_asking_for_the_state(lab, running, monkeypatch, caplog):
     """The account would be locked: the pass that follows backs off, as after any refusal."""
-    monkeypatch.setattr("f5router.app.controller.FAILOVER_S", 0.05)
+    lab.timing = replace(lab.timing, failover_s=0.05)
     monkeypatch.setattr("f5router.icontrol.rest.session.REFUSED_S", 0.0)
     lab.apply(manifests.route("a"))
     router = running()
@@ -270,12 +272,12 @@ def test_a_router_for_each_unit(lab, pair):
     lab.apply(manifests.route("a"))
     one, two = lab.router(), lab.router(**flags)
     for router in (one, two):
-        assert router._cluster.wait_synced(DEADLINE_S)
+        assert router.cluster.wait_synced(DEADLINE_S)
 
     def passes() -> None:
         for router in (one, two):
-            router._try_pass()
-            assert router._statuses.flush(DEADLINE_S)
+            router.attempt_pass()
+            assert router.reporter.statuses.flush(DEADLINE_S)
 
     def admitted(*names: str) -> set[str]:
         return {lab.admitted("shop", name).get("status") for name in names}
@@ -297,7 +299,7 @@ def test_a_router_for_each_unit(lab, pair):
         assert "openshift_route_shop_a" in json.dumps(new.get("ltm/policy/~Common~openshift_insecure_routes"))
     passes()
     assert admitted("a", "b0", "b1") == {"True"}
-    assert one._statuses.contended() == two._statuses.contended() == 0
+    assert one.reporter.statuses.contended() == two.reporter.statuses.contended() == 0
 
 
 # --- config sync -----------------------------------------------------------------------------
@@ -357,17 +359,16 @@ def test_nothing_is_to_be_synced(lab, caplog, case):
     assert len(asked) == {"alone": 1, "auto-sync": 2, "partition opted out": 1, "off": 0}[case]
 
 
-def test_the_running_router_syncs(lab, running, monkeypatch):
+def test_the_running_router_syncs(lab, running):
     """Its metric follows."""
-    monkeypatch.setattr("f5router.app.config_sync.SETTLE_S", 0.05)
-    monkeypatch.setattr("f5router.app.config_sync.WAIT_S", 0.05)
+    lab.timing = replace(lab.timing, sync=SyncTiming(settle_s=0.05, wait_s=0.05))
     lab.bigip.join_group("pair")
     lab.apply(manifests.route("a"))
     router = running(f5_config_sync="push")
-    router.wait(lambda: router.router._syncer.in_sync and lab.bigip.unit.syncs)
+    router.wait(lambda: router.router.settling.syncer.in_sync and lab.bigip.unit.syncs)
     assert lab.bigip.unit.sync == unit.IN_SYNC
     page = router.router.monitor.metrics.page("")[0].decode()
     assert "f5router_bigip_config_in_sync 1.0" in page
     before = len(lab.bigip.unit.syncs)
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-    router.wait(lambda: len(lab.bigip.unit.syncs) > before and router.router._syncer.in_sync)
+    router.wait(lambda: len(lab.bigip.unit.syncs) > before and router.router.settling.syncer.in_sync)

@@ -58,7 +58,7 @@ def test_good_ones_are_served(lab, seed, form, flags):
     lab.apply(*good("3"))
     until(lambda: router.reconcile_once() and served(lab, "3"))
     assert served(lab)
-    assert router._warnings.flush(DEADLINE_S)
+    assert router.reporter.events.flush(DEADLINE_S)
     assert len([entry for entry in lab.kube.log if entry.path.endswith("/routes")
                 and "watch" not in entry.query and "fieldSelector" not in entry.query]) == 1
     check_names(lab)

@@ -121,7 +121,7 @@ def test_members_are_programmed_while_those_of_another_pool_hang(lab, hanging):
     assert members(lab, BANK) == {"10.9.1.1:8080"}
     lab.bigip.release()
     hanging.wait(lambda: members(lab, BANK) == {"10.9.1.3:8080"})
-    hanging.wait(lambda: not hanging.router._reconciler.failures)
+    hanging.wait(lambda: not hanging.router.reconciler.failures)
 
 
 def test_what_needs_a_pool_whose_write_hangs_waits_for_it(lab, hanging):
@@ -145,7 +145,7 @@ def test_a_pool_whose_write_hangs_is_deleted_after_it(lab, hanging):
     assert members(lab, BANK) == {"10.9.1.1:8080"}
     lab.bigip.release()
     hanging.wait(lambda: not lab.bigip.get(BANK))
-    reconciler = hanging.router._reconciler
+    reconciler = hanging.router.reconciler
     hanging.wait(lambda: reconciler.device.observed == reconciler.engine.objects)
 
 

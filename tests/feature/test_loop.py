@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from f5router.app import controller
+from f5router.app import debounce, launch
 from f5router.cli import preflight
 from tests import bombs, manifests
 from tests.builders import identity
@@ -161,7 +161,7 @@ def test_drift_is_found_on_the_period(lab, running):
     ("first", "last", "expected"), [(0.0, 0.0, 0.1), (0.0, 1.95, 2.0), (1.0, 1.05, 1.15)]
 )
 def test_wake_at(first, last, expected):
-    assert controller.wake_at(first, last, hold_off_s=0.1, limit_s=2.0) == pytest.approx(expected)
+    assert debounce.wake_at(first, last, hold_off_s=0.1, limit_s=2.0) == pytest.approx(expected)
 
 
 def test_it_ends_promptly_when_nothing_is_to_do(lab, running, caplog):
@@ -176,7 +176,7 @@ def test_it_ends_promptly_when_nothing_is_to_do(lab, running, caplog):
 
 def test_wake_at_refuses_a_limit_below_the_hold_off():
     with pytest.raises(ValueError, match="limit_s"):
-        controller.wake_at(0.0, 0.0, hold_off_s=2.0, limit_s=1.0)
+        debounce.wake_at(0.0, 0.0, hold_off_s=2.0, limit_s=1.0)
 
 
 def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
@@ -205,7 +205,7 @@ def test_a_partition_that_does_not_exist(make_lab, caplog, capsys, command):
     lab.apply(manifests.route("a"))
     config, stop = lab.config(), threading.Event()
     status = (preflight.plan(config, output="table") if command == "plan"
-              else controller.run(config, once=True, stop=stop))
+              else launch.run(config, once=True, stop=stop, timing=lab.timing))
     assert status == 1
     assert lab.writes() == []
     told = "partition Shpo does not exist; see --f5-partition-path. Partitions of this BIG-IP: Common, Shop"

@@ -3,10 +3,11 @@
 import logging
 import math
 import threading
+from dataclasses import replace
 
 import pytest
 
-from f5router.app import held_deletes
+from f5router.app import held_deletes, once
 from f5router.cli import preflight
 from f5router.model.errors import Unconfirmed
 from mocks.bigip import unit
@@ -57,7 +58,7 @@ def running(full):
     def start(**flags):
         made.append(Running(full, **flags))
         made[0].wait(lambda: full.kube.wait_for(lambda: len(full.kube.watches) >= 3))
-        made[0].wait(lambda: made[0].router._reconciler.loaded)
+        made[0].wait(lambda: made[0].router.reconciler.loaded)
         return made[0]
 
     yield start
@@ -80,13 +81,13 @@ def test_a_wrong_empty_list_costs_nothing(full, running, caplog):
     """Everything is gone in one list and there again in the second one: no request was lost."""
     router = running()
     gone = empty_lists(full.kube, "Route", "Service", "EndpointSlice")
-    router.wait(lambda: router.router._reconciler.guard.held)
+    router.wait(lambda: router.router.reconciler.guard.held)
     router.wait(lambda: told(caplog))
     (problem,) = told(caplog)
     assert "deletes are held back: 31 of 32 objects" in problem
     assert "--allow-mass-delete" in problem
     full.apply(*gone)
-    router.wait(lambda: not router.router._reconciler.guard.held)
+    router.wait(lambda: not router.router.reconciler.guard.held)
     assert (served(full), members(full)) == (ROUTES, 2)
     assert deletes(full) == []
     assert [path for _, path in full.writes() if "members" in path] == []
@@ -98,7 +99,7 @@ def test_a_second_list_confirms(full, running, caplog):
     with full.kube._store.lock:
         for n in range(ROUTES):
             full.kube.delete("Route", "shop", f"r{n}")
-    router.wait(lambda: router.router._reconciler.guard.held)
+    router.wait(lambda: router.router.reconciler.guard.held)
     assert served(full) == ROUTES
     page = router.router.monitor.metrics.page("")[0].decode()
     assert "f5router_deletes_held_back 31.0" in page
@@ -117,7 +118,7 @@ def test_a_second_list_confirms(full, running, caplog):
     assert "f5router_deletes_held_back 0.0" in page
     full.kube.delete("Route", "shop", "new")
     router.wait(lambda: not full.pools())
-    assert router.router._reconciler.guard.held_ever == 31
+    assert router.router.reconciler.guard.held_ever == 31
 
 
 def test_the_second_list_confirms_nothing_of_its_own(full):
@@ -128,17 +129,17 @@ def test_the_second_list_confirms_nothing_of_its_own(full):
     for n in range(ROUTES):
         full.kube.delete("Route", "shop", f"r{n}")
     router = full.router()
-    assert router._cluster.wait_synced(DEADLINE_S)
+    assert router.cluster.wait_synced(DEADLINE_S)
     router.reconcile_once()
-    held = router._reconciler.guard.held
+    held = router.reconciler.guard.held
     assert len(held) == 31
-    router._held_back.ask(math.inf)
+    router.held_deletes.ask(math.inf)
     empty_lists(full.kube, "Route")
-    until(router._held_back.is_listed)
+    until(router.held_deletes.is_listed)
     router.reconcile_once()
     assert (served(full), served(full, "bank", 20)) == (0, 20)
-    assert router._reconciler.guard.held.isdisjoint(held)
-    assert router._reconciler.guard.since is not None
+    assert router.reconciler.guard.held.isdisjoint(held)
+    assert router.reconciler.guard.since is not None
 
 
 def test_small_passes_are_one_burst(full, running):
@@ -146,9 +147,9 @@ def test_small_passes_are_one_burst(full, running):
     router = running()
     for n in range(ROUTES):
         full.kube.delete("Route", "shop", f"r{n}")
-        router.wait(lambda gone=n + 1: len(deletes(full)) >= gone or router.router._reconciler.guard.held)
+        router.wait(lambda gone=n + 1: len(deletes(full)) >= gone or router.router.reconciler.guard.held)
     assert served(full) > 0
-    router.wait(lambda: router.router._reconciler.guard.held)
+    router.wait(lambda: router.router.reconciler.guard.held)
     router.wait(lambda: not served(full))
 
 
@@ -161,7 +162,7 @@ def test_what_is_not_most_goes_at_once(full, running, count):
     for n in range(count):
         full.kube.delete("Route", "bank", f"r{n}")
     router.wait(lambda: served(full, "bank", 60) == 60 - count)
-    assert router.router._reconciler.guard.held_ever == 0
+    assert router.router.reconciler.guard.held_ever == 0
 
 
 def test_a_restart_with_leftovers(full):
@@ -170,7 +171,7 @@ def test_a_restart_with_leftovers(full):
         full.kube.delete("Route", "shop", f"r{n}")
     router = full.router()
     assert full.converge(router) == []
-    assert router._reconciler.guard.held_ever == 31
+    assert router.reconciler.guard.held_ever == 31
     assert served(full) == 0
     full.clear()
     assert full.converge() == []
@@ -183,9 +184,9 @@ def test_once_without_a_second_list(full):
         full.kube.delete("Route", "shop", f"r{n}")
     full.apply(manifests.route("new", host="new.com"))
     router = full.router()
-    assert router._cluster.wait_synced(DEADLINE_S)
+    assert router.cluster.wait_synced(DEADLINE_S)
     full.kube.inject("503", times=None, method="list")
-    (reason,) = router.once(threading.Event(), sync_timeout_s=0.5)
+    (reason,) = once.converge(router, threading.Event(), sync_timeout_s=0.5)
     assert "30 deletes are held back: 30 of 32 objects" in reason
     assert served(full) == ROUTES
     assert full.admitted("shop", "new")["status"] == "True"
@@ -200,12 +201,12 @@ def test_a_kill_while_deletes_are_held_back(full, confirmed):
     for n in range(ROUTES):
         full.kube.delete("Route", "shop", f"r{n}")
     killed = full.router()
-    assert killed._cluster.wait_synced(DEADLINE_S)
+    assert killed.cluster.wait_synced(DEADLINE_S)
     killed.reconcile_once()
-    assert len(killed._reconciler.guard.held) == 31
+    assert len(killed.reconciler.guard.held) == 31
     if confirmed:
-        killed._held_back.ask(math.inf)
-        until(killed._held_back.is_listed)
+        killed.held_deletes.ask(math.inf)
+        until(killed.held_deletes.is_listed)
         full.bigip.inject("drop-request", method="DELETE", times=None)
         with pytest.raises(Unconfirmed):
             killed.reconcile_once()
@@ -214,17 +215,17 @@ def test_a_kill_while_deletes_are_held_back(full, confirmed):
     assert served(full) == ROUTES
     full.clear()
     router = full.router()
-    assert router._cluster.wait_synced(DEADLINE_S)
+    assert router.cluster.wait_synced(DEADLINE_S)
     router.reconcile_once()
     assert deletes(full) == []
-    assert len(router._reconciler.guard.held) >= 30
+    assert len(router.reconciler.guard.held) >= 30
     assert full.converge(router) == []
     assert served(full) == 0
 
 
-def test_a_standby_deletes_nothing_that_was_held_back(full, running, monkeypatch):
+def test_a_standby_deletes_nothing_that_was_held_back(full, running):
     """Neither before nor after the second list; once it is active again, what was confirmed goes."""
-    monkeypatch.setattr("f5router.app.controller.FAILOVER_S", 0.05)
+    full.timing = replace(full.timing, failover_s=0.05)
     router = running()
     full.bigip.set_failover("STANDBY")
     health = router.router.monitor.health
@@ -238,7 +239,7 @@ def test_a_standby_deletes_nothing_that_was_held_back(full, running, monkeypatch
     full.bigip.set_failover(unit.ACTIVE)
     router.wait(lambda: full.admitted("shop", "late").get("status") == "True")
     router.wait(lambda: not served(full))
-    assert router.router._reconciler.guard.held_ever >= 30
+    assert router.router.reconciler.guard.held_ever >= 30
 
 
 def test_the_flag(full):
@@ -246,7 +247,7 @@ def test_the_flag(full):
         full.kube.delete("Route", "shop", f"r{n}")
     router = full.router(allow_mass_delete="true")
     assert full.converge(router) == []
-    assert router._reconciler.guard.held_ever == 0
+    assert router.reconciler.guard.held_ever == 0
     assert served(full) == 0
 
 
@@ -271,7 +272,7 @@ def test_a_host_that_another_namespace_gets_is_no_mass(full, running):
     router.wait(lambda: all(
         decide(full.bigip.store, "/Common/ose-vserver", Request(f"shop{n}.com", "/")).pool
         == "/Common/openshift_bank_web" for n in range(ROUTES)))
-    assert router.router._reconciler.guard.held_ever == 0
+    assert router.router.reconciler.guard.held_ever == 0
 
 
 def services(count: int = ROUTES) -> list[dict]:
@@ -296,7 +297,7 @@ def test_a_list_without_endpoints(full, running, restarted, caplog):
         message = "most objects are missing in a list: they are kept until a second list confirms it"
         router.wait(lambda: told(caplog, message))
     full.apply(*gone)
-    router.wait(lambda: not router.router._reconciler.guard.emptied)
+    router.wait(lambda: not router.router.reconciler.guard.emptied)
     assert [members(full, f"shop_s{n}") for n in range(ROUTES)] == [1] * ROUTES
     assert not [path for _, path in full.writes() if "members" in path]
 

@@ -7,7 +7,7 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
-from f5router.app import controller, monitor
+from f5router.app import debounce, launch, monitor
 from f5router.model.errors import ConfigError
 from f5router.monitoring.http_server import Server
 from tests import manifests
@@ -22,7 +22,7 @@ class Served:
 
     def __init__(self, lab, stack, **flags):
         self.config = lab.config(listen_addr="127.0.0.1:0", **flags)
-        self.router = controller.build_controller(self.config, stack)
+        self.router = launch.build_controller(self.config, stack, timing=lab.timing)
         self.stop = threading.Event()
         self.server: Server = stack.enter_context(
             monitor.serve(self.config, self.router.monitor, self.stop))
@@ -62,13 +62,13 @@ def test_ready_step_by_step(lab, serve):
     lab.kube.allow("endpointslices")
     until(lambda: served.missing() == {"bigip-reached", "has-synced"})
     lab.bigip.inject("503-html", times=None)
-    served.router._try_pass()
+    served.router.attempt_pass()
     assert served.missing() == {"bigip-reached", "has-synced"}
     assert "503" in served.get("/readyz").text
     assert served.metric("f5router_routes", verdict="pending") == 1
     assert served.metric("f5router_bigip_reached") == 0
     lab.bigip.clear_faults()
-    served.router._try_pass()
+    served.router.attempt_pass()
     assert (served.missing(), served.get("/readyz").text) == (set(), "ok")
     assert served.metric("f5router_routes", verdict="admitted") == 1
     assert served.metric("f5router_routes", verdict="pending") == 0
@@ -81,17 +81,17 @@ def test_ready_step_by_step(lab, serve):
 def load_a_part(lab, router) -> None:
     """Three Routes come, and the first pass is preempted after its first write; then more come."""
     written, told = [], router.on_change
-    calls = router._reconciler.device.calls
+    calls = router.reconciler.device.calls
     router.on_change = lambda change: (told(change), written.append(change))
     due, calls.preempted = calls.preempted, lambda: bool(written)
     lab.apply(*(manifests.route(name, host=f"{name}.example.com", service=name) for name in "abc"))
     lab.converge_events(router, seen=("shop", "c"))
-    router._try_pass()
+    router.attempt_pass()
     calls.preempted = due
     lab.apply(*(manifests.route(f"more-{number}", host=f"more-{number}.example.com")
                 for number in range(LATER)))
     lab.converge_events(router, seen=("shop", f"more-{LATER - 1}"))
-    router._take_events()
+    router.take_events()
 
 
 def test_a_device_that_answers_is_reached(lab, serve):
@@ -107,17 +107,17 @@ def test_a_device_that_answers_is_reached(lab, serve):
 def test_a_part_of_the_first_load_is_not_all_of_it(lab, serve):
     """All that was to be written at first must have been tried; what comes later does not prolong it."""
     served = serve()
-    router, reconciler = served.router, served.router._reconciler
+    router, reconciler = served.router, served.router.reconciler
     load_a_part(lab, router)
     assert served.missing() == {"has-synced"}
     parts = 0
     while not reconciler.loaded:
         assert served.missing() == {"has-synced"}
-        router._bring_in_step(1)
+        router.make_pass(1)
         parts += 1
     assert parts > 0
     assert reconciler.next_retry() is not None  # of the later ones some wait
-    router._try_pass()
+    router.attempt_pass()
     assert served.missing() == set()
 
 
@@ -125,7 +125,7 @@ def test_a_kind_that_no_answer_came_for(lab, serve):
     """The API server is busy with one kind: which, is told."""
     lab.kube.inject("503", times=None, path="endpointslices")
     served = serve()
-    until(lambda: len(served.router._cluster.missing()) == 1)
+    until(lambda: len(served.router.cluster.missing()) == 1)
     assert "[-]cluster-listed failed: endpointslices are not listed yet\n" in served.get("/readyz").text
 
 
@@ -167,7 +167,7 @@ def test_the_loop_beats_and_its_end_is_noticed(lab, serve):
 def test_an_idle_loop_comes_round(lab):
     """No wait is longer than WAKE_S, whatever there is to wait for."""
     now = [0.0]
-    events = controller.EventSignal(lambda: now[0])
+    events = debounce.EventSignal(lambda: now[0])
     waits = []
     events._condition = Condition(waits)
     for due in (None, 5.0, 1000.0):
@@ -206,7 +206,7 @@ def test_run_does_not_start_where_it_cannot_listen(lab, serve):
     taken = serve()
     config = lab.config(listen_addr=taken.server.where)
     with pytest.raises(ConfigError, match="Address already in use"):
-        controller.run(config, once=False, stop=threading.Event())
+        launch.run(config, once=False, stop=threading.Event())
     assert lab.writes() == []
 
 
@@ -214,10 +214,10 @@ def test_a_single_pass_does_not_listen(lab, serve):
     """Beside a router that runs."""
     taken = serve()
     config = lab.config(listen_addr=taken.server.where)
-    assert controller.run(config, once=True, stop=threading.Event()) == 0
+    assert launch.run(config, once=True, stop=threading.Event()) == 0
 
 
 def test_none_switches_it_off(lab, serve):
     stop = threading.Event()
     stop.set()
-    assert controller.run(lab.config(listen_addr="none"), once=False, stop=stop) == 0
+    assert launch.run(lab.config(listen_addr="none"), once=False, stop=stop) == 0

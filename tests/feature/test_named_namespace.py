@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from f5router.app import controller
+from f5router.app import launch, once
 from f5router.cli import adopt, preflight
 from tests import manifests
 from tests.feature.test_loop import Running
@@ -27,7 +27,7 @@ def messages(caplog) -> list[str]:
 def test_once_deletes_nothing(served, caplog):
     """Exit status 1; the log names the flag, the name and the nearest one."""
     with caplog.at_level(logging.INFO):
-        assert controller.run(served.config(namespace="shpo"), once=True, stop=threading.Event()) == 1
+        assert launch.run(served.config(namespace="shpo"), once=True, stop=threading.Event()) == 1
     assert served.writes() == []
     assert len(served.pools()) == 1
     (reason,) = [record.reason for record in caplog.records if record.getMessage() == "not converged"]
@@ -36,7 +36,7 @@ def test_once_deletes_nothing(served, caplog):
 
 def test_without_the_right_to_list_there_is_no_hint(served):
     served.kube.forbid("namespaces")
-    (reason,) = served.router(namespace="shpo").once(threading.Event(), refused_s=0.1)
+    (reason,) = once.converge(served.router(namespace="shpo"), threading.Event(), refused_s=0.1)
     assert reason == "--namespace / -n: the namespace 'shpo' does not exist"
     assert served.writes() == []
 
@@ -54,8 +54,8 @@ def test_the_running_router_waits_for_it(served, caplog):
     with caplog.at_level(logging.INFO):
         router = Running(served, namespace="bank")
         try:
-            router.wait(lambda: router.router._cluster.missing()[:1] and "does not exist" in
-                        router.router._cluster.missing()[0])
+            router.wait(lambda: router.router.cluster.missing()[:1] and "does not exist" in
+                        router.router.cluster.missing()[0])
             looked_up = [entry for entry in served.kube.log if entry.path == "/api/v1/namespaces/bank"]
             router.wait(lambda: len([entry for entry in served.kube.log
                                      if entry.path == "/api/v1/namespaces/bank"]) > len(looked_up) + 1)

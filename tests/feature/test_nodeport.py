@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from f5router.app import once
 from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
 from tests import manifests, waiting
@@ -43,7 +44,7 @@ def members(lab, pool: str = "openshift_shop_web") -> set[str]:
 
 def until(router, seen) -> None:
     """Passes of a running router until something holds of its snapshot, and one more."""
-    waiting.until(lambda: router.reconcile_once() and seen(snapshot_of(router._reconciler.engine)))
+    waiting.until(lambda: router.reconcile_once() and seen(snapshot_of(router.reconciler.engine)))
     router.reconcile_once()
 
 
@@ -234,7 +235,7 @@ def test_local(two):
     two.apply(moved)
     until(router, lambda known: not known.slices[web][slice_].nodes)
     assert members(two) == set()
-    assert router._warnings.flush(waiting.DEADLINE_S)
+    assert router.reporter.events.flush(waiting.DEADLINE_S)
     assert "spec.to.name: Service web has no ready endpoints" in warned(two)
 
 
@@ -286,7 +287,7 @@ def test_pods_are_no_matter(running):
     lab.apply(manifests.node("n3", "10.3.89.3"))
     until(router, lambda known: Key("", "n3") in known.nodes)
     assert lab.writes() == [("PATCH", f"/mgmt/tm/{POOL}")]
-    assert not any(slice_.addresses for parts in snapshot_of(router._reconciler.engine).slices.values()
+    assert not any(slice_.addresses for parts in snapshot_of(router.reconciler.engine).slices.values()
                    for slice_ in parts.values())
 
 
@@ -305,7 +306,7 @@ def test_forbidden_nodes(two):
     two.kube.forbid("nodes", ("get", "list", "watch"))
     two.clear()
     router = two.router(**FLAGS)
-    (reason,) = router.once(threading.Event(), sync_timeout_s=1)
+    (reason,) = once.converge(router, threading.Event(), sync_timeout_s=1)
     assert "oc create clusterrole f5router-nodes --verb=get,list,watch --resource=nodes and " in reason
     assert two.writes() == []
     assert members(two) == BOTH
@@ -318,7 +319,7 @@ def test_nodes_forbidden_later(running):
     lab, router = running
     lab.kube.forbid("nodes", ("get", "list", "watch"))
     lab.kube.inject("drop-watch", path="nodes")
-    assert lab.kube.wait_for(lambda: router._cluster.problems())
+    assert lab.kube.wait_for(lambda: router.cluster.problems())
     lab.settle(router)
     assert members(lab) == BOTH
 

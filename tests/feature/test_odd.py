@@ -4,10 +4,10 @@ import copy
 import logging
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
-from f5router.app import controller
 from f5router.icontrol.observe import observe
 from f5router.model.ltm import Pool
 from tests import manifests
@@ -74,7 +74,7 @@ def test_every_property_of_an_unknown_form(lab, odd):
         manifests.route("c", host="c.com", kind="passthrough"),
     )
     lab.converge()
-    client = lab.router()._reconciler.device.client
+    client = lab.router().reconciler.device.client
     replies = Replies(client)
     virtuals = ("/Common/ose-vserver", "/Common/https-ose-vserver")
     whole = observe(replies, "/Common", virtuals)
@@ -95,7 +95,7 @@ def test_an_odd_rule_is_written_anew(lab):
     lab.apply(manifests.route("a"), manifests.route("b", path="/b"))
     router = lab.router()
     lab.converge(router)
-    device = router._reconciler.device
+    device = router.reconciler.device
     replies = Replies(device.client)
 
     def spoil(said):
@@ -108,7 +108,7 @@ def test_an_odd_rule_is_written_anew(lab):
     replies.change = spoil
     device.observed = observe(replies, "/Common", device._virtuals).objects
     lab.clear()
-    router._reconciler.run(full=True)
+    router.reconciler.run(full=True)
     rules = [path.rsplit("/", 1)[1] for _, path in lab.writes() if "/rules/" in path]
     assert rules == ["openshift_route_shop_b"]
 
@@ -137,7 +137,7 @@ def test_a_fault_of_ours_ends_one_pass(lab, loop, caplog):
     lab.apply(manifests.route("a"))
     router = loop()
     router.wait(lambda: admitted(lab, "a") == "True")
-    device = router.router._reconciler.device
+    device = router.router.reconciler.device
     faults, writer = iter([ValueError("not thought of")]), device.sender.writers[Pool.KIND]
 
     class Broken:
@@ -154,9 +154,9 @@ def test_a_fault_of_ours_ends_one_pass(lab, loop, caplog):
     assert any(r.exc_info and "not thought of" in str(r.exc_info[1]) for r in caplog.records)
 
 
-def test_what_may_have_been_written_is_saved(lab, loop, monkeypatch):
+def test_what_may_have_been_written_is_saved(lab, loop):
     """The reply is lost: the next pass finds all in step, and still it is to be saved."""
-    monkeypatch.setattr(controller, "SETTLE_S", 0.2)
+    lab.timing = replace(lab.timing, settle_s=0.2)
     lab.apply(manifests.route("a"))
     router = loop()
     saves = lambda: sum(entry.path.endswith("sys/config") for entry in list(lab.bigip.log))  # noqa: E731
@@ -167,9 +167,9 @@ def test_what_may_have_been_written_is_saved(lab, loop, monkeypatch):
     assert pool(lab) == {"10.1.1.9:8080"}
 
 
-def test_a_new_router_saves_what_the_old_one_wrote(lab, loop, monkeypatch):
+def test_a_new_router_saves_what_the_old_one_wrote(lab, loop):
     """That one was killed before it did; a restart of the device would lose it."""
-    monkeypatch.setattr(controller, "SETTLE_S", 0.2)
+    lab.timing = replace(lab.timing, settle_s=0.2)
     lab.apply(manifests.route("a"))
     lab.converge(f5_save_config="false")
     lab.clear()
@@ -196,8 +196,8 @@ def test_a_stop_in_the_middle_of_a_pass(lab, loop, kind):
     assert not [path for path in lab.paths("ltm/policy") if "Drafts" in path]
 
 
-def test_the_end_does_not_wait_for_a_device_that_hangs(lab, loop, monkeypatch, caplog):
-    monkeypatch.setattr(controller, "EXIT_S", 0.5)
+def test_the_end_does_not_wait_for_a_device_that_hangs(lab, loop, caplog):
+    lab.timing = replace(lab.timing, exit_s=0.5)
     lab.apply(manifests.route("a"))
     router = loop()
     router.wait(lambda: admitted(lab, "a") == "True")

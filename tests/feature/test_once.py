@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from f5router.app import controller
+from f5router.app import launch
 from tests import manifests
 from tests.feature.conftest import HTTPS
 
@@ -13,7 +13,7 @@ NO = "01070151:3: the device does not like it"
 
 def exit_status(lab, **flags: str) -> int:
     """Run the command, and return its exit status."""
-    return controller.run(lab.config(**flags), once=True, stop=threading.Event())
+    return launch.run(lab.config(**flags), once=True, stop=threading.Event(), timing=lab.timing)
 
 
 def reasons(caplog) -> list[str]:

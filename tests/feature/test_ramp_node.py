@@ -92,7 +92,7 @@ def test_the_commands_and_the_router(make_lab, version):
     lab.kube.delete("Route", "shop", "plain")
     lab.kube.delete("Node", "", "n1")
     lab.settle(router)
-    router._settle()
+    router.settling.finish()
     assert lab.converge() == []
     assert "/Common/openshift_shop_web" in lab.paths("ltm/pool")
     assert {(entry.method, entry.path) for entry in lab.bigip.log if "/net/" in entry.path} == {

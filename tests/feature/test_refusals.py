@@ -200,7 +200,7 @@ def test_unreachable_at_start_and_back_later(lab):
     lab.converge_events(router)
     with pytest.raises(BigIPError):
         router.reconcile_once()
-    assert router._statuses.flush(DEADLINE_S)
+    assert router.reporter.statuses.flush(DEADLINE_S)
     assert lab.pending("a")
     lab.bigip.start()
     assert lab.converge(router) == []
@@ -216,7 +216,7 @@ def test_statuses_stay_while_the_device_is_away(lab):
     lab.converge_events(router, seen=("shop", "b"))
     with pytest.raises(BigIPError):
         router.reconcile_once()
-    assert router._statuses.flush(DEADLINE_S)
+    assert router.reporter.statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "a")["status"] == "True"
     assert lab.pending("b")
     lab.bigip.start()

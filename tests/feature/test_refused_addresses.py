@@ -43,7 +43,7 @@ def warned(lab, route: str = "plain") -> set[str]:
 def passed(lab, router) -> None:
     """A pass of the running router, and all that it tells."""
     lab.settle(router)
-    assert router._warnings.flush(DEADLINE_S)
+    assert router.reporter.events.flush(DEADLINE_S)
 
 
 def web(*addresses: str) -> tuple[dict, dict]:
@@ -122,7 +122,7 @@ def test_a_self_ip_that_comes_later(lab):
     assert lab.converge(router) == []
     assert members(lab) == {POD, SELF}
     self_ip(lab)
-    router._reconciler.device.stale = True
+    router.reconciler.device.stale = True
     passed(lab, router)
     assert members(lab) == {POD}
     assert len(warned(lab)) == 1

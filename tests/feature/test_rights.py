@@ -36,7 +36,7 @@ def test_the_role_is_enough_and_not_more(lab):
     lab.settle(router)
     lab.apply(manifests.route("broken", path="x"))
     lab.settle(router)
-    assert router._warnings.flush(DEADLINE_S)
+    assert router.reporter.events.flush(DEADLINE_S)
     lab.converge(watch_endpoints="true")
     granted = set(deployment.rights())
     assert lab.kube.wait_for(lambda: used(lab.kube) == granted), used(lab.kube) ^ granted

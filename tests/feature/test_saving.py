@@ -1,8 +1,9 @@
 """Saving the configuration, and removing LTM nodes: beside what has to be programmed, never before it."""
 
+from dataclasses import replace
+
 import pytest
 
-from f5router.app import controller
 from tests import manifests
 from tests.feature.test_loop import Running, admitted, pool
 from tests.waiting import until
@@ -11,10 +12,9 @@ SAVE = "sys/config"
 
 
 @pytest.fixture
-def loop(lab, monkeypatch):
+def loop(lab):
     """Start the running router, which saves soon; stopped at the end."""
-    monkeypatch.setattr(controller, "SETTLE_S", 0.2)
-    monkeypatch.setattr(controller, "BUSY_S", 0.05)
+    lab.timing = replace(lab.timing, settle_s=0.2, busy_s=0.05)
     made: list[Running] = []
 
     def start(**flags) -> Running:
@@ -89,9 +89,9 @@ def test_the_end_waits_for_a_save_and_saves_what_came_since(lab, loop):
     assert saves(lab) == 2
 
 
-def test_members_are_programmed_while_nodes_are_removed(lab, loop, monkeypatch):
+def test_members_are_programmed_while_nodes_are_removed(lab, loop):
     """A few nodes at a time; events go first."""
-    monkeypatch.setattr(controller, "TIDY_MOST", 5)
+    lab.timing = replace(lab.timing, tidy_most=5)
     many = tuple(f"10.1.7.{number}" for number in range(1, 101))
     lab.apply(*manifests.service("shop", "many", pods=many), manifests.route("many", service="many"),
               manifests.route("a", host="a.com"))
@@ -105,7 +105,7 @@ def test_members_are_programmed_while_nodes_are_removed(lab, loop, monkeypatch):
             if len(writes) == 10:
                 # As the watch hears of it: the event is there before the answer to this request.
                 lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
-                until(lambda: router.router._cluster.pending())
+                until(lambda: router.router.cluster.pending())
         elif "openshift_shop_web" in request.path and writes:
             writes.append("pool")
         router._wake(request)
@@ -117,9 +117,9 @@ def test_members_are_programmed_while_nodes_are_removed(lab, loop, monkeypatch):
     assert 10 <= writes.index("pool") < 60
 
 
-def test_the_end_removes_nodes_although_a_reply_is_lost(lab, loop, monkeypatch):
+def test_the_end_removes_nodes_although_a_reply_is_lost(lab, loop):
     """One spoiled reply then is no reason to leave them to nobody."""
-    monkeypatch.setattr(controller, "SETTLE_S", 60.0)
+    lab.timing = replace(lab.timing, settle_s=60.0)
     lab.apply(manifests.route("a"))
     router = loop()
     router.wait(lambda: admitted(lab, "a") == "True")

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from f5router.app import once
 from f5router.cli import preflight
 from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
@@ -138,16 +139,16 @@ def test_a_list_of_namespaces_that_fails_is_no_empty_list(lab, running):
     assert lab.converge(namespace_labels="zone=west") == []
     lab.clear()
     lab.kube.forbid("namespaces")
-    (reason,) = lab.router(namespace_labels="zone=west").once(threading.Event(), sync_timeout_s=1)
+    (reason,) = once.converge(lab.router(namespace_labels="zone=west"), threading.Event(), sync_timeout_s=1)
     assert "--verb=get,list,watch --resource=namespaces" in reason
     assert lab.writes() == []
     lab.kube.allow("namespaces")
     router = running(namespace_labels="zone=west")
-    router.wait(lambda: router.router._cluster.synced())
+    router.wait(lambda: router.router.cluster.synced())
     lab.kube.forbid("namespaces")
     lab.kube.compact()
     lab.kube.inject("drop-watch", path="namespaces")
-    router.wait(lambda: router.router._cluster.problems())
+    router.wait(lambda: router.router.cluster.problems())
     lab.apply(manifests.route("b", host="b.com"))
     router.wait(lambda: ask(lab, "b.com"))
     assert ask(lab)
@@ -159,14 +160,14 @@ def test_labels_that_change_a_hundred_times(lab, running):
     lab.apply(namespace("shop", **WEST), labelled(manifests.route("a"), **WEST))
     router = running(namespace_labels="zone=west", labels="zone=west", hold_off="1s", hold_off_limit="1s")
     router.wait(lambda: ask(lab))
-    passes = router.router._reconciler.run
+    passes = router.router.reconciler.run
     count = []
 
     def counted(**given):
         count.append(given)
         return passes(**given)
 
-    router.router._reconciler.run = counted
+    router.router.reconciler.run = counted
     for number in range(300):
         labels = WEST if number % 2 else EAST
         lab.apply(labelled(manifests.route("a"), **labels), namespace("shop", **labels))
@@ -183,7 +184,7 @@ def test_a_storm_of_labels_holds_up_nobody(lab, running):
     lab.apply(labelled(manifests.route("busy", host="busy.com"), **WEST))
     router = running(labels="zone=west", hold_off="100ms", hold_off_limit="500ms")
     router.wait(lambda: lab.admitted("shop", "busy"))
-    one_pass, passes, ended, events = router.router._reconciler.run, [], threading.Event(), []
+    one_pass, passes, ended, events = router.router.reconciler.run, [], threading.Event(), []
 
     def counted(**given):
         passes.append(given)
@@ -194,7 +195,7 @@ def test_a_storm_of_labels_holds_up_nobody(lab, running):
             events.append(lab.apply(labelled(manifests.route("busy", host="busy.com"),
                                              **(EAST if len(events) % 2 else WEST))))
 
-    router.router._reconciler.run = counted
+    router.router.reconciler.run = counted
     lab.clear()
     lab.kube.clear_log()
     thread = threading.Thread(target=storm)
@@ -219,10 +220,10 @@ def test_routes_that_left_are_reported(lab):
     """For whoever writes their status: the key, and the Route as it was last judged."""
     lab.apply(labelled(manifests.route("a"), **WEST), labelled(manifests.route("b", host="b.com"), **WEST))
     router = lab.router(labels="zone=west")
-    router._cluster.wait_synced(DEADLINE_S)
+    router.cluster.wait_synced(DEADLINE_S)
     assert router.reconcile_once().removed == {}
     lab.apply(labelled(manifests.route("a"), **EAST))
-    until(lambda: router._cluster.route(Key("shop", "a")) is None)
+    until(lambda: router.cluster.route(Key("shop", "a")) is None)
     lab.bigip.inject("503-html", times=2)
     with pytest.raises(Exception, match="restarting"):
         router.reconcile_once()
@@ -231,8 +232,8 @@ def test_routes_that_left_are_reported(lab):
     assert router.reconcile_once().removed == {}
     for labels, there in ((EAST, False), (WEST, True)):
         lab.apply(labelled(manifests.route("b", host="b.com"), **labels))
-        until(lambda there=there: (router._cluster.route(Key("shop", "b")) is not None) is there)
-        router._take_events()
+        until(lambda there=there: (router.cluster.route(Key("shop", "b")) is not None) is there)
+        router.take_events()
     assert router.reconcile_once().removed == {}
 
 
@@ -241,7 +242,7 @@ def test_a_selector_that_the_server_refuses(lab):
     lab.apply(manifests.route("a"))
     assert lab.converge() == []
     lab.clear()
-    (reason,) = lab.router(fields="spec.hots=x").once(threading.Event(), sync_timeout_s=1)
+    (reason,) = once.converge(lab.router(fields="spec.hots=x"), threading.Event(), sync_timeout_s=1)
     assert "field label not supported: spec.hots" in reason
     assert lab.writes() == []
 

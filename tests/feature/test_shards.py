@@ -33,12 +33,12 @@ class Shard:
             lab.virtuals(partition=partition, address=address)
         flags = {"f5_partition_path": partition, "name": partition.strip("/"), **flags}
         self.router = lab.router(**flags)
-        self.engine = self.router._reconciler.engine
+        self.engine = self.router.reconciler.engine
 
     def catch_up(self) -> None:
         """Take events until all that the API server has is known."""
         def known() -> bool:
-            self.router._take_events()
+            self.router.take_events()
             seen = snapshot_of(self.engine)
             slices = {key: one for parts in seen.slices.values() for key, one in parts.items()}
             return seen.routes == self.wanted() and slices == self.slices()
@@ -55,8 +55,8 @@ class Shard:
     def bring_in_step(self) -> None:
         """Passes until nothing is left to write, and none is due."""
         self.catch_up()
-        reconciler = self.router._reconciler
-        while self.router._bring_in_step().outcome.done or (
+        reconciler = self.router.reconciler
+        while self.router.make_pass().outcome.done or (
                 (due := reconciler.next_retry()) is not None and due <= self.clock()):
             pass
 
@@ -67,7 +67,7 @@ class Shard:
 
     def check_serving(self) -> None:
         """Every admitted Route is served from its own pods, by pools of this partition."""
-        assert self.router._reconciler.failures == {}
+        assert self.router.reconciler.failures == {}
         for key, checked in self.engine.routes().items():
             route = checked.route
             if self.engine.rejection(key):
@@ -202,14 +202,14 @@ def test_whatever_happens(lab, kind, seed):
             shard.bring_in_step()
             shard.check_serving()
             if rng.random() < 0.3:
-                shard.router._settle()
+                shard.router.settling.finish()
     for obj in lab.kube.list("Route"):
         lab.kube.delete("Route", obj["metadata"]["namespace"], obj["metadata"]["name"])
     for shard in both:
         fence.turn(shard)
         shard.bring_in_step()
     for shard in both:
-        shard.router._settle()
+        shard.router.settling.finish()
     assert fence.writes > 50
     assert lab.paths("ltm/node") == {BY_HAND}
     assert lab.pools() == set()
@@ -224,14 +224,14 @@ def test_one_route_on_both(lab):
     for shard in (one, two):
         shard.bring_in_step()
         shard.check_serving()
-        assert shard.router._statuses.flush(DEADLINE_S)
+        assert shard.router.reporter.statuses.flush(DEADLINE_S)
     entries = lab.kube.get("Route", "shop", "a")["status"]["ingress"]
     assert {(entry["routerName"], entry["conditions"][0]["status"]) for entry in entries} == {
         ("P1", "True"), ("P2", "True")}
     assert lab.paths("ltm/node") == {BY_HAND, "/Common/10.1.1.2"}
     lab.apply(manifests.route("a"))
     two.bring_in_step()
-    two.router._settle()
+    two.router.settling.finish()
     assert [bool(shard.ask("www.example.com")) for shard in (one, two)] == [True, False]
     assert lab.paths("ltm/node") == {BY_HAND, "/Common/10.1.1.2"}
     one.check_serving()
@@ -281,7 +281,7 @@ def test_without_a_shared_partition(lab):
     fence, two = Fence(lab), Shard(lab, "/P2", "10.0.0.2")
     fence.turn(two)
     two.bring_in_step()
-    assert two.router._statuses.flush(DEADLINE_S)
+    assert two.router.reporter.statuses.flush(DEADLINE_S)
     (entry,) = (entry for entry in lab.kube.get("Route", "shop", "a")["status"]["ingress"]
                 if entry["routerName"] == "P2")
     assert entry["conditions"][0]["reason"] == "DeviceRejected"
@@ -305,7 +305,7 @@ def taken(lab):
 
 
 def retry(shard: Shard) -> None:
-    shard.now[0] = shard.router._reconciler.next_retry()
+    shard.now[0] = shard.router.reconciler.next_retry()
     shard.lab.clear()
     shard.bring_in_step()
 
@@ -327,15 +327,15 @@ def test_one_pod_of_two_can_be_served(lab, taken):
     retry(taken)
     assert taken.ask("www.example.com") == "/P1/openshift_shop_api"
     assert members(lab, "/P1/openshift_shop_api") == {"10.1.1.9:8080"}
-    assert taken.router._reconciler.unserved().keys() == {Key("shop", "a")}
-    taken.router._settle()
+    assert taken.router.reconciler.unserved().keys() == {Key("shop", "a")}
+    taken.router.settling.finish()
     retry(taken)
     assert lab.writes() == [("POST", "/mgmt/tm/ltm/node")]
-    assert taken.router._first_write is None
+    assert not taken.router.settling.is_pending()
     lab.apply(api("10.1.1.7", "10.1.1.8"))
     taken.bring_in_step()
     assert members(lab, "/P1/openshift_shop_api") == {"10.1.1.8:8080"}
-    assert taken.router._first_write is not None
+    assert taken.router.settling.is_pending()
     lab.change("DELETE", "ltm/node/~Common~web")
     retry(taken)
     taken.check_serving()
@@ -364,14 +364,14 @@ def test_the_shared_partition_comes_later(lab):
     assert lab.writes() == []
     two = Shard(lab, "/P2", "10.0.0.2", **SHARED)
     two.bring_in_step()
-    text = str(next(iter(two.router._reconciler.failures.values())).error)
+    text = str(next(iter(two.router.reconciler.failures.values())).error)
     assert "need the same --f5-node-partition" in text
     replaced(lab, one, "/P1", "10.1.1.8", "10.1.1.9")
     two.catch_up()
     assert two.router.reconcile_once()
     assert members(lab, "/P2/openshift_shop_api") == {"10.1.1.9:8080"}
     replaced(lab, one, "/P1", "10.1.1.9", "10.1.1.10")
-    one._settle()
+    one.settling.finish()
     two.bring_in_step()
     two.check_serving()
     assert {path for path in lab.paths("ltm/node") if path != BY_HAND} == {

@@ -196,7 +196,7 @@ def change(lab, router, *nodes: dict) -> list[tuple[str, str]]:
     lab.apply(*nodes)
 
     def seen() -> bool:
-        found = router._reconciler.engine.cluster.nodes
+        found = router.reconciler.engine.cluster.nodes
         return all((found[Key("", name)].pod_cidrs, found[Key("", name)].internal_ips[0]) == wanted
                    for name, wanted in known.items())
 
@@ -208,7 +208,7 @@ def change(lab, router, *nodes: dict) -> list[tuple[str, str]]:
 def take(router, seen) -> None:
     """Let a running router see something, and write nothing yet."""
     def taken() -> bool:
-        router._take_events()
+        router.take_events()
         return seen()
 
     waiting.until(taken)
@@ -310,7 +310,7 @@ def test_pools_lose_their_members_before_the_route_goes(running):
     lab.apply(manifests.endpoints("shop", "web", ("10.128.2.5",)))
 
     def seen() -> bool:
-        known = snapshot_of(router._reconciler.engine)
+        known = snapshot_of(router.reconciler.engine)
         pods = known.slices[Key("shop", "web")][Key("shop", "web-1")].addresses
         return len(pods) == 1 and Key("", "n1") not in known.nodes
 

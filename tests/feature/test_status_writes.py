@@ -27,12 +27,12 @@ def test_a_status_that_takes_long(lab):
     router = lab.router()
     lab.converge_events(router)
     router.reconcile_once()
-    until(lambda: not router._statuses.pending())
+    until(lambda: not router.reporter.statuses.pending())
     lab.apply(*(manifests.route(f"r{number}", host=f"h{number}.com") for number in range(5)))
     until(lambda: router.reconcile_once() and all(
         lab.admitted("shop", f"r{number}") for number in range(5)))
     assert lab.admitted("shop", "slow") == {}
-    assert router._statuses.flush(DEADLINE_S)
+    assert router.reporter.statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "slow")["status"] == "True"
 
 
@@ -41,15 +41,15 @@ def test_nothing_is_said_before_it_is_so(lab):
     lab.apply(*(manifests.route(f"r{number}", host=f"h{number}.com", kind="edge") for number in range(3)))
     router = lab.router()
     lab.converge_events(router)
-    router._take_events()
-    assert set(router._reconciler.unserved().values()) == {"not yet programmed"}
+    router.take_events()
+    assert set(router.reconciler.unserved().values()) == {"not yet programmed"}
     early = []
     lab.bigip.on_write = lambda _: early.extend(
         name for name in ("r0", "r1", "r2") if lab.admitted("shop", name))
-    router._bring_in_step()
+    router.make_pass()
     lab.bigip.on_write = None
     assert early == []
-    assert router._statuses.flush(DEADLINE_S)
+    assert router.reporter.statuses.flush(DEADLINE_S)
     assert all(lab.admitted("shop", f"r{number}")["status"] == "True" for number in range(3))
 
 

@@ -45,8 +45,8 @@ def failing_pass(lab, router, *, seen: tuple[str, str] | None = None) -> None:
     lab.converge_events(router, seen=seen)
     with pytest.raises(BigIPError):
         router.reconcile_once()
-    assert router._statuses.flush(DEADLINE_S)
-    assert router._warnings.flush(DEADLINE_S)
+    assert router.reporter.statuses.flush(DEADLINE_S)
+    assert router.reporter.events.flush(DEADLINE_S)
 
 
 # --- an entry ----------------------------------------------------------------------------
@@ -144,9 +144,9 @@ def test_a_route_that_was_judged_is_not_new(lab):
     router = lab.router(**QUICK)
     lab.converge_events(router)
     router.reconcile_once()
-    assert router._statuses.pending()
+    assert router.reporter.statuses.pending()
     lab.bigip.stop()
-    router._reconciler.device.stale = True
+    router.reconciler.device.stale = True
     failing_pass(lab, router)
     assert {lab.admitted("shop", name)["status"] for name in "ab"} == {"True"}
 
@@ -160,7 +160,7 @@ def test_a_device_that_dies_half_way(lab):
     lab.apply(manifests.route("b", host="b.com"))
     lab.converge_events(router, seen=("shop", "b"))
     router.reconcile_once()  # one write without a reply is no reason to blame the device
-    assert router._statuses.flush(DEADLINE_S)
+    assert router.reporter.statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "a")["status"] == "True"
     assert lab.pending("b")
     lab.bigip.clear_faults()
@@ -183,7 +183,7 @@ def test_a_status_that_is_refused(lab, caplog, fault, options, told):
         manifests.route(f"r{number}", host=f"h{number}.com") for number in range(5)))
     lab.kube.inject(fault, times=None, path="/bad/status", **options)
     router = lab.router()
-    router._statuses._retries._forbidden_s = 0.1  # instead of a minute
+    router.reporter.statuses._retries._forbidden_s = 0.1  # instead of a minute
     lab.converge_events(router)
     router.reconcile_once()
     until(lambda: all(lab.admitted("shop", f"r{number}") for number in range(5)))
@@ -194,9 +194,9 @@ def test_a_status_that_is_refused(lab, caplog, fault, options, told):
     said = [record for record in caplog.records if record.message == told]
     assert [record.route for record in said] == (["shop/bad"] if told else [])
     lab.kube.clear_faults()
-    router._reconciler.device.stale = True  # as after --f5-resync-interval
+    router.reconciler.device.stale = True  # as after --f5-resync-interval
     router.reconcile_once()
-    assert router._statuses.flush(DEADLINE_S)
+    assert router.reporter.statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "bad")["status"] == "True"
 
 
@@ -242,13 +242,13 @@ def test_statuses_do_not_hold_up_programming(lab):
     router = lab.router(status_rate="1")
     lab.converge_events(router)
     router.reconcile_once()
-    assert router._reconciler.unserved() == {}
-    assert router._statuses.pending() >= 15
+    assert router.reconciler.unserved() == {}
+    assert router.reporter.statuses.pending() >= 15
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
     until(lambda: router.reconcile_once().outcome.done)
     members = lab.bigip.get("ltm/pool/~Common~openshift_shop_web")["membersReference"]["items"]
     assert [member["name"] for member in members] == ["10.1.1.9:8080"]
-    assert router._statuses.pending() >= 10
+    assert router.reporter.statuses.pending() >= 10
 
 
 # --- Routes that leave -------------------------------------------------------------------
@@ -259,7 +259,7 @@ BLUE, GREEN = {"shard": "blue"}, {"shard": "green"}
 def settled(lab, router) -> None:
     """Like Lab.settle, for a router that takes no marker."""
     router.reconcile_once()
-    assert router._statuses.flush(DEADLINE_S)
+    assert router.reporter.statuses.flush(DEADLINE_S)
 
 
 def leave(lab, router, name: str, obj: dict | None) -> None:
@@ -268,7 +268,7 @@ def leave(lab, router, name: str, obj: dict | None) -> None:
         lab.kube.delete("Route", "shop", name)
     else:
         lab.apply(obj)
-    until(lambda: router._cluster.pending())
+    until(lambda: router.cluster.pending())
     settled(lab, router)
 
 
@@ -331,8 +331,8 @@ def test_while_the_device_is_away_nothing_is_removed(lab):
     lab.converge(router)
     lab.bigip.stop()
     lab.apply(labelled(manifests.route("a"), **GREEN))
-    until(lambda: router._cluster.pending())
-    router._reconciler.device.stale = True
+    until(lambda: router.cluster.pending())
+    router.reconciler.device.stale = True
     failing_pass(lab, router)
     assert lab.admitted("shop", "a")["status"] == "True"
     lab.bigip.start()
@@ -352,7 +352,7 @@ def test_what_left_while_the_router_did_not_run(lab):
     router = lab.router(labels="shard=blue")
     lab.converge_events(router)
     assert len(ingress(lab, "c")) == 1
-    router._try_pass()
+    router.attempt_pass()
     until(lambda: ingress(lab, "c") == ingress(lab, "d") == [])
     assert lab.admitted("shop", "a")["status"] == lab.admitted("shop", "b")["status"] == "True"
     assert ingress(lab, "other") == [HAPROXY]
@@ -367,8 +367,8 @@ def test_nothing_is_looked_for(lab, flags):
     lab.kube.clear_log()
     router = lab.router(**flags)
     lab.converge_events(router)
-    router._try_pass()
-    assert router._statuses.flush(DEADLINE_S)
+    router.attempt_pass()
+    assert router.reporter.statuses.flush(DEADLINE_S)
     selectors = lambda: [log.query.get("labelSelector") for log in lab.kube.log  # noqa: E731
                          if log.path.endswith("/routes") and "watch" not in log.query]
     assert not lab.kube.wait_for(lambda: len(selectors()) > 1, 0.2)
@@ -389,12 +389,12 @@ def test_two_shards_of_one_name(make_lab, canonical):
         labels="shard=green", router_canonical_hostname=canonical, f5_host=other.bigip.address,
         f5_ca_bundle=str(other.bigip.ca_file))
     for router in (blue, green):
-        router._statuses._repair_s = 0.05
+        router.reporter.statuses._repair_s = 0.05
         assert lab.converge(router) == []
     lab.apply(labelled(manifests.route("a"), **GREEN))
     for router in (green, blue):
-        until(lambda router=router: router._cluster.pending())
+        until(lambda router=router: router.cluster.pending())
         settled(lab, router)
     until(lambda: lab.admitted("shop", "a").get("status") == "True")
     assert entry(lab, "a").get("routerCanonicalHostname", "") == canonical
-    assert (blue._statuses.contended(), green._statuses.contended()) == (0, 0)
+    assert (blue.reporter.statuses.contended(), green.reporter.statuses.contended()) == (0, 0)

@@ -146,7 +146,7 @@ def test_adopt(record_property, site_of, version, requests):
     with Load(*targets(site)) as load:
         until(load.more(20))
         site.bigip.inject("delay", times=None, seconds=0.003)
-        status = adopt.adopt(site.config(**flags), dry_run=False, stop=threading.Event(), linger_s=3.0)
+        status = adopt.adopt(site.config(**flags), dry_run=False, stop=threading.Event(), drain_s=3.0)
         until(load.more(50))
         until(lambda: load.report.sent.total() >= requests)
     record_property(UNDER_LOAD, str(load.report))

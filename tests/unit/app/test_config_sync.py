@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from f5router.app import config_sync
 from f5router.app.config_sync import ConfigSyncer, decide
+from f5router.app.timing import SyncTiming
 from f5router.icontrol.config_sync import DeviceGroup, SyncStatus, group_of, status_of
 from f5router.model.errors import Busy, Refused, Standby
 
@@ -196,7 +196,7 @@ def test_a_series_of_changes_is_one_sync():
     assert made.due_at() is None
     for clock.now in range(5):
         made.changed()
-    assert made.due_at() == 4 + config_sync.SETTLE_S
+    assert made.due_at() == 4 + SyncTiming().settle_s
     clock.now = made.due_at()
     made.step()
     assert (sync.pushed, made.in_sync) == (1, False)
@@ -209,12 +209,12 @@ def test_a_sync_that_changes_nothing_is_told_and_tried_again_later(caplog):
     clock, sync = Clock(), Sync(pending())
     made = syncer(sync, clock)
     made.changed()
-    run_until(made, clock, config_sync.PATIENCE_S)
+    run_until(made, clock, SyncTiming().patience_s)
     assert (sync.pushed, caplog.records) == (1, [])
-    run_until(made, clock, config_sync.PATIENCE_S + 30)
+    run_until(made, clock, SyncTiming().patience_s + 30)
     assert [record.problem for record in caplog.records] == ["started, but changes are pending still"]
     run_until(made, clock, 1000)
-    assert 2 <= sync.pushed <= 1000 / (config_sync.PATIENCE_S + config_sync.PROBLEM_S) + 1
+    assert 2 <= sync.pushed <= 1000 / (SyncTiming().patience_s + SyncTiming().problem_s) + 1
 
 
 def test_a_conflict_is_told_once_and_its_end(caplog):

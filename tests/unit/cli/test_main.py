@@ -26,7 +26,7 @@ COMMANDS = pytest.mark.parametrize("command", ["run", "plan", "adopt"])
 
 
 class Controller:
-    """Stands in for f5router.app.controller; keeps what it was called with."""
+    """Stands in for f5router.app.launch; keeps what it was called with."""
 
     def __init__(self, status=0, act=lambda stop: None):
         self.status, self.act = status, act
@@ -341,5 +341,5 @@ def test_module_problems():
 def test_controller_is_imported_late():
     """Help and version do not load the controller and what it needs."""
     code = ("import sys, f5router.cli.main; "
-            "sys.exit('f5router.app.controller' in sys.modules or 'kubernetes' in sys.modules)")
+            "sys.exit('f5router.app.launch' in sys.modules or 'kubernetes' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

@@ -1,0 +1,69 @@
+"""The command `f5router run`: a router built of its parts, and run."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from f5router.app import once as single
+from f5router.app.controller import Controller
+from f5router.app.debounce import EventSignal
+from f5router.app.monitor import build_monitor, serve
+from f5router.app.settling import Settling
+from f5router.app.status_reporter import StatusReporter
+from f5router.app.timing import DEFAULT, Timing
+from f5router.app.wiring import build_cleanup, build_cluster, build_device, build_statuses, build_syncer
+from f5router.config.config import Config
+from f5router.desired.engine import Engine
+from f5router.kube.api.connection import connect
+from f5router.kube.status.events import EventWriter
+from f5router.reconcile.delete_guard import DeleteGuard
+from f5router.reconcile.reconciler import Reconciler
+
+log = logging.getLogger(__name__)
+
+
+def build_controller(
+    config: Config, stack: ExitStack, *, timing: Timing = DEFAULT,
+    clock: Callable[[], float] = time.monotonic,
+) -> Controller:
+    """Build everything that runs, and start it; the stack stops it."""
+    signal = EventSignal(clock)
+    connection = connect(config.kube)
+    cluster = build_cluster(config, connection, signal.notify)
+    device = build_device(config, stack, drain_s=timing.drain_s)
+    reconciler = Reconciler(
+        Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
+        guard=DeleteGuard(allow=config.allow_mass_delete))
+    statuses = build_statuses(config, connection, cluster)
+    events = EventWriter(connection, router_name=config.router_name, route_source=cluster.route_source)
+    syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
+    controller = Controller(
+        config, cluster, reconciler, signal,
+        build_monitor(config, cluster, reconciler, statuses, events, syncer),
+        StatusReporter(cluster, reconciler, statuses, events, clean=config.cleans),
+        Settling(device, syncer, save=config.save_config, wake=signal.wake, timing=timing, clock=clock),
+        timing=timing, clock=clock)
+    cleanup = build_cleanup(config, connection, statuses)
+    if config.cleans:
+        controller.on_loaded = cleanup.start
+    for worker in (statuses, events, cluster, cleanup):
+        stack.callback(worker.stop)
+    cluster.start()
+    return controller
+
+
+def run(config: Config, *, once: bool, stop: threading.Event, timing: Timing = DEFAULT) -> int:
+    """Run a router, for one pass or until the event is set; returns the exit status."""
+    with ExitStack() as stack:
+        controller = build_controller(config, stack, timing=timing)
+        if not once:
+            stack.enter_context(serve(config, controller.monitor, stop))
+            controller.run(stop)
+            return 0
+        controller.watch_stop(stop)
+        reasons = single.converge(controller, stop, timing=timing)
+        for reason in reasons:
+            log.error("not converged", extra={"reason": reason})
+        return 1 if reasons else 0

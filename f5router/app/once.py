@@ -1,0 +1,66 @@
+"""`run --once`: passes until the BIG-IP has converged, and the reasons where it has not."""
+
+import logging
+import threading
+
+from f5router.app.controller import Controller
+from f5router.app.timing import DEFAULT, Timing
+from f5router.model.errors import UNCERTAIN_ERRORS, AuthFailed, BigIPError, Standby, Unsupported
+
+log = logging.getLogger(__name__)
+
+SYNC_S, REFUSED_S = 60.0, 5.0
+"""How long `--once` and `plan` wait for the cluster's lists, and for a right or a kind that is missing."""
+
+TRIES = 5
+EVENTS_S = 10.0
+"""How long the one pass of `--once` waits for its Events, which go at a bounded rate."""
+
+
+def converge(
+    controller: Controller, stop: threading.Event, *, sync_timeout_s: float = SYNC_S,
+    refused_s: float = REFUSED_S, flush_s: float = 30.0, timing: Timing = DEFAULT,
+) -> list[str]:
+    """Converge, write the statuses, and return why anything has not converged."""
+    if not controller.cluster.wait_synced(sync_timeout_s, refused_s=refused_s, stop=stop):
+        return [*controller.cluster.missing()]
+    controller.reconciler.wait_for_all_members()  # there are no others that a request could hold up
+    reason = _make_passes(controller, stop, timing)
+    if not reason and controller.held_deletes.wait(stop, sync_timeout_s):
+        reason = _make_passes(controller, stop, timing)
+    if reason:
+        controller.reporter.flush(timing.exit_s / 2)
+        return [reason]
+    settling = controller.settling
+    settling.finish()
+    if settling.syncer.due_at() is not None:
+        settling.syncer.step()
+    reasons = [str(problem) for problem in controller.reconciler.problems()]
+    reasons += [f"way to the pods: {text}" for text in controller.network_problems()]
+    if held := controller.held_deletes.reason():
+        reasons.append(held)
+    if problem := controller.reporter.flush_all(flush_s, events_s=EVENTS_S):
+        reasons.append(problem)
+    return reasons
+
+
+def _make_passes(controller: Controller, stop: threading.Event, timing: Timing) -> str:
+    """Make passes until nothing is left to do, or to be tried at once; returns why that fails."""
+    for attempt in range(TRIES):
+        last, delay_s = attempt == TRIES - 1, timing.backoff.delay_s(attempt + 1)
+        try:
+            report = controller.reconcile_once()
+        except BigIPError as exc:
+            reason = f"BIG-IP {controller.config.bigip.host}: {exc}"
+            if exc.may_have_applied:
+                controller.settling.record_write()
+            if last or isinstance(exc, AuthFailed | Unsupported | Standby) or stop.wait(delay_s):
+                return reason
+            log.error("BIG-IP not programmed", extra={"error": reason})
+            continue
+        uncertain = any(isinstance(error, UNCERTAIN_ERRORS) for error in report.outcome.failed.values())
+        if uncertain and not last and not stop.wait(delay_s):
+            controller.reconciler.retry_uncertain()
+        elif not report.outcome.done or report.outcome.failed:
+            break
+    return ""

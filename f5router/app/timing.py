@@ -1,0 +1,64 @@
+"""Times and bounds of the control loop."""
+
+from dataclasses import dataclass, field
+
+from f5router.model.backoff import Backoff
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncTiming:
+    """Durations of config sync, in seconds."""
+
+    settle_s: float = 6.0
+    """The status is read this long after the last write, so after the save,"""
+    settle_limit_s: float = 60.0
+    """and at the latest this long after the first."""
+    wait_s: float = 10.0
+    """Period at which a sync that is under way is looked at again,"""
+    patience_s: float = 180.0
+    """and time after which it is reported."""
+    problem_s: float = 60.0
+    """Period at which a problem that was reported is looked at again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Everything that no setting decides. Durations are in seconds."""
+
+    settle_s: float = 5.0
+    """The configuration is saved this long after the last write,"""
+    settle_limit_s: float = 60.0
+    """and at the latest this long after the first."""
+    tidy_most: int = 20
+    """LTM nodes that are deleted in one turn; then the loop looks at events again."""
+    exit_s: float = 10.0
+    """Longest wait for the saving at the end, of the 30 s that a pod has."""
+
+    busy_s: float = 1.0
+    """Pause after the device refused a request as busy while it saved, or this shortly afterwards."""
+    slice_s: float = 1.0
+    """A pass that others wait for ends after this long, and leaves the rest to the next one."""
+    portion: int = 500
+    """Rough number of objects in a pass while other changes come in, from each namespace in turn."""
+
+    backoff: Backoff = field(default_factory=lambda: Backoff(first_s=1.0, limit_s=60.0))
+    """Waits after passes that failed in a row."""
+    endpoints_s: float = 5.0
+    """Longest of these waits while changed endpoints are pending; not after a refused login."""
+    refused_login_s: float = 60.0
+    """Pause after a refused login: accounts are locked after a few."""
+
+    failover_s: float = 5.0
+    """Period at which the failover state is read while nothing is written, standby or not."""
+    confirm_s: float = 5.0
+    """Time between the holding back of deletes and the second list of the cluster, which confirms them."""
+
+    drain_s: float = 0.25
+    """Time that a BIG-IP has to connect a request to the pod that was chosen for it."""
+    passthrough_drain_s: float = 30.0
+    """Time for which connections whose TLS ends at the BIG-IP go on when their Route becomes passthrough."""
+
+    sync: SyncTiming = field(default_factory=SyncTiming)
+
+
+DEFAULT = Timing()
