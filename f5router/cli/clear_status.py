@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from f5router.config import parsers
 from f5router.config.config import kube_settings, read_text
-from f5router.config.options import Reader
+from f5router.config.reader import Reader
 from f5router.kube.api.connection import Connection, connect
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
 from f5router.kube.settings import KubeSettings

@@ -1,6 +1,6 @@
 """Command line: f5router run, plan, adopt, status clear and version.
 
-The flags of run, plan and adopt are those of settings.OPTIONS, status clear has some of them. Exit status:
+The flags of run, plan and adopt are those of options.OPTIONS, status clear has some of them. Exit status:
 that of the command; 2 for wrong usage and for settings that cannot work, 1 with plan --detailed-exitcode.
 """
 
@@ -209,7 +209,7 @@ def _configured(flags: dict[str, str | None]) -> Config:
 
 
 def _named(flags: dict[str, str | None]) -> dict[str, str | None]:
-    """Flags by the names of settings.OPTIONS."""
+    """Flags by the names of options.OPTIONS."""
     return {name.replace("_", "-"): text for name, text in flags.items()}
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from f5router.admission import admission
 from f5router.config import files, ignored_variables, metrics_tls, parsers, pod_network
 from f5router.config.metrics_tls import TLS
-from f5router.config.options import LATER, OPTIONS, Reader
+from f5router.config.options import LATER, OPTIONS
+from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, SecretLimits
 from f5router.model import hostnames
@@ -134,7 +135,7 @@ def load(
     """Config of the flags given and the environment.
 
     Args:
-        flags: text by settings.Option.name; None, or no entry, where the flag was not given.
+        flags: text by Option.name; None, or no entry, where the flag was not given.
         read_file: text of a path; raises OSError, UnicodeDecodeError.
     Raises:
         ConfigError: with all problems, each beginning with flag and variable.

@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_private_key,
 )
 
-from f5router.config.options import OPTIONS, Reader
+from f5router.config.options import OPTIONS
+from f5router.config.reader import Reader
 
 
 def check_directory(reader: Reader, name: str) -> None:

@@ -11,7 +11,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from f5router.config import files
-from f5router.config.options import OPTIONS, Reader
+from f5router.config.options import OPTIONS
+from f5router.config.reader import Reader
 
 CERT, KEY = "metrics-tls-cert-file", "metrics-tls-key-file"
 MINIMUM, CIPHERS = "metrics-tls-min-version", "metrics-tls-ciphers"

@@ -1,4 +1,4 @@
-"""Every setting, once: flag, variable, default, meaning; and how a value is found.
+"""The table of all settings: flag, variable, default and meaning of each; reader.py finds their values.
 
 The flags of the command line are made of OPTIONS, and a test holds docs/configuration.md against it.
 Sources: openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5Router.Bind (names and defaults of the
@@ -7,7 +7,6 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from f5router.config import parsers
 from f5router.model import hostnames, selectors
@@ -77,7 +76,7 @@ _BIGIP = (
            "User for iControl REST and SSH. Required here, in a file or in the credentials directory.",
            _NAME, parsers.username),
     Option("f5-password", _HOST + "PASSWORD", "", BIGIP,
-           "Password of that user. Required likewise; the flag shows it in the process list.",
+           "Password of that user. Required in the same way; the flag shows it in the process list.",
            "PASSWORD", parsers.password, secret=True),
     Option("f5-username-file", _HOST + "USERNAME_FILE", "", BIGIP,
            "File that holds the user name.", _PATH),
@@ -133,7 +132,8 @@ _OBJECTS = (
            "Virtual server for HTTP, without its folder. Only the flag can blank it.",
            _NAME, parsers.virtual_server),
     Option("f5-https-vserver", _HOST + "HTTPS_VSERVER", "https-ose-vserver", OBJECTS,
-           "Virtual server for HTTPS, likewise.", _NAME, parsers.virtual_server),
+           "Virtual server for HTTPS, without its folder. Only the flag can blank it.",
+           _NAME, parsers.virtual_server),
     Option("f5-policy-model", "ROUTER_F5_POLICY_MODEL", "auto", OBJECTS,
            "How LTM policies are changed: plain (before TMOS 12.1), legacy, draft, or auto by version.",
            "auto|plain|legacy|draft", parsers.choice("auto", "plain", "legacy", "draft")),
@@ -144,23 +144,23 @@ _OBJECTS = (
            "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
            "without it, their pods are not verified.", _PATH),
     _bool("f5-503-page", "ROUTER_F5_503_PAGE", "true", OBJECTS,
-          "Answer 503 with a small page where no Route matches or no pod is available; false leaves it "
-          "at a reset of the connection."),
+          "Answer 503 with a small page where no Route matches or no pod is available; with "
+          "false, the connection is reset."),
     _bool("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
           "Save the BIG-IP's running configuration after changes."),
     _bool("allow-mass-delete", "ROUTER_ALLOW_MASS_DELETE", "false", OBJECTS,
-          "Delete more than half of what serves requests at once too; without it, a second list of the "
-          "cluster must confirm that first."),
+          "Delete more than half of the objects that serve requests at once; without it, such deletes wait "
+          "until a second list of the cluster confirms them."),
     Option("f5-config-sync", "ROUTER_F5_CONFIG_SYNC", "check", OBJECTS,
-           "What follows changes on a unit of a device group: check: tell when they are not on the other "
-           "units; push: sync them to the group; off: nothing.",
+           "After changes on a unit of a device group: check: log when the other units lack them; push: sync "
+           "them to the group; off: do nothing.",
            "off|check|push", parsers.choice("off", "check", "push")),
 )
 
 _VXLAN = (
     Option("f5-internal-address", _HOST + "INTERNAL_ADDRESS", "", VXLAN,
            "The BIG-IP's address in the Nodes' network, hostIP of its HostSubnet. Together with the next "
-           "it makes the BIG-IP a host of the cluster network.", "ADDRESS", parsers.internal_address),
+           "setting it makes the BIG-IP a host of the cluster network.", "ADDRESS", parsers.internal_address),
     Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", VXLAN,
            "The BIG-IP's address in the cluster network: one of its HostSubnet's subnet, with the prefix "
            "length of the cluster network.", "ADDRESS/BITS", parsers.gateway),
@@ -170,18 +170,18 @@ _VXLAN = (
 
 _PODS = (
     _bool("f5-static-routes", "ROUTER_F5_STATIC_ROUTES", "false", PODS,
-          "Keep a route on the BIG-IP for each network of a Node's pods, by way of the Node."),
+          "Keep a static route on the BIG-IP for each pod network of a Node, via the Node."),
     Option("pool-member-type", "ROUTER_POOL_MEMBER_TYPE", "cluster", PODS,
-           "What the pool members are: cluster: pods; nodeport: Nodes at the node ports of Services.",
+           "Type of the pool members: cluster: pods; nodeport: Nodes at the node ports of Services.",
            "cluster|nodeport", parsers.choice("cluster", "nodeport")),
     Option("node-label-selector", "ROUTER_NODE_LABEL_SELECTOR", "", PODS,
-           "With nodeport: labels of the Nodes that are pool members; without it, all are.",
+           "With nodeport: label selector of the Nodes that are pool members; without it, all Nodes.",
            "SELECTOR", selectors.labels),
     Option("nodeport-exclude", "ROUTER_NODEPORT_EXCLUDE", "", PODS,
            "With nodeport: not-ready, unschedulable, or both separated by a comma: such Nodes are no pool "
            "members while there are others.", "STATES", parsers.several(*node_ports.STATES)),
     Option("max-pool-members", "ROUTER_MAX_POOL_MEMBERS", "1000", PODS,
-           f"Members that a pool has at most, pods or Nodes, 1 to {pool_members.MOST_READ}.", "N",
+           f"Largest number of members of a pool, pods or Nodes, 1 to {pool_members.MOST_READ}.", "N",
            parsers.integer(1, pool_members.MOST_READ)),
 )
 
@@ -250,20 +250,21 @@ _SELECTION = (
     Option("namespace", "", "", SELECTION, "Serve the Routes of this namespace only; without it, of all.",
            _NAME, parsers.namespace, short="n"),
     Option("namespace-labels", "NAMESPACE_LABELS", "", SELECTION,
-           "Serve Routes of namespaces that this label selector takes; not together with --namespace.",
+           "Serve only Routes of namespaces that match this label selector; not together with --namespace.",
            _SELECTOR, selectors.labels),
     Option("project-labels", "PROJECT_LABELS", "", SELECTION,
-           "The same for projects that the account may see, * for all of these; with neither of the two "
-           "above.", _SELECTOR, selectors.project_labels),
-    Option("labels", "ROUTE_LABELS", "", SELECTION, "Serve Routes that this label selector takes.",
+           "Serve only Routes of projects that the account may see and that match this label selector, * for "
+           "all of these; not together with the two settings above.", _SELECTOR, selectors.project_labels),
+    Option("labels", "ROUTE_LABELS", "", SELECTION,
+           "Serve only Routes that match this label selector.",
            _SELECTOR, selectors.labels),
-    Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve Routes that this field selector takes.",
+    Option("fields", "ROUTE_FIELDS", "", SELECTION, "Serve only Routes that match this field selector.",
            _SELECTOR, selectors.fields),
 )
 
 _TIMING = (
     Option("hold-off", "ROUTER_HOLD_OFF", "100ms", TIMING,
-           "Wait after an event, so that those close behind it are handled with it.",
+           "Debounce interval: how long a pass waits after an event for others that follow it.",
            _GO, parsers.duration(0)),
     Option("hold-off-limit", "ROUTER_HOLD_OFF_LIMIT", "2s", TIMING,
            "Longest wait when events keep coming.", _GO, parsers.duration(0)),
@@ -289,7 +290,7 @@ _SERVING = (
     Option("stats-port", "STATS_PORT", "1936", SERVING,
            "Port for metrics and health; 0 takes any free one.", "PORT", parsers.integer(0, 65535)),
     Option("stats-user", "STATS_USERNAME", "", SERVING,
-           "User who may read the metrics, by basic authentication; without user and password, everybody.",
+           "User who may read the metrics, by basic authentication; without user and password, anybody may.",
            _NAME, parsers.username),
     Option("stats-password", "STATS_PASSWORD", "", SERVING,
            "Password of that user; the flag shows it in the process list.",
@@ -321,92 +322,3 @@ OPTIONS: Mapping[str, Option] = {
     )
 }
 """By name, in the order of help and documentation."""
-
-
-class Reader:
-    """Looks up settings and collects what is wrong with them.
-
-    Attributes:
-        problems, warnings: one sentence each, beginning with Option.label.
-    """
-
-    def __init__(self, flags: Mapping[str, str | None], environ: Mapping[str, str],
-                 read_file: Callable[[str], str]):
-        if unknown := flags.keys() - OPTIONS.keys():
-            raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
-        self._flags, self._environ, self._read_file = flags, environ, read_file
-        self.problems: list[str] = []
-        self.warnings: list[str] = []
-
-    def from_flag(self, name: str) -> bool:
-        """Whether the flag was given, empty or not."""
-        return self._flags.get(name) is not None
-
-    def variable(self, name: str) -> str:
-        """The text of a variable, whether or not it belongs to an option; "" for none."""
-        return self._environ.get(name) or ""
-
-    def variables(self) -> list[str]:
-        """The names of all variables that are set, and not empty."""
-        return [name for name, text in self._environ.items() if text]
-
-    def text(self, name: str) -> str:
-        """The text that holds: of the flag, of the variable unless empty, or the default."""
-        if (text := self._flags.get(name)) is not None:
-            return text
-        option = OPTIONS[name]
-        return self.variable(option.env) or option.default
-
-    def value(self, name: str) -> Any:
-        """The parsed value; "" for an option that is not set and has no default.
-
-        A text that does not parse is a problem, and the default stands in for it.
-        """
-        option, text = OPTIONS[name], self.text(name)
-        if not text and not option.default:
-            return ""
-        if option.boolean and not self.from_flag(name):
-            if text not in (*parsers.TRUE_WORDS, *parsers.FALSE_WORDS):
-                self.warn(f"{text!r} counts as false; only {' '.join(parsers.TRUE_WORDS)} are true", name)
-            return parsers.lenient_boolean(text)
-        try:
-            return option.parse(text)
-        except ValueError as exc:
-            self.problem(str(exc), name)
-            return option.parse(option.default) if option.default else ""
-
-    def read(self, name: str, path: str = "", *, missing_ok: bool = False,
-             directory: bool = False) -> str | None:
-        """The file that a setting names, or another for its sake; None after a problem, and for a directory.
-
-        Args: directory: it must be a directory.
-        Raises: FileNotFoundError: only where missing_ok.
-        """
-        path = path or self.text(name)
-        shown = "the file" if OPTIONS[name].secret else repr(path)
-        if "\n" in path or "-----BEGIN" in path:
-            self.problem("it must be the path of a file, not the content", name)
-            return None
-        try:
-            text = self._read_file(path)
-            if not directory:
-                return text
-            self.problem(f"{shown} is not a directory", name)
-        except FileNotFoundError as exc:
-            if missing_ok:
-                raise
-            self.problem(f"cannot read {shown}: {exc.strerror or 'it does not exist'}", name)
-        except OSError as exc:
-            if not (directory and isinstance(exc, IsADirectoryError)):
-                self.problem(f"cannot read {shown}: {exc.strerror or type(exc).__name__}", name)
-        except ValueError:
-            self.problem(f"cannot read {shown}: it is not text in UTF-8", name)
-        return None
-
-    def problem(self, message: str, *names: str) -> None:
-        """Note that these settings cannot work."""
-        self.problems.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
-
-    def warn(self, message: str, *names: str) -> None:
-        """Note what the operator should know of these settings."""
-        self.warnings.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")

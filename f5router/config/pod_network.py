@@ -6,7 +6,7 @@ The second half of config.py, which has the rest.
 from dataclasses import dataclass
 from typing import Any
 
-from f5router.config.options import Reader
+from f5router.config.reader import Reader
 from f5router.network import node_ports
 from f5router.network.vxlan import VxlanConfig
 

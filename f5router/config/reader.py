@@ -1,0 +1,96 @@
+"""Values of settings: looked up in flags, then variables, then defaults; every problem is collected."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from f5router.config import parsers
+from f5router.config.options import OPTIONS
+
+
+class Reader:
+    """Looks up settings and collects what is wrong with them.
+
+    Attributes:
+        problems, warnings: one sentence each, beginning with Option.label.
+    """
+
+    def __init__(self, flags: Mapping[str, str | None], environ: Mapping[str, str],
+                 read_file: Callable[[str], str]):
+        if unknown := flags.keys() - OPTIONS.keys():
+            raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
+        self._flags, self._environ, self._read_file = flags, environ, read_file
+        self.problems: list[str] = []
+        self.warnings: list[str] = []
+
+    def from_flag(self, name: str) -> bool:
+        """Whether the flag was given, empty or not."""
+        return self._flags.get(name) is not None
+
+    def variable(self, name: str) -> str:
+        """The text of a variable, whether or not it belongs to an option; "" for none."""
+        return self._environ.get(name) or ""
+
+    def variables(self) -> list[str]:
+        """The names of all variables that are set, and not empty."""
+        return [name for name, text in self._environ.items() if text]
+
+    def text(self, name: str) -> str:
+        """The text that holds: of the flag, of the variable unless empty, or the default."""
+        if (text := self._flags.get(name)) is not None:
+            return text
+        option = OPTIONS[name]
+        return self.variable(option.env) or option.default
+
+    def value(self, name: str) -> Any:
+        """The parsed value; "" for an option that is not set and has no default.
+
+        A text that does not parse is a problem, and the default stands in for it.
+        """
+        option, text = OPTIONS[name], self.text(name)
+        if not text and not option.default:
+            return ""
+        if option.boolean and not self.from_flag(name):
+            if text not in (*parsers.TRUE_WORDS, *parsers.FALSE_WORDS):
+                self.warn(f"{text!r} counts as false; only {' '.join(parsers.TRUE_WORDS)} are true", name)
+            return parsers.lenient_boolean(text)
+        try:
+            return option.parse(text)
+        except ValueError as exc:
+            self.problem(str(exc), name)
+            return option.parse(option.default) if option.default else ""
+
+    def read(self, name: str, path: str = "", *, missing_ok: bool = False,
+             directory: bool = False) -> str | None:
+        """The file that a setting names, or another for its sake; None after a problem, and for a directory.
+
+        Args: directory: it must be a directory.
+        Raises: FileNotFoundError: only where missing_ok.
+        """
+        path = path or self.text(name)
+        shown = "the file" if OPTIONS[name].secret else repr(path)
+        if "\n" in path or "-----BEGIN" in path:
+            self.problem("it must be the path of a file, not the content", name)
+            return None
+        try:
+            text = self._read_file(path)
+            if not directory:
+                return text
+            self.problem(f"{shown} is not a directory", name)
+        except FileNotFoundError as exc:
+            if missing_ok:
+                raise
+            self.problem(f"cannot read {shown}: {exc.strerror or 'it does not exist'}", name)
+        except OSError as exc:
+            if not (directory and isinstance(exc, IsADirectoryError)):
+                self.problem(f"cannot read {shown}: {exc.strerror or type(exc).__name__}", name)
+        except ValueError:
+            self.problem(f"cannot read {shown}: it is not text in UTF-8", name)
+        return None
+
+    def problem(self, message: str, *names: str) -> None:
+        """Note that these settings cannot work."""
+        self.problems.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
+
+    def warn(self, message: str, *names: str) -> None:
+        """Note what the operator should know of these settings."""
+        self.warnings.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
