@@ -23,6 +23,7 @@ from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, Sessio
 from f5router.icontrol.rest.transport import Reply, Transport
 from f5router.icontrol.settings import ClientSettings
 from f5router.model import tmos
+from f5router.model.backoff import Backoff
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,
@@ -44,6 +45,9 @@ ROOT = "/mgmt/tm/"
 SAVE = "/mgmt/tm/sys/config"
 SAVE_TIMEOUT_S = 90
 """Longer than the device's own limit of 60 s, whose answer tells more than silence."""
+
+BACKOFF = Backoff(first_s=0.2, limit_s=5.0)
+"""Pauses between repetitions of a read, or of a write that was not sent."""
 
 Result = TypeVar("Result")
 
@@ -242,7 +246,7 @@ class Client:
         end = self._clock() + self._settings.retry_s
         return tenacity.Retrying(
             retry=tenacity.retry_if_exception(wanted),
-            wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
+            wait=lambda state: BACKOFF.jittered_s(state.attempt_number),
             # Not tenacity's stop_after_delay: that has a clock of its own.
             stop=lambda _: self._given_up.is_set() or self._clock() >= end,
             before_sleep=_log_repeat,

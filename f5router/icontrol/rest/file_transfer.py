@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from f5router.model.backoff import Backoff
 from f5router.model.errors import AuthFailed, BigIPError, NotReady, Unsupported, Untrusted
 
 log = logging.getLogger(__name__)
@@ -19,6 +20,7 @@ DOWNLOADS = "/var/config/rest/downloads"
 CHUNK = 512 * 1024
 """Bytes; the smallest limit that a source names is 1 MiB (bigip-behaviour.md A7)."""
 TRIES = 3
+BACKOFF = Backoff(first_s=1.0, limit_s=2.0)
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
@@ -45,15 +47,15 @@ def upload(
         raise ValueError(f"{name!r} cannot be the name of an uploaded file")
     if not data:
         raise ValueError(f"{name}: no data to upload")
-    for left in reversed(range(TRIES)):
+    for attempt in range(1, TRIES + 1):
         try:
             return _upload_once(send, name, data)
         except BigIPError as exc:
             on_failure(exc)
-            if not left or isinstance(exc, AuthFailed | Unsupported | Untrusted):
+            if attempt == TRIES or isinstance(exc, AuthFailed | Unsupported | Untrusted):
                 raise
             log.info("BIG-IP upload starts again", extra={"file": name, "error": str(exc)})
-            sleep(TRIES - left)
+            sleep(BACKOFF.delay_s(attempt))
     raise AssertionError("unreachable")
 
 

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from f5router.icontrol.rest.transport import Reply, Transport, hide_token
 from f5router.icontrol.settings import ClientSettings
+from f5router.model.backoff import Backoff
 from f5router.model.errors import AuthFailed, BigIPError, NotReady, Refused, error_for
 from f5router.model.json_types import JSON
 
@@ -38,7 +39,7 @@ REFUSED_S = 30
 """After a refused login nothing is sent for this long: repeated refusals lock the account."""
 LOGOUT_TIMEOUT_S = 5
 SPORADIC_REPEATS = 3
-SPORADIC_WAIT_S = 0.5
+SPORADIC_BACKOFF = Backoff(first_s=0.5, limit_s=1.5)
 
 NO_RIGHT = "Authorization failed: user="
 """In a 401 that refuses the request, not the credentials."""
@@ -118,7 +119,7 @@ class Session:
             text = reply.text()
             if _SPORADIC in text and sporadic < SPORADIC_REPEATS:
                 sporadic += 1
-                self._sleep(SPORADIC_WAIT_S * sporadic)
+                self._sleep(SPORADIC_BACKOFF.delay_s(sporadic))
             elif isinstance(auth, Token) and not renewed and NO_RIGHT not in text:
                 renewed += 1
                 self._drop(auth)
