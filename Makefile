@@ -35,11 +35,14 @@ demo: environment
 	@tests/system-packages tclsh curl
 	@$(BIN)/python -m mocks.demo $(if $(filter-out 0 no false,$(ONCE)),--once)
 
+# Compiled once, for all the processes that tests start.
+test: export PYTHONDONTWRITEBYTECODE =
 test: environment
 	@tests/system-packages
 	@$(LINT)
 	@$(TYPES)
-	@$(BIN)/pytest --numprocesses $$((2 * $$(nproc))) --dist worksteal --durations 10 --durations-min 1
+	@$(BIN)/python -m compileall -q f5router ghost_hostsubnet mocks benchmarks
+	@$(BIN)/pytest --numprocesses $$((2 * $$(nproc))) --dist loadscope --no-loadscope-reorder --durations 10 --durations-min 1
 
 lint: environment
 	@$(LINT)
