@@ -1,7 +1,7 @@
 """Command line: ghost-hostsubnet create, show, gateway, check and delete.
 
-What was asked for goes to standard output, progress and problems to standard error. Exit status: 0 when it
-is as asked, 1 when it is not, 2 for wrong usage.
+The result goes to standard output, progress and problems to standard error. Exit status: 0 for success, 1 for
+a failure or a failed check, 2 for wrong usage.
 """
 
 import contextlib
@@ -29,23 +29,23 @@ from f5router.model.errors import (
 from f5router.model.printable import printable
 from ghost_hostsubnet import gateway as gateways
 from ghost_hostsubnet import manifest, output
-from ghost_hostsubnet.cluster import Cluster
+from ghost_hostsubnet.cluster import SDNClient
 from ghost_hostsubnet.wait import Waiter
 
 WRONG = 1
 BAD_SETTINGS = 2
-"""Exit status, click's own for wrong usage."""
+"""Exit status for wrong settings, the same as click's for wrong usage."""
 
 TRIES = 10
 PAUSE_S = 0.5
-"""Looks at a HostSubnet that is to be deleted while the SDN's master re-creates it, and time between two."""
+"""Attempts to delete a HostSubnet that the SDN's master is just re-creating, and the time between two."""
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-_DRY_RUN = click.option("--dry-run", is_flag=True, help="Look and tell; change nothing.")
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be done; change nothing.")
 
 
 def _valid(problem: Callable[[str], str]) -> Callable[[click.Context, click.Parameter, str], str]:
-    """A click callback that refuses a value for the reason that problem gives."""
+    """Return a click callback that refuses a value for the reason that `problem` returns."""
     def callback(ctx: click.Context, param: click.Parameter, value: str) -> str:
         if reason := problem(value):
             raise click.BadParameter(reason, ctx, param)
@@ -76,7 +76,7 @@ def _output(help_text: str = "Form of what is printed.") -> Callable[[Command], 
 
 
 def _on_cluster(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a cluster, and the Cluster in their place; report what goes wrong."""
+    """Add the options of a cluster to a command, which gets an SDNClient instead, and report errors."""
     @click.option("--kubeconfig", "--config", "kubeconfig", metavar="FILE", help="kubeconfig file. Without "
                   "it: KUBECONFIG, the pod's service account, ~/.kube/config.")
     @click.option("--context", metavar="NAME", help="Context of the kubeconfig; without it, the current one.")
@@ -85,13 +85,13 @@ def _on_cluster(command: Callable[..., None]) -> Callable[..., None]:
         with _reported():
             connection = connect(KubeSettings(kubeconfig=kubeconfig, context=context))
             with contextlib.closing(connection):
-                command(Cluster(connection), *args, **options)
+                command(SDNClient(connection), *args, **options)
     return wrapped
 
 
 @contextlib.contextmanager
 def _reported() -> Iterator[None]:
-    """Print what went wrong, a line each, and exit."""
+    """Print errors, a line each, and exit."""
     try:
         yield
     except ConfigError as exc:
@@ -102,7 +102,7 @@ def _reported() -> Iterator[None]:
 
 def _end(problems: Iterable[str], status: int = WRONG) -> NoReturn:
     for problem in problems:
-        _tell(f"error: {problem}")
+        _print_progress(f"error: {problem}")
     sys.exit(status)
 
 
@@ -111,20 +111,20 @@ def _end_if_any(problems: Iterable[str]) -> None:
         _end(problems)
 
 
-def _tell(text: str) -> None:
+def _print_progress(text: str) -> None:
     """Print a line of progress, or a problem."""
     click.echo(printable(text), err=True)
 
 
-def _say(text: str) -> None:
-    """Print a line of what was asked for."""
+def _print_result(text: str) -> None:
+    """Print a line of the result."""
     click.echo(printable(text))
 
 
 @click.group(context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="ghost-hostsubnet")
 def main() -> None:
-    """Makes and checks the HostSubnet that stands for the BIG-IP in OpenShift's SDN."""
+    """Creates and checks the HostSubnet that represents the BIG-IP in OpenShift's SDN."""
 
 
 @main.command()
@@ -137,56 +137,58 @@ def main() -> None:
 @_DRY_RUN
 @_output("Form of the HostSubnet that is printed; with --dry-run and a form other than table, the manifest.")
 @_on_cluster
-def create(cluster: Cluster, name: str, host_ip: str, timeout_s: float, dry_run: bool, form: str) -> None:
+def create(cluster: SDNClient, name: str, host_ip: str, timeout_s: float, dry_run: bool, form: str) -> None:
     """Create the HostSubnet, unless it exists, and wait until it has a subnet."""
     known, objects = cluster.read()
-    verdict = manifest.judge(name, host_ip, known)
-    _end_if_any(verdict.problems)
+    decision = manifest.decide(name, host_ip, known)
+    _end_if_any(decision.problems)
     if dry_run:
-        _show_intent(cluster, name, host_ip, verdict, form)
+        _show_intent(cluster, name, host_ip, decision, form)
         return
-    if verdict.action == "keep":
-        _tell(f"HostSubnet {name} exists already; nothing to do")
-        found = objects[name]
+    if decision.action == "keep":
+        _print_progress(f"HostSubnet {name} exists already; nothing to do")
+        hostsubnet = objects[name]
     else:
-        asked = objects.get(name) or _created(cluster, name, host_ip)
-        found = _assigned(cluster, name, manifest.decode(asked).uid, timeout_s)
-        # Whether the SDN's master made of it what was asked for.
-        _end_if_any(manifest.judge(name, host_ip, manifest.Facts((manifest.decode(found),))).problems)
-    click.echo(output.hostsubnets([found], known, form))
+        request = objects.get(name) or _created(cluster, name, host_ip)
+        hostsubnet = _assigned(cluster, name, manifest.decode(request).uid, timeout_s)
+        # The SDN's master may have created something else than requested.
+        assigned = manifest.SDNFacts((manifest.decode(hostsubnet),))
+        _end_if_any(manifest.decide(name, host_ip, assigned).problems)
+    click.echo(output.hostsubnets([hostsubnet], known, form))
 
 
-def _show_intent(cluster: Cluster, name: str, host_ip: str, verdict: manifest.Verdict, form: str) -> None:
-    told = {
+def _show_intent(cluster: SDNClient, name: str, host_ip: str, decision: manifest.SubnetDecision,
+                 form: str) -> None:
+    intent = {
         "create": f"would create HostSubnet {name} with hostIP {host_ip}, and wait for its subnet",
         "wait": f"HostSubnet {name} exists, without a subnet yet; would wait for it",
         "keep": f"HostSubnet {name} exists already; nothing to do",
-    }[verdict.action]
+    }[decision.action]
     if form == "table":
-        _say(told)
+        _print_result(intent)
         return
-    _tell(told)
-    if verdict.action == "create":
+    _print_progress(intent)
+    if decision.action == "create":
         click.echo(output.structured(manifest.build(name, host_ip, cluster.api.version), form))
 
 
-def _assigned(cluster: Cluster, name: str, uid: str, timeout_s: float) -> dict[str, Any]:
-    """The HostSubnet with its subnet. Args: uid: of the one that asks for it."""
+def _assigned(cluster: SDNClient, name: str, uid: str, timeout_s: float) -> dict[str, Any]:
+    """Wait for the HostSubnet with its subnet. Args: uid: of the one that requests it."""
     try:
-        return Waiter(cluster, name, uid=uid, timeout_s=timeout_s, tell=_tell, clock=time.monotonic,
-                      sleep=time.sleep).run()
+        return Waiter(cluster, name, uid=uid, timeout_s=timeout_s, report=_print_progress,
+                      clock=time.monotonic, sleep=time.sleep).run()
     except KubeForbidden as exc:
         raise RouterError(f"HostSubnet {name} is there, but this user may not watch it: {exc}") from exc
     except KeyboardInterrupt:
-        _tell(f"HostSubnet {name} is left as it is; the same command goes on waiting")
+        _print_progress(f"HostSubnet {name} is left as it is; the same command goes on waiting")
         raise
 
 
-def _created(cluster: Cluster, name: str, host_ip: str) -> dict[str, Any]:
-    """The HostSubnet that asks for a subnet; {} if somebody else asked, and it is just being re-created."""
+def _created(cluster: SDNClient, name: str, host_ip: str) -> dict[str, Any]:
+    """Create the HostSubnet that requests a subnet; {} if another one is just being re-created."""
     try:
-        found = _asked(cluster, name, host_ip)
-    except KubeConflict as exc:  # since we looked: another administrator, or the SDN master
+        hostsubnet = _post(cluster, name, host_ip)
+    except KubeConflict as exc:  # created since: by another administrator, or the SDN master
         other = cluster.read()[1].get(name)
         if other and manifest.decode(other).host_ip != host_ip:
             raise RouterError(f"HostSubnet {name} was created by somebody else meanwhile, with another "
@@ -195,11 +197,11 @@ def _created(cluster: Cluster, name: str, host_ip: str) -> dict[str, Any]:
     except KubeUnreachable as exc:
         raise RouterError(f"HostSubnet {name} may have been created or not ({exc}): run the same command "
                           "again, which never creates a second one") from exc
-    _tell(f"created HostSubnet {name} with hostIP {host_ip}")
-    return found
+    _print_progress(f"created HostSubnet {name} with hostIP {host_ip}")
+    return hostsubnet
 
 
-def _asked(cluster: Cluster, name: str, host_ip: str) -> dict[str, Any]:
+def _post(cluster: SDNClient, name: str, host_ip: str) -> dict[str, Any]:
     """Create it without a subnet, or with a placeholder where the schema wants one. Raises: KubeError."""
     try:
         return cluster.create(manifest.build(name, host_ip, cluster.api.version))
@@ -213,46 +215,46 @@ def _asked(cluster: Cluster, name: str, host_ip: str) -> dict[str, Any]:
 @click.option("--name", metavar="NAME", help="Name of the HostSubnet; without it, all that have no Node.")
 @_output()
 @_on_cluster
-def show(cluster: Cluster, name: str | None, form: str) -> None:
+def show(cluster: SDNClient, name: str | None, form: str) -> None:
     """Show the HostSubnet, or all that have no Node."""
     known, objects = cluster.read()
-    names = [name] if name else [one.name for one in known.ghosts]
-    found = [objects[one] for one in names if one in objects]
-    if name and not found:
+    names = [name] if name else [ghost.name for ghost in known.ghosts]
+    hostsubnets = [objects[each] for each in names if each in objects]
+    if name and not hostsubnets:
         _end([_absent(name, known)])
-    if not found and form == "table":
-        _tell("no HostSubnet without a Node")
+    if not hostsubnets and form == "table":
+        _print_progress("no HostSubnet without a Node")
         return
-    click.echo(output.hostsubnets(found, known, form, several=name is None))
+    click.echo(output.hostsubnets(hostsubnets, known, form, several=name is None))
 
 
 @main.command()
 @_NAME
 @_output("table prints the bare value.")
 @_on_cluster
-def gateway(cluster: Cluster, name: str, form: str) -> None:
+def gateway(cluster: SDNClient, name: str, form: str) -> None:
     """Print an address of the subnet with the cluster's mask, for ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR."""
     known, _ = cluster.read()
-    one = known.named(name)
-    if one is None:
+    hostsubnet = known.named(name)
+    if hostsubnet is None:
         _end([_absent(name, known)])
-    if not one.ready or one.network is None:
+    if not hostsubnet.ready or hostsubnet.network is None:
         _end([f"HostSubnet {name} has no subnet yet: run ghost-hostsubnet create --name {name} --host-ip "
-              f"{one.host_ip} to wait for it"])
+              f"{hostsubnet.host_ip} to wait for it"])
     try:
-        found = gateways.choose(one.network, known.networks)
+        address = gateways.choose(hostsubnet.network, known.networks)
     except gateways.GatewayError as exc:
         _end([str(exc)])
-    network = gateways.network_of(one.network, known.networks)
+    network = gateways.network_of(hostsubnet.network, known.networks)
     for other in known.networks:
         if other != network:
-            _tell(f"note: pods in {other} are not on-link with this gateway; add a route to it on the "
-                  "BIG-IP, through the tunnel")
+            _print_progress(f"note: pods in {other} are not on-link with this gateway; add a route to it on "
+                            "the BIG-IP, through the tunnel")
     if form == "table":
-        _say(found)
+        _print_result(address)
     else:
         click.echo(output.structured(
-            {"gateway": found, "subnet": str(one.network), "clusterNetwork": str(network)}, form))
+            {"gateway": address, "subnet": str(hostsubnet.network), "clusterNetwork": str(network)}, form))
 
 
 @main.command()
@@ -261,53 +263,54 @@ def gateway(cluster: Cluster, name: str, form: str) -> None:
 @click.option("--gateway-cidr", metavar="CIDR", help="The router's --f5-vxlan-gateway-cidr, to compare.")
 @_output()
 @_on_cluster
-def check(cluster: Cluster, name: str, internal_address: str | None, gateway_cidr: str | None,
+def check(cluster: SDNClient, name: str, internal_address: str | None, gateway_cidr: str | None,
           form: str) -> None:
     """Check an existing HostSubnet, and the router's options against it."""
-    found = manifest.checks(name, cluster.read()[0], internal_address=internal_address,
-                            gateway_cidr=gateway_cidr)
-    click.echo(output.checks(found, form))
-    sys.exit(0 if all(one.ok for one in found) else WRONG)
+    results = manifest.checks(name, cluster.read()[0], internal_address=internal_address,
+                              gateway_cidr=gateway_cidr)
+    click.echo(output.checks(results, form))
+    sys.exit(0 if all(result.ok for result in results) else WRONG)
 
 
 @main.command()
 @_NAME
 @_DRY_RUN
 @_on_cluster
-def delete(cluster: Cluster, name: str, dry_run: bool) -> None:
+def delete(cluster: SDNClient, name: str, dry_run: bool) -> None:
     """Delete the HostSubnet, which gives its subnet back; never one of a Node."""
     pending = False
     for _ in range(TRIES):
         known, _ = cluster.read()
-        one = known.named(name)
-        if one is None and not pending:
-            _say(f"there is no HostSubnet {name}; nothing to do")
+        hostsubnet = known.named(name)
+        if hostsubnet is None and not pending:
+            _print_result(f"there is no HostSubnet {name}; nothing to do")
             return
-        if one and known.of_node(one):
+        if hostsubnet and known.of_node(hostsubnet):
             _end([f"{name} is the HostSubnet of a Node; the SDN deletes it with the Node"])
-        if one and dry_run:
-            _say(f"would delete HostSubnet {name} with subnet {one.subnet or 'none'}")
+        if hostsubnet and dry_run:
+            _print_result(f"would delete HostSubnet {name} with subnet {hostsubnet.subnet or 'none'}")
             return
-        if one and _deleted(cluster, one):
-            given_back = f"its subnet {one.subnet} is free again" if one.subnet else "it had no subnet"
-            _say(f"deleted HostSubnet {name}; {given_back}")
+        if hostsubnet and _deleted(cluster, hostsubnet):
+            subnet = hostsubnet.subnet
+            given_back = f"its subnet {subnet} is free again" if subnet else "it had no subnet"
+            _print_result(f"deleted HostSubnet {name}; {given_back}")
             return
         pending = True  # the SDN master is about to create it again
         time.sleep(PAUSE_S)
     _end([f"the SDN master is re-creating HostSubnet {name}: run the same command again"])
 
 
-def _deleted(cluster: Cluster, one: manifest.HostSubnet) -> bool:
-    """Whether this very object could be deleted; else there is another or none by now."""
+def _deleted(cluster: SDNClient, hostsubnet: manifest.HostSubnetInfo) -> bool:
+    """Return True if this very object was deleted; False if there is another or none by now."""
     try:
-        cluster.delete(one.name, one.uid)
+        cluster.delete(hostsubnet.name, hostsubnet.uid)
     except (KubeConflict, KubeNotFound):
         return False
     return True
 
 
-def _absent(name: str, known: manifest.Facts) -> str:
-    others = ", ".join(one.name for one in known.ghosts) or "none"
+def _absent(name: str, known: manifest.SDNFacts) -> str:
+    others = ", ".join(ghost.name for ghost in known.ghosts) or "none"
     return f"there is no HostSubnet {name} (without a Node: {others})"
 
 

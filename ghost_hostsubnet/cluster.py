@@ -1,4 +1,4 @@
-"""What this command asks of the Kubernetes API, by the router's own connection."""
+"""Requests of this command to the Kubernetes API, over the router's connection."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -21,7 +21,7 @@ from f5router.model.json_types import JSON
 from ghost_hostsubnet import manifest
 
 SILENCE_S = 3.0
-"""A watch that is silent for so long after its end counts as broken."""
+"""A watch that is silent for this long after its end counts as broken."""
 
 PLUGINS = {
     "k8s.ovn.org": "OVN-Kubernetes",
@@ -30,7 +30,7 @@ PLUGINS = {
     "crd.antrea.io": "Antrea",
     "kubeovn.io": "Kube-OVN",
 }
-"""Network plug-ins by an API group that they bring along."""
+"""Network plug-ins by an API group that they install."""
 
 
 class NoHostSubnets(RouterError):
@@ -39,7 +39,7 @@ class NoHostSubnets(RouterError):
 
 @dataclass(frozen=True, slots=True)
 class NetworkApi:
-    """Where the cluster serves the SDN's kinds."""
+    """The API that serves the SDN's kinds."""
 
     path: str
     version: str
@@ -51,7 +51,7 @@ OAPI = NetworkApi("/oapi/v1", "v1")
 """The oldest clusters; 3.6 to 3.11 have both."""
 
 
-class Cluster:
+class SDNClient:
     """Reads and writes of one cluster."""
 
     def __init__(self, connection: Connection):
@@ -59,27 +59,27 @@ class Cluster:
         self._connection = connection
         self.api = self._discovered()
 
-    def read(self) -> tuple[manifest.Facts, dict[str, dict[str, Any]]]:
-        """What the cluster has, and its HostSubnets as the API has them, by name.
+    def read(self) -> tuple[manifest.SDNFacts, dict[str, dict[str, Any]]]:
+        """Read the facts of the cluster, and its HostSubnets as the API returns them, by name.
 
         Raises: NoHostSubnets: served, but the SDN does not run; KubeError.
         """
         networks = self._cluster_networks()
         hostsubnets, _ = self.hostsubnets()
         nodes, _ = self._list("/api/v1/nodes")
-        found = manifest.facts(hostsubnets, nodes, networks)
-        if not found.networks:
+        facts = manifest.facts(hostsubnets, nodes, networks)
+        if not facts.networks:
             raise NoHostSubnets(f"the cluster serves HostSubnets, but has no ClusterNetwork: OpenShift's SDN "
                                 f"is not its network plug-in{_seems(self.plugin())}")
-        return found, {obj["metadata"]["name"]: obj for obj in hostsubnets}
+        return facts, {obj["metadata"]["name"]: obj for obj in hostsubnets}
 
     def hostsubnets(self) -> tuple[list[dict[str, Any]], str]:
-        """All HostSubnets and the resourceVersion at which they were read."""
-        found, version = self._list(f"{self.api.path}/hostsubnets")
-        return [self._typed(obj) for obj in found], version
+        """Return all HostSubnets, and the resourceVersion of the list."""
+        objects, version = self._list(f"{self.api.path}/hostsubnets")
+        return [self._typed(obj) for obj in objects], version
 
     def create(self, body: JSON) -> dict[str, Any]:
-        """Raises: KubeConflict: it exists; KubeUnreachable: it may have been done."""
+        """Create a HostSubnet. Raises: KubeConflict: it exists; KubeUnreachable: it may have been created."""
         return self._typed(self._connection.request("POST", f"{self.api.path}/hostsubnets", body=body))
 
     def delete(self, name: str, uid: str) -> None:
@@ -91,7 +91,7 @@ class Cluster:
         self._connection.request("DELETE", path, body=options)
 
     def watch(self, version: str, *, lasts_s: int) -> Iterator[tuple[bool, dict[str, Any], str]]:
-        """Changes of HostSubnets after a resourceVersion: gone, object, new resourceVersion.
+        """Yield changes of HostSubnets after a resourceVersion: deleted, object, new resourceVersion.
 
         Raises: ResourceExpired: list again; KubeError.
         """
@@ -106,22 +106,22 @@ class Cluster:
                 if kind == "ERROR":
                     raise api_errors.error_in_stream(path, obj)
                 if not isinstance(obj, Mapping):
-                    raise KubeUnreachable(f"GET {path}: the watch sent something that is no event")
+                    raise KubeUnreachable(f"GET {path}: the watch sent a line that is no event")
                 if kind in ("ADDED", "MODIFIED", "DELETED"):
                     yield kind == "DELETED", self._typed(obj), _version(obj)
 
     def plugin(self) -> str:
-        """Name of the network plug-in, "" if nothing tells it."""
+        """Return the name of the network plug-in, "" if unknown."""
         try:
-            found = self._connection.request("GET", "/apis/config.openshift.io/v1/networks/cluster")
-            for part in ("status", "spec"):
-                if name := (found.get(part) or {}).get("networkType"):
+            network = self._connection.request("GET", "/apis/config.openshift.io/v1/networks/cluster")
+            for field in ("status", "spec"):
+                if name := (network.get(field) or {}).get("networkType"):
                     return str(name)
         except (KubeError, AttributeError):
             pass  # OpenShift 3, plain Kubernetes, or no right to it
         try:
-            found = self._connection.request("GET", "/apis")
-            names = [group.get("name") for group in found.get("groups") or ()]
+            groups = self._connection.request("GET", "/apis")
+            names = [group.get("name") for group in groups.get("groups") or ()]
         except (KubeError, AttributeError):
             return ""
         return next((PLUGINS[name] for name in names if name in PLUGINS), "")
@@ -137,16 +137,16 @@ class Cluster:
                 closed.append(api)
                 continue
             listed = served.get("resources") if isinstance(served, Mapping) else None
-            if any(isinstance(one, Mapping) and one.get("name") == "hostsubnets" for one in listed or ()):
+            if any(isinstance(item, Mapping) and item.get("name") == "hostsubnets" for item in listed or ()):
                 return api
-        if closed:  # discovery is closed to this user: trying the kind itself will tell
+        if closed:  # discovery is forbidden to this user: the first list will show
             return closed[0]
         raise NoHostSubnets(f"the cluster serves no HostSubnets: OpenShift's SDN is not its network plug-in"
                             f"{_seems(self.plugin())}. A ghost HostSubnet is neither possible nor needed; "
                             "reach the pods by routes, or through a ramp node")
 
     def _cluster_networks(self) -> list[dict[str, Any]]:
-        """The one that counts, by its name: system:sdn-reader may get it, but not list."""
+        """Get the only one in use by its name: system:sdn-reader may get it, but not list."""
         try:
             return [self._connection.request("GET", f"{self.api.path}/clusternetworks/default")]
         except (KubeNotFound, ResourceUnavailable):
@@ -154,11 +154,11 @@ class Cluster:
 
     def _list(self, path: str) -> tuple[list[dict[str, Any]], str]:
         collection = Collection(self._connection, path, {})
-        found = list(collection.values())
-        return found, collection.version
+        objects = list(collection.values())
+        return objects, collection.version
 
     def _typed(self, obj: JSON) -> dict[str, Any]:
-        """With kind and apiVersion, which items of a list may lack."""
+        """Add kind and apiVersion, which items of a list may lack."""
         return {"apiVersion": self.api.version, "kind": "HostSubnet"} | dict(obj)
 
 

@@ -1,6 +1,6 @@
-"""The BIG-IP's address in the pod network: which to take, and what is wrong with one.
+"""Chooses and checks the BIG-IP's address in the pod network.
 
-It lies in the ghost HostSubnet, with the mask of the whole cluster network: only so are the pods of all
+It lies in the ghost HostSubnet, with the mask of the whole cluster network: only then are the pods of all
 nodes on-link for the BIG-IP. Source: OpenShift 3.11 documentation, "Using the F5 Router Plug-in".
 """
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 PREFERRED = 5
-"""Place in the subnet of the address that is chosen: that of OpenShift's own example, 10.131.0.5/14."""
+"""Position of the chosen address in the subnet: that of OpenShift's own example, 10.131.0.5/14."""
 
 SDN_GATEWAY = 1
-"""Place of the address that the SDN gives to a node's own end, tun0."""
+"""Position of the address that the SDN assigns to a node's tun0."""
 
 
 class GatewayError(ValueError):
@@ -19,12 +19,12 @@ class GatewayError(ValueError):
 
 
 def network_of(subnet: IPv4Network, networks: Iterable[IPv4Network]) -> IPv4Network | None:
-    """The cluster network from which a subnet was taken."""
+    """Return the cluster network that contains a subnet."""
     return next((network for network in networks if subnet.subnet_of(network)), None)
 
 
 def choose(subnet: IPv4Network, networks: Iterable[IPv4Network]) -> str:
-    """Address and mask for --f5-vxlan-gateway-cidr, the same each time: 10.131.0.5/14.
+    """Return address and mask for --f5-vxlan-gateway-cidr, always the same: 10.131.0.5/14.
 
     Raises: GatewayError: the subnet is in no cluster network, or too small.
     """
@@ -33,34 +33,34 @@ def choose(subnet: IPv4Network, networks: Iterable[IPv4Network]) -> str:
     if network is None:
         listed = ", ".join(map(str, networks)) or "none"
         raise GatewayError(f"subnet {subnet} lies in no cluster network ({listed})")
-    place = min(PREFERRED, subnet.num_addresses - 2)  # the last address is that of broadcasts
-    if place <= SDN_GATEWAY:
+    position = min(PREFERRED, subnet.num_addresses - 2)  # the last address is for broadcasts
+    if position <= SDN_GATEWAY:
         raise GatewayError(f"subnet {subnet} is too small to hold a gateway")
-    return f"{subnet.network_address + place}/{network.prefixlen}"
+    return f"{subnet.network_address + position}/{network.prefixlen}"
 
 
 def problem(text: str, subnet: IPv4Network, networks: Iterable[IPv4Network]) -> str:
-    """What is wrong with a gateway, and the right value; "" for a good one.
+    """Return what is wrong with a gateway, and the right value; "" for a good one.
 
     Raises: GatewayError: see choose.
     """
     networks = tuple(networks)
     right = choose(subnet, networks)
-    found = _interface(text)
-    if found is None:
+    interface = _interface(text)
+    if interface is None:
         return f"{text!r} is not an IPv4 address with a mask: use {right}"
-    if reason := _bad_address(found.ip, subnet):
-        return f"{found.ip} {reason}: use {right}"
+    if reason := _bad_address(interface.ip, subnet):
+        return f"{interface.ip} {reason}: use {right}"
     network = network_of(subnet, networks)
-    assert network is not None, "choose() has refused a subnet of none"
-    if found.network.prefixlen == network.prefixlen:
+    assert network is not None, "choose() has refused a subnet without one"
+    if interface.network.prefixlen == network.prefixlen:
         return ""
-    right = f"{found.ip}/{network.prefixlen}"
-    if found.network.prefixlen == subnet.prefixlen:
+    right = f"{interface.ip}/{network.prefixlen}"
+    if interface.network.prefixlen == subnet.prefixlen:
         why = (f"/{subnet.prefixlen} is the mask of the HostSubnet, with which the pods of other nodes are "
                f"not on-link; it must be /{network.prefixlen}, that of the cluster network {network}")
     else:
-        why = (f"/{found.network.prefixlen} is not the mask of the cluster network {network}, "
+        why = (f"/{interface.network.prefixlen} is not the mask of the cluster network {network}, "
                f"/{network.prefixlen}")
     return f"{why}: use {right}, not {text}"
 

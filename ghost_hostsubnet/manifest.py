@@ -1,8 +1,8 @@
-"""The ghost HostSubnet as it is written, and what may be wrong with one. Computes only.
+"""Builds and checks the ghost HostSubnet. No I/O.
 
 Sources: OpenShift 3.11 documentation, "Using the F5 Router Plug-in"; openshift/origin 3.11
-pkg/network/master/subnets.go for what the SDN's master
-does with it, pkg/network/common/common.go (ValidateNodeIP) for the addresses that it takes.
+pkg/network/master/subnets.go for how the SDN's master
+handles it, pkg/network/common/common.go (ValidateNodeIP) for the addresses that it accepts.
 """
 
 import re
@@ -15,13 +15,13 @@ from f5router.model.json_types import JSON
 from ghost_hostsubnet import gateway
 
 ASSIGN = "pod.network.openshift.io/assign-subnet"
-"""Asks the SDN's master for a subnet; its mere presence does, whatever the value."""
+"""Requests a subnet from the SDN's master by its mere presence, whatever the value."""
 FIXED_VNID = "pod.network.openshift.io/fixed-vnid-host"
 """VNID of packets to the host; 0 reaches the pods of all tenants."""
 PLACEHOLDER = "192.0.2.0/24"
-"""Subnet of the request where OpenShift 4's schema wants one: TEST-NET-1 (RFC 5737), in which no pod is. The
-SDN's master replaces it as it would give a missing one. Source: openshift/sdn pkg/network/master/subnets.go,
-handleAssignHostSubnetAnnotation."""
+"""Subnet of the request where OpenShift 4's schema wants one: TEST-NET-1 (RFC 5737), which has no pods. The
+SDN's master replaces it as it would assign a missing one. Source: openshift/sdn
+pkg/network/master/subnets.go, handleAssignHostSubnetAnnotation."""
 NODE_UID = "pod.network.openshift.io/node-uid"
 """Set by the SDN's master on the HostSubnet of a Node."""
 
@@ -29,8 +29,8 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 
 
 @dataclass(frozen=True, slots=True)
-class HostSubnet:
-    """What matters of a HostSubnet."""
+class HostSubnetInfo:
+    """The fields of a HostSubnet that are read."""
 
     name: str
     host: str = ""
@@ -40,7 +40,7 @@ class HostSubnet:
     vnid: str | None = None
     """The annotation's text; None without it."""
     pending: bool = False
-    """The SDN's master has still to re-create it."""
+    """True if the SDN's master has not re-created it yet."""
     node_uid: str = ""
 
     @property
@@ -49,46 +49,46 @@ class HostSubnet:
 
     @property
     def network(self) -> IPv4Network | None:
-        """The subnet, if it is one."""
+        """Return the subnet, None if it is not valid."""
         return _network(self.subnet)
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What the cluster has."""
+class SDNFacts:
+    """HostSubnets, Nodes and networks of the cluster."""
 
-    hostsubnets: tuple[HostSubnet, ...] = ()
+    hostsubnets: tuple[HostSubnetInfo, ...] = ()
     nodes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Addresses by name of the Node, of whatever type."""
     networks: tuple[IPv4Network, ...] = ()
     """Cluster networks, from which HostSubnets are taken."""
     service_networks: tuple[IPv4Network, ...] = ()
 
-    def named(self, name: str) -> HostSubnet | None:
-        return next((one for one in self.hostsubnets if one.name == name), None)
+    def named(self, name: str) -> HostSubnetInfo | None:
+        return next((info for info in self.hostsubnets if info.name == name), None)
 
-    def of_node(self, one: HostSubnet) -> bool:
-        """Whether a HostSubnet is a Node's. In old versions, without the annotation, the name tells."""
-        return bool(one.node_uid) or one.name in self.nodes
+    def of_node(self, info: HostSubnetInfo) -> bool:
+        """True if a HostSubnet is a Node's. Old versions have no annotation for that, so the name decides."""
+        return bool(info.node_uid) or info.name in self.nodes
 
     @property
-    def ghosts(self) -> tuple[HostSubnet, ...]:
-        return tuple(one for one in self.hostsubnets if not self.of_node(one))
+    def ghosts(self) -> tuple[HostSubnetInfo, ...]:
+        return tuple(info for info in self.hostsubnets if not self.of_node(info))
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What to do about a wish for a ghost HostSubnet."""
+class SubnetDecision:
+    """What to do about a requested ghost HostSubnet."""
 
     action: Literal["create", "wait", "keep", "refuse"]
-    """keep: it is there already, with a subnet."""
+    """keep: it exists, with a subnet."""
     problems: tuple[str, ...] = ()
     """Why it is refused, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at."""
+class CheckResult:
+    """The result of one check."""
 
     what: str
     ok: bool
@@ -96,7 +96,7 @@ class Check:
 
 
 def build(name: str, host_ip: str, api_version: str, subnet: str = "") -> dict[str, Any]:
-    """The object to create. Args: subnet: "" to leave it out."""
+    """Build the object to create. Args: subnet: "" to leave it out."""
     return {
         "apiVersion": api_version,
         "kind": "HostSubnet",
@@ -106,12 +106,12 @@ def build(name: str, host_ip: str, api_version: str, subnet: str = "") -> dict[s
     } | ({"subnet": subnet} if subnet else {})
 
 
-def decode(obj: JSON) -> HostSubnet:
-    """A HostSubnet of the API; what is missing or of another type counts as empty."""
+def decode(obj: JSON) -> HostSubnetInfo:
+    """Decode a HostSubnet of the API; a field that is missing or of another type counts as empty."""
     metadata = _mapping(obj.get("metadata"))
     annotations = _mapping(metadata.get("annotations"))
     vnid = annotations.get(FIXED_VNID)
-    return HostSubnet(
+    return HostSubnetInfo(
         name=_text(metadata.get("name")), host=_text(obj.get("host")), host_ip=_text(obj.get("hostIP")),
         subnet=_text(obj.get("subnet")), uid=_text(metadata.get("uid")),
         vnid=None if vnid is None else _text(vnid), pending=ASSIGN in annotations,
@@ -119,25 +119,25 @@ def decode(obj: JSON) -> HostSubnet:
     )
 
 
-def facts(hostsubnets: Iterable[JSON], nodes: Iterable[JSON], networks: Iterable[JSON]) -> Facts:
-    """Facts from API objects: HostSubnets, Nodes, ClusterNetworks."""
+def facts(hostsubnets: Iterable[JSON], nodes: Iterable[JSON], networks: Iterable[JSON]) -> SDNFacts:
+    """Decode the facts from API objects: HostSubnets, Nodes, ClusterNetworks."""
     pods: list[object] = []
     services: list[object] = []
     for network in networks:
-        # Before 3.7 there is but one, in fields of its own; later versions repeat the first one there.
-        listed = [_mapping(one).get("CIDR") for one in network.get("clusterNetworks") or ()]
+        # Before 3.7 there is only one, in fields of its own; later versions repeat the first one there.
+        listed = [_mapping(item).get("CIDR") for item in network.get("clusterNetworks") or ()]
         pods += listed or [network.get("network")]
         services.append(network.get("serviceNetwork"))
-    return Facts(
+    return SDNFacts(
         hostsubnets=tuple(decode(obj) for obj in hostsubnets),
         nodes=dict(_node(obj) for obj in nodes),
-        networks=tuple(found for found in map(_network, pods) if found),
-        service_networks=tuple(found for found in map(_network, services) if found),
+        networks=tuple(network for network in map(_network, pods) if network),
+        service_networks=tuple(network for network in map(_network, services) if network),
     )
 
 
 def name_problem(name: str) -> str:
-    """Why this cannot be the name; "" if it can."""
+    """Return why this cannot be the name; "" if it can."""
     if _NAME.fullmatch(name) and len(name) <= 253:
         return ""
     return (f"{name!r} is no name for a HostSubnet: lower-case letters, digits, - and . are allowed, with a "
@@ -145,7 +145,7 @@ def name_problem(name: str) -> str:
 
 
 def address_problem(text: str) -> str:
-    """Why the BIG-IP cannot have this address, whatever the cluster is; "" if it can."""
+    """Return why the BIG-IP cannot have this address in any cluster; "" if it can."""
     try:
         address = IPv4Address(text)
     except ValueError:
@@ -160,133 +160,140 @@ def address_problem(text: str) -> str:
     return ""
 
 
-def address_conflicts(name: str, host_ip: str, known: Facts) -> list[str]:
+def address_conflicts(name: str, host_ip: str, known: SDNFacts) -> list[str]:
     """Why this cluster cannot have this hostIP in the HostSubnet of this name."""
     address = IPv4Address(host_ip)
-    inside = [("cluster", one) for one in known.networks]
-    inside += [("service", one) for one in known.service_networks]
-    found = [f"{host_ip} lies in the {kind} network {network}: use an address of the BIG-IP outside of it "
-             "that all nodes reach" for kind, network in inside if address in network]
+    inside = [("cluster", each) for each in known.networks]
+    inside += [("service", each) for each in known.service_networks]
+    conflicts = [f"{host_ip} lies in the {kind} network {network}: use an address of the BIG-IP outside of "
+                 "it that all nodes reach" for kind, network in inside if address in network]
     owners = [node for node, addresses in known.nodes.items() if host_ip in addresses]
-    found += [f"{host_ip} is an address of the Node {node}: use one of the BIG-IP's own" for node in owners]
-    found += [f"{host_ip} is the hostIP of the HostSubnet {one.name}: {_advice(one, known)}"
-              for one in known.hostsubnets
-              if one.host_ip == host_ip and one.name != name and one.name not in owners]
-    return found
+    conflicts += [f"{host_ip} is an address of the Node {node}: use one of the BIG-IP's own"
+                  for node in owners]
+    conflicts += [f"{host_ip} is the hostIP of the HostSubnet {info.name}: {_advice(info, known)}"
+                  for info in known.hostsubnets
+                  if info.host_ip == host_ip and info.name != name and info.name not in owners]
+    return conflicts
 
 
-def _advice(other: HostSubnet, known: Facts) -> str:
+def _advice(other: HostSubnetInfo, known: SDNFacts) -> str:
     if known.of_node(other):
         return "use an address of the BIG-IP's own"
     return (f"use that one (--name {other.name}), or delete it first: ghost-hostsubnet delete --name "
             f"{other.name}")
 
 
-def judge(name: str, host_ip: str, known: Facts) -> Verdict:
-    """What to do when this is asked for. An existing one is never written again: that moves its subnet."""
+def decide(name: str, host_ip: str, known: SDNFacts) -> SubnetDecision:
+    """Decide what to do for a request. An existing one is never written again: that would move its subnet."""
     if problems := [problem for problem in (name_problem(name), address_problem(host_ip)) if problem]:
-        return Verdict("refuse", tuple(problems))
+        return SubnetDecision("refuse", tuple(problems))
     existing = known.named(name)
     if name in known.nodes or (existing and known.of_node(existing)):
-        return Verdict("refuse", (f"{name} is the name of a Node: choose one that no Node has",))
+        return SubnetDecision("refuse", (f"{name} is the name of a Node: choose one that no Node has",))
     if existing is None:
         conflicts = address_conflicts(name, host_ip, known)
-        return Verdict("refuse" if conflicts else "create", tuple(conflicts))
+        return SubnetDecision("refuse" if conflicts else "create", tuple(conflicts))
     again = f"ghost-hostsubnet delete --name {name} and create it again (its subnet and gateway may change)"
     if existing.host_ip != host_ip:
-        return Verdict("refuse", (
+        return SubnetDecision("refuse", (
             f"HostSubnet {name} exists with hostIP {existing.host_ip}, not {host_ip}: use --host-ip "
             f"{existing.host_ip}, or run {again}",))
     if existing.pending:
-        return Verdict("wait")
+        return SubnetDecision("wait")
     wrong = [check.message for check in _own_checks(existing) if not check.ok]
     if wrong:
-        return Verdict("refuse", (f"HostSubnet {name} exists, but {'; '.join(wrong)}: run {again}",))
-    return Verdict("keep")
+        return SubnetDecision("refuse", (f"HostSubnet {name} exists, but {'; '.join(wrong)}: run {again}",))
+    return SubnetDecision("keep")
 
 
-def checks(name: str, known: Facts, *, internal_address: str | None = None,
-           gateway_cidr: str | None = None) -> list[Check]:
-    """Everything that can be told about an existing ghost HostSubnet and the router's two options."""
-    one = known.named(name)
-    if one is None:
+def checks(name: str, known: SDNFacts, *, internal_address: str | None = None,
+           gateway_cidr: str | None = None) -> list[CheckResult]:
+    """Check an existing ghost HostSubnet, and the router's two options."""
+    info = known.named(name)
+    if info is None:
         others = ", ".join(ghost.name for ghost in known.ghosts) or "none"
-        return [Check("exists", False, f"there is no HostSubnet {name} (without a Node: {others})")]
-    found = [Check("exists", True, f"HostSubnet {name} exists")]
-    found += _own_checks(one) + _cluster_checks(one, known)
+        return [CheckResult("exists", False, f"there is no HostSubnet {name} (without a Node: {others})")]
+    results = [CheckResult("exists", True, f"HostSubnet {name} exists")]
+    results += _own_checks(info) + _cluster_checks(info, known)
     if internal_address is not None:
-        found.append(_internal_check(one, internal_address))
+        results.append(_internal_check(info, internal_address))
     if gateway_cidr is not None:
-        found.append(_gateway_check(one, gateway_cidr, known))
-    return found
+        results.append(_gateway_check(info, gateway_cidr, known))
+    return results
 
 
-def _own_checks(one: HostSubnet) -> list[Check]:
-    """What the object tells by itself."""
-    def check(what: str, ok: bool, good: str, bad: str) -> Check:
-        return Check(what, ok, good if ok else bad)
+def _own_checks(info: HostSubnetInfo) -> list[CheckResult]:
+    """Check the object by itself."""
+    def check(what: str, ok: bool, good: str, bad: str) -> CheckResult:
+        return CheckResult(what, ok, good if ok else bad)
 
-    vnid = "missing" if one.vnid is None else repr(one.vnid)
+    vnid = "missing" if info.vnid is None else repr(info.vnid)
     return [
-        check("host", one.host == one.name, f"host is {one.host}",
-              f"host is {one.host!r}, which must equal the name"),
-        check("assigned", not one.pending, "the SDN master has dealt with it",
+        check("host", info.host == info.name, f"host is {info.host}",
+              f"host is {info.host!r}, which must equal the name"),
+        check("assigned", not info.pending, "the SDN master has dealt with it",
               f"the annotation {ASSIGN} is still there: the SDN master has not dealt with it yet"),
-        check("subnet", one.network is not None, f"subnet is {one.subnet}",
-              f"subnet {one.subnet!r} is not an IPv4 network" if one.subnet else "it has no subnet"),
-        check("vnid", one.vnid == "0", f"{FIXED_VNID} is 0",
+        check("subnet", info.network is not None, f"subnet is {info.subnet}",
+              f"subnet {info.subnet!r} is not an IPv4 network" if info.subnet else "it has no subnet"),
+        check("vnid", info.vnid == "0", f"{FIXED_VNID} is 0",
               f"the annotation {FIXED_VNID} is {vnid}, not \"0\": pods of other projects are not reachable"),
     ]
 
 
-def _cluster_checks(one: HostSubnet, known: Facts) -> list[Check]:
-    """What the rest of the cluster tells."""
-    wrong = address_problem(one.host_ip)
-    conflicts = [wrong] if wrong else address_conflicts(one.name, one.host_ip, known)
-    found = [
-        Check("ghost", not known.of_node(one), f"no Node is called {one.name}" if not known.of_node(one)
-              else f"{one.name} is the HostSubnet of a Node, not of a BIG-IP"),
-        Check("hostIP", not conflicts, "hostIP: " + "; ".join(conflicts) if conflicts
-              else f"hostIP {one.host_ip} is nobody else's"),
+def _cluster_checks(info: HostSubnetInfo, known: SDNFacts) -> list[CheckResult]:
+    """Check the object against the rest of the cluster."""
+    wrong = address_problem(info.host_ip)
+    conflicts = [wrong] if wrong else address_conflicts(info.name, info.host_ip, known)
+    of_node = known.of_node(info)
+    results = [
+        CheckResult("ghost", not of_node, f"no Node is called {info.name}" if not of_node
+                    else f"{info.name} is the HostSubnet of a Node, not of a BIG-IP"),
+        CheckResult("hostIP", not conflicts, "hostIP: " + "; ".join(conflicts) if conflicts
+                    else f"hostIP {info.host_ip} is nobody else's"),
     ]
-    subnet = one.network
+    subnet = info.network
     if subnet is not None:
         network = gateway.network_of(subnet, known.networks)
         listed = ", ".join(map(str, known.networks))
-        found.append(Check("network", network is not None, f"subnet is in the cluster network {network}"
-                           if network else f"subnet {subnet} is in no cluster network ({listed})"))
+        results.append(CheckResult(
+            "network", network is not None, f"subnet is in the cluster network {network}" if network
+            else f"subnet {subnet} is in no cluster network ({listed})"))
         others = [other.name for other in known.hostsubnets
-                  if other.name != one.name and other.network and other.network.overlaps(subnet)]
-        found.append(Check("overlap", not others, f"{subnet} is also of HostSubnet {', '.join(others)}"
-                           if others else "no other HostSubnet has this subnet"))
-    return found
+                  if other.name != info.name and other.network and other.network.overlaps(subnet)]
+        results.append(CheckResult(
+            "overlap", not others, f"{subnet} is also of HostSubnet {', '.join(others)}" if others
+            else "no other HostSubnet has this subnet"))
+    return results
 
 
-def _internal_check(one: HostSubnet, text: str) -> Check:
-    if text == one.host_ip:
-        return Check("internal address", True, f"the internal address {text} is the hostIP")
-    return Check("internal address", False, f"the internal address {text} is not the hostIP {one.host_ip}, "
-                 f"to which nodes send: use {one.host_ip}")
+def _internal_check(info: HostSubnetInfo, text: str) -> CheckResult:
+    if text == info.host_ip:
+        return CheckResult("internal address", True, f"the internal address {text} is the hostIP")
+    return CheckResult(
+        "internal address", False,
+        f"the internal address {text} is not the hostIP {info.host_ip}, to which nodes send: use "
+        f"{info.host_ip}")
 
 
-def _gateway_check(one: HostSubnet, text: str, known: Facts) -> Check:
-    if one.network is None:
-        return Check("gateway", False, f"{text} cannot be checked without a subnet")
+def _gateway_check(info: HostSubnetInfo, text: str, known: SDNFacts) -> CheckResult:
+    if info.network is None:
+        return CheckResult("gateway", False, f"{text} cannot be checked without a subnet")
     try:
-        wrong = gateway.problem(text, one.network, known.networks)
+        wrong = gateway.problem(text, info.network, known.networks)
     except gateway.GatewayError as exc:
         wrong = str(exc)
-    return Check("gateway", not wrong, wrong or f"{text} is in the subnet and has the cluster's mask")
+    return CheckResult("gateway", not wrong, wrong or f"{text} is in the subnet and has the cluster's mask")
 
 
 def _node(obj: JSON) -> tuple[str, frozenset[str]]:
     listed = _mapping(obj.get("status")).get("addresses") or ()
-    found = (_address(_mapping(one).get("address")) for one in listed)
-    return _text(_mapping(obj.get("metadata")).get("name")), frozenset(one for one in found if one)
+    addresses = (_address(_mapping(item).get("address")) for item in listed)
+    name = _text(_mapping(obj.get("metadata")).get("name"))
+    return name, frozenset(address for address in addresses if address)
 
 
 def _address(value: object) -> str:
-    """Canonical text of an address of a Node, "" for a host name; ::ffff:192.0.2.1 is 192.0.2.1."""
+    """Return the canonical text of a Node's address, "" for a host name; ::ffff:192.0.2.1 is 192.0.2.1."""
     try:
         address = ip_address(_text(value))
     except ValueError:
@@ -295,12 +302,12 @@ def _address(value: object) -> str:
 
 
 def _network(value: object) -> IPv4Network | None:
-    """Host bits may be set: OpenShift takes such values too."""
+    """Parse a network. Host bits may be set: OpenShift accepts such values too."""
     try:
-        found = ip_network(_text(value), strict=False) if "/" in _text(value) else None
+        network = ip_network(_text(value), strict=False) if "/" in _text(value) else None
     except ValueError:
         return None
-    return found if isinstance(found, IPv4Network) else None
+    return network if isinstance(network, IPv4Network) else None
 
 
 def _mapping(value: object) -> JSON:

@@ -1,4 +1,4 @@
-"""What is printed on standard output: tables for people, YAML and JSON for programs. Computes only."""
+"""Formats results: tables for people, YAML and JSON for programs. No I/O."""
 
 import json
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from tabulate import tabulate
 from f5router.model.json_types import JSON
 from f5router.model.printable import printable
 from ghost_hostsubnet import gateway
-from ghost_hostsubnet.manifest import Check, Facts, HostSubnet, decode
+from ghost_hostsubnet.manifest import CheckResult, HostSubnetInfo, SDNFacts, decode
 
 FORMS = ("table", "yaml", "json")
 
@@ -17,14 +17,14 @@ COLUMNS = ("NAME", "HOST IP", "SUBNET", "GATEWAY", "VNID", "STATE")
 
 
 def structured(value: object, form: str) -> str:
-    """A value as YAML or JSON, keys in the order given."""
+    """Format a value as YAML or JSON, keys in the order given."""
     if form == "json":
         return json.dumps(value, indent=2)
     return yaml.safe_dump(value, sort_keys=False, default_flow_style=False).rstrip("\n")
 
 
-def hostsubnets(objects: Iterable[JSON], known: Facts, form: str, *, several: bool = False) -> str:
-    """HostSubnets as the API has them, or a row for each.
+def hostsubnets(objects: Iterable[JSON], known: SDNFacts, form: str, *, several: bool = False) -> str:
+    """Format HostSubnets as the API returns them, or as a row for each.
 
     Args: several: YAML and JSON show a List, however many there are.
     """
@@ -37,24 +37,25 @@ def hostsubnets(objects: Iterable[JSON], known: Facts, form: str, *, several: bo
     return structured(objects[0], form)
 
 
-def row(one: HostSubnet, known: Facts) -> tuple[str, ...]:
-    """Cells of a HostSubnet in the order of COLUMNS."""
-    state = "ready" if one.ready else "waits for the SDN master" if one.pending else "has no subnet"
-    return (one.name, one.host_ip, one.subnet or "-", gateway_of(one, known) or "-",
-            "-" if one.vnid is None else one.vnid, state)
+def row(info: HostSubnetInfo, known: SDNFacts) -> tuple[str, ...]:
+    """Return the cells of a HostSubnet in the order of COLUMNS."""
+    state = "ready" if info.ready else "waits for the SDN master" if info.pending else "has no subnet"
+    return (info.name, info.host_ip, info.subnet or "-", gateway_of(info, known) or "-",
+            "-" if info.vnid is None else info.vnid, state)
 
 
-def gateway_of(one: HostSubnet, known: Facts) -> str:
-    """The gateway to use, "" if there is none."""
+def gateway_of(info: HostSubnetInfo, known: SDNFacts) -> str:
+    """Return the gateway to use, "" if there is none."""
     try:
-        return gateway.choose(one.network, known.networks) if one.network else ""
+        return gateway.choose(info.network, known.networks) if info.network else ""
     except gateway.GatewayError:
         return ""
 
 
-def checks(found: Iterable[Check], form: str) -> str:
-    """One line for each check."""
+def checks(results: Iterable[CheckResult], form: str) -> str:
+    """Format check results, one line each."""
     if form == "table":
-        return "\n".join(f"{'ok   ' if check.ok else 'WRONG'}  {printable(check.message)}" for check in found)
-    listed = [{"check": check.what, "ok": check.ok, "message": check.message} for check in found]
+        return "\n".join(
+            f"{'ok   ' if check.ok else 'WRONG'}  {printable(check.message)}" for check in results)
+    listed = [{"check": check.what, "ok": check.ok, "message": check.message} for check in results]
     return structured(listed, form)

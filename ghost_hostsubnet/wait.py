@@ -1,7 +1,7 @@
 """Waits until the SDN's master has re-created a HostSubnet with a subnet.
 
-The master deletes the object that asks for a subnet and creates another of the same name, so for a moment
-there is none, and what comes has another uid. Source: openshift/origin 3.11
+The master deletes the object that requests a subnet and creates another of the same name, so for a moment
+there is none, and the new one has another uid. Source: openshift/origin 3.11
 pkg/network/master/subnets.go, handleAssignHostSubnetAnnotation.
 """
 
@@ -12,70 +12,70 @@ from typing import Any
 from f5router.model.backoff import Backoff
 from f5router.model.errors import KubeError, KubeUnreachable, ResourceExpired, RouterError
 from ghost_hostsubnet import manifest
-from ghost_hostsubnet.cluster import Cluster
+from ghost_hostsubnet.cluster import SDNClient
 
 SLICE_S = 5.0
-"""A watch lasts so long at most; between two, progress is told."""
+"""Longest duration of a watch; progress is reported between two."""
 
 BACKOFF = Backoff(first_s=0.2, limit_s=5.0)
 """Waits after failures."""
 
 
 class NotAssigned(RouterError):
-    """There is no subnet, and why."""
+    """There is no subnet; the message says why."""
 
 
 class Waiter:
-    """One wait for one HostSubnet."""
+    """Waits once for one HostSubnet."""
 
-    def __init__(self, cluster: Cluster, name: str, *, uid: str, timeout_s: float,
-                 tell: Callable[[str], None], clock: Callable[[], float], sleep: Callable[[float], object]):
+    def __init__(self, cluster: SDNClient, name: str, *, uid: str, timeout_s: float,
+                 report: Callable[[str], None], clock: Callable[[], float], sleep: Callable[[float], object]):
         """Arguments:
-        uid: of the object that asks for a subnet; "" if it is not known.
-        tell: takes a line of progress.
+        uid: of the object that requests a subnet; "" if it is not known.
+        report: called with a line of progress.
         clock: monotonic seconds.
         """
         self._cluster, self._name, self._uid = cluster, name, uid
-        self._timeout_s, self._tell, self._clock, self._sleep = timeout_s, tell, clock, sleep
+        self._timeout_s, self._report, self._clock, self._sleep = timeout_s, report, clock, sleep
         self._started = clock()
         self._version = ""
         self._failures = 0
         self._state = ""
 
     def run(self) -> dict[str, Any]:
-        """The object that has a subnet.
+        """Return the object that has a subnet.
 
-        Raises: NotAssigned: time is over, or the object was changed in another way; KubeError: a right is
-        missing, or the cluster does not serve the kind any more.
+        Raises: NotAssigned: the time is over, or the object was changed in another way; KubeError: a right is
+        missing, or the cluster no longer serves the kind.
         """
         while self._left_s() > 0:
             try:
-                found = self._step()
+                hostsubnet = self._step()
             except (ResourceExpired, KubeUnreachable) as exc:
                 self._version = ""
                 self._failed(exc)
                 continue
-            if found is not None:
-                return found
-            self._tell(f"still waiting, {self._timeout_s - self._left_s():.0f} s of "
+            if hostsubnet is not None:
+                return hostsubnet
+            self._report(f"still waiting, {self._timeout_s - self._left_s():.0f} s of "
                        f"{self._timeout_s:.0f} s: {self._state}")
         raise NotAssigned(self._explained())
 
     def _step(self) -> dict[str, Any] | None:
-        """One list, if need be, and one watch."""
+        """List once, if needed, and watch once."""
         if not self._version:
             objects, self._version = self._cluster.hostsubnets()
             named = [obj for obj in objects if obj["metadata"]["name"] == self._name]
-            if (found := self._seen(named[0] if named else None)) is not None:
-                return found
+            if (hostsubnet := self._record(named[0] if named else None)) is not None:
+                return hostsubnet
         started = self._clock()
         lasts_s = max(1, math.ceil(min(SLICE_S, self._left_s())))
         for gone, obj, version in self._cluster.watch(self._version, lasts_s=lasts_s):
             self._version = version or self._version
             self._failures = 0
             mine = obj["metadata"]["name"] == self._name
-            if mine and (found := self._seen(None if gone else obj)) is not None:
-                return found
+            if mine and (hostsubnet := self._record(None if gone else obj)) is not None:
+                return hostsubnet
             if self._left_s() <= 0:
                 return None
         if self._clock() - started < lasts_s / 2:
@@ -83,26 +83,26 @@ class Waiter:
         self._failures = 0
         return None
 
-    def _seen(self, obj: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Note what became of the object. Returns it if that is what was waited for."""
-        found = manifest.decode(obj) if obj else None
-        state = _state(found)
+    def _record(self, obj: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Record the state of the object. Returns it once it has its subnet."""
+        info = manifest.decode(obj) if obj else None
+        state = _state(info)
         if state != self._state:
             self._state = state
-            self._tell(state)
-        if found is None or not found.ready:
+            self._report(state)
+        if info is None or not info.ready:
             return None
-        if self._uid and found.uid == self._uid:
+        if self._uid and info.uid == self._uid:
             raise NotAssigned(
-                f"HostSubnet {self._name} has subnet {found.subnet}, but was not created again by the SDN "
-                f"master (its uid is still {found.uid}), so nodes may not know of it: run ghost-hostsubnet "
+                f"HostSubnet {self._name} has subnet {info.subnet}, but was not created again by the SDN "
+                f"master (its uid is still {info.uid}), so nodes may not know of it: run ghost-hostsubnet "
                 f"delete --name {self._name} and create it again")
         return obj
 
     def _failed(self, exc: KubeError) -> None:
         self._failures += 1
         if self._failures > 1:
-            self._tell(f"the API server: {exc}")
+            self._report(f"the API server: {exc}")
         pause_s = BACKOFF.jittered_s(self._failures, exc.retry_after_s)
         self._sleep(min(pause_s, max(0.0, self._left_s())))
 
@@ -113,8 +113,8 @@ class Waiter:
         plugin = self._cluster.plugin()
         reason = f"after {self._timeout_s:.0f} s {self._state or 'the API server did not answer'}"
         if self._state == DELETED:
-            advice = ("the log of the SDN master tells why: mostly that no subnet is free, or that it does "
-                      "not take the address")
+            advice = ("the log of the SDN master has the reason: usually no subnet is free, or it does not "
+                      "accept the address")
         else:
             advice = ("is the SDN master running? On OpenShift 3 it is part of the master's controllers, on "
                       "4 in the namespace openshift-sdn")
@@ -123,11 +123,11 @@ class Waiter:
                 "again to go on waiting")
 
 
-ASKED = "the HostSubnet waits for the SDN master"
+REQUESTED = "the HostSubnet waits for the SDN master"
 DELETED = "the SDN master has deleted it and not created it again yet"
 
 
-def _state(found: manifest.HostSubnet | None) -> str:
-    if found is None:
+def _state(info: manifest.HostSubnetInfo | None) -> str:
+    if info is None:
         return DELETED
-    return f"the SDN master has given it {found.subnet}" if found.ready else ASKED
+    return f"the SDN master has given it {info.subnet}" if info.ready else REQUESTED

@@ -278,7 +278,7 @@ class TestWait:
         lab.ghost(name="other", host_ip="10.3.89.1", subnet="10.1.0.0/23")
         done = lab.run(*CREATE, "--timeout", "1s")
         assert (done.exit_code, lab.get()) == (1, None)
-        assert "deleted it and not created it again yet; the log of the SDN master tells" in done.stderr
+        assert "deleted it and not created it again yet; the log of the SDN master has" in done.stderr
 
     def test_not_a_new_object(self, still):
         """Somebody wrote a subnet into it: nodes do not see that, so it does not count."""

@@ -3,7 +3,7 @@
 import pytest
 
 from f5router.model.errors import KubeForbidden, KubeUnreachable, ResourceExpired, ResourceUnavailable
-from ghost_hostsubnet.cluster import GROUP, OAPI, Cluster, NoHostSubnets
+from ghost_hostsubnet.cluster import GROUP, OAPI, NoHostSubnets, SDNClient
 
 CONFIG = "/apis/config.openshift.io/v1/networks/cluster"
 HOSTSUBNETS = {"resources": [{"name": "hostsubnets"}]}
@@ -36,7 +36,7 @@ class Answers:
 ])
 def test_no_hostsubnets(answers, words):
     with pytest.raises(NoHostSubnets) as caught:
-        Cluster(Answers(answers))
+        SDNClient(Answers(answers))
     assert words in str(caught.value)
 
 
@@ -57,7 +57,7 @@ def test_watch_that_fails(event, error):
     hostsubnet = {"metadata": {"name": "f5", "resourceVersion": "11"}}
     bookmark = {"type": "BOOKMARK", "object": hostsubnet}
     stream = Stream([bookmark, {"type": "DELETED", "object": hostsubnet}, event])
-    cluster = Cluster(Answers({OAPI.path: HOSTSUBNETS, "/oapi/v1/hostsubnets": stream}))
+    cluster = SDNClient(Answers({OAPI.path: HOSTSUBNETS, "/oapi/v1/hostsubnets": stream}))
     seen = cluster.watch("10", lasts_s=5)
     assert next(seen) == (True, {"apiVersion": "v1", "kind": "HostSubnet"} | hostsubnet, "11")
     with pytest.raises(error):
@@ -74,4 +74,4 @@ def test_watch_that_fails(event, error):
     pytest.param({GROUP.path: CLOSED, OAPI.path: CLOSED}, GROUP, id="closed"),
 ])
 def test_where(answers, api):
-    assert Cluster(Answers(answers)).api == api
+    assert SDNClient(Answers(answers)).api == api

@@ -5,23 +5,30 @@ from ipaddress import IPv4Network
 import pytest
 
 from ghost_hostsubnet import manifest
-from ghost_hostsubnet.manifest import ASSIGN, FIXED_VNID, NODE_UID, Facts, HostSubnet, Verdict
+from ghost_hostsubnet.manifest import (
+    ASSIGN,
+    FIXED_VNID,
+    NODE_UID,
+    HostSubnetInfo,
+    SDNFacts,
+    SubnetDecision,
+)
 
-GHOST = HostSubnet("f5", host="f5", host_ip="10.3.89.213", subnet="10.131.0.0/23", uid="1", vnid="0")
-NODE = HostSubnet("node-1", host="node-1", host_ip="192.0.2.1", subnet="10.128.0.0/23", node_uid="9")
+GHOST = HostSubnetInfo("f5", host="f5", host_ip="10.3.89.213", subnet="10.131.0.0/23", uid="1", vnid="0")
+NODE = HostSubnetInfo("node-1", host="node-1", host_ip="192.0.2.1", subnet="10.128.0.0/23", node_uid="9")
 
 
-def cluster(*hostsubnets: HostSubnet, **fields) -> Facts:
+def cluster(*hostsubnets: HostSubnetInfo, **fields) -> SDNFacts:
     stock = {
         "nodes": {"node-1": frozenset({"192.0.2.1", "198.51.100.1"})},
         "networks": (IPv4Network("10.128.0.0/14"), IPv4Network("10.200.0.0/16")),
         "service_networks": (IPv4Network("172.30.0.0/16"),),
     }
-    return Facts((NODE, *hostsubnets), **(stock | fields))
+    return SDNFacts((NODE, *hostsubnets), **(stock | fields))
 
 
-def but(one: HostSubnet = GHOST, **fields) -> HostSubnet:
-    return HostSubnet(**{name: getattr(one, name) for name in HostSubnet.__slots__} | fields)
+def but(one: HostSubnetInfo = GHOST, **fields) -> HostSubnetInfo:
+    return HostSubnetInfo(**{name: getattr(one, name) for name in HostSubnetInfo.__slots__} | fields)
 
 
 def test_build():
@@ -42,14 +49,15 @@ def test_build():
 
 @pytest.mark.parametrize(("obj", "expected"), [
     pytest.param(manifest.build("f5", "10.3.89.213", "v1"),
-                 HostSubnet("f5", host="f5", host_ip="10.3.89.213", vnid="0", pending=True), id="asked for"),
+                 HostSubnetInfo("f5", host="f5", host_ip="10.3.89.213", vnid="0", pending=True),
+                 id="requested"),
     pytest.param({"metadata": {"name": "f5", "uid": "1", "annotations": {FIXED_VNID: "0"}}, "host": "f5",
                   "hostIP": "10.3.89.213", "subnet": "10.131.0.0/23"}, GHOST, id="given"),
     pytest.param({"metadata": {"name": "a", "annotations": {ASSIGN: "false", NODE_UID: "9"}}},
-                 HostSubnet("a", pending=True, node_uid="9"), id="any value of the annotation"),
+                 HostSubnetInfo("a", pending=True, node_uid="9"), id="any value of the annotation"),
     pytest.param({"metadata": {"name": "a", "annotations": None}, "host": 5, "subnet": ["x"]},
-                 HostSubnet("a"), id="odd types"),
-    pytest.param({}, HostSubnet(""), id="empty"),
+                 HostSubnetInfo("a"), id="odd types"),
+    pytest.param({}, HostSubnetInfo(""), id="empty"),
 ])
 def test_decode(obj, expected):
     assert manifest.decode(obj) == expected
@@ -123,10 +131,10 @@ def test_address(text, words):
                  ["cluster network", "HostSubnet old"], id="all at once"),
 ])
 def test_judge_address(host_ip, others, words):
-    verdict = manifest.judge("f5", host_ip, cluster(*others))
-    assert verdict.action == ("refuse" if words else "create")
-    assert len(verdict.problems) == len(words)
-    for word, problem in zip(words, verdict.problems, strict=True):
+    decision = manifest.decide("f5", host_ip, cluster(*others))
+    assert decision.action == ("refuse" if words else "create")
+    assert len(decision.problems) == len(words)
+    for word, problem in zip(words, decision.problems, strict=True):
         assert word in problem
 
 
@@ -149,19 +157,19 @@ def test_judge_address(host_ip, others, words):
     pytest.param("F5", (), "refuse", "no name", id="name"),
 ])
 def test_judge_existing(name, existing, action, words):
-    verdict = manifest.judge(name, "10.3.89.213", cluster(*existing))
-    assert verdict.action == action
-    assert len(verdict.problems) == (action == "refuse")
-    assert words in "".join(verdict.problems)
+    decision = manifest.decide(name, "10.3.89.213", cluster(*existing))
+    assert decision.action == action
+    assert len(decision.problems) == (action == "refuse")
+    assert words in "".join(decision.problems)
 
 
 def test_judge_tells_all_that_is_wrong_with_the_words():
-    assert len(manifest.judge("F5", "::1", cluster()).problems) == 2
+    assert len(manifest.decide("F5", "::1", cluster()).problems) == 2
 
 
 def test_judge_pure():
     """An empty cluster forbids nothing."""
-    assert manifest.judge("f5", "10.3.89.213", Facts()) == Verdict("create")
+    assert manifest.decide("f5", "10.3.89.213", SDNFacts()) == SubnetDecision("create")
 
 
 @pytest.mark.parametrize(("one", "others", "wrong"), [
@@ -218,5 +226,5 @@ def test_gateway_without_subnet():
 def test_ghosts():
     """A HostSubnet is a Node's by its annotation or, in old versions, by its name."""
     old = but(NODE, node_uid="")
-    assert Facts((old, GHOST), nodes={"node-1": frozenset()}).ghosts == (GHOST,)
-    assert Facts((but(NODE, name="gone"), GHOST)).ghosts == (GHOST,)
+    assert SDNFacts((old, GHOST), nodes={"node-1": frozenset()}).ghosts == (GHOST,)
+    assert SDNFacts((but(NODE, name="gone"), GHOST)).ghosts == (GHOST,)

@@ -15,7 +15,7 @@ DOWN = KubeUnreachable("no route to host")
 
 
 class Script:
-    """A Cluster that answers from two lists; an exception is raised, a number is a time that passes.
+    """A SDNClient that answers from two lists; an exception is raised, a number is a time that passes.
 
     Without more events a watch ends in time.
     """
@@ -52,7 +52,7 @@ class Script:
         self.now += seconds
 
     def run(self, *, uid: str = "old", timeout_s: float = 60) -> dict:
-        return Waiter(self, "f5", uid=uid, timeout_s=timeout_s, tell=self.told.append,
+        return Waiter(self, "f5", uid=uid, timeout_s=timeout_s, report=self.told.append,
                       clock=lambda: self.now, sleep=self.sleep).run()
 
 

@@ -66,10 +66,10 @@ def test_status():
 
 def test_hostsubnets():
     obj = {"metadata": {"name": HOSTILE}, "hostIP": HOSTILE, "subnet": HOSTILE}
-    table = output.hostsubnets([obj], manifest.Facts(), "table")
+    table = output.hostsubnets([obj], manifest.SDNFacts(), "table")
     assert table.count(SHOWN) == 3
     assert len(table.splitlines()) == 2
-    assert output.checks([manifest.Check("a", True, HOSTILE)], "table") == f"ok     {SHOWN}"
+    assert output.checks([manifest.CheckResult("a", True, HOSTILE)], "table") == f"ok     {SHOWN}"
     for form in ("yaml", "json"):
-        text = output.hostsubnets([obj], manifest.Facts(), form)
+        text = output.hostsubnets([obj], manifest.SDNFacts(), form)
         assert all(line.replace("\x7f", "").isprintable() and line.isascii() for line in text.split("\n"))
