@@ -1,8 +1,8 @@
-"""Requests under way, made by threads; whoever waits for them attends to what cannot wait.
+"""Requests in threads, whose owner handles urgent work while it waits for them.
 
 One thread, the owner, starts requests and takes their results. While it waits it calls `attend`, which may
-begin urgent requests by `begin_urgent` and take their results by `urgent_results`: so a request that takes
-long, or a long series, holds up nothing that is urgent, and an urgent request that hangs nothing else.
+start urgent requests by `begin_urgent` and take their results by `urgent_results`. So neither a slow request
+nor a long series delays urgent work, and an urgent request that hangs delays nothing else.
 """
 
 from collections import deque
@@ -18,32 +18,32 @@ POLL_S = 0.02
 
 
 class Calls:
-    """Not thread-safe: for the owner, apart from `interrupted`."""
+    """Threads for the requests of one owner. Not thread-safe, apart from `interrupted`."""
 
     def __init__(self, max_in_flight: int):
         # One more for what is urgent; the transport bounds how many are sent at once.
         self._executor = ThreadPoolExecutor(max_in_flight + 1, thread_name_prefix="bigip")
-        self._most = max_in_flight
+        self._limit = max_in_flight
         self._in_series = 0
-        """Requests under way that are not urgent."""
+        """Number of requests in flight that are not urgent."""
         self._urgent: list[Future[Any]] = []
         self._attending = False
-        self._trouble: Exception | None = None
+        self._error: Exception | None = None
         self.attend: Callable[[], None] = lambda: None
-        """What it raises is kept for `settle`, so that nobody goes on while requests are under way."""
+        """Handles urgent work. What it raises is kept for `settle`, until no request is in flight."""
         self.urgent_ended: Callable[[], None] = lambda: None
-        """Called from the thread of an urgent request when its result is there."""
+        """Called from the thread of an urgent request when it has ended."""
         self.preempted: Callable[[], bool] = lambda: False
-        """True when no new request should begin, apart from urgent ones."""
+        """True if no new request should start, apart from urgent ones."""
         self.interrupted = False
-        """True from the moment on when `preempted` was, or `attend` failed, until `settle`."""
+        """True once `preempted` was true, or `attend` failed, until `settle`."""
 
     def close(self) -> None:
         """End the threads."""
         self._executor.shutdown()
 
     def run(self, call: Callable[[], B]) -> B:
-        """One request, or a series, in a thread; its result."""
+        """Run a request, or a series, in a thread; return its result."""
         future = self._executor.submit(call)
         self._in_series = 1
         try:
@@ -56,86 +56,86 @@ class Calls:
 
     def each(self, call: Callable[[A], B], items: Iterable[A],
              ready: Callable[[A], A | None]) -> Iterator[B]:
-        """Results of independent requests, some at once, begun in this order until it is interrupted.
+        """Yield the results of independent requests, started in this order until interrupted.
 
-        Args: ready: called just before a request; gives the item as it is now, None for nothing to send.
+        Args: ready: called just before a request; returns the current item, None if nothing is to be sent.
         """
-        todo = deque(items)
-        under_way: set[Future[B]] = set()
+        waiting = deque(items)
+        in_flight: set[Future[B]] = set()
         try:
             while True:
                 self.look()
-                while todo and len(under_way) < self._window() and not self.interrupted:
-                    if (item := ready(todo.popleft())) is not None:
-                        under_way.add(self._executor.submit(call, item))
-                        self._in_series = len(under_way)
-                if not under_way:
+                while waiting and len(in_flight) < self._window() and not self.interrupted:
+                    if (item := ready(waiting.popleft())) is not None:
+                        in_flight.add(self._executor.submit(call, item))
+                        self._in_series = len(in_flight)
+                if not in_flight:
                     return
-                ended = wait(under_way, timeout=POLL_S, return_when=FIRST_COMPLETED).done
-                under_way -= ended
-                self._in_series = len(under_way)
+                ended = wait(in_flight, timeout=POLL_S, return_when=FIRST_COMPLETED).done
+                in_flight -= ended
+                self._in_series = len(in_flight)
                 yield from (future.result() for future in ended)
         finally:
-            wait(under_way)
+            wait(in_flight)
             self._in_series = 0
 
     def _window(self) -> int:
-        """Requests of a series at most: there is room for one more, unless urgent ones take all of it."""
-        return max(1, self._most - 1 - len(self._urgent))
+        """Return how many requests of a series may be in flight: room is left for an urgent one."""
+        return max(1, self._limit - 1 - len(self._urgent))
 
     # --- urgent requests -----------------------------------------------------------------
 
     def urgent_room(self) -> int:
-        """How many urgent requests may begin now: each is sent as soon as it begins.
+        """Return how many urgent requests may start now and are sent at once.
 
-        Where one request at most is in flight, it waits for the one under way.
+        With a limit of one request in flight, an urgent one waits for it.
         """
-        return max(self._most - self._in_series, 1) - len(self._urgent)
+        return max(self._limit - self._in_series, 1) - len(self._urgent)
 
     def begin_urgent(self, call: Callable[[A], B], item: A) -> None:
-        """Begin a request beside those under way; nobody waits for it."""
+        """Start a request beside those in flight, without waiting for it."""
         future = self._executor.submit(call, item)
         self._urgent.append(future)
         future.add_done_callback(lambda _: self.urgent_ended())
 
     def urgent_results(self) -> list[Any]:
-        """Results of the urgent requests that ended since the last call."""
+        """Return the results of urgent requests that ended since the last call."""
         ended = [future for future in self._urgent if future.done()]
         self._urgent = [future for future in self._urgent if future not in ended]
         return [future.result() for future in ended]
 
     def wait_for_urgent(self) -> None:
-        """Wait for the first urgent request to end, for a moment at most, and attend meanwhile."""
+        """Wait a moment for the first urgent request to end, and attend to urgent work."""
         self.look()
         wait(self._urgent, timeout=POLL_S, return_when=FIRST_COMPLETED)
 
     def pause(self, seconds: float, sleep: Callable[[float], object]) -> None:
-        """Wait, and attend meanwhile."""
+        """Wait, and attend to urgent work meanwhile."""
         while seconds > 0:
             self.look()
             sleep(min(POLL_S, seconds))
             seconds -= POLL_S
 
     def begin(self) -> None:
-        """A new series of requests begins: an interruption of the one before is over."""
-        self._trouble, self.interrupted = None, False
+        """Start a new series of requests; an earlier interruption is over."""
+        self._error, self.interrupted = None, False
 
     def settle(self) -> None:
-        """All requests are through. Raises: what `attend` raised meanwhile."""
-        trouble = self._trouble
+        """End a series of requests. Raises: what `attend` raised meanwhile."""
+        error = self._error
         self.begin()
-        if trouble is not None:
-            raise trouble
+        if error is not None:
+            raise error
 
     def look(self) -> None:
-        """Attend to what cannot wait, if something is. What fails is kept for `settle`."""
-        if self._attending or self._trouble is not None:
+        """Attend to urgent work. An error is kept for `settle`."""
+        if self._attending or self._error is not None:
             return
         self._attending = True
         try:
             self.attend()
             self.interrupted = self.interrupted or self.preempted()
         except Exception as exc:
-            self._trouble, self.interrupted = exc, True
+            self._error, self.interrupted = exc, True
         finally:
             self._attending = False

@@ -1,4 +1,4 @@
-"""Config sync of the unit's device group: what the device reports of it, and the command that starts it.
+"""Config sync of the unit's device group: its status, and the command that starts it.
 
 Sources: recordings below `cm/`; f5-ansible, bigip_configsync_action.py (the command, and the recommended
 action as the only hint at a direction) and #1788 (one reply for all groups, groups in sync may be left out);
@@ -29,7 +29,7 @@ class DeviceGroup:
 
     @property
     def name(self) -> str:
-        """As the sync status shows it."""
+        """Name as the sync status shows it."""
         return self.path.rsplit("/", 1)[1]
 
 
@@ -38,7 +38,7 @@ class SyncStatus:
     """The sync status of one group."""
 
     status: str
-    """"In Sync", "Changes Pending", ...; "" if the device does not tell."""
+    """"In Sync", "Changes Pending", ...; "" if the device does not report it."""
     summary: str = ""
     conflict: bool = False
     """Several units have changes that the others lack."""
@@ -69,11 +69,11 @@ def group_of(folder: JSON, reply: JSON) -> DeviceGroup | None:
 
 def status_of(group: DeviceGroup, reply: JSON) -> SyncStatus:
     """Read the status of one group from a reply of cm/sync-status."""
-    found = texts(reply)
-    fields = {name: text.strip() for name, text in found}
+    pairs = texts(reply)
+    fields = {name: text.strip() for name, text in pairs}
     listed: dict[str, tuple[str, str]] = {}
     sources: dict[str, str] = {}
-    for line in (text for name, text in found if name == "details"):
+    for line in (text for name, text in pairs if name == "details"):
         if action := _RECOMMENDED.match(line):
             sources[action["group"].rsplit("/", 1)[-1]] = action["source"].strip()
         elif entry := _GROUP_LINE.match(line):
@@ -84,13 +84,13 @@ def status_of(group: DeviceGroup, reply: JSON) -> SyncStatus:
         return SyncStatus("In Sync")
     else:
         status, text = fields.get("status", ""), fields.get("summary", "")
-    # The colour is one for all groups, and the line of a group may lack the words: in doubt a conflict.
+    # The colour is that of all groups, and the line of a group may lack the words: assume a conflict.
     conflict = fields.get("color") == "red" or "conflict" in f"{text} {fields.get('summary')}".lower()
     return SyncStatus(status, text, status == "Changes Pending" and conflict, sources.get(group.name, ""))
 
 
 class ConfigSync:
-    """Asks and commands one BIG-IP. Every method raises BigIPError."""
+    """Config sync of one BIG-IP. Every method raises BigIPError."""
 
     def __init__(self, client: Client):
         self._client = client

@@ -1,8 +1,8 @@
-"""The BIG-IP as the router's only writer sees it: what is there, and how a Plan is carried out.
+"""The BIG-IP as the router's only writer sees it: its observed state, and how a Plan is carried out.
 
-`observed` is kept from confirmed writes and re-read on demand. A refusal, or a write of one object without a
-usable reply, costs the object and what needs it; anything else that goes wrong ends the pass. The next one
-begins with a reading then, as it does after any write that may have been done or not.
+`observed` is updated with each confirmed write and re-read on demand. A refusal, or a write without a usable
+reply, costs one object and its dependents; any other failure ends the pass. The next pass then starts with a
+reading, as it does after any write that may have been applied.
 """
 
 import logging
@@ -55,11 +55,11 @@ log = logging.getLogger(__name__)
 
 
 class Stopped(BigIPError):
-    """The router is to end: what is not written yet stays as it is."""
+    """The router is stopping; the rest of the Plan is not written."""
 
 
 class Device:
-    """Not thread-safe; it sends requests in threads itself, independent ones in parallel."""
+    """One BIG-IP. Not thread-safe; it sends requests in threads of its own, independent ones in parallel."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Device:
         max_in_flight: int = 4,
         drain_s: float = 0.0,
     ):
-        """Args: drain_s: pause between the end of what leads requests somewhere, and of what it used."""
+        """Args: drain_s: pause between deletes of Rules and records, and those of pools and TLS objects."""
         self.client = client
         self.failover = Failover(client)
         self._drain_s = drain_s
@@ -97,17 +97,17 @@ class Device:
             ObjectWriter(client, self._nodes), RecordWriter(client, self._records), policies,
             self._attachments)
         self._observers = (self._nodes, self._attachments, fdb, policies)
-        """What takes something from each Observation."""
+        """Writers that adapt to each Observation."""
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
         self._meanwhile: dict[Ref, Object | None] | None = None
-        """What was written since a reading began, which may be older."""
+        """Objects written since a reading began; the reading may be older."""
         self.observed: dict[Ref, Object] = {}
         self.facts = DeviceFacts()
         self.unconfirmed: set[Ref] = set()
-        """Objects whose last write may have been done or not, and that were not read since."""
+        """Objects whose last write may have been applied or not, and that were not read since."""
         self.stale = True
-        """True until an observation, and after anything that leaves doubt."""
+        """True if the device must be read before the next pass."""
 
     def close(self) -> None:
         """Stop the writers' threads."""
@@ -121,19 +121,19 @@ class Device:
 
     def _checkpoint(self) -> None:
         if self._given_up.is_set():
-            raise Stopped(text="the router was told to stop")
+            raise Stopped(text="the router is stopping")
         self.failover.require_active()
 
     # --- reading -------------------------------------------------------------------------
 
     def observe(self, *, create_folder: bool = True) -> None:
-        """Read the device anew.
+        """Read the device.
 
         Args:
-            create_folder: make our folder where it is missing in its partition; without, it counts as empty.
+            create_folder: False to treat a missing folder as an empty one instead of creating it.
         Raises:
-            Standby: the folder may not be made, as the unit is not active.
-            PartitionMissing, BigIPError: nothing that was known is changed.
+            Standby: the folder must not be created, because the unit is not active.
+            PartitionMissing, BigIPError: `observed` and `facts` are unchanged.
         """
         self._meanwhile = {}
         unconfirmed, self.unconfirmed = self.unconfirmed, set()
@@ -151,7 +151,7 @@ class Device:
         before = _addresses(self.observed)
         self.observed, self.facts = observation.objects, observation.facts
         for ref, obj in newer.items():
-            self._note(ref, obj)
+            self._record_object(ref, obj)
         for observer in self._observers:
             observer.update_from(observation)
         self._nodes.forget(before - _addresses(self.observed))
@@ -170,7 +170,7 @@ class Device:
         return observe(self.client, self._folder, self._virtuals, **self._network)
 
     def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
-        """Return the objects of a Plan that would be refused for a reason known before they are sent."""
+        """Return the objects of a Plan that are certain to be refused, with the reasons."""
         return self._attachments.foresee(plan)
 
     # --- writing -------------------------------------------------------------------------
@@ -187,21 +187,21 @@ class Device:
         soon: Callable[[Ref], bool] = lambda ref: True,
         outcome: Outcome | None = None,
     ) -> Outcome:
-        """Carry out a Plan in its order, or the beginning of it when `calls` are interrupted.
+        """Carry out a Plan in its order, or its beginning if `calls` are interrupted.
 
         Args:
             earlier_failures: objects that were refused before and are not in this Plan.
             deferred: objects whose delete was deferred before; their dependencies stay as long as they do.
             should_retain: given what failed, tells which previous objects must stay.
             on_change: called for each Change that the device confirmed.
-            newest: gives the Change of a pool as it is just before it is sent, None if it is done by now.
-            soon: False for an object that was tried so often that less specific ones wait for it no longer.
-            outcome: what is returned; the caller has it also when this raises.
+            newest: returns the current Change of a pool just before it is sent, None if none is left.
+            soon: False for an object tried so often that less specific ones no longer wait for it.
+            outcome: filled and returned; so the caller has it even if this raises.
         Raises:
             Standby: the unit is not active, or no longer.
-            BigIPError: the device, not an object, is to blame; what was confirmed is in `observed`.
+            BigIPError: the device itself fails; confirmed writes are in `observed`.
         """
-        retained, led, begun, outcome = None, False, False, Outcome() if outcome is None else outcome
+        retained, routed, excluded, outcome = None, False, False, Outcome() if outcome is None else outcome
         self.sender.uncertain = UncertainWrites(soon)
         self.calls.begin()
         try:
@@ -209,31 +209,31 @@ class Device:
             for (deleting, stage), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.stage)):
                 changes = list(group)
                 if outcome.not_sent or self.calls.interrupted:
-                    # Of what comes later nothing may be done before what comes earlier.
+                    # A later stage must not be written before an earlier one.
                     outcome.not_sent += changes
                     continue
                 if deleting:
                     retained = retained or should_retain(outcome)
                     stays = {*earlier_failures, *deferred}
                     changes = self._without_retained(changes, retained, stays, outcome)
-                    led = led and not (changes and not stage.is_routing and self._drained())
-                    # Connections whose TLS began to end here come to the Rules yet.
-                    begun = stage == Stage.EXCLUSION or (begun and not (changes and self._drained()))
+                    routed = routed and not (changes and not stage.is_routing and self._drain())
+                    # Connections whose TLS has just started to be terminated here still reach the Rules.
+                    excluded = stage == Stage.EXCLUSION or (excluded and not (changes and self._drain()))
                 else:
                     changes = self._unblocked(changes, earlier_failures, outcome)
-                led = led or (stage.is_routing and bool(changes))
+                routed = routed or (stage.is_routing and bool(changes))
                 self._settle(self.sender.send(changes, newest, outcome.not_sent), outcome, on_change)
             self.calls.settle()
         except Busy:
-            raise  # it was not done, and what was done before is in `observed`
+            raise  # the request was not executed, and `observed` has those before it
         except BaseException:
-            # Whatever it was: something may have been written that is not in `observed`.
+            # Something may have been written that is not in `observed`.
             self.stale = True
             raise
         return outcome
 
     def begin_updates(self, changes: Iterable[AnyChange]) -> None:
-        """Begin to write Changes that cannot wait, beside requests that are under way."""
+        """Start to write urgent Changes beside the requests in flight."""
         self.sender.begin_updates(changes)
 
     def ended_updates(self) -> Results:
@@ -242,7 +242,7 @@ class Device:
 
     def settle_updates(self, results: Iterable[Result], on_change: Callable[[AnyChange], None],
                        outcome: Outcome) -> None:
-        """Note what became of Changes. Raises: BigIPError."""
+        """Record the results of urgent Changes. Raises: BigIPError."""
         try:
             self._settle(results, outcome, on_change)
         except Busy:
@@ -252,11 +252,11 @@ class Device:
             raise
 
     def is_in_flight(self, ref: Ref) -> bool:
-        """True while a request about an object is under way."""
+        """True while a request for an object is in flight."""
         return self.sender.is_in_flight(ref)
 
-    def _drained(self) -> bool:
-        """Let requests connect that were led to a pool just before it, or its TLS, is taken away."""
+    def _drain(self) -> bool:
+        """Wait until requests that were just routed have connected; return True."""
         self.calls.pause(self._drain_s, self._given_up.wait)
         return True
 
@@ -265,13 +265,13 @@ class Device:
 
     def _settle(self, results: Iterable[Result], outcome: Outcome,
                 on_change: Callable[[AnyChange], None]) -> None:
-        """Note what became of Changes. Raises: the first error for which no object is to blame."""
-        trouble = None
+        """Record the results of Changes. Raises: the first error for which no object is to blame."""
+        device_error = None
         for change, error in results:
             if isinstance(error, Incomplete) and error.made != change.old:
-                part = replace(change, new=error.made)
-                self._confirm(part)
-                on_change(part)
+                applied = replace(change, new=error.made)
+                self._confirm(applied)
+                on_change(applied)
             if error is None:
                 self._confirm(change)
                 outcome.done.append(change)
@@ -284,26 +284,26 @@ class Device:
                     "object": str(change.ref), "verb": change.verb, "error": str(error),
                 })
                 outcome.failed[change.ref] = error
-                # Another hand may have changed it: compare again with what is there.
+                # Somebody else may have changed it: read the device again.
                 self.stale = self.stale or isinstance(error, NotFound | Unconfirmed)
-            elif trouble is None or isinstance(trouble, Busy):
-                trouble = error
+            elif device_error is None or isinstance(device_error, Busy):
+                device_error = error
             if isinstance(error, Unconfirmed) or (isinstance(error, Forbidden) and error.alone is not None):
-                outcome.failed[change.ref] = error  # has a back-off of its own also where the device has one
+                outcome.failed[change.ref] = error  # backs off on its own, even if the whole device does
             if isinstance(error, Unconfirmed):
                 self.unconfirmed.add(change.ref)
-        if trouble is not None:
-            raise trouble
+        if device_error is not None:
+            raise device_error
 
     def _confirm(self, change: AnyChange) -> None:
         if isinstance(change.old, Pool):
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
             self._nodes.forget({m.address for m in change.old.members - stays})
-        self._note(change.ref, change.new)
+        self._record_object(change.ref, change.new)
         if self._meanwhile is not None:
             self._meanwhile[change.ref] = change.new
 
-    def _note(self, ref: Ref, obj: Object | None) -> None:
+    def _record_object(self, ref: Ref, obj: Object | None) -> None:
         if obj is None:
             self.observed.pop(ref, None)
         else:
@@ -312,25 +312,25 @@ class Device:
     def _unblocked(
         self, changes: list[AnyChange], earlier: Mapping[Ref, BigIPError], outcome: Outcome
     ) -> list[AnyChange]:
-        """Leave out what needs something that failed or is not there; it fails likewise."""
-        free, errors = [], ChainMap(outcome.failed, dict(earlier))
+        """Return the Changes whose dependencies are in place; the others fail as their dependencies did."""
+        possible, errors = [], ChainMap(outcome.failed, dict(earlier))
         for change in changes:
             error, blocked = self._obstacle(change.obj, errors)
             error = error or self.sender.uncertain.obstacle(change)
             if error is None:
-                free.append(change)
+                possible.append(change)
                 continue
             self.sender.uncertain.note(change, error)
             outcome.failed[change.ref] = error
             if blocked:
                 outcome.blocked.add(change.ref)
-        return free
+        return possible
 
     def _obstacle(self, obj: Object, errors: Mapping[Ref, BigIPError]) -> tuple[BigIPError | None, bool]:
-        """Why an object cannot be written yet, and whether that is the refusal of another.
+        """Return why an object cannot be written yet, and True if a dependency was refused.
 
-        Looks through what is on the device too: an attachment that is there serves nobody while the
-        profile that it attaches is still an old one.
+        Dependencies that are on the device are followed too: an existing attachment is useless while the
+        update of its profile is refused.
         """
         seen: set[Ref] = set()
         stack = list(obj.dependencies) if errors else []
@@ -347,17 +347,18 @@ class Device:
     def _without_retained(
         self, changes: list[AnyChange], retained: RetentionTest, stays: set[Ref], outcome: Outcome
     ) -> list[AnyChange]:
-        """Leave out deletes of previous objects that must stay, and of their dependencies."""
+        """Return the deletes that may be made: not of retained objects, nor of their dependencies."""
         staying = {*stays, *outcome.failed, *(change.ref for change in outcome.deferred_deletes)}
         staying -= {change.ref for change in changes}
-        needed = {need for ref in staying if ref in self.observed for need in self.observed[ref].dependencies}
-        free = []
+        needed = {dependency for ref in staying if ref in self.observed
+                  for dependency in self.observed[ref].dependencies}
+        possible = []
         for change in changes:
             if change.ref in needed or retained(change.obj):
                 outcome.deferred_deletes.append(change)
             else:
-                free.append(change)
-        return free
+                possible.append(change)
+        return possible
 
     # --- afterwards ----------------------------------------------------------------------
 
@@ -372,13 +373,13 @@ class Device:
 
     @property
     def orphans(self) -> int:
-        """How many addresses left our pools whose LTM nodes may still be there."""
+        """Number of addresses that left our pools and may still have an LTM node."""
         return self._nodes.left
 
     def remove_orphans(self, most: int) -> int:
-        """Delete LTM nodes that our members left behind; returns how many.
+        """Delete LTM nodes that our members left behind; return their number.
 
-        Args: most: so many at most in this call.
+        Args: most: limit for this call.
         Raises: BigIPError.
         """
         self.failover.require_active()
@@ -386,5 +387,5 @@ class Device:
 
 
 def _addresses(objects: BigIPState) -> set[str]:
-    """Those of the members of all pools."""
+    """Return the addresses of the members of all pools."""
     return {m.address for obj in objects.values() if isinstance(obj, Pool) for m in obj.members}

@@ -1,7 +1,7 @@
 """Failover state of the unit: whether this BIG-IP handles the traffic of our folder.
 
 A standby accepts every write (f5-ansible #1788), and the next config sync then overwrites it or reports
-a conflict. So it is asked before writes, and again while they go on.
+a conflict. So the state is read before writes, and again during them.
 
 Sources: recordings of `cm/failover-status` on 11.6.0 and 14.1.2.1 (`ACTIVE`, "active for
 /Common/traffic-group-1"); f5-cloud-libs, bigIp.js (`ACTIVE` and `STANDBY` are the states of a unit that
@@ -26,9 +26,9 @@ log = logging.getLogger(__name__)
 PATH = "/mgmt/tm/cm/failover-status"
 ACTIVE = "ACTIVE"
 FRESH_S = 0.5
-"""A state that was read so long ago still permits a write."""
+"""Age up to which a state permits a write."""
 UNREADABLE_S = 300.0
-"""Where the state cannot be read, it is asked for again after so long: a role may have got the right."""
+"""Interval of attempts to read a state that the role may not read: it may get the right."""
 
 _ACTIVE_FOR = "active for "
 _NOT_FLOATING = ("", "none", "/Common/traffic-group-local-only")
@@ -36,14 +36,14 @@ _NOT_FLOATING = ("", "none", "/Common/traffic-group-local-only")
 
 @dataclass(frozen=True, slots=True)
 class FailoverState:
-    """What the unit reports of itself."""
+    """Failover state as the unit reports it."""
 
     status: str = ""
     """"ACTIVE", "STANDBY", "OFFLINE" and others; "" while it is not known."""
     traffic_groups: frozenset[str] = frozenset()
     """Full paths of the traffic groups that it is active for, where it lists them."""
     unreadable: str = ""
-    """Why the device does not tell; "" if it does."""
+    """Why the state cannot be read; "" if it can."""
 
     def obstacle(self, traffic_group: str) -> str:
         """Return why the unit must not be written to for a traffic group; "" if it may be."""
@@ -58,17 +58,17 @@ class FailoverState:
 
 def parse(reply: JSON) -> FailoverState:
     """Read a reply of cm/failover-status."""
-    found = texts(reply)
-    status = next((text.strip().upper() for name, text in found if name == "status"), "")
+    pairs = texts(reply)
+    status = next((text.strip().upper() for name, text in pairs if name == "status"), "")
     if not status:
         return FailoverState(unreadable="the reply holds no status")
-    groups = {text.removeprefix(_ACTIVE_FOR).strip() for name, text in found
+    groups = {text.removeprefix(_ACTIVE_FOR).strip() for name, text in pairs
               if name == "details" and text.startswith(_ACTIVE_FOR)}
     return FailoverState(status, frozenset(groups))
 
 
 class Failover:
-    """Asks one BIG-IP for its state, and remembers the answer. Thread-safe."""
+    """Failover state of one BIG-IP, cached for a moment. Thread-safe."""
 
     def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic):
         self._client, self._clock = client, clock
@@ -77,10 +77,10 @@ class Failover:
         self.state = FailoverState()
         """The last answer."""
         self.traffic_group = ""
-        """That of our folder; "" while it is not known."""
+        """Traffic group of our folder; "" while it is not known."""
 
     def check(self, *, max_age_s: float = 0.0) -> FailoverState:
-        """Return the state, read not longer ago than max_age_s.
+        """Return the state, at most max_age_s old.
 
         Raises: BigIPError: no answer; the state before is kept.
         """
@@ -114,7 +114,7 @@ class Failover:
         return ()
 
     def _read(self) -> FailoverState:
-        """Ask once: writes wait for the answer, and who is refused it asks again."""
+        """Read the state once, without repetition: writes wait for it."""
         try:
             try:
                 return parse(self._client.get_once(PATH))
@@ -123,13 +123,13 @@ class Failover:
                     return FailoverState(unreadable=exc.text)  # not served by this version
                 raise
         except BigIPError as exc:
-            if not _is_withheld(exc):
+            if not _is_refused(exc):
                 raise
             return FailoverState(unreadable=exc.text)
 
 
-def _is_withheld(exc: BigIPError) -> bool:
-    """True if the device refuses this question only: the role may not ask it, or it is not served."""
+def _is_refused(exc: BigIPError) -> bool:
+    """True if only this read is refused: the role lacks the right, or the version lacks the collection."""
     if isinstance(exc, AuthFailed):
         return exc.status == 403 or exc.code == NO_RIGHT or session.NO_RIGHT in exc.text
     return isinstance(exc, Refused)

@@ -1,4 +1,4 @@
-"""The folder of the router's objects: looked for, and made below a partition that exists."""
+"""The folder of the router's objects, created below an existing partition."""
 
 import logging
 
@@ -13,37 +13,37 @@ KIND = "sys/folder"
 
 
 def ensure(client: Client, folder: str, *, create: bool) -> JSON | None:
-    """Look for a folder, and create what is missing below its partition.
+    """Read a folder, and create missing ones below its partition.
 
-    A partition is never created: the virtual servers must be in it, so a missing one is a misspelt path.
+    A partition is never created: the virtual servers must be in it, so its path must be misspelt.
 
-    Args: create: False only to look.
+    Args: create: False to create nothing.
     Returns: its properties; None if it is not there.
     Raises:
         PartitionMissing: with the partitions that exist.
-        BigIPError: the device cannot be asked, or refused.
+        BigIPError: the device does not answer, or refuses.
     """
-    found: JSON = {}
-    path, parts = "", folder.strip("/").split("/")
-    for part in parts:
-        path += f"/{part}"
+    properties: JSON = {}
+    path, levels = "", folder.strip("/").split("/")
+    for level in levels:
+        path += f"/{level}"
         try:
-            found = client.get(item_path(KIND, path))
+            properties = client.get(item_path(KIND, path))
         except NotFound as exc:
             if not client.ready():
                 raise NotReady("GET", "/mgmt/tm/sys/ready", "the device is starting") from None
-            if part is parts[0]:
-                text = _words(client, part)
+            if level is levels[0]:
+                text = _missing_text(client, level)
                 raise PartitionMissing(exc.method, exc.path, text, status=exc.status) from None
             if not create:
                 return None
-            found = _create(client, path)
+            properties = _create(client, path)
             log.info("folder created", extra={"path": path})
-    return found
+    return properties
 
 
-def _words(client: Client, partition: str) -> str:
-    """Message about a missing partition, with the names of others where they may be read."""
+def _missing_text(client: Client, partition: str) -> str:
+    """Write the message about a missing partition, with the names of others if they can be read."""
     text = f"partition {partition} does not exist; see --f5-partition-path"
     try:
         items = client.get("auth/partition").get("items") or ()

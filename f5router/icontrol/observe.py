@@ -1,4 +1,4 @@
-"""Reading the device: collections, not objects one by one, and only when it can be believed.
+"""Reading of the device, collection by collection, and only while the device is ready.
 
 A device whose daemons are starting answers 404 for objects that exist (bigip-behaviour.md A2.3), so an
 Observation counts only when the device was ready before and after it was made.
@@ -55,12 +55,12 @@ def observe(
     client: Client, folder: str, virtuals: tuple[str | None, str | None], *, vxlan: bool = False,
     static_routes: bool = False,
 ) -> Observation:
-    """Read everything of ours, and what decides how it may be written.
+    """Read our objects, and the facts that decide how they may be written.
 
     Args:
         virtuals: full paths of the HTTP and HTTPS virtual server, None where there is none.
-        vxlan: read net objects too, where the version has what we need of them.
-        static_routes: read routes too.
+        vxlan: read net objects too, if the version supports VxLAN.
+        static_routes: read static routes too.
     Raises:
         NotReady: the device was not ready before or after.
         BigIPError: a read failed.
@@ -72,13 +72,13 @@ def observe(
     }
     for kind in (*_PROFILES, _HTTP):
         read[kind] = client.get(kind).get("items") or []
-    found = [virtual(client, path) for path in virtuals]
+    servers = [virtual(client, path) for path in virtuals]
     vxlan = vxlan and version >= tmos.VXLAN_SINCE
     network, others = tunnels.observe(client, folder) if vxlan else ([], ())
     network += pod_routes(client, folder) if static_routes else []
     sources = [tunnels.translation_facts(client, path, raw) if vxlan and path and raw else {}
-               for path, raw in zip(virtuals, found, strict=True)]
-    own, unread = own_addresses.read(client, folder, filter(None, found))
+               for path, raw in zip(virtuals, servers, strict=True)]
+    own, unread = own_addresses.read(client, folder, filter(None, servers))
     _require_ready(client)
 
     objects: dict[Ref, Object] = {obj.ref: obj for obj in network}
@@ -87,7 +87,7 @@ def observe(
             objects[obj.ref] = obj
     facts: list[VirtualFacts | None] = []
     attached: list[Object] = []
-    for path, raw, source in zip(virtuals, found, sources, strict=True):
+    for path, raw, source in zip(virtuals, servers, sources, strict=True):
         facts.append(replace(virtual_facts(path, raw, read, folder), **source) if path else None)
         attached += attachments(path, raw, folder) if path and raw else []
     attached += tunnels.translations(facts) if vxlan else []
@@ -102,7 +102,7 @@ def observe(
 
 
 def _members(pools: Iterable[JSON], folder: str) -> Iterable[JSON]:
-    """Of our pools, as far as they can be read; _decoded tells of the others."""
+    """Yield the members of our pools; pools that cannot be read are logged by _decoded."""
     for obj in pools:
         with contextlib.suppress(*ltm_codec.ODD):
             if names.owns_path(folder, Pool.KIND, ltm_codec.path_of(obj)):
@@ -110,7 +110,7 @@ def _members(pools: Iterable[JSON], folder: str) -> Iterable[JSON]:
 
 
 def _policy_state(raw: Iterable[JSON], folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Those of our policies that are legacy, and drafts that were left of them."""
+    """Return our legacy policies, and drafts of our policies that were left behind."""
     ours = {f"{folder}/{name}" for name in (names.INSECURE_POLICY, names.SECURE_POLICY)}
     drafts = {draft for path in ours for draft in names.draft_paths(path)}
     policies = [(ltm_codec.path_of(obj), obj) for obj in raw]
@@ -121,41 +121,41 @@ def _policy_state(raw: Iterable[JSON], folder: str) -> tuple[frozenset[str], tup
 
 
 def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
-    """Objects with `extra_dependencies`, as desired.py gives it to what is wanted.
+    """Return the objects that get the `extra_dependencies` which desired objects have.
 
-    The device knows no such links: a Rule works without the record that gives its pool TLS, only in
-    clear text. With them an old form that has to stay is kept whole.
+    The device knows no such links: without the record that gives its pool TLS a Rule works, in clear text.
+    With them, previous objects that have to stay are kept complete.
     """
     on: dict[str, set[Ref]] = {}
     for obj in objects.values():
         if isinstance(obj, Attachment):
             on.setdefault(obj.target.rsplit("/", 1)[1], set()).add(obj.ref)
     tls = on.get(names.REENCRYPT_IRULE, set()) | on.get(names.DEFAULT_SERVERSSL, set())
-    found: list[Object] = []
+    linked_objects: list[Object] = []
     for obj in objects.values():
-        depends: set[Ref] = set()
+        dependencies: set[Ref] = set()
         if isinstance(obj, Rule) and isinstance(obj.action, Forward):
             record = record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.action.pool)
-            depends = {record} | tls if record in objects else set()
+            dependencies = {record} | tls if record in objects else set()
             for host in obj.hosts:
-                depends |= on.get(names.client_ssl(folder, host).rsplit("/", 1)[1], set())
+                dependencies |= on.get(names.client_ssl(folder, host).rsplit("/", 1)[1], set())
         elif isinstance(obj, Record) and obj.data == names.EXCLUSION:
-            depends = set()
+            dependencies = set()
         elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
             pool = Ref(Pool.KIND, original_names.pool(folder, obj.data))
-            depends = {pool} | on.get(names.PASSTHROUGH_IRULE, set())
+            dependencies = {pool} | on.get(names.PASSTHROUGH_IRULE, set())
         elif isinstance(obj, Record):
-            depends = {Ref(ServerSSL.KIND, obj.data)} & objects.keys()
+            dependencies = {Ref(ServerSSL.KIND, obj.data)} & objects.keys()
         elif isinstance(obj, Attachment) and obj.ref in tls:
-            depends = {record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.virtual)} & objects.keys()
-        if depends and isinstance(obj, Rule | Record | Attachment):
-            found.append(replace(obj, extra_dependencies=frozenset(depends)))
-    return found
+            dependencies = {record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.virtual)} & objects.keys()
+        if dependencies and isinstance(obj, Rule | Record | Attachment):
+            linked_objects.append(replace(obj, extra_dependencies=frozenset(dependencies)))
+    return linked_objects
 
 
 def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
-    """Static routes of ours."""
-    found = []
+    """Read our static routes."""
+    routes = []
     for item in collection(client, StaticRoute.KIND, folder, expand=False):
         try:
             route = net_codec.decode_route(item)
@@ -163,12 +163,12 @@ def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
             log.warning("object not understood", extra={"kind": StaticRoute.KIND, "error": repr(exc)})
             continue
         if names.owns(folder, route):
-            found.append(route)
-    return found
+            routes.append(route)
+    return routes
 
 
 def decoded(kind: str, item: JSON) -> list[Object]:
-    """Objects of ours-or-not of one item of a collection, its parts included. Raises: codec.ODD."""
+    """Decode one item and its nested objects, owned or not. Raises: codec.ODD."""
     if kind == Policy.KIND:
         policy, rules = policy_codec.decode_policy(item)
         return [policy, *rules]
@@ -179,7 +179,7 @@ def decoded(kind: str, item: JSON) -> list[Object]:
 
 
 def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[JSON]:
-    """Items of a collection that may be ours.
+    """Read the items of a collection that may be ours.
 
     In a nested folder the whole collection is read: whether `$filter=partition` gives what lies in
     sub-folders is not recorded (bigip-behaviour.md A10.4).
@@ -196,29 +196,29 @@ def collection(client: Client, kind: str, folder: str, *, expand: bool) -> list[
 
 
 def _paged(client: Client, kind: str, params: Mapping[str, str]) -> list[JSON]:
-    """The same in pages, checked against the list of names.
+    """Read a collection in pages, checked against the list of names.
 
     How `$top` and `$skip` behave is not recorded (bigip-behaviour.md A10.5): what the pages lack is read
     singly, and a device that ignores them gives everything at once.
     """
     plain = {key: value for key, value in params.items() if key != "expandSubcollections"}
-    wanted = [ltm_codec.path_of(item) for item in client.get(kind, plain).get("items") or []]
-    got: dict[str, JSON] = {}
-    for skip in range(0, len(wanted), PAGE):
+    paths = [ltm_codec.path_of(item) for item in client.get(kind, plain).get("items") or []]
+    items: dict[str, JSON] = {}
+    for skip in range(0, len(paths), PAGE):
         page = client.get(kind, {**params, "$top": str(PAGE), "$skip": str(skip)}).get("items") or []
-        got.update((ltm_codec.path_of(item), item) for item in page)
-        if len(got) >= len(wanted):
+        items.update((ltm_codec.path_of(item), item) for item in page)
+        if len(items) >= len(paths):
             break
-    for path in wanted:
-        if path not in got:
-            got[path] = client.get(item_path(kind, path), {"expandSubcollections": "true"})
-    return list(got.values())
+    for path in paths:
+        if path not in items:
+            items[path] = client.get(item_path(kind, path), {"expandSubcollections": "true"})
+    return list(items.values())
 
 
 def virtual_facts(
     path: str, raw: JSON | None, read: Mapping[str, list[JSON]], folder: str
 ) -> VirtualFacts:
-    """What of a virtual server is the administrator's."""
+    """Return what the administrator put on a virtual server."""
     if raw is None:
         return VirtualFacts(path, exists=False, http=False)
     attached = [ltm_codec.path_of(item) for item in ltm_codec.items(raw, "profiles")]
@@ -242,7 +242,7 @@ def virtual_facts(
 
 def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterable[VirtualFacts | None],
                    folder: str) -> OriginalFacts:
-    """What is still as the original router made it. Its data-groups are read only where it left something."""
+    """Read what the original router left; its data-groups only if it left something else."""
     irule = objects.get(Ref(IRule.KIND, f"{folder}/{names.PASSTHROUGH_IRULE}"))
     old = isinstance(irule, IRule) and not irules.is_ours(irule.text)
     if not old and not any(virtual and virtual.original_client_ssl for virtual in facts):
@@ -260,7 +260,7 @@ def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterabl
 
 
 def _records(client: Client, group: str) -> list[Record]:
-    """Records of a data-group; [] where there is none, or none that can be read."""
+    """Read the records of a data-group; [] if it is missing or cannot be decoded."""
     try:
         return ltm_codec.decode_data_group(client.get(item_path(DataGroup.KIND, group)))[1]
     except NotFound:
@@ -272,13 +272,13 @@ def _records(client: Client, group: str) -> list[Record]:
 
 
 def attachments(path: str, raw: JSON, folder: str) -> list[Attachment]:
-    """What a virtual server carries of ours."""
-    found = []
+    """Return our Attachments on a virtual server."""
+    attached = []
     for kind in ("policies", "rules", "profiles"):
         for target, context in listed(raw, kind):
             if owner := _ours(folder, kind, target):
-                found.append(Attachment(path, kind, target, owner, context))
-    return found
+                attached.append(Attachment(path, kind, target, owner, context))
+    return attached
 
 
 _TARGETS = {
@@ -289,23 +289,23 @@ _TARGETS = {
 
 
 def _ours(folder: str, kind: str, target: str) -> str:
-    """Kind of a target of ours, "" for what is not ours."""
+    """Return the kind of an object that is ours; "" if it is not."""
     return next((k for k in _TARGETS[kind] if names.owns_path(folder, k, target)), "")
 
 
 def _decoded(kind: str, raw: Iterable[JSON], folder: str) -> Iterable[Object]:
-    """Objects of ours; one that cannot be read counts as absent, so what is wanted is written over it."""
+    """Yield our objects; one that cannot be decoded counts as absent, so it is overwritten."""
     for item in raw:
         try:
             if not names.owns_path(folder, kind, ltm_codec.path_of(item)):
                 continue
-            found = decoded(kind, item)
+            nested = decoded(kind, item)
         except ltm_codec.ODD as exc:
             path = item.get("fullPath") if isinstance(item, Mapping) else ""
             log.warning("object not understood", extra={"kind": kind, "path": path, "error": repr(exc)})
             continue
-        # A Rule of somebody else is kept for its ordinal; plan.diff leaves it alone.
-        yield from (obj for obj in found if isinstance(obj, Rule) or names.owns(folder, obj))
+        # Other people's Rules are kept for their ordinals; plan.diff leaves them alone.
+        yield from (obj for obj in nested if isinstance(obj, Rule) or names.owns(folder, obj))
 
 
 def _require_ready(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""Reads what the original router left in /Common, and removes it."""
+"""Reading and removal of what the original router left in /Common."""
 
 import logging
 from collections.abc import Collection
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def inventory(client: Client, folder: str) -> Inventory:
-    """Read everything that `adoption.judge` looks at. Raises: BigIPError."""
+    """Read the input of `adoption`. Raises: BigIPError."""
     profiles = {Ref(kind, ltm_codec.path_of(item)): item for kind in (ClientSSL.KIND, ServerSSL.KIND)
                 for item in _items(client, kind)}
     files = {Ref(kind, path) for kind in FILES for item in _items(client, kind)
@@ -42,7 +42,7 @@ def _items(client: Client, kind: str, **params: str) -> list[JSON]:
 
 
 def detach(client: Client, path: str, targets: Collection[str]) -> None:
-    """Take profiles off a virtual server in one write. Raises: BigIPError."""
+    """Detach profiles from a virtual server in one write. Raises: BigIPError."""
     raw = virtual(client, path)
     there = listed(raw, "profiles") if raw else []
     kept = [{"name": name, "context": context} for name, context in there if name not in targets]
@@ -51,5 +51,5 @@ def detach(client: Client, path: str, targets: Collection[str]) -> None:
 
 
 def remove(client: Client, ref: Ref) -> None:
-    """Delete an object; one that is gone already is none to worry about. Raises: BigIPError."""
+    """Delete an object, which may be gone already. Raises: BigIPError."""
     delete_if_there(client, item_path(ref.kind, ref.path))

@@ -1,4 +1,4 @@
-"""Addresses at which the device itself answers, read for `refused_addresses`."""
+"""Addresses of the device itself, read for `refused_addresses`."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,27 +13,27 @@ DEVICES = "cm/device"
 """This device and those that it trusts. Source: iControl REST, cm/device; recorded from 11.6 to 16.0."""
 
 Addresses = tuple[frozenset[str], tuple[str, ...]]
-"""In canonical form; and which could not be read, with the device's words."""
+"""Addresses in canonical form, and those that could not be read, with the device's words."""
 
 
 def read(client: Client, folder: str, virtuals: Iterable[JSON]) -> Addresses:
-    """Destinations of virtual servers, self IPs and management addresses.
+    """Read the destinations of virtual servers, self IPs and management addresses.
 
-    A self IP of a route domain other than that of our partition is no address that a pool member means.
-    What the device or the role does not let us read is left out.
+    Self IPs in another route domain than our partition's are left out: a pool member with that address is
+    another host. So are addresses that the device or the role does not let us read.
 
     Args:
         virtuals: our virtual servers, as read.
     Raises:
         BigIPError: the device cannot be read at the moment.
     """
-    found, unread = {ltm_codec.destination_address(raw) for raw in virtuals}, []
+    addresses, unread = {ltm_codec.destination_address(raw) for raw in virtuals}, []
     for what, reader in (("self IPs", _self_ips), ("management addresses", _management)):
         try:
-            found.update(reader(client, folder))
+            addresses.update(reader(client, folder))
         except (AuthFailed, Refused) as exc:
             unread.append(f"{what} of the BIG-IP cannot be read ({exc})")
-    return frozenset(found - {""}), tuple(unread)
+    return frozenset(addresses - {""}), tuple(unread)
 
 
 def _self_ips(client: Client, folder: str) -> Iterator[str]:

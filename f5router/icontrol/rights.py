@@ -1,9 +1,9 @@
-"""What the router's user may do on the BIG-IP, by its role in our partition, before anything is written.
+"""Rights of the router's user by its role in our partition, checked before anything is written.
 
-Only users of the device itself are listed there; of one whom a directory server knows nothing is known
-beforehand. Sources: `auth/user` with `partitionAccess` (clouddocs.f5.com, tmsh reference, auth user); a user
-with the role Operator cannot create, modify or delete, one with Guest cannot manage any resource
-(techdocs.f5.com, BIG-IP user account administration, user roles); uploads are for the role Administrator
+Only local users are listed there; the role of a user of a directory server is not known beforehand.
+Sources: `auth/user` with `partitionAccess` (clouddocs.f5.com, tmsh reference, auth user); a user with the
+role Operator cannot create, modify or delete, one with Guest cannot manage any resource (techdocs.f5.com,
+BIG-IP user account administration, user roles); uploads are for the role Administrator
 (github.com/F5Networks/f5-ansible issues 1611 and 2298).
 """
 
@@ -19,13 +19,13 @@ log = logging.getLogger(__name__)
 
 ADMIN = "admin"
 READERS = frozenset({"guest", "operator", "auditor", "no-access"})
-"""Roles that create nothing."""
+"""Roles that may not write."""
 _EVERYWHERE = ("all-partitions", "all")
 """Names of all partitions; the second up to TMOS 11.5."""
 
 
 def check(client: Client, username: str, folder: str) -> Findings:
-    """Look up the user; nothing is found where that is not possible."""
+    """Look up the user; return no findings if that is not possible."""
     try:
         raw = client.get_once(item_path("auth/user", username))
     except BigIPError as exc:

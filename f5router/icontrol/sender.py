@@ -1,4 +1,4 @@
-"""Sends the Changes of one stage: whole lists one after the other, independent objects in parallel."""
+"""Sending of the Changes of one stage: groups one after another, independent objects in parallel."""
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from functools import partial
@@ -15,29 +15,29 @@ from f5router.plan.change import DELETE, AnyChange
 from f5router.plan.overtaking import UncertainWrites
 
 Newest = Callable[[AnyChange], AnyChange | None]
-"""Gives the Change of a pool as it is just before it is sent, None if nothing is left to do."""
+"""Returns the current Change of a pool just before it is sent, None if nothing is left to do."""
 
 
 class Sender:
-    """Not thread-safe; it sends requests in threads itself."""
+    """Gives Changes to the writer of their kind. Not thread-safe; it sends requests in threads of its own."""
 
     def __init__(self, calls: Calls, blame: Blame, checkpoint: Callable[[], None]):
         """Args: checkpoint: called before each write; what it raises ends the writing."""
         self.calls, self._blame, self._checkpoint = calls, blame, checkpoint
         self.writers: MutableMapping[str, Writer[Any]] = {}
-        """The writer of each kind."""
+        """Writer of each kind."""
         self.uncertain = UncertainWrites()
         """Rules and records of this Plan that others must not overtake."""
         self._in_flight: set[Ref] = set()
 
     def register(self, *writers: Writer[Any]) -> None:
-        """Have these write their kinds."""
+        """Add writers, each for its kinds."""
         self.writers.update((kind, writer) for writer in writers for kind in writer.kinds)
 
     def send(self, changes: list[AnyChange], newest: Newest, not_sent: list[AnyChange]) -> Iterator[Result]:
         """Send Changes of one stage; yields each with its error or None.
 
-        Args: not_sent: takes those that were not sent.
+        Args: not_sent: extended with the Changes that were not sent.
         """
         sent: set[Ref] = set()
         try:
@@ -50,7 +50,7 @@ class Sender:
     def _group(self, change: AnyChange) -> str:
         return self.writers[change.ref.kind].group(change.obj)
 
-    # --- whole lists ---------------------------------------------------------------------
+    # --- groups --------------------------------------------------------------------------
 
     def _grouped(self, changes: list[AnyChange], sent: set[Ref]) -> Iterator[Result]:
         by_group = groupby(sorted(changes, key=self._group), key=self._group)  # stable: the order of the Plan
@@ -63,7 +63,7 @@ class Sender:
                 yield change, error
 
     def _write_together(self, changes: list[AnyChange]) -> Results:
-        """Write Changes of one group. An error of all blames an object only if it is the only one."""
+        """Write Changes of one group. An error of the request blames an object only if it is the only one."""
         if len(changes) > 1:
             return self.writers[changes[0].ref.kind].write(changes)
         results: Results = []
@@ -81,7 +81,7 @@ class Sender:
     def attempt_in_order(self, change: AnyChange, write: Callable[[], object]) -> Exception | None:
         """Write an object of a group, unless it would overtake one that is uncertain.
 
-        Returns: why it was not done.
+        Returns: the error because of which it was not done.
         """
         error = self.uncertain.obstacle(change) or self._blame.attempt(change.ref, write)
         self.uncertain.note(change, error)
@@ -93,7 +93,7 @@ class Sender:
         def ready(change: AnyChange) -> AnyChange | None:
             sent.add(change.ref)
             if change.ref in self._in_flight:
-                hanging.append(change)
+                in_flight.append(change)
                 return None
             current = newest(change) if change.ref.kind == Pool.KIND else change
             if current is not None:
@@ -102,7 +102,7 @@ class Sender:
             return current
 
         begun: set[Ref] = set()
-        hanging: list[AnyChange] = []
+        in_flight: list[AnyChange] = []
         try:
             for change, error in self.calls.each(self.write_alone, changes, ready):
                 self._in_flight.discard(change.ref)
@@ -111,7 +111,7 @@ class Sender:
                 yield change, error
         finally:
             self._in_flight -= begun
-        for change in hanging:
+        for change in in_flight:
             if change.verb == DELETE:
                 yield change, InUse(text="its members are being written")
 
@@ -126,7 +126,7 @@ class Sender:
     # --- urgent updates ------------------------------------------------------------------
 
     def begin_updates(self, changes: Iterable[AnyChange]) -> None:
-        """Begin to write Changes that cannot wait, beside requests that are under way."""
+        """Start to write urgent Changes beside the requests in flight."""
         for change in changes:
             self._in_flight.add(change.ref)
             self.calls.begin_urgent(self.write_alone, change)
@@ -138,5 +138,5 @@ class Sender:
         return results
 
     def is_in_flight(self, ref: Ref) -> bool:
-        """True while a request about an object is under way."""
+        """True while a request for an object is in flight."""
         return ref in self._in_flight

@@ -342,7 +342,7 @@ def test_what_rules_used_goes_a_moment_later(lab):
     pauses: list[list] = []
     with ExitStack() as stack:
         hand = Hand(lab, stack)
-        hand.one.reconciler.device._drained = lambda: not pauses.append(lab.writes())
+        hand.one.reconciler.device._drain = lambda: not pauses.append(lab.writes())
         hand.change(route("a"), route("b", host="b.example.com", service="api"), WEB, API)
         hand.change(endpoints("10.1.1.7"))
         assert pauses == []
