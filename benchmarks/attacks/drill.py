@@ -11,9 +11,9 @@ from mocks.bigip.listener import Outcome
 from mocks.bigip.requests import Request, logged
 
 QUIET_S = 1.5
-LIMIT_S = 75.0
+LIMIT_S = 240.0
 """For what has to come: after a refusal the router waits, after a few longer."""
-LEFT_S = 8.0
+LEFT_S = 60.0
 """For files on the device's disk, once all else is as it should be."""
 NODES = "ltm/node "
 """Removed some seconds after the last write, or at the end of the router; see docs/bigip-objects.md."""

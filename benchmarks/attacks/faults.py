@@ -11,7 +11,7 @@ from benchmarks.attacks.drill import Drill, Point, Reference
 from mocks.bigip.listener import Outcome
 from mocks.bigip.requests import Request
 
-WAIT_S = 15.0
+WAIT_S = 60.0
 GONE_S = 3.0
 SLOW_S = 3.0
 """Longer than the router waits for a reply."""

@@ -85,7 +85,7 @@ class Policy:
 
     def matching(self, store: Store, request: Request) -> list[Rule]:
         """Rules whose actions happen, in their order; first-match and best-match give at most one."""
-        fitting = (rule for rule in self._candidates(store, request) if rule.holds(store, request))
+        fitting = (rule for rule in self.candidates(store, request) if rule.holds(store, request))
         if self.strategy == "first-match":
             rule = next(fitting, None)
             return [rule] if rule else []
@@ -93,7 +93,7 @@ class Policy:
             return sorted(fitting, key=lambda rule: rule.weight, reverse=True)[:1]
         return list(fitting)
 
-    def _candidates(self, store: Store, request: Request) -> Iterator[Rule]:
+    def candidates(self, store: Store, request: Request) -> Iterator[Rule]:
         found = {rule.place: rule for rule in self._others}
         for selector in ("host", "all"):
             value = _host(store, request, selector).lower()

@@ -104,14 +104,14 @@ def _check_command(words: list[Word], event: str) -> None:
         raise SyntaxRefusal(line, f'command is disabled: "{name}"')
     if name in ("when", "priority", "timing", "proc"):
         raise SyntaxRefusal(line, "command is not valid in the current scope")
-    if not _known(name):
+    if not is_known(name):
         raise SyntaxRefusal(line, f"undefined procedure: {name}")
     if event in language.NOT_IN.get(name, ()):
         raise SyntaxRefusal(line, f"command is not valid in current event context ({event})")
     _check_words(name, words)
 
 
-def _known(name: str) -> bool:
+def is_known(name: str) -> bool:
     space, colons, rest = name.partition("::")
     if not colons:
         return name in language.TCL or name in language.TMM

@@ -301,7 +301,7 @@ class FakeBigIP:
     def get(self, path: str) -> dict[str, Any] | None:
         """What a GET with expandSubcollections=true shows of `ltm/pool/~Common~x`; None: 404."""
         try:
-            return self._request("GET", path, {"expandSubcollections": "true"})
+            return self.request("GET", path, {"expandSubcollections": "true"})
         except Refusal as refusal:
             if refusal.status == 404:
                 return None
@@ -309,9 +309,9 @@ class FakeBigIP:
 
     def put_object(self, kind_collection: str, body: dict[str, Any]) -> dict[str, Any]:
         """POST without HTTP: not logged. Raises: Refusal."""
-        return self._request("POST", kind_collection, {}, body)
+        return self.request("POST", kind_collection, {}, body)
 
-    def _request(self, method: str, path: str, query: dict[str, str], body: Any = None) -> Any:
+    def request(self, method: str, path: str, query: dict[str, str], body: Any = None) -> Any:
         raw = b"" if body is None else json.dumps(body, ensure_ascii=False).encode()
         request = Request(method, f"/mgmt/tm/{path.strip('/')}", query, {}, raw)
         with self.store.lock, self.store.atomic():

@@ -19,7 +19,7 @@ from mocks.demo.processes import DemoError, Interrupted, interruptible, wait_unt
 from mocks.demo.servers import Lab
 from mocks.demo.serving import Row, read_rows
 
-CONVERGE_LIMIT_S = 30.0
+CONVERGE_LIMIT_S = 300.0
 QUIET_S = 0.3
 """Writes that come later than this after the last one belong to nothing."""
 LOOK_S = 0.5

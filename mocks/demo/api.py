@@ -4,7 +4,7 @@ import json
 
 import requests
 
-API_TIMEOUT_S = 10.0
+API_TIMEOUT_S = 60.0
 
 
 class Api:

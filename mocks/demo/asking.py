@@ -10,7 +10,7 @@ from mocks.demo.processes import DemoError, clean_environment
 from mocks.demo.servers import HTTP_VIRTUAL, HTTPS_VIRTUAL, Lab
 from mocks.demo.serving import ADMITTED, REDIRECT, Row
 
-LIMIT_S = 20
+LIMIT_S = 120
 NOBODY = "nobody.example.com"
 """A host that no Route has."""
 BREAK = "\n%{http_code} %{redirect_url}"

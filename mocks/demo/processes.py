@@ -11,8 +11,8 @@ from typing import NoReturn, TypeVar
 
 Result = TypeVar("Result")
 
-START_LIMIT_S = 20.0
-STOP_LIMIT_S = 10.0
+START_LIMIT_S = 120.0
+STOP_LIMIT_S = 60.0
 POLL_S = 0.03
 
 

@@ -225,6 +225,11 @@ class FakeKube:
         with self._store.changed:
             return bool(self._store.changed.wait_for(condition, timeout_s))
 
+    @property
+    def subnets(self) -> set[str]:
+        """Subnets that the SDN's master has given away."""
+        return self._sdn.subnets if self._sdn else set()
+
     # -- what goes wrong
 
     def inject(

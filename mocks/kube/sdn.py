@@ -40,7 +40,7 @@ DEFAULT_NETWORK = {
 }
 """What a stock OpenShift 3.11 has."""
 
-STOP_LIMIT_S = 10
+STOP_LIMIT_S = 60
 
 Cause = tuple[str, str, str]
 """(reason, message, field)"""
@@ -113,6 +113,11 @@ class SdnMaster:
         self._jobs: list[tuple[float, Callable[[], None]]] = []
         self._taken: set[ipaddress.IPv4Network] = set()
         self._last: ipaddress.IPv4Network | None = None
+
+    @property
+    def subnets(self) -> set[str]:
+        """Those that are given away."""
+        return {str(subnet) for subnet in self._taken}
 
     def start(self) -> None:
         """Create the ClusterNetwork if there is none, then follow the HostSubnets."""

@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 MAX_BODY = 3 * 1024 * 1024
 """Bytes of a request body, as in a real API server."""
 
-START_LIMIT_S = 10
-STOP_LIMIT_S = 10
+START_LIMIT_S = 60
+STOP_LIMIT_S = 60
 
 
 class Server:

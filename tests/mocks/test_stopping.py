@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from mocks.stopping import stop_event
+from tests.waiting import DEADLINE_S
 
 NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
@@ -24,4 +25,4 @@ def test_while_the_waiting_thread_holds_the_lock(number):
     stop = stop_event()
     with stop._cond:
         os.kill(os.getpid(), number)
-    assert stop.wait(10)
+    assert stop.wait(DEADLINE_S)

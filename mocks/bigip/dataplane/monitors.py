@@ -77,6 +77,11 @@ class Monitors:
             return None if pool in self._dirty and member in self._wanted(pool) else False
         return found.down
 
+    @property
+    def pools(self) -> set[str]:
+        """Those with members that are checked."""
+        return set(self._members)
+
     def changed(self, written: set[tuple[str, Key]]) -> None:
         """Something was committed; the store's lock is held."""
         fresh = {key[0] for kind, key in written if kind in _RELEVANT[:2]}

@@ -53,6 +53,10 @@ class PodConnection(asyncio.Protocol):
         if self._busy is not None:
             self._busy.cancel()
 
+    def close(self) -> None:
+        """FIN."""
+        self._transport.close()
+
     def abort(self) -> None:
         """RST."""
         sock = self._transport.get_extra_info("socket")

@@ -53,7 +53,7 @@ class Interpreter:
     """
 
     def __init__(
-        self, *, limit_s: float = 2.0, limit_commands: int | None = None, patience_s: float = 20.0
+        self, *, limit_s: float = 10.0, limit_commands: int | None = None, patience_s: float = 120.0
     ) -> None:
         self.limit_s, self.limit_commands, self.patience_s = limit_s, limit_commands, patience_s
         self.deaths: list[str] = []

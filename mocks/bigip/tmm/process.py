@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mocks.bigip import language
 
-_START_S = 20
+_START_S = 120
 _DIFFERENT = frozenset(("after", "close", "encoding", "fileevent", "puts", "read", "trace"))
 """Commands that TMM has, but not as stock Tcl has them: the answer must come from Python, too."""
 _MEMORY = 1 << 30

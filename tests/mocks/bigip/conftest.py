@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from mocks.bigip import FakeBigIP
+from tests.waiting import DEADLINE_S
 
 
 class Client:
@@ -26,7 +27,7 @@ class Client:
         if body is not None:
             more["json"] = body
         url = path if path.startswith("/mgmt") else f"/mgmt/tm/{path}"
-        return self.session.request(method, self.big.url + url, timeout=20, **more)
+        return self.session.request(method, self.big.url + url, timeout=DEADLINE_S, **more)
 
     def ok(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         reply = self.call(method, path, body, **more)

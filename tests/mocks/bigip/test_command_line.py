@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.waiting import DEADLINE_S
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -43,13 +45,14 @@ def test_serves_until_a_signal(tmp_path, number):
             session.trust_env = False
             session.verify, session.auth = str(ca), (facts["user"], facts["password"])
             url = f"{facts['url']}/mgmt/tm"
-            assert session.get(f"{url}/ltm/pool", timeout=20).status_code == 503
-            assert session.get(f"{url}/ltm/pool", timeout=20).json()["selfLink"].endswith("ver=13.1.1")
-            assert session.get(f"{url}/ltm/virtual/~P~vs", timeout=20).status_code == 200
+            assert session.get(f"{url}/ltm/pool", timeout=DEADLINE_S).status_code == 503
+            pools = session.get(f"{url}/ltm/pool", timeout=DEADLINE_S).json()
+            assert pools["selfLink"].endswith("ver=13.1.1")
+            assert session.get(f"{url}/ltm/virtual/~P~vs", timeout=DEADLINE_S).status_code == 200
     finally:
         process.send_signal(number)
         rest = process.stdout.read()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=DEADLINE_S) == 0
     assert rest == ""
 
 
@@ -60,7 +63,7 @@ def test_bad_arguments(arguments):
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=30,
+        timeout=DEADLINE_S,
     )
     assert process.returncode == 2
     assert "Usage" in process.stderr

@@ -246,5 +246,5 @@ def test_names_do_not_contradict_each_other():
     assert not language.DISABLED & language.NEWER
     assert len(language.TCL) == 52
     assert len(language.DISABLED) == 31
-    assert all(rulecheck._known(name) for name in language.NOT_IN)
+    assert all(rulecheck.is_known(name) for name in language.NOT_IN)
     assert {event for events in language.NOT_IN.values() for event in events} <= language.EVENTS

@@ -6,6 +6,7 @@ import pytest
 import requests
 
 from mocks.bigip import FakeBigIP, Refusal
+from tests.waiting import DEADLINE_S
 
 
 def test_reply_and_log(client):
@@ -89,7 +90,7 @@ def test_set_up_in_process(client):
 
 def test_server_certificate_is_verified():
     with FakeBigIP() as big, pytest.raises(requests.exceptions.SSLError):
-        requests.get(big.url, timeout=10, verify=True)
+        requests.get(big.url, timeout=DEADLINE_S, verify=True)
 
 
 def test_two_devices_share_nothing():

@@ -11,6 +11,7 @@ import pytest
 
 from mocks.bigip import DiskFile
 from tests.mocks.bigip.material import pair
+from tests.waiting import DEADLINE_S
 
 VIRTUAL = ("ltm/virtual", {"name": "/P/vs", "destination": "10.0.0.1:80", "profiles": ["/Common/tcp"]})
 GROUP = ("ltm/data-group/internal", {"name": "/P/g", "type": "string"})
@@ -597,7 +598,7 @@ def test_locked_key(client):
 def test_bare_percent(client):
     """`%0` of a route domain must be `%250` (bigip-behaviour.md A1)."""
     context = ssl.create_default_context(cafile=client.big.ca_file)
-    connection = http.client.HTTPSConnection(client.big.address, context=context, timeout=20)
+    connection = http.client.HTTPSConnection(client.big.address, context=context, timeout=DEADLINE_S)
     basic = base64.b64encode(f"{client.big.username}:{client.big.password}".encode()).decode()
     connection.request("GET", "/mgmt/tm/ltm/node/~P~10.0.0.1%x", headers={"Authorization": f"Basic {basic}"})
     assert connection.getresponse().status == 400

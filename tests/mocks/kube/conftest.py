@@ -12,9 +12,7 @@ import pytest
 import requests
 
 from mocks.kube import FakeKube
-
-REPLY_LIMIT_S = 10
-KUBECTL_LIMIT_S = 60
+from tests.waiting import DEADLINE_S
 
 
 class Http:
@@ -29,7 +27,7 @@ class Http:
         self.session.headers["Authorization"] = f"Bearer {kube.token}"
 
     def __call__(self, method: str, path: str, **options) -> requests.Response:
-        options.setdefault("timeout", REPLY_LIMIT_S)
+        options.setdefault("timeout", DEADLINE_S)
         return self.session.request(method, self._kube.url + path, **options)
 
     def get(self, path: str, **query: object) -> requests.Response:
@@ -107,7 +105,7 @@ def kubectl(kube: FakeKube, tmp_path: Path) -> Callable[..., subprocess.Complete
 
     def run(*arguments: str, **options) -> subprocess.CompletedProcess:
         command = [program, f"--kubeconfig={config}", f"--cache-dir={tmp_path / 'cache'}", *arguments]
-        return subprocess.run(command, text=True, capture_output=True, timeout=KUBECTL_LIMIT_S, **options)
+        return subprocess.run(command, text=True, capture_output=True, timeout=DEADLINE_S, **options)
 
     run.command = [program, f"--kubeconfig={config}", f"--cache-dir={tmp_path / 'cache'}"]
     return run

@@ -3,6 +3,8 @@
 import pytest
 import requests
 
+from tests.waiting import DEADLINE_S
+
 from .objects import ROUTES, SHOP, route
 
 USER = "system:serviceaccount:default:router"
@@ -13,8 +15,8 @@ def test_certificate_is_verified(kube):
     session = requests.Session()
     session.trust_env = False
     with pytest.raises(requests.exceptions.SSLError):
-        session.get(kube.url + "/version", timeout=10)
-    assert session.get(kube.url + "/version", timeout=10, verify=kube.ca_file).status_code == 200
+        session.get(kube.url + "/version", timeout=DEADLINE_S)
+    assert session.get(kube.url + "/version", timeout=DEADLINE_S, verify=kube.ca_file).status_code == 200
 
 
 @pytest.mark.parametrize("headers", [

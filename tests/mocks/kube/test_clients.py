@@ -15,6 +15,7 @@ import requests
 import yaml
 
 from mocks.kube.services import node_object, service_objects
+from tests.waiting import DEADLINE_S
 
 from .objects import admitted, route
 
@@ -59,7 +60,8 @@ class TestPython:
         watch, seen = kubernetes.watch.Watch(), []
         kube.apply(route("b"))
         for event in watch.stream(
-            custom.list_cluster_custom_object, *ROUTE_API, "routes", timeout_seconds=10, _request_timeout=10
+            custom.list_cluster_custom_object, *ROUTE_API, "routes", timeout_seconds=10,
+            _request_timeout=DEADLINE_S,
         ):
             seen.append((event["type"], event["object"]["metadata"]["name"]))
             if len(seen) == 2:
@@ -244,9 +246,9 @@ class TestCommandLine:
                 )
                 url, headers = f"https://127.0.0.1:{port}/api/v1/nodes?watch=1", {"Authorization": "Bearer t"}
                 authority = client.configuration.ssl_ca_cert
-                with requests.get(url, headers=headers, stream=True, verify=authority, timeout=10):
+                with requests.get(url, headers=headers, stream=True, verify=authority, timeout=DEADLINE_S):
                     process.send_signal(number)
-                    rest, errors = process.communicate(timeout=10)
+                    rest, errors = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, rest, errors) == (0, b"", b"")
 
     def test_without_openshift(self, tmp_path):
@@ -263,7 +265,7 @@ class TestCommandLine:
         path = tmp_path / "bad.yaml"
         path.write_text("kind: [")
         with self.start("--load", str(path)) as process:
-            _, errors = process.communicate(timeout=30)
+            _, errors = process.communicate(timeout=DEADLINE_S)
         errors = errors.decode()
         assert process.returncode == 1
         assert errors.startswith(f"Error: {path}: document 1: ")

@@ -34,7 +34,7 @@ def sdn_http(sdn):
 
 def given(kube: FakeKube, name: str = "f5", kind: str = "HostSubnet") -> dict:
     """The HostSubnet once it has a subnet."""
-    assert kube.wait_for(lambda: (kube.get(kind, None, name) or {}).get("subnet"), 5)
+    assert kube.wait_for(lambda: (kube.get(kind, None, name) or {}).get("subnet"))
     return kube.get(kind, None, name)
 
 
@@ -101,11 +101,10 @@ def test_applied_again_moves(sdn, sdn_http):
         found = sdn.get("HostSubnet", None, "f5")
         return found and found["metadata"]["uid"] != first["metadata"]["uid"]
 
-    assert sdn.wait_for(again, 5)
+    assert sdn.wait_for(again)
     assert given(sdn)["subnet"] == "10.129.0.0/23"
     sdn_http("DELETE", f"{GROUP}/f5")
-    taken = {str(subnet) for subnet in sdn._sdn._taken}
-    assert sdn.wait_for(lambda: {str(subnet) for subnet in sdn._sdn._taken} == {"10.128.0.0/23"}, 5), taken
+    assert sdn.wait_for(lambda: sdn.subnets == {"10.128.0.0/23"})
 
 
 @pytest.mark.parametrize("host_ip", ["127.0.0.1", "10.130.7.1", "172.30.0.1"])

@@ -10,7 +10,8 @@ from typing import Any
 
 from cryptography import x509
 
-TIMEOUT_S = 20.0
+from tests.waiting import DEADLINE_S
+
 RESET, END = "reset", "end"
 
 
@@ -105,7 +106,7 @@ class Client:
 
     def __post_init__(self) -> None:
         self.sock = socket.socket()
-        self.sock.settimeout(TIMEOUT_S)
+        self.sock.settimeout(DEADLINE_S)
         self.sock.bind((self.source, 0))
         try:
             self.sock.connect(self.where)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,18 +12,9 @@ from mocks.bigip.dataplane import Pod, Served
 from mocks.bigip.matching import Unsupported
 from tests.builders import identity
 from tests.mocks.bigip.dataplane.client import Answer, Client
+from tests.waiting import until
 
 HTTP, HTTPS = "/P/http", "/P/https"
-DEADLINE_S = 20.0
-
-
-def wait_for(condition: Callable[[], Any], what: str = "") -> Any:
-    """Wait until something is true."""
-    end = time.monotonic() + DEADLINE_S
-    while not (found := condition()):
-        assert time.monotonic() < end, what or "did not happen"
-        time.sleep(0.005)
-    return found
 
 
 class Net:
@@ -47,7 +37,7 @@ class Net:
 
     def change(self, method: str, path: str, body: dict | None = None, **query: str) -> None:
         """PATCH, POST or DELETE without HTTP."""
-        self.big._request(method, path, query, body)
+        self.big.request(method, path, query, body)
 
     def pod(self, address: str, port: int = 8080, name: str = "", **options: Any) -> Pod:
         return self.big.pods.start(address, port, name or f"pod-{address.rsplit('.', 1)[1]}", **options)
@@ -96,11 +86,11 @@ class Net:
 
     def last(self) -> Served:
         """The newest record that is complete."""
-        return wait_for(lambda: self.plane.log and self.plane.log[-1].outcome and self.plane.log[-1])
+        return until(lambda: self.plane.log and self.plane.log[-1].outcome and self.plane.log[-1])
 
     def quiet(self) -> None:
         """Wait until no connection is left."""
-        wait_for(lambda: not any(self.plane.counters().values()), f"open: {self.plane.counters()}")
+        until(lambda: not any(self.plane.counters().values()), f"open: {self.plane.counters()}")
 
     def errors(self) -> list[str]:
         """What went wrong so far; forgotten then."""
@@ -159,4 +149,4 @@ def host(*names: str) -> dict[str, Any]:
     return {"httpHost": True, "host": True, "values": list(names)}
 
 
-__all__ = ["Net", "Unsupported", "forward", "host", "rule", "wait_for"]
+__all__ = ["Net", "Unsupported", "forward", "host", "rule", "until"]

@@ -10,7 +10,7 @@ from mocks.bigip.dataplane.balancing import Balancer, Member
 from mocks.bigip.dataplane.persistence import SourceTable, cookie_name, cookie_value, masked
 from mocks.bigip.matching import Unsupported
 from tests.mocks.bigip.dataplane.client import RESET
-from tests.mocks.bigip.dataplane.conftest import Net, forward, host, rule, wait_for
+from tests.mocks.bigip.dataplane.conftest import Net, forward, host, rule, until
 
 
 def member(number: int, **fields) -> Member:
@@ -164,7 +164,7 @@ def test_least_connections_member(net: Net):
     for client in clients:
         if client.ask().pod == "pod-2":
             client.close()
-    wait_for(lambda: net.plane.counters()["connections"] == 4)
+    until(lambda: net.plane.counters()["connections"] == 4)
     assert net.ask(vs).pod == "pod-2"
     for client in clients:
         client.close()
@@ -300,7 +300,7 @@ def test_one_connect_balances_each_request_and_reuses_connections(net: Net):
     assert {one["connection"] for one in seen} == {1}
     with net.connect(vs) as client:
         assert client.ask().seen["request"] == 4
-    wait_for(lambda: net.plane.counters()["idle server connections"] == 2)
+    until(lambda: net.plane.counters()["idle server connections"] == 2)
 
 
 def test_one_connect_shares_connections_of_a_member_between_pools(net: Net):

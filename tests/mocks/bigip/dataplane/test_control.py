@@ -9,7 +9,8 @@ import pytest
 import requests
 
 from mocks.bigip.dataplane.control import Control
-from tests.mocks.bigip.dataplane.conftest import Net, wait_for
+from tests.mocks.bigip.dataplane.conftest import Net, until
+from tests.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_the_command_prints_where_it_listens():
 @pytest.mark.parametrize("pod", ["10.1.0.1", "10.1.0.1:x", "nowhere"])
 def test_a_pod_without_a_port_is_refused(pod):
     command = [sys.executable, "-m", "mocks.bigip", "--dataplane", "--pod", pod]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
     assert ended.returncode == 2
     assert "not ADDRESS:PORT" in ended.stderr
 
@@ -89,7 +90,7 @@ def test_on_write_may_send_traffic():
 
         def look(_entry) -> None:
             try:
-                seen.append(requests.get(where, timeout=10).status_code)
+                seen.append(requests.get(where, timeout=DEADLINE_S).status_code)
             except requests.ConnectionError:
                 seen.append(0)
 
@@ -100,4 +101,4 @@ def test_on_write_may_send_traffic():
         requests.patch(f"{big.url}/mgmt/tm/ltm/virtual/~Common~v", json={"pool": "p"}, **kwargs)
         assert seen == [0, 200]
         assert big.errors == []
-        wait_for(lambda: not any(big.dataplane.counters().values()))
+        until(lambda: not any(big.dataplane.counters().values()))

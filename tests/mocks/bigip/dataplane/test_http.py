@@ -8,7 +8,7 @@ import pytest
 
 from mocks.bigip.dataplane.pod_server import frame, take_frame
 from tests.mocks.bigip.dataplane.client import END, RESET, Client
-from tests.mocks.bigip.dataplane.conftest import Net, wait_for
+from tests.mocks.bigip.dataplane.conftest import Net, until
 
 VS = "/P/http"
 
@@ -169,7 +169,7 @@ def test_a_pod_that_closes_an_idle_connection_ends_the_clients(net: Net):
     with net.connect(VS) as client:
         client.ask()
         pod = net.big.pods["10.1.0.1", 8080]
-        net.plane.thread.call(lambda: [one._transport.close() for one in pod.connections])
+        net.plane.thread.call(lambda: [one.close() for one in pod.connections])
         assert client.rest() == (b"", END)
 
 
@@ -182,7 +182,7 @@ def test_a_pod_that_resets_instead_of_answering(net: Net):
 def test_a_client_that_leaves_while_it_waits(net: Net):
     with net.connect(VS) as client:
         client.send(b"GET /?delay=60 HTTP/1.1\r\nHost: a\r\n\r\n")
-        wait_for(lambda: net.plane.counters()["server connections"])
+        until(lambda: net.plane.counters()["server connections"])
         client.sock.setsockopt(1, 13, b"\1\0\0\0\0\0\0\0")
     net.quiet()
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import identity
 from tests.mocks.bigip.dataplane.client import RESET
-from tests.mocks.bigip.dataplane.conftest import Net, forward, host, rule, wait_for
+from tests.mocks.bigip.dataplane.conftest import Net, forward, host, rule, until
 from tests.unit.desired.irules.hello import hello
 
 EVENTS = (
@@ -58,7 +58,7 @@ def test_order_of_events(net: Net):
     with net.connect(vs, sni="a") as client:
         client.ask()
         client.ask()
-    wait_for(lambda: logged(net)[-1:] == ["CLIENT_CLOSED"])
+    until(lambda: logged(net)[-1:] == ["CLIENT_CLOSED"])
     assert logged(net) == [
         "CLIENT_ACCEPTED", "CLIENTSSL_CLIENTHELLO", "CLIENTSSL_HANDSHAKE",
         "HTTP_REQUEST", "LB_SELECTED", "SERVER_CONNECTED", "HTTP_RESPONSE",
@@ -399,7 +399,7 @@ def test_collect_again(make_net, quirks):
     vs = net.virtual("v", pool=net.pool("p", "10.1.0.1:8080"), rules=[net.rule("r", text)])
     with net.connect(vs) as client:
         client.send(b"GET /")
-        wait_for(lambda: logged(net) == ["data"])
+        until(lambda: logged(net) == ["data"])
         client.send(b" HTTP/1.1\r\nHost: a\r\n\r\n")
         if quirks:
             client.sock.settimeout(0.3)

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tests.mocks.bigip.dataplane.client import RESET, Client
-from tests.mocks.bigip.dataplane.conftest import Net, forward, wait_for
+from tests.mocks.bigip.dataplane.conftest import Net, forward, until
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_deleted_virtual_server_is_gone(net: Net):
     vs = net.virtual("v", pool="/P/web")
     where = net.big.endpoint(vs)
     net.change("DELETE", "ltm/virtual/~P~v")
-    wait_for(lambda: refused(where))
+    until(lambda: refused(where))
     with pytest.raises(KeyError):
         net.big.endpoint(vs)
 
@@ -111,7 +111,7 @@ def test_the_data_plane_starts_with_what_is_there_and_ends_alone():
     plane = big.start_dataplane()
     where = big.endpoint("/Common/v")
     with Client(where) as client:
-        wait_for(lambda: plane.counters()["connections"])
+        until(lambda: plane.counters()["connections"])
         big.close()
         assert client.rest() == (b"", RESET)
     assert refused(where)
@@ -142,7 +142,7 @@ def test_a_client_that_leaves_while_the_member_is_silent(net: Net):
     vs = net.virtual("v", pool="/P/web")
     with net.connect(vs) as client:
         client.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        wait_for(lambda: net.plane.log)
+        until(lambda: net.plane.log)
         client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     net.quiet()
     assert net.last().outcome == "reset: the client is gone"

@@ -8,7 +8,7 @@ import pytest
 
 from mocks.bigip.traffic import Request, decide
 from tests.mocks.bigip.dataplane.client import RESET
-from tests.mocks.bigip.dataplane.conftest import Net, forward, host, rule, wait_for
+from tests.mocks.bigip.dataplane.conftest import Net, forward, host, rule, until
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_another_pool_on_one_connection(make_net, quirks, how, pods, connections
         seen = [client.ask(host=name).seen for name in ("a", "a", "b", "a")]
         assert [one["pod"] for one in seen] == pods.split()
         assert [one["connection"] for one in seen] == connections
-        wait_for(lambda: net.plane.counters()["server connections"] == (2 if how else 1))
+        until(lambda: net.plane.counters()["server connections"] == (2 if how else 1))
 
 
 @pytest.mark.parametrize("quirks", [(), ("detach-forgets-pool",)])
@@ -376,7 +376,7 @@ def test_five_thousand_rules_are_found_by_host(net: Net):
     vs = on_virtual(net, *rules, forward("/P/other", **path("/any")))
     assert net.ask(vs, host="H77.example").pod == "one"
     compiled = net.store.kept["policies"]["/P/pol"]
-    found = list(compiled._candidates(net.store, Request("h77.example")))
+    found = list(compiled.candidates(net.store, Request("h77.example")))
     assert [one.name for one in found] == ["r77", "r500"]
     net.change("PATCH", "ltm/policy/~P~pol/rules/r3/actions/0", {"pool": "/P/two"})
     assert net.ask(vs, host="h3.example").pod == "two"

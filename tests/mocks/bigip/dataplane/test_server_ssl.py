@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import identity
 from tests.mocks.bigip.dataplane.client import RESET
-from tests.mocks.bigip.dataplane.conftest import Net, wait_for
+from tests.mocks.bigip.dataplane.conftest import Net, until
 
 CA = "/P/ca.crt"
 REQUIRE = {"peerCertMode": "require", "caFile": CA}
@@ -106,4 +106,4 @@ def test_nothing_is_left_of_failed_handshakes(net: Net):
     for _ in range(5):
         assert net.ask(vs).ended == RESET
     net.quiet()
-    wait_for(lambda: not net.big.pods["10.1.0.2", 443].connections)
+    until(lambda: not net.big.pods["10.1.0.2", 443].connections)

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from mocks.bigip.dataplane.wire import HIGH, Closed, Wire
+from tests.waiting import DEADLINE_S
 
 
 class Transport(asyncio.Transport):
@@ -36,7 +37,7 @@ def wired(check) -> None:
     async def run() -> None:
         wire, transport = Wire(), Transport()
         wire.connection_made(transport)
-        await asyncio.wait_for(check(wire, transport), 10)
+        await asyncio.wait_for(check(wire, transport), DEADLINE_S)
 
     asyncio.run(run())
 

@@ -18,5 +18,5 @@ def tcl() -> Iterator[Interpreter]:
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[Interpreter]:
     """For rules that run away."""
-    with Interpreter(limit_s=0.2) as interpreter:
+    with Interpreter(limit_s=1.0) as interpreter:
         yield interpreter
