@@ -1,0 +1,235 @@
+"""What may not be deleted, or touched, yet."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from f5router.desired.engine import Engine
+from f5router.model import names
+from f5router.model.cluster import Delta, Route
+from f5router.model.errors import InUse
+from f5router.model.ltm import Forward, Pool, PoolMember, Rule
+from f5router.model.net import StaticRoute
+from f5router.model.objects import Ref
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change, Plan
+from f5router.reconcile.delete_guard import LEAST, DeleteGuard
+from f5router.reconcile.hold import HoldReason
+from f5router.reconcile.retention import DeferredDeletes, Draining, Retention
+from f5router.reconcile.undetermined import Undetermined
+from tests.builders import FACTS, Settings, endpoints, route, service
+from tests.unit.desired.test_engine import delta
+
+A, B = Ref("ltm/pool", "/Common/a"), Ref("ltm/pool", "/Common/b")
+USED = InUse(text="used", status=400)
+NOW = 1000.0
+
+
+def record(deletes: DeferredDeletes, deferred=(), ended=(), in_use=None, *,
+           now=NOW, gone=(), recovered=False):
+    deletes.record(set(deferred), set(ended), in_use or {}, now,
+                   is_going=lambda ref: ref not in gone, recovered=recovered)
+
+
+def test_deferred_deletes_back_off_together():
+    deletes, delays = DeferredDeletes(), []
+    assert deletes.next_due() is None
+    for _ in range(8):
+        record(deletes, {A})
+        delays.append(deletes.next_due() - NOW)
+    assert delays == [5, 10, 20, 40, 80, 160, 300, 300]
+    assert deletes.due(NOW) == set()
+    assert deletes.due(NOW + 300) == {A}
+    deletes.retry()
+    assert deletes.due(NOW) == {A}
+
+
+@pytest.mark.parametrize(("after", "refs", "in_use", "due"), [
+    pytest.param({}, {A, B}, {B}, NOW + 5, id="not tried: the time stays"),
+    pytest.param({"deferred": {B}, "ended": {A}, "now": NOW + 5}, {B}, {B}, NOW + 15, id="one is deleted"),
+    pytest.param({"ended": {A, B}}, set(), set(), None, id="all are deleted"),
+    pytest.param({"ended": {B}, "deferred": {B}}, {A, B}, set(), NOW + 10, id="no longer in use"),
+    pytest.param({"gone": {A}}, {B}, {B}, NOW + 5, id="wanted again, or gone"),
+    pytest.param({"gone": {B}}, {A}, set(), NOW + 5, id="the one in use is gone"),
+    pytest.param({"recovered": True}, {A, B}, {B}, NOW, id="a successor recovered"),
+    pytest.param({"now": NOW + 5}, {A, B}, {B}, NOW + 15, id="due and not tried"),
+])
+def test_deferred_deletes_after_a_pass(after, refs, in_use, due):
+    deletes = DeferredDeletes()
+    record(deletes, {A, B}, in_use={B: USED})
+    record(deletes, **after)
+    assert (deletes.refs, set(deletes.in_use), deletes.next_due()) == (refs, in_use, due)
+
+
+def test_the_back_off_begins_anew_when_nothing_was_deferred():
+    deletes = DeferredDeletes()
+    record(deletes, {A})
+    record(deletes, {A})
+    record(deletes, ended={A})
+    record(deletes, {B})
+    assert deletes.next_due() == NOW + 5
+
+
+EDGE, PASSED = route("r", kind="edge"), route("r", kind="passthrough")
+
+
+def changed(**fields) -> Route:
+    return route("r", **({"kind": "passthrough"} | fields))
+
+
+@pytest.mark.parametrize(("old", "new", "drains"), [
+    pytest.param(EDGE, PASSED, True, id="edge"),
+    pytest.param(route("r", kind="reencrypt"), PASSED, True, id="reencrypt"),
+    pytest.param(route("r"), PASSED, False, id="unsecured"),
+    pytest.param(EDGE, route("r", kind="reencrypt"), False, id="to reencrypt"),
+    pytest.param(EDGE, changed(host="other.example.com"), False, id="another host"),
+    pytest.param(EDGE, changed(wildcard=True), False, id="a wildcard"),
+    pytest.param(None, PASSED, False, id="new"),
+    pytest.param(EDGE, None, False, id="deleted"),
+])
+def test_what_drains(old, new, drains):
+    draining = Draining(30.0)
+    assert not draining.note(PASSED.key, old, new, NOW)
+    assert list(draining.routes()) == [PASSED.key] * drains
+    draining.expire(NOW + 29)
+    assert list(draining.routes()) == [PASSED.key] * drains
+    draining.expire(NOW + 30)
+    assert list(draining.routes()) == []
+
+
+@pytest.mark.parametrize(("old", "new", "ends"), [
+    pytest.param(PASSED, None, True, id="deleted"),
+    pytest.param(PASSED, EDGE, True, id="edge again"),
+    pytest.param(PASSED, changed(host="other.example.com"), True, id="another host"),
+    pytest.param(PASSED, changed(service="api"), False, id="another service"),
+])
+def test_draining_ends_early(old, new, ends):
+    draining = Draining(30.0)
+    draining.note(PASSED.key, EDGE, PASSED, NOW)
+    assert draining.note(PASSED.key, old, new, NOW) is ends
+    assert list(draining.routes()) == [PASSED.key] * (not ends)
+
+
+POOL = Pool("/Common/openshift_shop_web")
+RULE = Rule("/Common/openshift_secure_routes", "openshift_route_shop_r", 1, frozenset(), Forward(POOL.path))
+OTHER = Pool("/Common/openshift_shop_other")
+
+
+@pytest.mark.parametrize(("present", "absent", "changes", "held"), [
+    pytest.param((), (), [Change(DELETE, POOL, None)], [], id="nothing is undetermined"),
+    pytest.param((RULE,), (), [Change(DELETE, RULE, None)], [RULE], id="not deleted"),
+    pytest.param((RULE,), (), [Change(UPDATE, RULE, RULE)], [RULE], id="not written"),
+    pytest.param((RULE,), (), [Change(DELETE, POOL, None)], [POOL], id="nor what it needs"),
+    pytest.param((RULE,), (), [Change(UPDATE, POOL, POOL)], [], id="what it needs is written"),
+    pytest.param((), (POOL,), [Change(CREATE, None, RULE)], [RULE], id="what needs it waits"),
+    pytest.param((), (POOL,), [Change(CREATE, None, OTHER)], [], id="others do not"),
+    pytest.param((), (POOL,), [Change(DELETE, POOL, None)], [], id="absent: deleted if it is another's"),
+])
+def test_undetermined(present, absent, changes, held):
+    undetermined = Undetermined(frozenset(obj.ref for obj in present), frozenset(obj.ref for obj in absent))
+    observed = {obj.ref: obj for obj in (*present, POOL)}
+    plan, refs = undetermined.split(Plan(tuple(changes)), observed)
+    assert refs == {obj.ref for obj in held}
+    assert [change.ref for change in plan] == [change.ref for change in changes if change.ref not in refs]
+
+
+def test_undetermined_objects_by_where_they_are():
+    refs = {RULE.ref, POOL.ref, OTHER.ref}
+    undetermined = Undetermined.of(refs, {OTHER.ref: OTHER}, {RULE.ref: RULE, POOL.ref: POOL}, {POOL.ref})
+    assert (undetermined.present, undetermined.absent) == ({RULE.ref}, {POOL.ref})
+
+
+class Bench:
+    """A Retention with an engine, and with the observed objects of a device."""
+
+    def __init__(self, *objects, observed=()):
+        self.engine = Engine(Settings())
+        self.engine.set_facts(FACTS)
+        self.engine.apply(delta(*((obj, True) for obj in objects)))
+        self.device = SimpleNamespace(observed={obj.ref: obj for obj in observed})
+        self.retention = Retention(self.engine, self.device, folder="/Common",
+                                   guard=DeleteGuard(), drain_s=30.0)
+
+
+def pools(count: int, *members: str) -> list[Pool]:
+    return [Pool(f"/Common/openshift_shop_s{number}", "/Common/tcp",
+                 frozenset(PoolMember(address, 8080) for address in members)) for number in range(count)]
+
+
+def test_objects_of_nodes_are_ours_when_all_nodes_are_known():
+    bench = Bench()
+    static = StaticRoute(names.pod_route("/Common", "10.1.0.0/24"), "10.1.0.0/24", "10.0.0.1")
+    assert bench.retention.owns(POOL)
+    assert not bench.retention.owns(Pool("/Common/web"))
+    before = bench.retention.owns(static)
+    bench.engine.apply(Delta(nodes_listed=True))
+    assert (before, bench.retention.owns(static)) == (False, True)
+
+
+def test_many_pools_keep_their_members_until_it_is_confirmed():
+    """Only those that would lose all of them; a pool whose endpoints are listed meanwhile is written."""
+    there = pools(LEAST, "10.1.1.1")
+    routes = [route(f"r{number}", path=f"/{number}", service=f"s{number}") for number in range(LEAST)]
+    services = [service(f"s{number}") for number in range(LEAST)]
+    bench = Bench(*routes, *services, observed=there)
+    bench.retention.hold_members(NOW)
+    holds = [bench.retention.hold_write(pool.ref) for pool in there]
+    assert {hold.reason for hold in holds} == {HoldReason.UNCONFIRMED}
+    bench.engine.apply(delta((endpoints("10.1.1.2", service="s0"), True)))
+    assert [bench.retention.hold_write(pool.ref) is None for pool in there] == [True] + [False] * (LEAST - 1)
+    bench.retention.guard.confirm(set())
+    assert not any(bench.retention.hold_write(pool.ref) for pool in there)
+
+
+def test_few_pools_lose_their_members_at_once():
+    there = pools(LEAST - 1, "10.1.1.1")
+    bench = Bench(*(service(f"s{number}") for number in range(LEAST - 1)), observed=there)
+    bench.retention.hold_members(NOW)
+    assert not any(bench.retention.hold_write(pool.ref) for pool in there)
+
+
+def test_a_mass_of_deletes_is_held_and_released():
+    rules = [Rule("/Common/openshift_insecure_routes", f"openshift_route_shop_r{number}", 1, frozenset(),
+                  Forward(POOL.path), hosts=frozenset({f"h{number}.com"})) for number in range(LEAST)]
+    bench = Bench(observed=rules)
+    refs = {rule.ref for rule in rules}
+    assert bench.retention.hold_deletes(refs, NOW) == frozenset()
+    assert bench.retention.guard.held == refs
+    assert bench.retention.held_hosts(2) == ["h0.com", "h1.com"]
+    assert bench.retention.hold_write(rules[0].ref) is None
+    bench.engine.apply(delta((route("r0", host="h0.com"), True)))
+    assert rules[0].ref in bench.retention.hold_deletes((), NOW)
+
+
+def test_previous_objects_stay_while_their_route_is_refused():
+    edge = route("r", kind="edge")
+    bench = Bench(edge, service(), endpoints("10.1.1.1"))
+    rule = next(obj for obj in bench.engine.objects.values() if isinstance(obj, Rule))
+    bench.device.observed[rule.ref] = rule
+    bench.engine.apply(delta((route("r", kind="passthrough"), True)))
+    (passed,) = (ref for ref in bench.engine.uses(edge.key) if ref.path.endswith("/www.example.com"))
+    assert not bench.retention.should_retain(())(rule)
+    assert bench.retention.should_retain({passed})(rule)
+    bench.retention.draining.note(edge.key, edge, route("r", kind="passthrough"), NOW)
+    assert bench.retention.should_retain(())(rule)
+    bench.engine.apply(delta((edge, False), (route("r", kind="edge", namespace="bank"), True)))
+    assert not bench.retention.should_retain({passed})(rule)
+
+
+def test_a_pool_that_stays_loses_the_pods_that_left():
+    """It gets no new ones while its own write is refused."""
+    bench = Bench(route("r"), service(), endpoints("10.1.1.1", "10.1.1.3"))
+    there = Pool("/Common/openshift_shop_web", "/Common/tcp",
+                 frozenset({PoolMember("10.1.1.1", 8080), PoolMember("10.1.1.2", 8080)}))
+    bench.device.observed[there.ref] = there
+    assert not bench.retention.corrections(set())
+    (change,) = bench.retention.corrections({there.ref})
+    assert (change.verb, {member.address for member in change.new.members}) == (UPDATE, {"10.1.1.1"})
+
+
+def test_owners_of_another_namespace_end_what_stays():
+    bench = Bench(route("r", namespace="bank"))
+    old = Rule("/Common/openshift_insecure_routes", "openshift_route_shop_r", 1, frozenset(),
+               Forward(POOL.path), hosts=frozenset({"www.example.com"}))
+    bench.device.observed[old.ref] = old
+    assert [(change.verb, change.ref) for change in bench.retention.corrections({old.ref})] == [
+        (DELETE, old.ref)]

@@ -1,0 +1,138 @@
+"""Verdicts on Routes, and what keeps them from being served."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from f5router.desired.engine import Engine
+from f5router.model.cluster import Key
+from f5router.model.errors import NO_RIGHT, AuthFailed, InUse, Refused, Unconfirmed
+from f5router.model.ltm import Pool, Rule
+from f5router.model.net import StaticRoute, Tunnel
+from f5router.model.objects import Ref
+from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.retention import DeferredDeletes
+from f5router.reconcile.retry import RetrySchedule
+from f5router.reconcile.verdicts import DEVICE_REJECTED, Verdicts
+from f5router.status.condition import PENDING, Verdict
+from tests.builders import FACTS, Settings, endpoints, route, secret, service
+from tests.unit.desired.test_engine import delta
+
+REFUSED, UNCONFIRMED = Refused(text="no", status=400), Unconfirmed(text="time-out")
+A, B = Key("shop", "a"), Key("shop", "b")
+
+
+class Bench:
+    """Verdicts of Routes that are all in place on the device."""
+
+    def __init__(self, *objects, config: Settings | None = None):
+        self.engine = Engine(config or Settings())
+        self.engine.set_facts(FACTS)
+        objects = objects or (route("a"), route("b", path="/b"), service(), endpoints("10.1.1.1"))
+        self.engine.apply(delta(*((obj, True) for obj in objects)))
+        self.device = SimpleNamespace(observed=dict(self.engine.objects), unconfirmed=set())
+        self.retry, self.deferred, self.backlog = RetrySchedule(), DeferredDeletes(), Backlog()
+        self.verdicts = Verdicts(self.engine, self.device, self.retry, self.deferred, self.backlog)
+
+    def rule(self, key: Key) -> Ref:
+        (ref,) = (ref for ref in self.engine.uses(key) if ref.kind == Rule.KIND)
+        return ref
+
+    def pool(self) -> Ref:
+        return Ref(Pool.KIND, "/Common/openshift_shop_web")
+
+    def refuse(self, ref: Ref, error=REFUSED, *, blocked=False) -> None:
+        self.retry.record({ref: error}, {ref} if blocked else (), 0.0)
+
+
+@pytest.mark.parametrize(("prepare", "verdict"), [
+    pytest.param(lambda b: None, Verdict(True), id="served"),
+    pytest.param(lambda b: b.device.observed.pop(b.rule(A)), None, id="not there yet"),
+    pytest.param(lambda b: b.device.observed.pop(b.pool()), None, id="its pool is not there yet"),
+    pytest.param(lambda b: b.backlog.add({b.pool()}, b.engine.objects, b.device.observed), None,
+                 id="in the backlog"),
+    pytest.param(lambda b: b.device.unconfirmed.add(b.pool()), PENDING, id="the last write is uncertain"),
+    pytest.param(lambda b: b.refuse(b.pool(), UNCONFIRMED), PENDING, id="no usable reply"),
+    pytest.param(lambda b: b.refuse(b.rule(A)), "ltm/policy/rule", id="refused"),
+    pytest.param(lambda b: (b.refuse(b.rule(A), blocked=True), b.refuse(b.pool())), "ltm/pool",
+                 id="the cause, not what needs it"),
+    pytest.param(lambda b: b.refuse(b.rule(B)), Verdict(True), id="another Route's"),
+])
+def test_verdict(prepare, verdict):
+    bench = Bench()
+    prepare(bench)
+    got = bench.verdicts.verdict(A)
+    if isinstance(verdict, str):
+        assert (got.admitted, got.reason) == (False, DEVICE_REJECTED)
+        assert got.message.startswith(verdict)
+        assert got.message.endswith(": no")
+    else:
+        assert got == verdict
+
+
+def test_a_rejected_route_and_one_that_this_router_cannot_serve():
+    bench = Bench(route("a"), route("b", age=9), service(), config=Settings(http_virtual=None))
+    assert bench.verdicts.verdict(B).reason == "HostAlreadyClaimed"
+    fault = bench.verdicts.verdict(A)
+    assert (fault.reason, "--f5-http-vserver" in fault.message) == (DEVICE_REJECTED, True)
+    assert bench.verdicts.unserved() == {A: fault.message}
+
+
+def test_unserved_before_a_pass():
+    """A Route that only waits for the pass is left out; a refused one is not."""
+    bench = Bench()
+    bench.device.observed.clear()
+    assert bench.verdicts.unserved() == {A: "not yet programmed", B: "not yet programmed"}
+    assert bench.verdicts.unserved(written=False) == {}
+    bench.refuse(bench.rule(A))
+    assert list(bench.verdicts.unserved(written=False)) == [A]
+
+
+def test_a_secret_that_is_not_read_yet():
+    wanted = route("a", kind="edge", external_certificate="tls")
+    bench = Bench(wanted, service(), secret(not_loaded=True),
+                  config=Settings(admission=Settings().admission.__class__(external=True)))
+    assert bench.verdicts.verdict(A) is None
+    assert bench.verdicts.unserved() == {A: "Secret tls is not read yet"}
+
+
+def test_problems_name_each_cause_once():
+    bench = Bench()
+    bench.refuse(bench.pool())
+    for key in (A, B):
+        bench.refuse(bench.rule(key), blocked=True)
+    (problem,) = bench.verdicts.problems()
+    assert (problem.text, problem.objects, problem.routes) == ("no", (bench.pool(),), (A, B))
+
+
+def test_objects_that_no_route_needs_are_problems_too():
+    bench = Bench()
+    gone, used = Ref(Pool.KIND, "/Common/openshift_shop_gone"), Ref(Pool.KIND, "/Common/openshift_shop_used")
+    bench.refuse(gone)
+    bench.deferred.record({used}, set(), {used: InUse(text="in use")}, 0.0, is_going=lambda ref: True,
+                          recovered=False)
+    assert [(problem.text, problem.objects) for problem in bench.verdicts.problems()] == [
+        ("not deleted: in use", (used,)), ("not deleted: no", (gone,))]
+
+
+def test_a_missing_right_is_one_cause():
+    bench = Bench()
+    for ref, name in ((bench.pool(), "pool"), (bench.rule(A), "rule")):
+        bench.refuse(ref, AuthFailed(text=f"{NO_RIGHT}:3: no right on {name}", status=400))
+    (problem,) = bench.verdicts.problems()
+    assert (problem.text, problem.routes) == (f"{NO_RIGHT}:3: no right on pool", (A, B))
+
+
+def test_network_objects_are_network_findings():
+    """They are no problems of Routes; what needs a refused object is not named again."""
+    bench = Bench()
+    tunnel, static = Ref(Tunnel.KIND, "/Common/t"), Ref(StaticRoute.KIND, "/Common/r")
+    self_ip = Ref("net/self", "/Common/s")
+    error = Refused(text="no tunnel", status=400)
+    bench.refuse(tunnel, error)
+    bench.refuse(self_ip, error, blocked=True)
+    bench.refuse(static, Refused(text="no route", status=400))
+    assert bench.verdicts.problems() == []
+    texts = bench.verdicts.network_findings().problems
+    assert sum("no tunnel" in text for text in texts) == 1
+    assert sum("no route" in text for text in texts) == 1
