@@ -17,7 +17,7 @@ from f5router.kube.settings import SecretLimits
 from f5router.kube.watch import named_namespace, poller
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.poller import Poller
-from f5router.kube.watch.reflector import Reflector, Timing
+from f5router.kube.watch.reflector import Reflector, WatchTiming
 from f5router.kube.watch.sources import (
     CLUSTER_NETWORKS,
     ENDPOINTS,
@@ -45,7 +45,7 @@ JOIN_S = 0.9
 POLL_S = 0.05
 """Interval at which a wait looks for other reasons to end."""
 
-USUAL = Timing()
+USUAL = WatchTiming()
 
 EVERY_ROUTE = Selection()
 
@@ -74,7 +74,7 @@ class ClusterWatcher:
                  backoff: Backoff = USUAL.backoff,
                  clock: Callable[[], float] = time.monotonic,
                  sleep: Callable[[float], object] | None = None):
-        """Send nothing before start(). Arguments beside those of Timing:
+        """Send nothing before start(). Arguments beside those of WatchTiming:
 
         on_change: called from the threads of the watchers when synced() becomes true, and after each
             stored change from then on. It must be quick.
@@ -111,7 +111,8 @@ class ClusterWatcher:
         self._first = Delta()
         """Changes until synced(), which are not drained yet."""
         self._namespace = namespace = selection.namespace or connection.namespace
-        self._connection, self._timing = connection, Timing(page_size, resync_s, watch_s, grace_s, backoff)
+        self._connection = connection
+        self._timing = WatchTiming(page_size, resync_s, watch_s, grace_s, backoff)
         self._clock, self._sleep = clock, sleep or self._stopped.wait
         self._namespaces = NamespaceWatches(
             connection, timing=self._timing, clock=clock,

@@ -15,7 +15,7 @@ from functools import partial
 
 from f5router.kube.api import fields, review
 from f5router.kube.api.connection import Connection
-from f5router.kube.watch.reflector import Reflector, Timing
+from f5router.kube.watch.reflector import Reflector, WatchTiming
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
 
@@ -78,7 +78,7 @@ class SecretVersions:
 class NamespaceWatches:
     """Watches the namespaces in which the router may list and watch all Secrets."""
 
-    def __init__(self, connection: Connection, *, timing: Timing, clock: Callable[[], float],
+    def __init__(self, connection: Connection, *, timing: WatchTiming, clock: Callable[[], float],
                  on_change: Callable[[Key], None], on_watch: Callable[[str, bool], None]):
         """Arguments:
         on_change: called when a Secret of a watched namespace changed, from the threads of the watches.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.outages import Outages
-from f5router.kube.watch.reflector import Timing, decode_object, list_objects
+from f5router.kube.watch.reflector import WatchTiming, decode_object, list_objects
 from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store, Value
 from f5router.model.cluster import Key
@@ -34,7 +34,7 @@ class Poller:
     """Reads one kind until stop(); run() is the body of its thread, as a Reflector's is."""
 
     def __init__(self, outages: Outages, source: Source, read: Callable[[], Objects], store: Store, *,
-                 period_s: float, timing: Timing, sleep: Callable[[float], object],
+                 period_s: float, timing: WatchTiming, sleep: Callable[[float], object],
                  on_list: Callable[[], None], on_change: Callable[[], None],
                  on_problem: Callable[[str], None]):
         """Arguments:

@@ -42,7 +42,7 @@ HEALTHY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class WatchTiming:
     """All in seconds, except page_size."""
 
     page_size: int = PAGE_SIZE
@@ -73,7 +73,7 @@ class Reflector:
     """Keeps the objects of one kind up to date until stop(); run() is the body of its thread."""
 
     def __init__(self, connection: Connection, source: Source, store: Target, *, namespace: str | None,
-                 selectors: Mapping[str, str], timing: Timing, clock: Callable[[], float],
+                 selectors: Mapping[str, str], timing: WatchTiming, clock: Callable[[], float],
                  sleep: Callable[[float], object], on_list: Callable[[], None],
                  on_change: Callable[[], None], on_problem: Callable[[str], None]):
         """Arguments:
@@ -216,7 +216,7 @@ class Reflector:
         """Read a list and its version; not to be used after stop(). Raises: KubeError."""
         path = self._source.path(self._namespace)
         objects, version = list_objects(self._connection, self._source, path, self._selectors,
-                                  page_size=self._timing.page_size, stopped=self._stopped)
+                                        page_size=self._timing.page_size, stopped=self._stopped)
         if not version and not self._stopped.is_set():
             raise KubeUnreachable(f"GET {path}: a list without a resourceVersion")
         return objects, version

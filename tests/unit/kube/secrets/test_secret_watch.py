@@ -12,7 +12,7 @@ from f5router.kube.secrets import secret_namespaces
 from f5router.kube.secrets.secret_schedule import Pace
 from f5router.kube.secrets.secret_state import PATIENCE_S
 from f5router.kube.settings import KubeSettings, SecretLimits
-from f5router.kube.watch.reflector import Reflector, Timing
+from f5router.kube.watch.reflector import Reflector, WatchTiming
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key, Secret
 from f5router.model.selection import Selection
@@ -375,7 +375,7 @@ def test_metadata_only(kube, connection):
 
     changes, done = secret_namespaces.SecretVersions(lambda key: None), threading.Event()
     reflector = Reflector(
-        Spy(), secret_namespaces.SOURCE, changes, namespace="shop", selectors={}, timing=Timing(),
+        Spy(), secret_namespaces.SOURCE, changes, namespace="shop", selectors={}, timing=WatchTiming(),
         clock=time.monotonic, sleep=done.wait, on_list=lambda: kube.apply(objects.secret("third")),
         on_change=lambda: None, on_problem=lambda text: reflector.stop())
     reflector.run()
