@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class KubeSettings:
-    """Where the API server is and how to log in.
+    """Address of the API server, and the login.
 
     The first that applies: kubeconfig; the variable KUBECONFIG; the service account of a pod;
     ~/.kube/config; master without credentials.
@@ -26,12 +26,12 @@ class KubeSettings:
     read_timeout_s: float = 60
     """Longest silence in a reply; a watch sets its own."""
     sdn: bool = True
-    """Whether openshift-sdn is expected: a missing right may then be granted by one of its roles."""
+    """True if openshift-sdn is expected, one of whose roles may then grant a missing right."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretLimits:
-    """The largest numbers of Secrets that are read."""
+    """Limits on the number of Secrets that are read."""
 
     per_namespace: int = 2000
     total: int = 5000

@@ -117,8 +117,13 @@ class EntryCleanup:
     def stop(self) -> None:
         """End soon; entries not removed yet stay until the next start."""
         self._stopped.set()
+        self.join(JOIN_S)
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the end of the thread; False if that takes longer."""
         if self._thread.is_alive():
-            self._thread.join(JOIN_S)
+            self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
     def run(self) -> None:
         """List and remove; the body of the thread."""

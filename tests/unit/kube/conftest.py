@@ -57,21 +57,21 @@ class Follower:
         """Kind and key of each change that was drained, in order."""
         self.drains: list[set[tuple[str, object]]] = []
         """The same, by drain."""
-        self._changed = threading.Event()
+        self.changed = threading.Event()
         options = {"backoff": AT_ONCE, "secret_pace": HURRY} | options
-        self.cluster = ClusterWatcher(connection, on_change=self._changed.set, **options)
+        self.cluster = ClusterWatcher(connection, on_change=self.changed.set, **options)
         self.cluster.start()
 
     def until(self, condition: Callable[[], object]) -> None:
         """Drain until the condition holds; the test fails if it never does."""
         end = time.monotonic() + LIMIT_S
         while True:
-            self._changed.clear()
+            self.changed.clear()
             self.drain()
             if condition():
                 return
             assert time.monotonic() < end, "the condition never held"
-            self._changed.wait(0.05)
+            self.changed.wait(0.05)
 
     def drain(self) -> None:
         delta = self.cluster.drain()

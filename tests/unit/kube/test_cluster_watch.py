@@ -423,6 +423,7 @@ def test_stop_is_prompt(kube, follow, busy):
     if busy:
         kube.inject("delay", method="list", path="routes", seconds=5)
         kube.inject("delay", path="discovery", seconds=5)
+    before = set(threading.enumerate())
     seen = follow()
     assert kube.wait_for(lambda: watching(kube, "services"))
     if not busy:
@@ -431,8 +432,7 @@ def test_stop_is_prompt(kube, follow, busy):
     seen.cluster.stop()
     assert time.monotonic() - started < 1
     if not busy:
-        assert not any(thread.name.startswith("watch-") for thread in threading.enumerate()
-                       if thread in seen.cluster._threads)
+        assert not any(thread.name.startswith("watch-") for thread in set(threading.enumerate()) - before)
 
 
 def test_listener_may_fail(connection, kube, caplog):
@@ -462,8 +462,7 @@ def test_observe(kube, follow):
     new = decode.route(old | {"spec": old["spec"] | {"host": "new.example.com"}})
     seen.cluster.observe(new)  # of the same version
     assert not seen.cluster.drain()
-    object.__setattr__(new, "resource_version", str(int(new.resource_version) + 1000))
-    seen.cluster.observe(new)
+    seen.cluster.observe(replace(new, resource_version=str(int(new.resource_version) + 1000)))
     seen.until(lambda: seen.state["routes"][A].host == "new.example.com")
     kube.apply(objects.route("a", host="late.example.com"))  # an event from before
     kube.apply(objects.service("marker"))
@@ -559,9 +558,9 @@ def test_an_empty_list_is_told(kube, follow, resource, options):
     kube.forbid(resource)
     seen = follow(**options)
     assert seen.cluster.wait_synced(LIMIT_S)
-    seen._changed.clear()
+    seen.changed.clear()
     kube.allow(resource)
-    assert seen._changed.wait(LIMIT_S)
+    assert seen.changed.wait(LIMIT_S)
     found = seen.cluster.drain()
     assert found.nodes_listed if resource == "nodes" else found.slices_listed
 

@@ -1,5 +1,7 @@
 """status.py: the router's entry in status.ingress."""
 
+from dataclasses import replace
+
 import pytest
 
 from f5router.status.condition import PENDING, Verdict, entries, judged, own, same, without
@@ -22,9 +24,8 @@ def entry(*conditions, host="www.example.com", router="public", wildcard="None",
 
 
 def wanted(existing, verdict=YES, *, host="www.example.com", canonical="", wildcard="None"):
-    subject = route("a", host="www.example.com")
-    object.__setattr__(subject, "status_ingress", tuple(existing))
-    object.__setattr__(subject, "wildcard_policy", wildcard)
+    subject = replace(
+        route("a", host="www.example.com"), status_ingress=tuple(existing), wildcard_policy=wildcard)
     return entries(subject, verdict, host=host, router_name="public", canonical_hostname=canonical, now=NOW)
 
 

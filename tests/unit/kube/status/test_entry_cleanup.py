@@ -18,30 +18,29 @@ from tests.unit.kube.status.test_owned_entries import OTHER, OURS
 
 @pytest.fixture
 def cleanup(kube, connection):
-    """Makes a EntryCleanup; its writer knows of no Route but those that are submitted."""
-    made = []
+    """Makes an EntryCleanup; its writer knows no Routes but those that are submitted."""
+    started = []
 
     def make(*, selected=(), wait=lambda seconds: False, **options):
         known = {}
         cluster = SimpleNamespace(
             route=known.get, observe=lambda route: None, route_source=lambda: ROUTES)
         writer = StatusWriter(connection, cluster, router_name="public", rate_per_s=1000)
-        one = EntryCleanup(connection, writer, router_name="public", wait=wait,
-                    **{"namespace": None, "page_size": 3} | options)
-        one.statuses, one.known = writer, known
-        made.append(one)
-        one.start(frozenset(Key("shop", name) for name in selected))
-        return one
+        subject = EntryCleanup(connection, writer, router_name="public", wait=wait,
+                           **{"namespace": None, "page_size": 3} | options)
+        subject.statuses, subject.known = writer, known
+        started.append(subject)
+        subject.start(frozenset(Key("shop", name) for name in selected))
+        return subject
 
     yield make
-    for one in made:
-        one.stop()
-        one.statuses.stop()
+    for subject in started:
+        subject.stop()
+        subject.statuses.stop()
 
 
-def end(one: EntryCleanup) -> None:
-    one._thread.join(LIMIT_S)
-    assert not one._thread.is_alive()
+def end(subject: EntryCleanup) -> None:
+    assert subject.join(LIMIT_S)
 
 
 def left(kube) -> set[str]:
@@ -58,11 +57,11 @@ def test_what_was_left_is_removed(kube, cleanup):
     """Not what is selected, and nothing of other routers."""
     kube.apply([objects.route(f"r{number}", ingress=[OTHER, OURS]) for number in range(12)])
     kube.apply(objects.route("other", ingress=[OTHER]))
-    one = cleanup(selected=("r0", "r1"))
-    end(one)
+    subject = cleanup(selected=("r0", "r1"))
+    end(subject)
     assert left(kube) == {"r0", "r1"}
     assert kube.get("Route", "shop", "r5")["status"]["ingress"] == [OTHER]
-    assert writes(kube) == one.statuses.counts["removed"] == 10
+    assert writes(kube) == subject.statuses.counts["removed"] == 10
 
 
 def test_nothing_to_do(kube, cleanup):
@@ -104,26 +103,27 @@ def test_a_route_that_enters_meanwhile(kube, cleanup):
     def wait(seconds):
         entered.extend(left(kube))
         key = Key("shop", entered[0])
-        one.statuses.submit(key, kube.get("Route", *key)["metadata"]["uid"], Verdict(True), "www.example.com")
+        uid = kube.get("Route", *key)["metadata"]["uid"]
+        subject.statuses.submit(key, uid, Verdict(True), "www.example.com")
         return False
 
-    one = cleanup(wait=wait)
-    end(one)
+    subject = cleanup(wait=wait)
+    end(subject)
     assert left(kube) == set(entered)
     assert len(entered) == 1
 
 
-def test_statuses_go_first(kube, cleanup):
+def test_statuses_go_first(kube, connection, cleanup):
     """Nothing is removed while one waits to be written."""
     kube.apply(objects.route("a", ingress=[OURS]))
-    one = cleanup()
-    end(one)
+    subject = cleanup()
+    end(subject)
     assert left(kube) == set()
     kube.apply(objects.route("a", ingress=[OURS]))
     kube.clear_log()
     busy = threading.Event()
-    one.statuses.flush = lambda timeout_s, unless_forbidden: busy.wait(0.05)
-    again = EntryCleanup(one._connection, one.statuses, router_name="public", namespace=None)
+    subject.statuses.flush = lambda timeout_s, unless_forbidden: busy.wait(0.05)
+    again = EntryCleanup(connection, subject.statuses, router_name="public", namespace=None)
     again.start(frozenset())
     assert kube.wait_for(lambda: lists(kube))
     assert not kube.wait_for(lambda: writes(kube), 0.2)
@@ -132,18 +132,18 @@ def test_statuses_go_first(kube, cleanup):
     again.stop()
 
 
-def test_a_status_that_is_refused_is_not_waited_for(kube, cleanup):
+def test_a_status_that_is_refused_is_not_waited_for(kube, connection, cleanup):
     """It is tried again every minute, for ever."""
     obj = kube.apply(objects.route("bad"))
     kube.apply(objects.route("a", ingress=[OURS]))
     kube.inject("403", times=None, path="/bad/status")
-    one = cleanup(selected=("a", "bad"))
-    end(one)
+    subject = cleanup(selected=("a", "bad"))
+    end(subject)
     key = Key("shop", "bad")
-    one.known[key] = decode.route(obj)
-    one.statuses.submit(key, obj["metadata"]["uid"], Verdict(True), "www.example.com")
+    subject.known[key] = decode.route(obj)
+    subject.statuses.submit(key, obj["metadata"]["uid"], Verdict(True), "www.example.com")
     assert kube.wait_for(lambda: writes(kube) == 2)
-    again = EntryCleanup(one._connection, one.statuses, router_name="public", namespace=None)
+    again = EntryCleanup(connection, subject.statuses, router_name="public", namespace=None)
     again.start(frozenset())
     assert kube.wait_for(lambda: left(kube) == set())
     again.stop()
@@ -181,8 +181,8 @@ def test_trouble_with_all(kube, cleanup, caplog, what):
 def test_stop_is_prompt(kube, cleanup):
     """In the wait after the first ones; the others stay."""
     kube.apply([objects.route(f"r{number}", ingress=[OURS]) for number in range(20)])
-    one = cleanup(wait=None)
+    subject = cleanup(wait=None)
     assert kube.wait_for(lambda: writes(kube) == PROBES)
-    one.stop()
-    end(one)
+    subject.stop()
+    end(subject)
     assert len(left(kube)) == 20 - PROBES
