@@ -1,6 +1,6 @@
-"""What virtual servers carry of ours; everything else on them is the administrator's and stays.
+"""Attachments of our objects to virtual servers; everything else on them is the administrator's and stays.
 
-The lists are read just before they are written, and only the lists that change are sent.
+A list is read just before it is written, and only lists that change are sent.
 """
 
 import logging
@@ -59,7 +59,7 @@ class AttachmentWriter:
                 if concerns(change, Attachment) and (refusal := self._refusal(change))}
 
     def _refusal(self, change: Change[Attachment]) -> Refused | None:
-        """Why an Attachment cannot work; None where nothing speaks against it."""
+        """Return why an Attachment cannot work; None if nothing prevents it."""
         path = change.obj.virtual
         facts = self._facts.get(path, VirtualFacts(path))
         problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts)
@@ -79,7 +79,7 @@ class AttachmentWriter:
         return [(change, None) for change in changes]
 
     def _single(self, path: str, change: Change[Attachment]) -> None:
-        """One profile, whatever the number that the virtual server carries."""
+        """Attach or detach one profile, without sending the list of all."""
         target = change.obj.target
         collection = item_path("ltm/virtual", path, "profiles")
         if change.verb == DELETE:
@@ -88,7 +88,7 @@ class AttachmentWriter:
         try:
             self._client.post(collection, {"name": target, "context": change.obj.context})
         except Conflict:
-            log.debug("was attached already", extra={"virtual": path, "profile": target})
+            log.debug("attached already", extra={"virtual": path, "profile": target})
         except NotFound:
             # Some versions answer so although it was done (bigip-behaviour.md B1).
             if target not in {name for name, _ in listed(self._read(path), "profiles")}:
@@ -108,7 +108,7 @@ class AttachmentWriter:
             self._client.patch(item_path("ltm/virtual", path), body)
 
     def _ordered(self, entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The administrator's iRules as they stand, then ours in their order, whatever was refused before."""
+        """Sort iRules: the administrator's in their order, then ours in the order of names.IRULE_ORDER."""
         places = {names.full_path(self._folder, name): at for at, name in enumerate(names.IRULE_ORDER)}
         return sorted(entries, key=lambda entry: places.get(entry[0], -1))
 
@@ -120,7 +120,7 @@ class AttachmentWriter:
 
 
 def virtual(client: Client, path: str | None) -> JSON | None:
-    """A virtual server with its profiles and policies; None when it does not exist."""
+    """Read a virtual server with its profiles and policies; None if it does not exist."""
     if path is None:
         return None
     try:
@@ -130,7 +130,7 @@ def virtual(client: Client, path: str | None) -> JSON | None:
 
 
 def listed(raw: JSON, kind: str) -> list[tuple[str, str]]:
-    """Full paths, with the context of profiles, in the device's order."""
+    """Return full paths, with the context of profiles, in the device's order."""
     if kind == "rules":
         return [(str(name), "") for name in raw.get("rules") or ()]
     context = "context" if kind == "profiles" else ""
@@ -138,13 +138,13 @@ def listed(raw: JSON, kind: str) -> list[tuple[str, str]]:
 
 
 def missing(path: str) -> str:
-    """Message for a virtual server that is not there."""
+    """Return the message about a missing virtual server."""
     return (f"virtual server {path} does not exist; create it, or name another with --f5-http-vserver, "
             "--f5-https-vserver and --f5-partition-path")
 
 
 def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
-    """Why an Attachment cannot act on this virtual server, "" when nothing speaks against it.
+    """Return why an Attachment cannot act on this virtual server; "" if nothing prevents it.
 
     Sources: bigip-behaviour.md B4, B5 and B7, for the profiles that a policy needs, those that an iRule
     needs, and SNI.
@@ -183,12 +183,12 @@ def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
 
 
 def _merged(old: list[tuple[str, str]], changes: list[Change[Attachment]]) -> list[tuple[str, str]]:
-    """Others' entries in their order; ours after them, in the place of those that they replace."""
+    """Return others' entries in their order, then ours, without those that ours replace."""
     leaving = {c.obj.target if c.verb == DELETE else c.obj.replaces for c in changes}
     kept = [entry for entry in old if entry[0] not in leaving]
-    there = {name for name, _ in kept}
+    names_kept = {name for name, _ in kept}
     return kept + [(c.obj.target, c.obj.context) for c in changes
-                   if c.verb != DELETE and c.obj.target not in there]
+                   if c.verb != DELETE and c.obj.target not in names_kept]
 
 
 def _item(kind: str, name: str, context: str) -> str | dict[str, Any]:

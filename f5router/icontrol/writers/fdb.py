@@ -1,7 +1,6 @@
-"""The FDB of our tunnel: one write for one Node, one for two thousand; others' records stay.
+"""FDB records of our tunnel: written one by one, or as one list; other people's records stay.
 
-Source: bigip-behaviour.md B9: one record by the sub-collection, all of them by the parent's PATCH, which
-replaces the list.
+Source: bigip-behaviour.md B9: the sub-collection writes one record, the parent's PATCH replaces the list.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,20 +21,20 @@ from f5router.plan.change import UPDATE, Change
 FDB = "net/fdb/tunnel"
 
 SINGLY = 4
-"""So many records at most are written one by one; more by one write of the whole list."""
+"""Up to this number, records are written one by one; more in one write of the whole list."""
 
 
 def read(client: Client, tunnel: str) -> list[JSON]:
-    """Every record of a tunnel as it is; [] where there is no such tunnel. Raises: BigIPError."""
+    """Read every record of a tunnel; [] if there is no such tunnel. Raises: BigIPError."""
     try:
         body = client.get(item_path(FDB, tunnel), {"expandSubcollections": "true"})
-        found = net_codec.raw_records(body)
-        if not found and "recordsReference" in body:
-            # Empty, or not expanded: what is not seen would be lost with the next list.
-            found = net_codec.raw_records(client.get(item_path(FDB, tunnel, "records")))
+        records = net_codec.raw_records(body)
+        if not records and "recordsReference" in body:
+            # Empty, or not expanded: records that were not read would be lost with the next list.
+            records = net_codec.raw_records(client.get(item_path(FDB, tunnel, "records")))
     except NotFound:
         return []
-    return found
+    return records
 
 
 class FDBWriter:
@@ -82,9 +81,11 @@ class FDBWriter:
         try:
             self._client.post(item_path(FDB, tunnel, "records"), net_codec.encode_record(record))
         except (Conflict, NotFound) as exc:
-            # There already; or created, and answered 404 as some sub-collections do (bigip-behaviour.md B1).
-            there = {obj.ref: obj for obj in net_codec.decode_records(tunnel, read(self._client, tunnel))}
-            if there.get(record.ref) == record:
+            # It is there already; or it was created, and the answer is 404 all the same, as in some
+            # sub-collections (bigip-behaviour.md B1).
+            records = net_codec.decode_records(tunnel, read(self._client, tunnel))
+            present = {obj.ref: obj for obj in records}
+            if present.get(record.ref) == record:
                 return
             if isinstance(exc, NotFound):
                 raise
@@ -100,17 +101,18 @@ class FDBWriter:
             return [(change, exc) for change in changes]
         return [(change, None) for change in changes]
 
-    def _send(self, tunnel: str, wanted: Mapping[Ref, FDBRecord | None]) -> None:
-        """Read, merge, write: records of others are sent back as they are."""
+    def _send(self, tunnel: str, desired: Mapping[Ref, FDBRecord | None]) -> None:
+        """Read the list, merge the records, write it; other people's records are sent back unchanged."""
         raw = read(self._client, tunnel)
         records = net_codec.decode_records(tunnel, raw)
         kept = [net_codec.sendable(item) for item, record in zip(raw, records, strict=True)
-                if record.ref not in wanted]
-        ours = [net_codec.encode_record(record) for _, record in sorted(wanted.items()) if record is not None]
+                if record.ref not in desired]
+        ours = [net_codec.encode_record(record) for _, record in sorted(desired.items())
+                if record is not None]
         self._client.patch(item_path(FDB, tunnel), {"records": kept + ours})
 
 
 def restore(client: Client, tunnel: str, raw: list[JSON]) -> None:
-    """Give a tunnel that was made anew the records that it had. Raises: BigIPError."""
+    """Write the earlier records of a recreated tunnel. Raises: BigIPError."""
     if raw:
         client.patch(item_path(FDB, tunnel), {"records": [net_codec.sendable(item) for item in raw]})

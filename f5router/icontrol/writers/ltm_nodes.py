@@ -1,9 +1,9 @@
-"""LTM nodes: what pool members refer to. A BIG-IP has one per address, whatever the partition.
+"""Writer of LTM nodes, to which pool members refer. A BIG-IP has one per address, in any partition.
 
 Usually they come with the members and lie in the partition of the pools. Routers in several partitions
 that share pods need them where the pools of all may refer to them (`--f5-node-partition`): there they
-are made on purpose, with a description, so that any of these routers can tell them from an
-administrator's. A node that is there already stays where it is, with its members.
+are created separately, with a description by which any of these routers recognises them. An existing
+node stays where it is, with its members.
 Source: bigip-behaviour.md B3; AS3's shareNodes does the same (F5Networks/f5-appsvcs-extension#3, #868).
 """
 
@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.client import Client, delete_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, Incomplete, InUse, NotFound, Refused
@@ -30,48 +30,49 @@ KIND = "ltm/node"
 ADDRESS_TAKEN = frozenset({"0107176c", "0107003a"})
 """TMOS message numbers: another node has the address (bigip-behaviour.md A2.3)."""
 
-LISTED = 500
-"""So many nodes at most are deleted after one reading of all."""
+BATCH = 500
+"""Nodes that are deleted after one reading of all, at most."""
 
 HINT = "one LTM node per address: routers that share pods need the same --f5-node-partition"
 
 Write = Callable[[Pool, Mapping[str, str]], None]
-"""Sends a pool, given the partition of each member's node where that is not the pool's own."""
+"""Sends a pool, given the partition of the nodes of its members by address."""
 
 
 def places(members: Iterable[JSON]) -> dict[str, str]:
-    """Partition, with its slash, of the node of each address, from pool members as read.
+    """Return the partition, with its slash, of the node of each address, from pool members as read.
 
     A member that cannot be read counts as absent, as its pool does.
     """
-    found: dict[str, str] = {}
+    partitions: dict[str, str] = {}
     for item in members:
         with contextlib.suppress(*ltm_codec.ODD):
             partition, *nested = ltm_codec.path_of(item).strip("/").split("/")
             if len(nested) == 1:
-                found[ltm_codec.decode_member(item).address] = f"/{partition}"
-    return found
+                partitions[ltm_codec.decode_member(item).address] = f"/{partition}"
+    return partitions
 
 
 class NodeWriter:
-    """Thread-safe: two pools that ask for one node find it made. One thread at a time removes nodes."""
+    """Thread-safe: two pools may need one node. One thread at a time removes nodes."""
 
-    def __init__(self, client: Client, *, own: str, shared: str | None):
+    def __init__(self, client: Client, *, own: str, shared: str | None, batch: int = BATCH):
         """Args:
         own: partition of the pools, with its slash.
-        shared: that of new nodes; None: they come with the members, in the pools' own.
+        shared: partition of new nodes; None: they come with the members, in the pools' own.
+        batch: nodes that are deleted after one reading of all, at most.
         """
-        self._client, self._own, self.shared = client, own, shared
+        self._client, self._own, self.shared, self._batch = client, own, shared, batch
         self._lock = threading.Lock()
-        """Of what follows, save `_found`, which only the thread that removes nodes uses."""
+        """For the attributes below, except `_found`, which only the thread that removes nodes uses."""
         self._places: dict[str, str] = {}
-        """Of members of our pools: their nodes are in use, so nobody can remove them."""
+        """Partition by address of a pool member: the node is in use, so nobody can remove it."""
         self._left: set[str] = set()
-        """Addresses whose nodes nobody may need any more."""
+        """Addresses whose nodes may be unused."""
         self._found: deque[tuple[str, str]] = deque()
-        """Address and path of nodes that are to be deleted, as they were read."""
+        """Address and path of the nodes that are to be deleted."""
         self._listed: set[str] = set()
-        """Addresses that `_found` answers for."""
+        """Addresses whose nodes are all in `_found`."""
 
     def update_from(self, observation: Observation) -> None:
         """Remember where the nodes of our pools' members are."""
@@ -79,7 +80,7 @@ class NodeWriter:
             self._places = dict(observation.nodes)
 
     def forget(self, addresses: Iterable[str]) -> None:
-        """Members of these addresses left a pool, or did not get there: any router may remove their nodes."""
+        """Note addresses that left a pool, or did not get there: any router may remove their nodes."""
         with self._lock:
             for address in addresses:
                 self._left.add(address)
@@ -89,7 +90,7 @@ class NodeWriter:
     def write(self, pool: Pool, old: Pool | None, put: Write) -> None:
         """Write a pool, its nodes first.
 
-        Args: old: the pool as it is there, None where it is not.
+        Args: old: the pool on the device, None if there is none.
         Raises: Incomplete: it was written without the members whose address another node has.
             BigIPError.
         """
@@ -115,20 +116,20 @@ class NodeWriter:
     def _write_once(self, pool: Pool, old: Pool | None, put: Write, shared: str) -> None:
         addresses = {member.address for member in pool.members}
         refused = self._make(addresses, shared)
-        made = replace(pool, members=frozenset(m for m in pool.members if m.address not in refused))
+        possible = replace(pool, members=frozenset(m for m in pool.members if m.address not in refused))
         try:
-            if made != old:
+            if possible != old:
                 with self._lock:
-                    places = {m.address: self._places.get(m.address, shared) for m in made.members}
-                put(made, places)
+                    places = {m.address: self._places.get(m.address, shared) for m in possible.members}
+                put(possible, places)
         except BigIPError:
             self.forget(addresses)
             raise
         for error in refused.values():
-            raise Incomplete(error, made, usable=bool(made.members))
+            raise Incomplete(error, possible, usable=bool(possible.members))
 
     def _make(self, addresses: Iterable[str], shared: str) -> dict[str, Refused]:
-        """See that there is a node for each; returns which cannot be, and why."""
+        """Create the missing nodes; return the addresses that cannot have one, and why."""
         refused = {}
         with self._lock:
             missing = sorted({*addresses} - self._places.keys())
@@ -145,7 +146,7 @@ class NodeWriter:
         return refused
 
     def _create(self, address: str, shared: str) -> str:
-        """Partition of the node of an address, made if there is none. Raises: BigIPError."""
+        """Return the partition of the node of an address, created if there is none. Raises: BigIPError."""
         body = {"name": address, "partition": shared.strip("/"), "address": address,
                 "description": names.NODE_DESCRIPTION}
         try:
@@ -159,21 +160,21 @@ class NodeWriter:
         return shared
 
     def _is_own(self, address: str) -> bool:
-        """Whether the node is one that came with a member, before there was a shared partition."""
+        """True if the node came with a member, before there was a shared partition."""
         try:
             self._client.get(item_path(KIND, f"{self._own}/{address}"))
         except NotFound:
             return False
         return True
 
-    def remove_left(self, in_use: Collection[str], *, most: int = LISTED) -> int:
-        """Delete nodes of ours that members left behind, and no pool refers to; returns how many.
+    def remove_left(self, in_use: Collection[str], *, most: int = BATCH) -> int:
+        """Delete our nodes that members left behind and no pool refers to; return their number.
 
         Only of addresses that this process saw in a pool of ours; the device refuses to delete a node that
         a pool uses, be it another router's. Must not run while a pool is written.
         Args:
             in_use: addresses of members of our pools.
-            most: so many requests to delete at most; `left` says whether nodes remain.
+            most: limit of deletes; `left` is 0 once no node remains.
         Raises: BigIPError.
         """
         with self._lock:
@@ -193,7 +194,7 @@ class NodeWriter:
     def _remove_next(self) -> bool:
         """Delete one node, unless it is used again; False if it stays.
 
-        Raises: BigIPError: the node stays, and is the last to be tried again.
+        Raises: BigIPError: the node stays, and is tried again after the others.
         """
         address, path = self._found[0]
         self._found.rotate(-1)
@@ -201,40 +202,42 @@ class NodeWriter:
             gone = address in self._left
         if gone:
             try:
-                self._client.delete(item_path(KIND, path))
-            except (InUse, NotFound):
+                delete_if_there(self._client, item_path(KIND, path))
+            except InUse:
                 gone = False
         self._found.pop()
         return gone
 
     @property
     def left(self) -> int:
-        """How many addresses there are whose nodes may have to go."""
+        """Number of addresses whose nodes may be unused."""
         return len(self._left)
 
     def _list(self) -> None:
-        """Read which nodes there are of the addresses that were left; some of them, if there are many."""
+        """Read the nodes of the addresses that were left; a batch of them, if there are many."""
         with self._lock:
             addresses = set(self._left)
-            self._listed = set(self._left)  # now: what leaves a pool from here on is not answered for
-        found = []
+            self._listed = set(self._left)  # now: an address that leaves a pool from here on is read later
+        nodes = []
         for partition in sorted({self._own, self.shared or self._own}):
             reply = self._client.get(KIND, {"$filter": f"partition eq {partition.strip('/')}"})
             for item in reply.get("items") or []:
                 path = ltm_codec.path_of(item)
                 address = ltm_codec.address_of(path.rsplit("/", 1)[1])
                 if address in addresses and path.startswith(f"{partition}/") and self._ours(item):
-                    found.append((address, path))
-        if len(found) > LISTED:
-            # Looked at again before the rest is removed: somebody may have taken one over meanwhile.
-            del found[LISTED:]
+                    nodes.append((address, path))
+        if len(nodes) > self._batch:
+            # The rest is read again before it is removed: somebody may have taken a node over meanwhile.
+            del nodes[self._batch:]
             with self._lock:
-                self._listed &= {address for address, _ in found}
-        self._found = deque(found)
+                self._listed &= {address for address, _ in nodes}
+        self._found = deque(nodes)
 
     def _ours(self, item: JSON) -> bool:
-        """Of nodes named by their address: what we made on purpose, or, where nodes come with members,
-        what nobody has changed."""
+        """True if a node named by its address is ours.
+
+        That is one that we created separately, or, where nodes come with members, one that nobody changed.
+        """
         description = item.get("description", "")
         if description == names.NODE_DESCRIPTION:
             return True
@@ -243,5 +246,5 @@ class NodeWriter:
 
 
 def _explained(error: Refused) -> Refused:
-    """The same refusal, with what can be done."""
+    """Return the refusal with what the administrator can do."""
     return Refused(error.method, error.path, f"{error.text.rstrip('.')}; {HINT}", status=error.status)

@@ -1,4 +1,4 @@
-"""Writes of objects that are one REST object each: pools, data-groups, iRules, SSL profiles."""
+"""Writer of objects that are one REST object each: pools, data-groups, iRules, SSL profiles."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -56,13 +56,13 @@ class ObjectWriter(SingleWriter[Single]):
             self._put(verb, change.obj)
 
     def _put(self, verb: str, obj: Single, *more: Mapping[str, str]) -> None:
-        """Args: more: what the encoder of the kind takes beside the object."""
+        """Args: more: further arguments of the kind's encoder."""
         if verb == CREATE:
             try:
                 self._client.post(obj.KIND, _CREATE[obj.KIND](obj, *more))
                 return
             except Conflict:
-                log.info("exists already, changed to what is wanted", extra={"object": str(obj.ref)})
+                log.info("object exists already and is updated", extra={"object": str(obj.ref)})
         self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj, *more))
 
     def _delete(self, obj: Single) -> None:

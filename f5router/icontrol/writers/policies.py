@@ -1,12 +1,12 @@
-"""Writes of LTM policies and their Rules, in the way that the device's policy model asks for.
+"""Writer of LTM policies and their Rules, in the way that the device's policy model requires.
 
-plain   below 12.1: every write is in use at once.
-draft   from 12.1 on: a published policy refuses edits; a draft is a copy, changed at leisure and
-        swapped in by one publish. All Changes of a policy in one step of the Plan share a draft.
+plain   below 12.1: every write takes effect at once.
+draft   from 12.1 on: a published policy refuses edits; a draft is a copy that is edited and then
+        published in one step. All Changes of a policy in one stage of the Plan share a draft.
 legacy  12.1 and newer, policies with the property `legacy`: edited in place like plain ones.
 
-The model follows the device: its version for a new policy, the policy's own status for one that is
-there. Source: bigip-behaviour.md B4.
+The model follows from the device's version for a new policy, and from the policy's own status for an
+existing one. Source: bigip-behaviour.md B4.
 """
 
 import logging
@@ -31,7 +31,7 @@ PLAIN, DRAFT, LEGACY = "plain", "draft", "legacy"
 
 
 def _refusal(change: Change[Rule], write: Callable[[], object]) -> Exception | None:
-    """Write an object; returns why it was not done."""
+    """Write an object; return the error because of which it was not done."""
     try:
         write()
     except BigIPError as exc:
@@ -51,7 +51,7 @@ class PolicyWriter:
     ):
         """Args:
         checkpoint: called before each write of a Rule; what it raises ends the writing.
-        enough: True when what was written so far is to be published, and no more written.
+        enough: True if no more is to be written, and the Rules so far are to be published.
         attempt: carries out the write of a Rule; returns the error, which names who is to blame.
         """
         self._client = client
@@ -68,7 +68,7 @@ class PolicyWriter:
         self._legacy, self._drafts = set(observation.legacy), set(observation.drafts)
 
     def model(self, policy: str) -> str:
-        """How a policy is edited."""
+        """Return how a policy is edited."""
         if self._forced != "auto":
             return self._forced
         if self._version < tmos.DRAFTS_SINCE:
@@ -105,7 +105,7 @@ class PolicyWriter:
         body = policy_codec.encode_policy(policy)
         model = self.model(policy.path)
         if model == DRAFT and not self._drafted(policy, body):
-            # No draft can be made in this folder; such policies are edited in place.
+            # No draft can be created in this folder; such policies are edited in place.
             model = LEGACY
         if model == DRAFT:
             return
@@ -118,12 +118,12 @@ class PolicyWriter:
             self._legacy.add(policy.path)
 
     def _drafted(self, policy: Policy, body: dict[str, Any]) -> bool:
-        """Create by draft and publish; False where the device has no folder for the draft.
+        """Create a policy as a draft and publish it; False if the device has no folder for the draft.
 
-        Where drafts of nested folders lie is not recorded, see names.draft_paths.
+        The place of drafts of nested folders is not recorded, see names.draft_paths.
         """
         self._drop_drafts(policy.path)
-        sub_path = "/".join(part for part in (body.get("subPath"), "Drafts") if part)
+        sub_path = "/".join(filter(None, (body.get("subPath"), "Drafts")))
         try:
             reply = self._client.post(Policy.KIND, {**body, "subPath": sub_path})
         except Refused as exc:
@@ -161,7 +161,7 @@ class PolicyWriter:
     def _write_rules(self, changes: list[Change[Rule]]) -> Results:
         """Write Changes of one policy's Rules; each is confirmed or refused by itself.
 
-        Those that were not written, because it was `enough`, are not in the result.
+        Changes that were not written, because it was `enough`, are not in the result.
         """
         policy = changes[0].obj.policy
         try:
@@ -175,7 +175,7 @@ class PolicyWriter:
                 break
             error = self._attempt(change, partial(self._rule, base, change))
             if error is not None and not blames_object(error):
-                if base != policy:  # else those before are in use
+                if base != policy:  # else the Rules before took effect
                     self._abandon(policy, base)
                     results = [(sent, why) for sent, why in results if why is not None]
                 return [*results, (change, error)]
@@ -217,7 +217,7 @@ class PolicyWriter:
     # --- drafts --------------------------------------------------------------------------
 
     def _open(self, policy: str) -> str:
-        """Path under which the policy can be edited now."""
+        """Return the path under which the policy can be edited now."""
         if self.model(policy) != DRAFT:
             return policy
         self._drop_drafts(policy)
@@ -225,7 +225,7 @@ class PolicyWriter:
         try:
             self._client.patch(item, {"createDraft": True})
         except Refused:
-            # A draft that this process does not know of, left by somebody who died.
+            # A draft that this process does not know of, left by another one that was killed.
             self._drafts |= set(names.draft_paths(policy))
             self._drop_drafts(policy)
             self._client.patch(item, {"createDraft": True})

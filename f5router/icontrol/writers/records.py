@@ -1,4 +1,4 @@
-"""Writes of data-group records: one by one while few change, the whole list otherwise."""
+"""Writer of data-group records: one by one while few change, the whole list otherwise."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 log = logging.getLogger(__name__)
 
 SINGLY = 4
-"""So many records at most are changed one write each; more by one write of the whole list."""
+"""Up to this number, records are written one by one; more in one write of the whole list."""
 
 _VERBS = {CREATE: "add", UPDATE: "modify", DELETE: "delete"}
 
@@ -45,7 +45,8 @@ class RecordWriter:
             except (Conflict, NotFound):
                 return results + self._whole(group, changes[len(results):], self._read(group))
             except Refused as exc:
-                log.info("record not changed singly", extra={"group": group, "error": str(exc)})
+                log.info("record refused, the whole list is written",
+                         extra={"group": group, "error": str(exc)})
                 done = {c.ref: c.new for c in changes[:len(results)]}
                 current = _applied(self._current(group), done)
                 return results + self._whole(group, changes[len(results):], current)
@@ -55,10 +56,10 @@ class RecordWriter:
         return results
 
     def _single(self, group: str, change: Change[Record]) -> None:
-        """`options=records add { name { data value } }`, as tmsh says it.
+        """Write one record by `options=records add { name { data value } }`, in the syntax of tmsh.
 
-        Source: bigip-behaviour.md A2.1. Names are Hosts or full paths and data are full paths of ours:
-        no character of them means anything to tmsh.
+        Names are Hosts or full paths, and data are full paths of ours: no character of them has a meaning
+        to tmsh. Source: bigip-behaviour.md A2.1.
         """
         record = change.obj
         value = "" if change.verb == DELETE else f" {{ data {record.data} }}"

@@ -1,7 +1,7 @@
-"""Writes of static routes to pods: one for each that changes.
+"""Writer of static routes to pods: one request for each that changes.
 
-REST has no way to write many routes at once: a transaction is one request for each command, and one
-more (bigip-behaviour.md A5). Independent writes go in parallel, see device.py.
+REST cannot write many routes at once: a transaction is one request for each command, and one more
+(bigip-behaviour.md A5). Independent writes are sent in parallel, see sender.py.
 """
 
 import logging
@@ -46,26 +46,26 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
             self._take_over(route, exc)
 
     def _take_over(self, route: StaticRoute, conflict: Conflict) -> None:
-        """What came into being since it was looked for; a route of this name to elsewhere is somebody's."""
+        """Update a route created since the last reading; one to another network is somebody else's."""
         try:
-            found = net_codec.decode_route(self._client.get(item_path(StaticRoute.KIND, route.path)))
+            present = net_codec.decode_route(self._client.get(item_path(StaticRoute.KIND, route.path)))
         except NotFound:
-            raise conflict from None  # the network is taken, not the name
-        if not names.owns(self._folder, found):
-            text = f"route {route.path} exists, leads to {found.network} and is not the router's"
+            raise conflict from None  # the network has another route
+        if not names.owns(self._folder, present):
+            text = f"route {route.path} exists, leads to {present.network} and is not the router's"
             raise Refused("POST", StaticRoute.KIND, f"{text}; remove it")
-        if found != route:
-            self._change(found, route)
+        if present != route:
+            self._change(present, route)
 
     def _change(self, old: StaticRoute, new: StaticRoute) -> None:
-        """Another gateway in place: `network` is fixed, and it is part of the name.
+        """Change the gateway in place; `network` is fixed, and part of the name.
 
         Source: f5-ansible bigip_static_route, which updates all but `network` by PATCH.
         """
         if old.gateway:
             self._client.patch(item_path(StaticRoute.KIND, new.path), {"gw": new.gateway})
             return
-        # Somebody gave it a pool, an interface or nothing to lead to, of which a route has but one.
+        # Somebody gave it a pool, an interface or no target; a route has only one of them.
         self._delete(old)
         self._client.post(StaticRoute.KIND, net_codec.encode_route(new))
 

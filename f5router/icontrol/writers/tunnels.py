@@ -1,8 +1,7 @@
-"""Reads and writes what joins the device to the cluster network, save the FDB's records.
+"""Reader and writer of the VxLAN device, its self IPs and source addresses; FDB records are in fdb.py.
 
-A tunnel in use cannot be deleted, and some of its properties not be changed (bigip-behaviour.md B1, B9):
-what has to be made anew is taken apart from above and put together again in one go, so that what
-was there before, other people's FDB records too, is there afterwards.
+A tunnel in use cannot be deleted, and some of its properties cannot be changed (bigip-behaviour.md B1, B9).
+To recreate it, everything on it is deleted and then restored in one go, other people's FDB records too.
 """
 
 import logging
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 
 VIRTUAL, SNAT_POOL = "ltm/virtual", "ltm/snatpool"
 
-Part = VxlanProfile | Tunnel | SelfIP
+NetworkObject = VxlanProfile | Tunnel | SelfIP
 
 _DECODERS: Mapping[str, Callable[[JSON], Any]] = {
     VxlanProfile.KIND: net_codec.decode_vxlan,
@@ -36,65 +35,66 @@ _DECODERS: Mapping[str, Callable[[JSON], Any]] = {
 
 
 def observe(client: Client, folder: str) -> tuple[list[Object], tuple[TunnelFacts, ...]]:
-    """Our VxLAN device, and every record of its FDB, other people's for comparison only; all tunnels.
+    """Read our VxLAN device with every record of its FDB, and the facts about all tunnels.
 
-    Self IPs are read as a collection: one of an earlier gateway has another name.
+    Other people's records are read for comparison only. Self IPs are read as a collection: one of an earlier
+    gateway has another name.
     Raises: BigIPError.
     """
     own, profile = names.tunnel(folder), names.vxlan_profile(folder)
-    found: list[Object] = []
+    objects: list[Object] = []
     try:
-        found.append(net_codec.decode_vxlan(client.get(item_path(VxlanProfile.KIND, profile))))
+        objects.append(net_codec.decode_vxlan(client.get(item_path(VxlanProfile.KIND, profile))))
     except NotFound:
         log.debug("not there", extra={"kind": VxlanProfile.KIND, "path": profile})
     tunnels = [tunnel for _, tunnel in _readable(client, Tunnel.KIND)]
     addresses = _readable(client, SelfIP.KIND)
-    found += [tunnel for tunnel in tunnels if tunnel.path == own]
-    found += _own(addresses, folder)
+    objects += [tunnel for tunnel in tunnels if tunnel.path == own]
+    objects += _own(addresses, folder)
     if any(tunnel.path == own for tunnel in tunnels):
-        found += net_codec.decode_records(own, fdb.read(client, own))
-    return found, _facts(client, folder, tunnels, addresses)
+        objects += net_codec.decode_records(own, fdb.read(client, own))
+    return objects, _facts(client, folder, tunnels, addresses)
 
 
 def _facts(
     client: Client, folder: str, tunnels: Iterable[Tunnel], addresses: Iterable[tuple[JSON, SelfIP]],
 ) -> tuple[TunnelFacts, ...]:
-    """One more read where there are self IPs on tunnels that are not ours."""
+    """Return the tunnels with self IPs in our route domain; reads it if self IPs are on other tunnels."""
     own = names.tunnel(folder)
     on: dict[str, list[tuple[JSON, SelfIP]]] = {}
     for raw, address in addresses:
         on.setdefault(address.vlan, []).append((raw, address))
     others = any(tunnel.path in on for tunnel in tunnels if tunnel.path != own)
     domain = default_route_domain(client, folder) if others else 0
-    found = []
+    facts = []
     for tunnel in tunnels:
         here = (net_codec.interface(address) for raw, address in on.get(tunnel.path, ())
                 if tunnel.path == own or net_codec.route_domain(raw) == domain)
-        one = TunnelFacts(tunnel.path, tunnel.local_address, tuple(sorted(filter(None, here))))
-        if one.addresses or one.path == own:
-            found.append(one)
-    return tuple(found)
+        addresses_here = tuple(sorted(filter(None, here)))
+        if addresses_here or tunnel.path == own:
+            facts.append(TunnelFacts(tunnel.path, tunnel.local_address, addresses_here))
+    return tuple(facts)
 
 
 def default_route_domain(client: Client, folder: str) -> int:
-    """That of our partition, which our self IP and our pool members get."""
+    """Read the default route domain of our partition, which our self IP and pool members get."""
     partition = client.get(item_path("auth/partition", folder.split("/")[1]))
     return int(partition.get("defaultRouteDomain") or 0)
 
 
 def _readable(client: Client, kind: str) -> list[tuple[JSON, Any]]:
-    """Items of a collection, everybody's, each with what it stands for; an odd one counts as absent."""
-    found = []
+    """Read a collection: each item with its decoded object; one that cannot be decoded counts as absent."""
+    decoded = []
     for item in client.get(kind).get("items") or []:
         try:
-            found.append((item, _DECODERS[kind](item)))
+            decoded.append((item, _DECODERS[kind](item)))
         except ltm_codec.ODD as exc:
             log.debug("object not understood", extra={"kind": kind, "error": repr(exc)})
-    return found
+    return decoded
 
 
 def own_addresses(client: Client, folder: str) -> list[SelfIP]:
-    """Self IPs of ours on our tunnel. Raises: BigIPError."""
+    """Read our self IPs on our tunnel. Raises: BigIPError."""
     return _own(_readable(client, SelfIP.KIND), folder)
 
 
@@ -103,7 +103,7 @@ def _own(addresses: Iterable[tuple[JSON, SelfIP]], folder: str) -> list[SelfIP]:
 
 
 def translation_facts(client: Client, path: str, raw: JSON) -> dict[str, Any]:
-    """Keywords of VirtualFacts that tell a virtual server's source addresses."""
+    """Return the keyword arguments of VirtualFacts for a virtual server's source addresses."""
     kind, pool = net_codec.decode_translation(path, raw).type, net_codec.translation_pool(raw)
     addresses: frozenset[str] = frozenset()
     if kind == "snat" and pool:
@@ -115,11 +115,11 @@ def translation_facts(client: Client, path: str, raw: JSON) -> dict[str, Any]:
 
 
 def translations(virtuals: Iterable[VirtualFacts | None]) -> list[SourceTranslation]:
-    """The same facts as objects, to be compared with what is wanted."""
+    """Return the same facts as objects, to be compared with the desired ones."""
     return [SourceTranslation(facts.path, facts.snat) for facts in virtuals if facts and facts.exists]
 
 
-class TunnelWriter(SingleWriter[Part | SourceTranslation]):
+class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
     """Keeps no state."""
 
     kinds = (VxlanProfile.KIND, Tunnel.KIND, SelfIP.KIND, SourceTranslation.KIND)
@@ -127,7 +127,7 @@ class TunnelWriter(SingleWriter[Part | SourceTranslation]):
     def __init__(self, client: Client, folder: str):
         self._client, self._folder = client, folder
 
-    def write_single(self, change: Change[Part | SourceTranslation]) -> None:
+    def write_single(self, change: Change[NetworkObject | SourceTranslation]) -> None:
         """Write one Change. Raises: BigIPError."""
         obj = change.obj
         if isinstance(obj, SourceTranslation):
@@ -137,12 +137,12 @@ class TunnelWriter(SingleWriter[Part | SourceTranslation]):
         elif change.verb == CREATE:
             self._create(obj)
         else:
-            assert isinstance(change.old, Part), change
+            assert isinstance(change.old, NetworkObject), change
             self._change(change.old, obj)
 
     # --- creating ------------------------------------------------------------------------
 
-    def _create(self, obj: Part) -> None:
+    def _create(self, obj: NetworkObject) -> None:
         try:
             self._client.post(obj.KIND, net_codec.encode(obj))
         except Conflict:
@@ -152,54 +152,54 @@ class TunnelWriter(SingleWriter[Part | SourceTranslation]):
                 raise
             self._replace(earlier, obj)
 
-    def _take_over(self, obj: Part) -> None:
-        """What came into being since it was looked for; somebody else's self IP is left alone."""
-        found = _DECODERS[obj.KIND](self._client.get(item_path(obj.KIND, obj.path)))
-        if not names.owns(self._folder, found):
-            text = f"self IP {obj.path} exists on {found.vlan} and is not the router's"
+    def _take_over(self, obj: NetworkObject) -> None:
+        """Update an object created since the last reading; somebody else's self IP is left alone."""
+        present = _DECODERS[obj.KIND](self._client.get(item_path(obj.KIND, obj.path)))
+        if not names.owns(self._folder, present):
+            text = f"self IP {obj.path} exists on {present.vlan} and is not the router's"
             raise Refused("POST", obj.KIND, f"{text}; remove it, or choose another gateway")
-        if found != obj:
-            self._change(found, obj)
+        if present != obj:
+            self._change(present, obj)
 
     def _earlier(self, obj: SelfIP) -> list[SelfIP]:
-        """Those of ours that stand in the way: of the same address with another prefix."""
+        """Return our self IPs of the same address with another prefix, which block this one."""
         address = obj.address.partition("/")[0]
-        return [found for found in own_addresses(self._client, self._folder)
-                if found.path != obj.path and found.address.partition("/")[0] == address]
+        return [self_ip for self_ip in own_addresses(self._client, self._folder)
+                if self_ip.path != obj.path and self_ip.address.partition("/")[0] == address]
 
     def _replace(self, earlier: list[SelfIP], obj: SelfIP) -> None:
-        """Delete, then create; as it was when the device refuses."""
-        for found in earlier:
-            self._delete(found)
+        """Delete the earlier self IPs, then create the new one; roll back on refusal."""
+        for self_ip in earlier:
+            self._delete(self_ip)
         try:
             self._client.post(obj.KIND, net_codec.encode(obj))
         except Refused:
-            for found in earlier:
-                self._client.post(found.KIND, net_codec.encode(found))
+            for self_ip in earlier:
+                self._client.post(self_ip.KIND, net_codec.encode(self_ip))
             raise
 
     # --- changing ------------------------------------------------------------------------
 
-    def _change(self, old: Part, new: Part) -> None:
+    def _change(self, old: NetworkObject, new: NetworkObject) -> None:
         before, after = net_codec.properties(old), net_codec.properties(new)
         body = {name: value for name, value in after.items() if before[name] != value}
         if not body.keys() & net_codec.FIXED[new.KIND]:
             self._client.patch(item_path(new.KIND, new.path), body)
         elif isinstance(old, Tunnel) and isinstance(new, Tunnel):
-            self._make_anew(old, new)
+            self._recreate(old, new)
         elif isinstance(old, SelfIP) and isinstance(new, SelfIP):
             self._replace([old], new)
         else:
-            raise TypeError(f"{new.ref}: cannot be made anew")
+            raise TypeError(f"{new.ref}: cannot be recreated")
 
-    def _make_anew(self, old: Tunnel, new: Tunnel) -> None:
-        """Self IPs, tunnel, tunnel, FDB, self IPs; as it was when the device refuses a step."""
-        log.warning("tunnel is made anew, pods are not reachable meanwhile", extra={"object": str(new.ref)})
+    def _recreate(self, old: Tunnel, new: Tunnel) -> None:
+        """Recreate the tunnel, then restore FDB and self IPs; roll back on refusal."""
+        log.warning("tunnel is recreated, pods are not reachable meanwhile", extra={"object": str(new.ref)})
         records = fdb.read(self._client, new.path)
         addresses = own_addresses(self._client, self._folder)
         try:
-            for found in addresses:
-                self._delete(found)
+            for self_ip in addresses:
+                self._delete(self_ip)
             self._client.delete(item_path(Tunnel.KIND, old.path))
             try:
                 self._client.post(Tunnel.KIND, net_codec.encode(new))
@@ -209,22 +209,22 @@ class TunnelWriter(SingleWriter[Part | SourceTranslation]):
                 raise
             fdb.restore(self._client, new.path, records)
         finally:
-            for found in addresses:
+            for self_ip in addresses:
                 try:
-                    self._client.post(SelfIP.KIND, net_codec.encode(found))
+                    self._client.post(SelfIP.KIND, net_codec.encode(self_ip))
                 except Conflict:
-                    log.debug("was not deleted", extra={"object": str(found.ref)})
+                    log.debug("was not deleted", extra={"object": str(self_ip.ref)})
 
     def _translate(self, obj: SourceTranslation) -> None:
-        """Set it where nothing is set, also by somebody else in the meantime."""
+        """Set the source address translation, unless somebody else has set one since the last reading."""
         path = item_path(VIRTUAL, obj.virtual)
-        found = net_codec.decode_translation(obj.virtual, self._client.get(path))
-        if found.type == "none":
+        present = net_codec.decode_translation(obj.virtual, self._client.get(path))
+        if present.type == "none":
             self._client.patch(path, {"sourceAddressTranslation": {"type": obj.type}})
-        elif found != obj:
-            raise Conflict("PATCH", path, f"virtual server {obj.virtual}: {found.type} was set meanwhile")
+        elif present != obj:
+            raise Conflict("PATCH", path, f"virtual server {obj.virtual}: {present.type} was set meanwhile")
 
     # --- deleting ------------------------------------------------------------------------
 
-    def _delete(self, obj: Part) -> None:
+    def _delete(self, obj: NetworkObject) -> None:
         delete_if_there(self._client, item_path(obj.KIND, obj.path))

@@ -1,4 +1,4 @@
-"""What is made anew is there afterwards, new or, when the device refuses it, as it was."""
+"""A recreated object is there afterwards: the new one or, if the device refuses it, the old one."""
 
 from dataclasses import replace
 
