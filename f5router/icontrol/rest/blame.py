@@ -1,8 +1,8 @@
-"""Who is to blame for a write that failed: the object that was written, or the device.
+"""Decision whether a failed write is the fault of the object or of the device.
 
 A refusal blames the object. A write without a usable reply (a time-out, a page instead of JSON, no reply,
-a reply of a form that nobody foresaw), or with a 403, may be the fault of either. It blames the object if the
-device answers a cheap read, and no other object fared likewise since a write succeeded or was refused.
+an unforeseen form of reply), or with a 403, may be the fault of either. It blames the object if the device
+answers a cheap read, and no other object failed in the same way since a write succeeded or was refused.
 """
 
 import logging
@@ -24,36 +24,36 @@ def blames_object(error: Exception) -> TypeGuard[BigIPError]:
 
 
 class Blame:
-    """Thread-safe."""
+    """Remembers which object last failed without a usable reply. Thread-safe."""
 
     def __init__(self, read: Callable[[], object]):
-        """Args: read: a cheap read, whose success shows that the device answers."""
+        """Args: read: a cheap read that shows whether the device answers."""
         self._read = read
         self._lock = threading.Lock()
         self._suspect: Ref | None = None
         """An object without a usable reply, or with a 403, until the device answers another write."""
 
     def attempt(self, ref: Ref, write: Callable[[], object]) -> Exception | None:
-        """Write an object; returns None if that succeeded, else the error, which names who is to blame."""
+        """Write an object; return None on success, else the error, which blames the object or the device."""
         error: Exception | None = None
         try:
             write()
         except Exception as exc:
-            error = self._judged(ref, exc)
+            error = self._attributed(ref, exc)
         if error is None or isinstance(error, Refused):
             self._suspect = None
         return error
 
     def _is_alone(self, ref: Ref) -> bool:
-        """Suspect an object; returns whether no other one is suspected."""
+        """Suspect an object; return True if no other one is suspected."""
         with self._lock:
             alone = self._suspect in (None, ref)
             self._suspect = self._suspect or ref
         return alone
 
-    def _judged(self, ref: Ref, error: Exception) -> Exception:
-        """The error, or an Unconfirmed in its place. It is kept if the device is certainly to blame."""
-        if isinstance(error, Forbidden):  # the client has asked for a read
+    def _attributed(self, ref: Ref, error: Exception) -> Exception:
+        """Return the error itself if the device is certainly to blame, else one that blames the object."""
+        if isinstance(error, Forbidden):  # the client has tried a read
             return Forbidden(error.method, error.path, error.text, alone=self._is_alone(ref))
         if isinstance(error, BigIPError) and (isinstance(error, Unconfirmed) or not error.may_have_applied):
             return error
@@ -61,11 +61,11 @@ class Blame:
         try:
             self._read()
         except Exception as exc:
-            log.debug("the device does not answer a read either", extra={"error": str(exc)})
+            log.debug("BIG-IP does not answer a read either", extra={"error": str(exc)})
             return error
         if isinstance(error, BigIPError):
             return Unconfirmed(error.method, error.path, error.text, status=error.status, alone=alone)
         # The exception's own words may hold what was sent, a key for instance.
-        log.error("unforeseen while an object was written", exc_info=error, extra={"object": str(ref)})
+        log.error("unforeseen error while an object was written", exc_info=error, extra={"object": str(ref)})
         words = f"unforeseen in the object or in its reply: {type(error).__name__}"
         return Unconfirmed(text=words, alone=alone)

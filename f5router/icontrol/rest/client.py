@@ -1,9 +1,9 @@
-"""iControl REST: JSON in, JSON out, exceptions of errors.py for everything else.
+"""Client of iControl REST: JSON in, JSON out, exceptions of errors.py for everything else.
 
-Reads are repeated until retry_s is over. Writes are not: a write whose reply was lost may have been
-done, and only a read can tell (the exception's may_have_applied says so). What certainly did not reach the
-device, because no connection was made or because it answered 401, is repeated for writes too. What it forbade
-by 403 was not done either; it is repeated once if a harmless read is answered.
+Reads are repeated until retry_s is over. Writes are not: a write whose reply was lost may have been applied
+(`may_have_applied` of the exception), and only a read can show it. A write that certainly did not reach the
+device, because no connection was made or because the answer was 401, is repeated. One that was forbidden by
+403 was not executed either; it is repeated once if a harmless read is answered.
 """
 
 import collections
@@ -44,21 +44,21 @@ log = logging.getLogger(__name__)
 ROOT = "/mgmt/tm/"
 SAVE = "/mgmt/tm/sys/config"
 SAVE_TIMEOUT_S = 90
-"""Longer than the device's own limit of 60 s, whose answer tells more than silence."""
+"""Longer than the device's own limit of 60 s, after which it answers with an error."""
 
 BACKOFF = Backoff(first_s=0.2, limit_s=5.0)
 """Pauses between repetitions of a read, or of a write that was not sent."""
 
 Result = TypeVar("Result")
 
-_NO_JSON = "the reply is no JSON"
+_NO_JSON = "the reply is not JSON"
 
 
 def delete_if_there(client: "Client", path: str) -> None:
     """Delete an object, which may be gone already.
 
     Raises:
-        NotFound: the device answers so, and shows the object all the same (bigip-behaviour.md A2.3).
+        NotFound: the answer is 404, but the device still shows the object (bigip-behaviour.md A2.3).
         BigIPError: it cannot be deleted.
     """
     try:
@@ -67,7 +67,7 @@ def delete_if_there(client: "Client", path: str) -> None:
         try:
             client.get(path)
         except NotFound:
-            log.debug("was gone already", extra={"path": path})
+            log.debug("object is gone already", extra={"path": path})
             return
         raise exc
 
@@ -79,7 +79,7 @@ class Client:
     Unsupported about the device; NotFound, Conflict, InUse, Refused about the object.
 
     Args:
-        clock, sleep: monotonic seconds, and waiting for some; None for a wait that give_up cuts short.
+        clock, sleep: monotonic seconds, and a wait; None for a wait that give_up ends.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class Client:
     def run(self, utility: str, arguments: str, *, timeout_s: float | None = None) -> str:
         """Run a command of the module util, such as unix-ls; not repeated.
 
-        Returns: its output; the words of a command that failed come the same way (bigip-behaviour.md A7).
+        Returns: its output, which is the error text if the command failed (bigip-behaviour.md A7).
         """
         body = {"command": "run", "utilCmdArgs": arguments}
-        found = self._write("POST", f"util/{utility}", body, timeout_s=timeout_s)
-        return str(found.get("commandResult") or "")
+        reply = self._write("POST", f"util/{utility}", body, timeout_s=timeout_s)
+        return str(reply.get("commandResult") or "")
 
     def upload(
         self, name: str, data: bytes, *,
@@ -163,24 +163,24 @@ class Client:
                               f"TMOS {tmos.dotted(version)} takes no uploads; {needed} or later is needed")
 
     def ready(self) -> bool:
-        """Whether the device says that its configuration may be read and written. Not repeated.
+        """True if the device reports that its configuration may be read and written. Not repeated.
 
         Returns: False while daemons start or the configuration loads, whatever form that takes.
-        Raises: Unreachable, AuthFailed, Unsupported: no answer to the question.
+        Raises: Unreachable, AuthFailed, Unsupported: readiness cannot be read.
         """
         try:
             path = readiness.readiness_path(self._version or self._read_version())
             try:
                 return readiness.is_ready(self._call("GET", path))
             except Refused:
-                # Not served by this version: sys/version has just been answered by the same daemons.
+                # Not served by this version, but the same daemons have just answered sys/version.
                 return True
         except (NotReady, Busy, DeviceTimeout) as exc:
             log.debug("BIG-IP is not ready", extra={"error": str(exc)})
             return False
 
     def version(self) -> tuple[int, ...]:
-        """TMOS version such as (14, 1, 2, 1); kept until the device is unreachable or restarts.
+        """Return the TMOS version such as (14, 1, 2, 1), cached until the device is unreachable or restarts.
 
         Raises: Unsupported: it is too old, or has no iControl REST.
         """
@@ -189,19 +189,19 @@ class Client:
     def save(self) -> None:
         """Write the running configuration to disk, so that it survives a reboot.
 
-        Beyond 60 s the device reports a time-out and goes on; that counts as done here. Nothing
-        that it serves tells whether the file was written, so it is not verified either way. It takes no
-        turn from other requests: what the device does with these meanwhile is not recorded.
+        After 60 s the device reports a time-out and goes on, which counts as success. No read shows that
+        the file was written, so it is not verified. Other requests may be in flight: how the device treats
+        these is not recorded.
         Source: bigip-behaviour.md A6, A8.
         """
         timeout_s = max(SAVE_TIMEOUT_S, self._settings.timeout_s)
         try:
             self._write("POST", SAVE, {"command": "save"}, timeout_s=timeout_s, beside=True)
         except DeviceTimeout:
-            log.warning("BIG-IP takes over 60 s to save its configuration and goes on")
+            log.warning("BIG-IP needs over 60 s to save its configuration and continues")
 
     def give_up(self) -> None:
-        """From now on nothing is repeated: each call ends with what it gets at once. From any thread."""
+        """Stop repeating requests: each call ends with its first result. From any thread."""
         self._given_up.set()
 
     def close(self) -> None:
@@ -236,16 +236,16 @@ class Client:
             if NO_RIGHT not in exc.text or self._version or not self._session.uses_tokens:
                 raise
             with contextlib.suppress(BigIPError):
-                self._read_version()  # turns to basic authentication if that is why
+                self._read_version()  # falls back to basic authentication if that is the cause
             if self._session.uses_tokens:
                 raise
         return self._repeat(_was_not_sent, call)
 
-    def _repeat(self, wanted: Callable[[BaseException], bool], call: Callable[[], Result]) -> Result:
-        """Call until it succeeds, fails in an unwanted way, or retry_s is over."""
+    def _repeat(self, worth_repeating: Callable[[BaseException], bool], call: Callable[[], Result]) -> Result:
+        """Call until it succeeds, fails with an error not worth repeating, or retry_s is over."""
         end = self._clock() + self._settings.retry_s
         return tenacity.Retrying(
-            retry=tenacity.retry_if_exception(wanted),
+            retry=tenacity.retry_if_exception(worth_repeating),
             wait=lambda state: BACKOFF.jittered_s(state.attempt_number),
             # Not tenacity's stop_after_delay: that has a clock of its own.
             stop=lambda _: self._given_up.is_set() or self._clock() >= end,
@@ -280,7 +280,7 @@ class Client:
             raise Forbidden(exc.method, exc.path, exc.text) from None
 
     def _call(self, method: str, path: str, *, is_file: bool = False, **request: Any) -> dict[str, Any]:
-        """One request; its JSON."""
+        """Send one request; return its JSON."""
         path = path if path.startswith("/mgmt/") else ROOT + path
         begin, status = self._clock(), 0
         try:
@@ -290,7 +290,7 @@ class Client:
         except BigIPError as exc:
             status = exc.status if exc.path == path else 0  # else the login failed before it
             if isinstance(exc, Unreachable | NotReady):
-                self._version = None  # it may come back as another version
+                self._version = None  # it may return with another version
             raise
         finally:
             if method != "GET":
@@ -299,20 +299,20 @@ class Client:
                     "ms": round((self._clock() - begin) * 1000)})
 
     def _result(self, method: str, path: str, reply: Reply, *, is_file: bool) -> dict[str, Any]:
-        found, is_write = reply.json(), method != "GET"
+        content, is_write = reply.json(), method != "GET"
         if reply.status >= 300:
             # A broken upload can come back as the reply, and a piece of a key has no BEGIN line.
-            hide = is_file and found is None and b"<html" not in reply.body.lower()
+            hide = is_file and content is None and b"<html" not in reply.body.lower()
             error = self._session.error(method, path, reply, text=_NO_JSON if hide else None)
-            # Lost between daemons it may have been done; what was refused, Busy too, was not.
+            # A request lost between daemons may have been executed; a refused one, Busy too, was not.
             lost = isinstance(error, NotReady) and reply.status >= 500
             error.may_have_applied = is_write and (lost or isinstance(error, DeviceTimeout))
             raise error
-        if found is not None:
-            return found
+        if content is not None:
+            return content
         if method == "DELETE" and not reply.body:
             return {}
-        # Something answers for a daemon that is not there yet. The body is not shown, see above.
+        # Something answers for a daemon that has not started yet. The body is not shown, see above.
         raise NotReady(method, path, _NO_JSON, status=reply.status, may_have_applied=is_write)
 
 
@@ -324,10 +324,10 @@ def _log_repeat(state: tenacity.RetryCallState) -> None:
 
 
 def _is_passing(exc: BaseException) -> bool:
-    """Whether a read that failed so is worth repeating."""
+    """True if a read that failed in this way is worth repeating."""
     return isinstance(exc, Unreachable | NotReady | Busy | DeviceTimeout) and not isinstance(exc, Untrusted)
 
 
 def _was_not_sent(exc: BaseException) -> bool:
-    """Whether a write that failed so certainly did not reach the device, and may yet."""
+    """True if a failed write certainly did not reach the device, and is worth repeating."""
     return isinstance(exc, Unreachable) and not exc.may_have_applied and not isinstance(exc, Untrusted)

@@ -1,6 +1,6 @@
-"""What a device says of itself: its version, and whether it is ready to be configured.
+"""Version and readiness of a device, as it reports them.
 
-Pure: takes replies, asks nothing.
+Pure: decodes replies, sends nothing.
 """
 
 import re
@@ -16,10 +16,10 @@ MCP_STATE = "/mgmt/tm/sys/mcp-state"
 
 
 def descriptions(reply: JSON) -> dict[str, str]:
-    """The texts of a statistics reply, by name.
+    """Return the texts of a statistics reply by name.
 
     {"entries": {"<url>": {"nestedStats": {"entries": {"phase": {"description": "running"}}}}}}
-    gives {"phase": "running"}. The URLs vary by version and are ignored; parts of another form are
+    gives {"phase": "running"}. The URLs vary by version and are ignored; entries of another form are
     left out. Source: bigip-behaviour.md A3.
     """
     return dict(texts(reply))
@@ -27,15 +27,15 @@ def descriptions(reply: JSON) -> dict[str, str]:
 
 def texts(reply: JSON) -> list[tuple[str, str]]:
     """Return the same as pairs: a reply may have several texts of one name, such as "details"."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for name, value in _entries(reply).items():
         if not isinstance(value, Mapping):
             continue
         if "nestedStats" in value and isinstance(value["nestedStats"], Mapping):
-            found += texts(value["nestedStats"])
+            pairs += texts(value["nestedStats"])
         elif isinstance(value.get("description"), str):
-            found.append((name, value["description"]))
-    return found
+            pairs.append((name, value["description"]))
+    return pairs
 
 
 def _entries(reply: JSON) -> JSON:
@@ -44,7 +44,7 @@ def _entries(reply: JSON) -> JSON:
 
 
 def version_of(reply: JSON) -> tuple[int, ...]:
-    """(14, 1, 2, 1) from a reply of sys/version.
+    """Return a version such as (14, 1, 2, 1) from a reply of sys/version.
 
     Raises:
         NotReady: the reply holds no version.
@@ -53,7 +53,7 @@ def version_of(reply: JSON) -> tuple[int, ...]:
     text = descriptions(reply).get("Version", "")
     if not re.fullmatch(r"\d+(\.\d+)+", text):
         raise NotReady("GET", VERSION, "the reply holds no version")
-    version = tuple(int(part) for part in text.split("."))
+    version = tuple(int(number) for number in text.split("."))
     if version < tmos.OLDEST:
         needed = tmos.dotted(tmos.OLDEST)
         raise Unsupported("GET", VERSION, f"TMOS {text} is too old; {needed} or later is needed")
@@ -61,13 +61,13 @@ def version_of(reply: JSON) -> tuple[int, ...]:
 
 
 def readiness_path(version: tuple[int, ...]) -> str:
-    """Where a device of this version tells whether it is ready."""
+    """Return the path at which a device of this version reports its readiness."""
     return READY if version >= tmos.READY_SINCE else MCP_STATE
 
 
 def is_ready(reply: JSON) -> bool:
-    """Whether a reply of sys/ready or sys/mcp-state says that configuration may be read and written."""
-    found = descriptions(reply)
-    if "phase" in found:
-        return found["phase"] == "running"
-    return all(found.get(part) == "yes" for part in ("configReady", "licenseReady", "provisionReady"))
+    """True if a reply of sys/ready or sys/mcp-state reports that configuration may be read and written."""
+    states = descriptions(reply)
+    if "phase" in states:
+        return states["phase"] == "running"
+    return all(states.get(name) == "yes" for name in ("configReady", "licenseReady", "provisionReady"))

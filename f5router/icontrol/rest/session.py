@@ -62,7 +62,7 @@ class Token:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What authenticates a request."""
+        """Headers that authenticate a request."""
         return {"X-F5-Auth-Token": self.value}
 
 
@@ -74,7 +74,7 @@ class Basic:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What authenticates a request."""
+        """Headers that authenticate a request."""
         return {"Authorization": f"Basic {self.value}"}
 
 
@@ -101,14 +101,14 @@ class Session:
         self._closed = False
 
     def send(self, method: str, path: str, **request: Any) -> Reply:
-        """One request as Transport.send sends it, and once more where a 401 says: not executed.
+        """Send a request as Transport.send does, and once more after a 401, which was not executed.
 
         Returns: the reply, of any status but 401.
         Raises:
             AuthFailed: the password, the token or the role was refused; for 30 s after a refused
-                login without asking the device, in the same words.
+                login the same error is raised without a request.
             Unreachable, NotReady, ...: from this request, or from the login before it (then the
-                error has the login's path and is not may_have_applied).
+                error has the login's path, and may_have_applied is False).
         """
         sporadic = renewed = 0
         while True:
@@ -130,10 +130,10 @@ class Session:
                 raise error
 
     def error(self, method: str, path: str, reply: Reply, *, text: str | None = None) -> BigIPError:
-        """The exception for a reply, without password or token.
+        """Return the exception for a reply, without password or token.
 
         Args:
-            text: instead of the reply's own words.
+            text: replaces the reply's own text.
         """
         if 300 <= reply.status < 400:
             text = f"redirected to {reply.location or 'another path'}"
@@ -143,7 +143,7 @@ class Session:
         return error_for(method, hide_token(path), reply.status, words, secrets)
 
     def _login_refused(self, method: str, path: str, reply: Reply) -> BigIPError:
-        """The exception for a 401 that refuses the credentials; it names the user and the settings."""
+        """Return the exception for refused credentials, which names the user and the settings."""
         error = self.error(method, path, reply)
         if _SPORADIC in error.text:
             return error
@@ -161,25 +161,25 @@ class Session:
 
     @property
     def uses_tokens(self) -> bool:
-        """False with basic authentication, from the start or since."""
+        """True unless basic authentication is in use."""
         return self._by_token
 
     def close(self) -> None:
-        """Delete the token if the device lets us; later calls of send raise RuntimeError."""
+        """Delete the token if the device allows it; later calls of send raise RuntimeError."""
         with self._lock:
             token, self._token, self._closed = self._token, None, True
         if token:
             self._delete(token, token)
 
     def _auth(self) -> Token | Basic:
-        """The credentials for one request; logs in where there is no token or it ends soon."""
+        """Return the credentials for one request; log in if there is no token, or it ends soon."""
         token, attempts = self._token, self._attempts
         if token and self._clock() < token.renew_at:
             return token
         with self._lock:
             if self._closed:
                 raise RuntimeError("the client is closed")
-            # Who waited while another thread's login failed takes that failure for its own.
+            # A thread that waited while another one's login failed reports the same failure.
             waited = self._attempts != attempts
             if self._failure and (waited or self._clock() < self._refused_until):
                 raise _again(self._failure)
@@ -190,13 +190,13 @@ class Session:
             return self._token or self._basic
 
     def _login(self) -> None:
-        """Replace the token, or turn to basic authentication. Needs the lock."""
+        """Replace the token, or fall back to basic authentication. Needs the lock."""
         old, self._dropped = self._token or self._dropped, None
         self._token = self._failure = None
         try:
             self._token = self._new_token()
         except BigIPError as exc:
-            exc.may_have_applied = False  # for the caller: its own request was not sent
+            exc.may_have_applied = False  # the caller's own request was not sent
             self._failure, self._dropped = _again(exc), old
             if isinstance(exc, AuthFailed):
                 self._refused_until = self._clock() + REFUSED_S
@@ -207,15 +207,15 @@ class Session:
             self._delete(old, self._token)
 
     def _new_token(self) -> Token | None:
-        """Log in. Returns: None where the device has no login end point (11.5)."""
+        """Log in; return None if the device has no login end point (11.5)."""
         begin = self._clock()
         body = {"username": self._settings.username, "password": self._settings.password,
                 "loginProviderName": "tmos"}
         reply = self._transport.send(
             "POST", LOGIN, credentials={}, headers=JSON_HEADERS, label="login",
             body=json.dumps(body, ensure_ascii=False).encode())
-        found = reply.json() or {}
-        if reply.status == 404 and _no_such_worker(found):
+        content = reply.json() or {}
+        if reply.status == 404 and _no_such_worker(content):
             level = logging.DEBUG if self._fell_back else logging.WARNING
             log.log(level, "BIG-IP has no token login, basic authentication is used",
                     extra={"url": self._settings.base_url})
@@ -229,7 +229,7 @@ class Session:
             if isinstance(error, Refused):  # the login was refused, not the caller's object
                 error = AuthFailed("POST", LOGIN, error.text, status=reply.status)
             raise error
-        item = found.get("token")
+        item = content.get("token")
         value = item.get("token") if isinstance(item, dict) else None
         if not isinstance(item, dict) or not isinstance(value, str) or not _TOKEN.fullmatch(value):
             raise NotReady("POST", LOGIN, "the reply to the login holds no token", status=reply.status)
@@ -242,17 +242,17 @@ class Session:
                 f"or free all: curl -u USER -X DELETE {self._settings.base_url.rstrip('/')}{TOKENS}")
 
     def _drop(self, token: Token) -> None:
-        """Forget a token that the device refused, unless another thread has replaced it already."""
+        """Discard a token that the device refused, unless another thread has replaced it already."""
         with self._lock:
             if self._token is token:
                 # Deleted after the next login: it may be alive, and every login makes one more.
                 self._token, self._dropped = None, token
 
     def _refuse(self, auth: Token | Basic, error: BigIPError) -> None:
-        """Basic credentials, or a fresh token, were refused: be silent for a while.
+        """Send nothing for a while after basic credentials, or a fresh token, were refused.
 
-        For a token it keeps the number of logins low. For basic authentication that we fell back
-        to, the login is tried again afterwards: perhaps the device was only starting.
+        This limits the number of logins. After a fallback to basic authentication the login is tried again
+        afterwards: perhaps the device was only starting.
         """
         with self._lock:
             if isinstance(auth, Token) and self._token is not auth:
@@ -270,10 +270,10 @@ class Session:
 
 
 def token_life_s(item: JSON) -> float:
-    """Seconds that a token lives, from the token object of a login's reply.
+    """Return the lifetime of a token from the token object of a login's reply.
 
-    The device's clock may be wrong, so only the difference of its two times counts. Where that is
-    no possible life, "timeout" (seconds; string or number), then 1200.
+    The device's clock may be wrong, so only the difference of its two times counts. If that is not possible
+    as a lifetime, "timeout" (seconds; string or number) counts, then 1200.
     """
     lives: tuple[Callable[[], float], ...] = (
         lambda: (int(item["expirationMicros"]) - int(item["lastUpdateMicros"])) / 1e6,
@@ -287,21 +287,22 @@ def token_life_s(item: JSON) -> float:
     return DEFAULT_LIFE_S
 
 
-def _no_such_worker(found: JSON) -> bool:
-    """Whether restjavad lacks the worker, as on 11.5; not "not registered": that is a later
-    version that is starting."""
-    words = [str(found.get("message") or ""), *map(str, found.get("errorStack") or ())]
+def _no_such_worker(content: JSON) -> bool:
+    """True if restjavad lacks the worker, as on 11.5; "not registered" is a later version at start."""
+    words = [str(content.get("message") or ""), *map(str, content.get("errorStack") or ())]
     return any("RestWorkerUriNotFound" in each or each.startswith("http://localhost:8100/") for each in words)
 
 
 def _again(error: BigIPError) -> BigIPError:
-    """An equal exception: one instance must not be raised in several threads."""
+    """Return an equal exception: one instance must not be raised in several threads."""
     return type(error)(error.method, error.path, error.text, status=error.status)
 
 
 def _spellings(password: str, pair: str) -> tuple[str, ...]:
-    """The password as a device may echo it: plain, in JSON, in HTML, in a URL, as basic
-    authentication; longest first."""
+    """Return the password as a device may echo it, longest first.
+
+    That is plain, in JSON, in HTML, in a URL, and as basic authentication.
+    """
     escaped = (json.dumps(password)[1:-1], json.dumps(password, ensure_ascii=False)[1:-1])
     forms = {pair, password, *escaped, html.escape(password), quote(password, safe="")}
     return tuple(sorted((form for form in forms if form), key=len, reverse=True))

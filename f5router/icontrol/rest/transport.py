@@ -1,8 +1,8 @@
-"""HTTPS to one BIG-IP: a request goes out, a Reply or an Unreachable comes back.
+"""HTTPS to one BIG-IP: sends a request, returns a Reply or raises Unreachable.
 
-The only module that imports the HTTP library. It knows nothing of tokens and never repeats a
-request. No exception leaves it with a request, header or body of the library inside: those hold
-the password, the token and private keys.
+The only module that imports the HTTP library. It does not handle tokens and never repeats a request. Its
+exceptions hold no request, header or body of the library: those contain the password, the token and private
+keys.
 
 Proxies of the environment (HTTPS_PROXY, NO_PROXY) are honoured, as the original router did; the
 credentials of a .netrc file are not, and cookies are neither kept nor sent.
@@ -54,7 +54,7 @@ class Reply:
     location: str = ""
 
     def json(self) -> dict[str, Any] | None:
-        """The body, or None if it is not a JSON object."""
+        """Return the body, or None if it is not a JSON object."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -62,13 +62,13 @@ class Reply:
         return value if isinstance(value, dict) else None
 
     def text(self) -> str:
-        """The message of a JSON body, any other body whole, "" for JSON without a message.
+        """Return the message of a JSON body, any other body whole, "" for JSON without a message.
 
-        Other keys, such as originalRequestBody, may echo what was sent and are left out.
+        Other keys, such as originalRequestBody, may echo the request and are left out.
         """
-        found = self.json()
-        if found is not None:
-            return str(found.get("message") or "")
+        content = self.json()
+        if content is not None:
+            return str(content.get("message") or "")
         try:
             return self.body.decode()
         except UnicodeDecodeError:  # Apache's pages are ISO-8859-1
@@ -76,7 +76,7 @@ class Reply:
 
 
 class _Headers(requests.auth.AuthBase):
-    """Credentials by headers, even by none: without such an object requests looks into .netrc."""
+    """Credentials as headers, even none: without such an object requests reads .netrc."""
 
     def __init__(self, headers: Mapping[str, str]):
         self._headers = headers
@@ -88,7 +88,7 @@ class _Headers(requests.auth.AuthBase):
 
 class _Session(requests.Session):
     def get_redirect_target(self, resp: requests.Response) -> None:
-        """None: the library prepares the next request even of a redirect that it is not to follow."""
+        """Return None: the library prepares the next request even if it must not follow a redirect."""
         return None
 
 
@@ -124,16 +124,16 @@ class Transport:
         headers: Mapping[str, str] | None = None, timeout_s: float | None = None, label: str = "",
         beside: bool = False,
     ) -> Reply:
-        """One request, once.
+        """Send a request once.
 
         Args:
             path: absolute, encoded, without query.
             query: encoded, without "?".
             credentials: headers that authenticate the request, perhaps none.
             timeout_s: read time-out instead of the settings'; connecting takes no longer either.
-            label: what the request counts as, instead of its method.
-            beside: it takes no turn from the others; one such request at a time.
-        Raises: Unreachable: no whole reply came; may_have_applied tells whether it was sent, for writes.
+            label: name in `counts` instead of the method.
+            beside: it does not count towards max_in_flight; one such request at a time.
+        Raises: Unreachable: no complete reply came; may_have_applied is True for a write that was sent.
         """
         connect_s = min(self._settings.connect_timeout_s, timeout_s or self._settings.connect_timeout_s)
         with self._beside if beside else self._slots:
@@ -156,19 +156,19 @@ class Transport:
 
 
 def hide_token(text: str) -> str:
-    """A path without the token that may stand in it."""
+    """Replace the token in a path."""
     return _TOKEN_IN_PATH.sub(r"\1*", text)
 
 
 def _hide_tokens(record: logging.LogRecord) -> bool:
-    """Logging filter: urllib3 logs each path, and a token's own path holds the token."""
+    """Filter log records: urllib3 logs each path, and a token's own path contains the token."""
     if isinstance(record.args, tuple):
         record.args = tuple(hide_token(a) if isinstance(a, str) else a for a in record.args)
     return True
 
 
 def _target(answer: requests.Response) -> str:
-    """Scheme and host of a redirect's target, "" if there is none or it cannot be read."""
+    """Return scheme and host of a redirect's target; "" if there is none or it cannot be parsed."""
     try:
         url = urlsplit(answer.headers.get("Location", ""))
         return f"{url.scheme}://{url.hostname}" if url.hostname else ""
@@ -177,13 +177,13 @@ def _target(answer: requests.Response) -> str:
 
 
 def _check_trust(settings: ClientSettings) -> None:
-    """Find a useless CA bundle before the first request; say once that there is no verification.
+    """Check the CA bundle before the first request; warn once if there is no verification.
 
     Raises: ConfigError: the CA bundle cannot be read or holds no certificate.
     """
     if settings.verify is False:
         log.warning("TLS certificate of the BIG-IP is not verified", extra={"url": settings.base_url})
-        # urllib3 would say so again for every connection.
+        # urllib3 would warn again for every connection.
         warnings.filterwarnings("ignore", category=wire.InsecureRequestWarning)
     if not isinstance(settings.verify, str):
         return
@@ -198,7 +198,7 @@ def _check_trust(settings: ClientSettings) -> None:
 
 
 def _failure(method: str, path: str, exc: BaseException) -> Unreachable:
-    """The library's exception in words of ours; str(exc) may hold the URL, its query or a header."""
+    """Translate the library's exception; str(exc) may contain the URL, its query or a header."""
     links = _links(exc)
     for link in links:
         if isinstance(link, (ssl.SSLCertVerificationError, CertificateError)):
@@ -208,9 +208,9 @@ def _failure(method: str, path: str, exc: BaseException) -> Unreachable:
 
 
 def _links(exc: BaseException) -> list[BaseException]:
-    """exc and what it wraps, outermost first.
+    """Return an exception and those that it wraps, outermost first.
 
-    Not __context__: that leads to whatever the caller is handling, perhaps an older failure.
+    __context__ is not followed: it leads to what the caller is handling, perhaps an older failure.
     """
     links: list[BaseException] = []
     todo = [exc]
@@ -234,7 +234,7 @@ def _certificate(link: BaseException) -> str:
 
 
 def _words(links: list[BaseException]) -> str:
-    """Why there is no reply."""
+    """Return why there is no reply."""
     for kind, words in (
         (wire.NameResolutionError, "the host name has no address"),
         (wire.ProxyError, "the proxy of the environment gave no connection"),

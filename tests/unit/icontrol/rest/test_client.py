@@ -422,7 +422,7 @@ def test_save(caplog):
         assert json.loads(device.sent(path="sys/config")[0].body) == {"command": "save"}
         device.add(TIMED_OUT, BUSY, LOST, path="sys/config")
         client.save()
-        assert "goes on" in caplog.text
+        assert "continues" in caplog.text
         with pytest.raises(Busy):
             client.save()
         with pytest.raises(Unreachable):
