@@ -16,6 +16,7 @@ from f5router.app import launch, once
 from f5router.app.controller import Controller
 from f5router.app.timing import Timing
 from f5router.config import config
+from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.reconcile.retry import RETRY_MOST_S
 from mocks.bigip import FakeBigIP
@@ -27,8 +28,10 @@ from tests.waiting import DEADLINE_S, until
 
 HTTP, HTTPS = "ose-vserver", "https-ose-vserver"
 
-WITHOUT_REQUESTS = Timing(drain_s=0.0, passthrough_drain_s=0.0)
-"""No request is under way, so previous objects go at once; tests/traffic has requests."""
+QUICK = Timing(
+    drain_s=0.0, passthrough_drain_s=0.0, backoff=Backoff(first_s=0.05, limit_s=1.0), confirm_s=0.2)
+"""No request is under way, so previous objects go at once; tests/traffic has requests. Nothing has to recover
+that takes its time."""
 
 
 class Lab:
@@ -38,7 +41,7 @@ class Lab:
         self._stack, self._folder, self.partition = stack, folder, partition
         self._marks = 0
         self._ahead_s = 0.0
-        self.timing = WITHOUT_REQUESTS
+        self.timing = QUICK
         self.kube = stack.enter_context(FakeKube())
         self.bigip = stack.enter_context(FakeBigIP(**bigip))
         self.kubeconfig = folder / "kubeconfig"

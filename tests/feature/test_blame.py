@@ -1,9 +1,11 @@
 """Writes without a usable reply: one object costs its own Routes only, the device everything for a while."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 
+from f5router.app.timing import Timing
 from f5router.model.errors import AuthFailed, Unreachable
 from mocks.bigip import refusals, replies
 from mocks.bigip.listener import Outcome
@@ -159,6 +161,7 @@ def test_once_tries_again(lab):
 ])
 def test_endpoints_that_wait_shorten_a_back_off(lab, error, most):
     """Never one after a refused login: accounts are locked."""
+    lab.timing = replace(lab.timing, backoff=Timing().backoff)
     lab.apply(manifests.route("a"))
     now = [1000.0]
     router = lab.router(clock=lambda: now[0])
