@@ -54,22 +54,30 @@ Result = TypeVar("Result")
 _NO_JSON = "the reply is not JSON"
 
 
-def delete_if_there(client: "Client", path: str) -> None:
+def delete_if_there(client: "Client", path: str, is_there: Callable[[], bool] | None = None) -> None:
     """Delete an object, which may be gone already.
 
+    Args:
+        is_there: looks whether the object is on the device; by default, the object itself is read. Items of
+            a sub-collection need it: 11.6.0 answers 200 to the GET of an absent one (bigip-behaviour.md B1).
     Raises:
         NotFound: the answer is 404, but the device still shows the object (bigip-behaviour.md A2.3).
         BigIPError: it cannot be deleted.
     """
     try:
         client.delete(path)
-    except NotFound as exc:
-        try:
-            client.get(path)
-        except NotFound:
-            log.debug("object is gone already", extra={"path": path})
-            return
-        raise exc
+    except NotFound:
+        if is_there() if is_there else _is_there(client, path):
+            raise
+        log.debug("object is gone already", extra={"path": path})
+
+
+def _is_there(client: "Client", path: str) -> bool:
+    try:
+        client.get(path)
+    except NotFound:
+        return False
+    return True
 
 
 class Client:

@@ -83,7 +83,8 @@ class AttachmentWriter:
         target = change.obj.target
         collection = item_path("ltm/virtual", path, "profiles")
         if change.verb == DELETE:
-            delete_if_there(self._client, item_path("ltm/virtual", path, "profiles", target))
+            delete_if_there(self._client, item_path("ltm/virtual", path, "profiles", target),
+                            lambda: self._has_profile(path, target))
             return
         try:
             self._client.post(collection, {"name": target, "context": change.obj.context})
@@ -91,7 +92,7 @@ class AttachmentWriter:
             log.debug("attached already", extra={"virtual": path, "profile": target})
         except NotFound:
             # Some versions answer so although it was done (bigip-behaviour.md B1).
-            if target not in {name for name, _ in listed(self._read(path), "profiles")}:
+            if not self._has_profile(path, target):
                 raise
 
     def _lists(self, path: str, changes: list[Change[Attachment]]) -> None:
@@ -111,6 +112,9 @@ class AttachmentWriter:
         """Sort iRules: the administrator's in their order, then ours in the order of names.IRULE_ORDER."""
         places = {names.full_path(self._folder, name): at for at, name in enumerate(names.IRULE_ORDER)}
         return sorted(entries, key=lambda entry: places.get(entry[0], -1))
+
+    def _has_profile(self, path: str, profile: str) -> bool:
+        return profile in {name for name, _ in listed(self._read(path), "profiles")}
 
     def _read(self, path: str) -> JSON:
         raw = virtual(self._client, path)

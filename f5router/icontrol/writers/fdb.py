@@ -75,21 +75,22 @@ class FDBWriter:
         if change.new is not None:
             self._create(tunnel, change.new)
             return
-        delete_if_there(self._client, item_path(FDB, tunnel, "records", change.obj.mac))
+        delete_if_there(self._client, item_path(FDB, tunnel, "records", change.obj.mac),
+                        lambda: change.ref in self._read(tunnel))
 
     def _create(self, tunnel: str, record: FDBRecord) -> None:
         try:
             self._client.post(item_path(FDB, tunnel, "records"), net_codec.encode_record(record))
         except (Conflict, NotFound) as exc:
-            # It is there already; or it was created, and the answer is 404 all the same, as in some
-            # sub-collections (bigip-behaviour.md B1).
-            records = net_codec.decode_records(tunnel, read(self._client, tunnel))
-            present = {obj.ref: obj for obj in records}
-            if present.get(record.ref) == record:
+            # There already; or created, and answered 404 as some sub-collections do (bigip-behaviour.md B1).
+            if self._read(tunnel).get(record.ref) == record:
                 return
             if isinstance(exc, NotFound):
                 raise
             self._send(tunnel, {record.ref: record})
+
+    def _read(self, tunnel: str) -> dict[Ref, FDBRecord]:
+        return {record.ref: record for record in net_codec.decode_records(tunnel, read(self._client, tunnel))}
 
     def _merged(self, tunnel: str, changes: Sequence[Change[FDBRecord]]) -> Results:
         """Write the whole list once for all Changes."""

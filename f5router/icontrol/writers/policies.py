@@ -197,7 +197,8 @@ class PolicyWriter:
         rule = change.obj
         item = item_path(Policy.KIND, base, "rules", rule.name)
         if change.verb == DELETE:
-            delete_if_there(self._client, item)  # a Rule that stays would go on leading requests to its pool
+            # A Rule that stays would go on leading requests to its pool.
+            delete_if_there(self._client, item, lambda: rule.name in self._rule_names(base))
         elif change.verb == UPDATE:
             self._client.patch(item, policy_codec.rule_changes(rule))
         else:

@@ -11,6 +11,7 @@ from f5router.icontrol.settings import ClientSettings
 from f5router.icontrol.writers.attachments import AttachmentWriter, attachment_problem, units
 from f5router.model import names
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.errors import NotFound
 from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
 from f5router.plan.change import CREATE, DELETE, Change
 from mocks.bigip import FakeBigIP
@@ -99,6 +100,27 @@ def test_irules_have_one_order_after_any_history(device, history, there, count, 
             assert [error for _, error in writer.write([Change(CREATE, None, obj)])] == [None]
         found = client.get(item_path("ltm/virtual", VIRTUAL))["rules"]
     assert found == [path for path in there if path in ADMINS] + OURS
+
+
+@pytest.mark.parametrize("version", ["11.6.0", "17.1.0"])
+@pytest.mark.parametrize("lie", [True, False])
+def test_a_404_to_the_delete_of_a_profile(version, lie):
+    """It is believed if somebody else has detached the profile, and not while the profile is there."""
+    with FakeBigIP(version) as device:
+        device.add_virtual(VIRTUAL, "10.0.0.1:443", profiles=("/Common/tcp", "/Common/http"))
+        device.put_object("ltm/profile/client-ssl", {
+            "name": names.client_ssl("/Common", "a.com").rsplit("/", 1)[1], "partition": "Common",
+            "serverName": "a.com", "defaultsFrom": "/Common/clientssl"})
+        settings_ = ClientSettings(base_url=device.url, username=device.username, password=device.password,
+                                   verify=str(device.ca_file))
+        with Client(settings_) as client:
+            profiles = [{"name": name} for name in ("/Common/tcp", "/Common/http")]
+            more = [{"name": PROFILE.target}] if lie else []
+            client.patch(item_path("ltm/virtual", VIRTUAL), {"profiles": profiles + more})
+            if lie:
+                device.inject("404-bogus", method="DELETE", path="/profiles/")
+            ((_, error),) = AttachmentWriter(client, "/Common").write([Change(DELETE, PROFILE, None)])
+    assert isinstance(error, NotFound) if lie else error is None
 
 
 def test_a_profile_of_the_original_goes_in_the_same_write(device):
