@@ -1,1 +1,1 @@
-"""The running router: threads, the loop, and the parts wired together."""
+"""The running router: its threads, the control loop, and the wiring of its parts."""

@@ -1,4 +1,4 @@
-"""After changes: are they on the other units of the device group, and who brings them there.
+"""Config sync: brings changes to the other units of the device group, or reports that they are missing there.
 
 Config sync replaces the whole configuration of the other units, with what an administrator is about to
 try out on this one, and without what was changed there. So the router starts it only where that is asked
@@ -25,13 +25,13 @@ _UNDER_WAY = ("Syncing", "Not All Devices Synced")
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do about a sync status."""
+    """Action that follows from a sync status."""
 
     push: bool = False
     wait: bool = False
-    """It may change by itself."""
+    """The status may change by itself."""
     problem: str = ""
-    """What an administrator has to do."""
+    """Text for the administrator, who has to act; "" for none."""
 
 
 IN_SYNC = Decision()
@@ -79,15 +79,15 @@ class ConfigSyncer:
         self._require_active, self._folder = require_active, folder
         self._problems = PersistentLog("config sync of the BIG-IP")
         self._first: float | None = None
-        """Time of the oldest write whose sync was not looked at."""
+        """Time of the oldest write that no reading of the status followed."""
         self._last = 0.0
         self._again_at: float | None = None
         self._waits_since: float | None = None
         self.in_sync: bool | None = None
-        """By the last answer; None without a device group."""
+        """State by the last answer; None without a device group."""
 
     def changed(self) -> None:
-        """Note a write."""
+        """Record a write."""
         if self._mode == OFF:
             return
         self._last = self._clock()
@@ -107,7 +107,7 @@ class ConfigSyncer:
         return at is not None and at <= now
 
     def step(self) -> None:
-        """Look at the status, and start a sync or tell a problem."""
+        """Read the status, and start a sync or log a problem."""
         now = self._clock()
         if self._first is not None:
             self._first, self._waits_since = None, None
@@ -141,7 +141,7 @@ class ConfigSyncer:
         log.info("config sync started", extra={"group": group.path})
 
     def _follow(self, decision: Decision, now: float) -> None:
-        """Say what lasts, and look again where something is to come."""
+        """Log a problem that lasts, and plan the next look."""
         if decision.push or decision.wait:
             self._waits_since = now if self._waits_since is None else self._waits_since
             if now < self._waits_since + self._timing.patience_s:

@@ -1,4 +1,4 @@
-"""When the next pass is due after events, and waiting for it."""
+"""Debouncing of events: computes when the next pass is due, and waits for it."""
 
 import threading
 from collections.abc import Callable
@@ -8,7 +8,7 @@ WAKE_S = 30.0
 
 
 def wake_at(first: float, last: float, *, hold_off_s: float, limit_s: float) -> float:
-    """Time of the next pass: hold_off_s after the last event, at most limit_s after the first.
+    """Return the time of the next pass: hold_off_s after the last event, at most limit_s after the first.
 
     Args: first, last: monotonic seconds of the oldest and newest unhandled event.
     Raises: ValueError: limit_s is below hold_off_s.
@@ -31,7 +31,7 @@ class EventSignal:
         self._woken = False
 
     def notify(self) -> None:
-        """Something changed."""
+        """Record that something changed."""
         with self._condition:
             self._last = self._clock()
             if self._first is None:
@@ -47,21 +47,21 @@ class EventSignal:
             self._condition.notify_all()
 
     def take(self) -> None:
-        """The events so far are about to be handled."""
+        """Mark all events so far as handled."""
         with self._condition:
             self._first = self._unseen = None
 
     def look(self) -> None:
-        """Those of the events so far that cannot wait for others are about to be handled."""
+        """Mark the endpoint events so far as handled; the others remain."""
         with self._condition:
             self._unseen = None
 
     def unseen(self) -> float | None:
-        """When the first event came since the last `look` or `take`; None without one."""
+        """Return when the first event came since the last `look` or `take`; None without one."""
         return self._unseen
 
     def due(self, *, hold_off_s: float, limit_s: float) -> float | None:
-        """When the events so far should be handled; None without events."""
+        """Return when the events so far should be handled; None without events."""
         with self._condition:
             if self._first is None:
                 return None

@@ -1,4 +1,4 @@
-"""Deletes that are held back: told, and confirmed by a second list of the cluster that is asked for here."""
+"""Deletes that are held back: logged, and confirmed by a second list of the cluster."""
 
 import logging
 import math
@@ -32,17 +32,17 @@ class HeldBack:
         """The `since` for which a list was asked for."""
         self._asked_about: frozenset[Ref] = frozenset()
         """Deletes that were held back when it was asked for; it confirms no others, which may be its own."""
-        self._told_of: float | None = None
-        """The same that the log knows of."""
+        self._logged_since: float | None = None
+        """The `since` that was logged."""
         self._confirmed = False
 
     def ask_at(self) -> float | None:
-        """When the second list is to be asked for; None if none is needed, or it has been."""
+        """Return when to request the second list; None if none is needed, or it was requested."""
         since = self._guard.since
         return None if since is None or since == self._asked_for else since + self._confirm_s
 
     def ask(self, now: float) -> None:
-        """Ask for the second list, if it is time."""
+        """Request the second list, if it is time."""
         if (at := self.ask_at()) is not None and at <= now:
             self._asked_for, self._asked_about = self._guard.since, self._guard.held
             self._cluster.relist()
@@ -53,7 +53,7 @@ class HeldBack:
                 and self._cluster.relisted())
 
     def wait(self, stop: threading.Event, timeout_s: float) -> bool:
-        """Ask for the second list when it is time, and wait for it; False if there is none, or no need.
+        """Request the second list when it is time, and wait for it; False if there is none, or no need.
 
         Args: timeout_s: longest wait for the list; stop: ends every wait.
         """
@@ -67,24 +67,24 @@ class HeldBack:
         return True
 
     def confirm(self) -> None:
-        """Let the next pass go ahead: what the second list found has been applied."""
+        """Let the next pass go ahead: the second list has been applied."""
         self._reconciler.confirm_deletes(self._asked_about)
         self._confirmed = True
 
     def log_changes(self) -> None:
-        """Log the beginning and the end, once each."""
+        """Log the beginning and the end of holding back, once each."""
         since = self._guard.since
-        if since is not None and since != self._told_of:
+        if since is not None and since != self._logged_since:
             log.error("deletes are held back", extra={"problem": self.reason(), "hosts": ", ".join(
                 self._reconciler.held_hosts(EXAMPLES))})
-        elif since is None and self._told_of is not None:
+        elif since is None and self._logged_since is not None:
             log.warning("nothing is held back any more", extra={
                 "because": "a second list confirms it" if self._confirmed else "it is wanted again"})
-        if since != self._told_of:
-            self._told_of, self._confirmed = since, False
+        if since != self._logged_since:
+            self._logged_since, self._confirmed = since, False
 
     def reason(self) -> str:
-        """What is held back, and what to do; "" if nothing is."""
+        """Return what is held back, and what to do; "" for nothing."""
         if self._guard.since is None:
             return ""
         deletes, total = self._guard.figures

@@ -1,4 +1,4 @@
-"""What the controller tells of itself while it runs, for probes and metrics."""
+"""Health and metrics of a running controller, for probes and Prometheus."""
 
 import threading
 import time
@@ -22,19 +22,19 @@ from f5router.reconcile.report import Report
 
 
 class Monitor:
-    """Health and Metrics of one controller, whose thread alone calls heartbeat, measured and record."""
+    """Health and Metrics of one controller; only its thread calls heartbeat, measured and record."""
 
     def __init__(self, health: Health, metrics: Metrics, reconciler: Reconciler, *,
                  clock: Callable[[], float] = time.monotonic):
         self.health, self.metrics, self._reconciler, self._clock = health, metrics, reconciler, clock
 
     def heartbeat(self) -> None:
-        """The loop begins a round."""
+        """Record that the loop begins a round."""
         self.health.heartbeat.beat()
 
     @contextmanager
     def measured(self, passing: Callable[[Exception], bool] = lambda exc: False) -> Iterator[None]:
-        """Around a pass. Args: passing: tells of an error that says nothing of the device's health."""
+        """Measure a pass. Args: passing: True for an error that is no sign of the device's health."""
         success: bool | None = False
         begin = self._clock()
         try:
@@ -56,13 +56,13 @@ class Monitor:
                 self.metrics.timed(self._clock() - begin, success=success)
 
     def record(self, report: Report) -> None:
-        """What a pass did."""
+        """Record the result of a pass."""
         self.metrics.record(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
 
 
 def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
                   warnings: EventWriter, syncer: ConfigSyncer) -> Monitor:
-    """The Monitor of these parts."""
+    """Build the Monitor of these parts."""
     client, failover, guard = reconciler.device.client, reconciler.device.failover, reconciler.guard
     heartbeat = Heartbeat(
         limit_s=WAKE_S + silence_s(config), progress=lambda: sum(dict(client.counts).values()))
@@ -76,7 +76,7 @@ def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconcile
 
 
 def silence_s(config: Config) -> float:
-    """Longest time in which the loop may neither come round nor send the next request.
+    """Return the longest time in which the loop may neither complete a round nor send a request.
 
     The device gives up after timeout_s, a save takes longer; a file over SSH is connected for, logged
     in for, and copied, each with a limit of about that of a request.

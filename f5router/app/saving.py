@@ -34,7 +34,7 @@ class Saver:
         return self._thread is not None
 
     def disturbs(self, within_s: float) -> bool:
-        """True while a save runs, and for so long after it: the device may refuse requests as busy."""
+        """True during a save and this long after it: the device may refuse requests as busy."""
         return self._thread is not None or self._clock() - self._ended_at < within_s
 
     def wait(self, timeout_s: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""What the router tells the cluster of its Routes: statuses and Events, after each pass."""
+"""Statuses and Events of Routes, reported to the cluster after each pass."""
 
 import logging
 import time
@@ -21,11 +21,11 @@ Reasons = tuple[tuple[str, str], ...]
 """Reasons and texts."""
 
 ADMITTED, WARNING = KINDS = "Admitted", "Warning"
-"""What is told of a Route apart from each other."""
+"""Kinds of reports of a Route; each is repeated only when it changes."""
 
 
 class StatusReporter:
-    """One thread uses it, the one that makes the passes; what it tells is written by others."""
+    """Reports results of passes. The thread that makes the passes uses it; other threads write."""
 
     def __init__(self, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,
                  events: EventWriter, *, clean: bool, clock: Callable[[], float] = time.monotonic):
@@ -38,7 +38,7 @@ class StatusReporter:
         self._selection = PersistentLog("selection of Routes")
 
     def passed(self, report: Report) -> None:
-        """A pass is through."""
+        """Report the result of a pass."""
         network = self._reconciler.network_findings()
         self._network.update(network.problems, network.warnings)
         self._selection.update((), self._cluster.warnings())
@@ -53,9 +53,9 @@ class StatusReporter:
                 self.statuses.submit_new(key, route.uid, verdict, route.host)
                 continue
             self.statuses.submit(key, route.uid, verdict, route.host)
-            self._warn(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
+            self._report(key, ADMITTED, () if verdict.admitted else ((verdict.reason, verdict.message),))
         for key, texts in report.warnings.items():
-            self._warn(key, WARNING, tuple((WARNING, text) for text in texts))
+            self._report(key, WARNING, tuple((WARNING, text) for text in texts))
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until every status is written; False if that takes longer."""
@@ -71,33 +71,33 @@ class StatusReporter:
         return "not every Route status could be written" + (f": {refusal}" if refusal else "")
 
     def standing_by(self) -> None:
-        """The BIG-IP is not the active unit: what the router of the active one says of a Route holds."""
+        """Report a standby unit: the statuses of the active unit's router remain."""
         self.statuses.drop_requests()
         self.failed()
 
     def failed(self) -> None:
-        """The BIG-IP could not be programmed: old statuses stay, Routes without one get the reason."""
+        """Report a failed pass: old statuses stay, Routes without one get the reason."""
         for key, checked in self._engine.routes().items():
             rejection, route = self._engine.rejection(key), checked.route
             verdict = Verdict(False, rejection.reason, rejection.message) if rejection else condition.PENDING
             if self.statuses.submit_new(key, route.uid, verdict, route.host):
-                told = ((verdict.reason, verdict.message),)
-                self._warn(key, ADMITTED, told, log_it=rejection is not None)
+                reasons = ((verdict.reason, verdict.message),)
+                self._report(key, ADMITTED, reasons, log_it=rejection is not None)
 
-    def _warn(self, key: Key, kind: str, found: Reasons, *, log_it: bool = True) -> None:
-        """Tell reasons and texts, in the log and as Events: once, until they are others or none.
+    def _report(self, key: Key, kind: str, reasons: Reasons, *, log_it: bool = True) -> None:
+        """Report reasons and texts, in the log and as Events: once, until they change.
 
-        Args: log_it: not what is in the log already, once for all Routes.
+        Args: log_it: False if the log has the reason already, once for all Routes.
         """
-        if self._reported.get((key, kind), ()) == found:
+        if self._reported.get((key, kind), ()) == reasons:
             return
-        self._reported[(key, kind)] = found
+        self._reported[(key, kind)] = reasons
         route = self._engine.route(key)
         if route is None:  # it has left
             return
         if kind == ADMITTED and log_it and (rejection := self._engine.rejection(key)) is not None:
             self._claims.lost(route, rejection)
-        for reason, text in found:
+        for reason, text in reasons:
             if log_it:
                 log.warning("route", extra={"route": str(key), "reason": reason, "text": text})
             self.events.warn(route, reason, text)

@@ -45,19 +45,19 @@ _TAKEN = (Policy.KIND, Rule.KIND, Pool.KIND, IRule.KIND, Record.KIND)
 
 def adopt(config: Config, *, dry_run: bool, stop: threading.Event, drain_s: float = DRAIN_S,
           timing: Timing = DEFAULT) -> int:
-    """Show what becomes of everything that the original left, and do it; returns the exit status."""
+    """Show what becomes of each object that the original router left, and do it; returns the exit status."""
     with ExitStack() as stack:
         preview, device = preflight.look(config, stack)
         PersistentLog("found beforehand").update(map(str, preview.problems), preview.warnings)
         if preview.plan is None:
             return 1
         try:
-            found = _judged(config, device.client, {})
+            leftovers = _leftovers(config, device.client, {})
         except BigIPError as exc:
             log.error("BIG-IP not readable", extra={"bigip": config.bigip.host, "error": str(exc)})
             return 1
-        taken = _taken_over(preview.plan) if found or device.facts.original.irule else []
-        print(_table([*taken, *_replaced(found, preview.plan)]))
+        taken = _taken_over(preview.plan) if leftovers or device.facts.original.irule else []
+        print(_table([*taken, *_replaced(leftovers, preview.plan)]))
         if preview.lost:
             print(rendering.as_lost(preview.lost))
     return 0 if dry_run else _carry_out(config, stop, drain_s, timing)
@@ -80,17 +80,18 @@ def _carry_out(config: Config, stop: threading.Event, drain_s: float, timing: Ti
 
 def _clean(config: Config, router: Controller, stop: threading.Event,
            drain_s: float) -> list[str]:
-    """Remove what nothing needs any more; returns why anything was not. Raises: BigIPError."""
-    if why := router.unconverged_reason():
-        return [f"nothing of the original router is removed: {why}"]
-    if any(one.fate == REMOVED for one in _judged(config, router.device.client, {})) and _drain(
+    """Remove objects that nothing needs any more; returns why some were not. Raises: BigIPError."""
+    if problem := router.unconverged_reason():
+        return [f"nothing of the original router is removed: {problem}"]
+    if any(leftover.fate == REMOVED for leftover in _leftovers(config, router.device.client, {})) and _drain(
             router, stop, drain_s):
-        return ["told to stop before everything was removed"]
-    waiting = {name: f"Route {route.key} is not served yet: {why}" for route, why in router.unserved()
+        return ["stopped before everything was removed"]
+    waiting = {name: f"Route {route.key} is not served yet: {reason}" for route, reason in router.unserved()
                for name in (original_names.stem_of(route.key), route.host)}
-    found = _judged(config, router.device.client, waiting)
-    going = [one.ref for one in found if one.fate == REMOVED]
-    reasons = [f"{one.ref}: {one.why}" for one in found if one.fate == LEFT and one.why in waiting.values()]
+    leftovers = _leftovers(config, router.device.client, waiting)
+    going = [leftover.ref for leftover in leftovers if leftover.fate == REMOVED]
+    reasons = [f"{leftover.ref}: {leftover.why}" for leftover in leftovers
+               if leftover.fate == LEFT and leftover.why in waiting.values()]
     if not going:
         return reasons
     router.device.failover.require_active()
@@ -101,7 +102,7 @@ def _clean(config: Config, router: Controller, stop: threading.Event,
 
 
 def _drain(router: Controller, stop: threading.Event, drain_s: float) -> bool:
-    """Follow the cluster for a while: pools must not wait. True if told to stop. Raises: BigIPError."""
+    """Follow the cluster for a while: pools must not wait. True if stopped. Raises: BigIPError."""
     end = time.monotonic() + drain_s
     while (left_s := end - time.monotonic()) > 0:
         if stop.wait(min(left_s, FOLLOW_S)):
@@ -111,7 +112,7 @@ def _drain(router: Controller, stop: threading.Event, drain_s: float) -> bool:
 
 
 def _remove(router: Controller, going: Iterable[Ref]) -> list[str]:
-    """Delete objects in their order; what the device refuses stays, and is told. Raises: BigIPError."""
+    """Delete objects in their order; returns why some stay. Raises: BigIPError."""
     refused = []
     for ref in going:
         router.device.failover.require_active()
@@ -131,28 +132,29 @@ def _once_more(router: Controller, stop: threading.Event) -> list[str]:
     return once.converge(router, stop)
 
 
-def _judged(config: Config, client: Client, unserved: Mapping[str, str]) -> list[Leftover]:
+def _leftovers(config: Config, client: Client, unserved: Mapping[str, str]) -> list[Leftover]:
     return adoption.judge(io.inventory(client, config.folder), https_virtual=config.https_virtual,
                           unserved=unserved)
 
 
 def _taken_over(plan: Plan) -> list[Leftover]:
-    """Objects that keep their name and place."""
+    """Return the objects that keep their name and place."""
     fates = {UPDATE: TAKEN_OVER, DELETE: REMOVED}
     return [Leftover(change.ref, fates[change.verb]) for change in plan
             if change.verb in fates and change.ref.kind in _TAKEN]
 
 
-def _replaced(found: Iterable[Leftover], plan: Plan) -> list[Leftover]:
-    """The same, with what takes the place of a profile."""
+def _replaced(leftovers: Iterable[Leftover], plan: Plan) -> list[Leftover]:
+    """Name the profile that replaces each one that is removed."""
     by = {change.new.replaces: change.new.target for change in plan
           if isinstance(change.new, Attachment) and change.new.replaces}
-    return [Leftover(one.ref, REPLACED, f"by {by[one.ref.path]}")
-            if one.fate == REMOVED and one.ref.path in by else one for one in found]
+    return [Leftover(leftover.ref, REPLACED, f"by {by[leftover.ref.path]}")
+            if leftover.fate == REMOVED and leftover.ref.path in by else leftover for leftover in leftovers]
 
 
-def _table(found: Iterable[Leftover]) -> str:
-    rows = [(one.fate, one.ref.kind, printable(one.ref.path), printable(one.why)) for one in found]
+def _table(leftovers: Iterable[Leftover]) -> str:
+    rows = [(leftover.fate, leftover.ref.kind, printable(leftover.ref.path), printable(leftover.why))
+            for leftover in leftovers]
     if not rows:
         return "Nothing of the original router is left."
     return tabulate.tabulate(rows, headers=("what happens", "kind", "object", "why"), tablefmt="plain")

@@ -1,6 +1,6 @@
-"""The command `f5router status clear`: every entry of a router name out of the status of Routes.
+"""The command `f5router status clear`: removes all entries of a router name from the status of Routes.
 
-For a router that is gone for good, or has got another name. One that runs puts its entries back.
+Meant for a router that is gone for good, or has a new name. A running router puts its entries back.
 """
 
 import logging
@@ -36,12 +36,12 @@ log = logging.getLogger(__name__)
 
 BACKOFF = Backoff(first_s=0.1, limit_s=5.0)
 TRIES = 8
-"""Of one Route that others write too, or while the API server does not answer: some 20 s together."""
+"""Attempts for one Route that others write too, or while the API server does not answer: about 20 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which Routes are looked at. From flags alone: what a router selects is no limit for what it left."""
+    """Routes to look at, from flags alone: a router may have left entries outside of what it selects."""
 
     namespace: str = ""
     """"" for all."""
@@ -52,7 +52,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class ClearConfig:
-    """Checked."""
+    """Settings of the command, checked."""
 
     router_name: str
     scope: Scope
@@ -93,27 +93,27 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
     try:
         source = choose_served(connection, ROUTES) or ROUTES
         given = {name: text for name, text in selectors.items() if text}
-        found = entry_cleanup.find_entries(
+        entries = entry_cleanup.find_entries(
             connection, source, settings.router_name, namespace=scope.namespace or None, selectors=given)
     except KubeError as exc:
         log.error("Routes cannot be listed", extra={"error": str(exc)})
         return 1
     if dry_run:
-        for one in found:
-            print(*_shown(one), sep="\t")
-        print(f"router {settings.router_name}: {len(found)} Routes have its entry; nothing is changed")
+        for entry in entries:
+            print(*_shown(entry), sep="\t")
+        print(f"router {settings.router_name}: {len(entries)} Routes have its entry; nothing is changed")
         return 0
-    results = Clearing(connection, source, settings).run(found)
-    left = len(found) - results["cleared"] - results["gone"]
-    print(f"router {settings.router_name}: {len(found)} Routes had its entry, {results['cleared']} are "
+    results = Clearing(connection, source, settings).run(entries)
+    left = len(entries) - results["cleared"] - results["gone"]
+    print(f"router {settings.router_name}: {len(entries)} Routes had its entry, {results['cleared']} are "
           f"cleared, {results['gone']} had none any more, {left} are left; {results['conflict']} conflicts")
     return 1 if left else 0
 
 
-def _shown(found: OwnedEntry) -> tuple[str, ...]:
+def _shown(entry: OwnedEntry) -> tuple[str, ...]:
     """Route, Host and Admitted of an entry."""
-    admitted = condition.admitted(found.entry)
-    fields = (found.key, found.entry.get("host"), admitted.get("status"), admitted.get("reason"))
+    admitted = condition.admitted(entry.entry)
+    fields = (entry.key, entry.entry.get("host"), admitted.get("status"), admitted.get("reason"))
     return tuple(printable(field or "-") for field in fields)
 
 
@@ -126,10 +126,10 @@ class Clearing:
         self._backoff = settings.backoff
         self._results: Counter[str] = Counter()
 
-    def run(self, found: Sequence[OwnedEntry]) -> Counter[str]:
+    def run(self, entries: Sequence[OwnedEntry]) -> Counter[str]:
         """Results: cleared, gone, and conflict, which is counted besides."""
-        for one in found:
-            self._pending.put(one.key, one)
+        for entry in entries:
+            self._pending.put(entry.key, entry)
         while len(self._pending) and (item := self._pending.take()) is not None:
             try:
                 retry_s = self._attempt(item)
@@ -140,7 +140,7 @@ class Clearing:
         return self._results
 
     def _attempt(self, item: WorkItem[Key]) -> float | None:
-        """Remove one. Returns seconds until the next try. Raises: KubeForbidden."""
+        """Remove one entry. Returns seconds until the next try. Raises: KubeForbidden."""
         self._pending.spend()
         try:
             written = status_request.remove_entry(

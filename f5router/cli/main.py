@@ -55,7 +55,7 @@ class _SettingsCommand(click.Command):
         self.params += [_flag(option) for option in self._options]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, and "-n=x" as Go's flags take it."""
+        """Parse as click does, and take "-n=x" as Go's flags do."""
         shorts = tuple(f"-{option.short}=" for option in OPTIONS.values() if option.short)
         return super().parse_args(ctx, [a[:2] + a[3:] if a.startswith(shorts) else a for a in args])
 
@@ -64,9 +64,9 @@ class _SettingsCommand(click.Command):
         with formatter.section("Options"):
             formatter.write_dl([record for record in own if record])
         for group in GROUPS:
-            if found := [_help(option) for option in self._options if option.group == group]:
+            if records := [_help(option) for option in self._options if option.group == group]:
                 with formatter.section(group):
-                    formatter.write_dl(found)
+                    formatter.write_dl(records)
 
 
 class _Flag(click.Option):
@@ -74,7 +74,7 @@ class _Flag(click.Option):
 
 
 def _flag(option: Option) -> _Flag:
-    """The click option of a setting: a text, and for a boolean also the flag alone."""
+    """Build the click option of a setting: a text, and for a boolean also the bare flag."""
     names = [f"--{option.name}", option.name.replace("-", "_")]
     if option.short:
         names.append(f"-{option.short}")
@@ -87,7 +87,7 @@ def _setting(param: click.Parameter) -> bool:
 
 
 def _help(option: Option) -> tuple[str, str]:
-    """Both columns of help."""
+    """Return both columns of help."""
     short = f"-{option.short}, " if option.short else ""
     value = f"[={option.metavar}]" if option.boolean else f" {option.metavar}"
     notes = [option.env] if option.env else []
@@ -153,7 +153,7 @@ def plan(ctx: click.Context, /, output: str, detailed: bool, **flags: str | None
 @click.option("--dry-run", is_flag=True, help="Print what would happen to each object; change nothing.")
 @click.pass_context
 def adopt(ctx: click.Context, /, dry_run: bool, **flags: str | None) -> None:
-    """Take the place of the original F5 router, and remove what it left."""
+    """Take over from the original F5 router, and remove what it left."""
     with _reported():
         config = _configured(flags)
         log.info("settings", extra={"version": __version__, "config": config.redacted()})
@@ -233,7 +233,7 @@ def _allow_connections() -> None:
 
 @contextlib.contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set."""
+    """Yield an event that SIGTERM and SIGINT set."""
     stop = threading.Event()
 
     def handle(*_: object) -> None:

@@ -39,7 +39,7 @@ def plan(config: Config, *, output: str, detailed: bool = False, refused_s: floa
 
 
 def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> tuple[Preview, Device]:
-    """Read cluster and BIG-IP, and plan; what cannot be read is a problem of the Preview."""
+    """Read cluster and BIG-IP, and plan; the Preview has what cannot be read as a problem."""
     connection = connect(config.kube)
     cluster = build_cluster(config, connection, lambda: None)
     cluster.start()
@@ -60,14 +60,14 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     except BigIPError as exc:
         problems.append(f"BIG-IP {config.bigip.host}: {exc}")
         readable = False
-    found = reconciler.plan(full=True) if readable else None
+    plan = reconciler.plan(full=True) if readable else None
     findings = _findings(config, cluster, reconciler, device) if readable else Findings()
     if not config.allow_mass_delete:
         findings += Findings(warnings=_mass(reconciler.guard))
-    reconciler.foresee(found or Plan())
+    reconciler.foresee(plan or Plan())
     refused = reconciler.problems(written=False)
     return Preview(
-        found, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
+        plan, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
         tuple(_rejected(reconciler, refused)),
         previous_objects.lost_routes(reconciler.engine, device.observed), findings.warnings), device
 
@@ -89,7 +89,7 @@ def _status_problem(config: Config, connection: Connection, cluster: ClusterWatc
 
 
 def _findings(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, device: Device) -> Findings:
-    """Look for what is wrong whatever the Routes are."""
+    """Collect problems that do not depend on Routes."""
     network, remarks = reconciler.network_findings(), device.failover.remarks()
     nodes, standby = cluster.nodes_problem(), device.failover.obstacle()
     problems = [*([nodes] if nodes else []), *network.problems]

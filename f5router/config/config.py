@@ -31,7 +31,7 @@ _NAMESPACES = ("namespace", "namespace-labels", "project-labels")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config(pod_network.PodNetwork):
-    """All settings, checked. docs/configuration.md says what they mean."""
+    """Configuration of the router: all settings, checked. docs/configuration.md explains them."""
 
     bigip: ClientSettings
     ssh: SSHSettings
@@ -99,7 +99,7 @@ class Config(pod_network.PodNetwork):
 
     @property
     def cleans(self) -> bool:
-        """Whether Routes can leave the selection while they exist, and their status is then to be cleaned."""
+        """True if Routes can leave the selection while they exist, and their status is then cleaned."""
         return self.update_status and self.clean_status and self.selection.selective
 
     @property
@@ -123,7 +123,7 @@ class Config(pod_network.PodNetwork):
 
 
 def read_text(path: str) -> str:
-    """The text of a file. Raises: OSError; UnicodeDecodeError."""
+    """Read the text of a file. Raises: OSError; UnicodeDecodeError."""
     return Path(path).read_text(encoding="utf-8")
 
 
@@ -132,7 +132,7 @@ def load(
     environ: Mapping[str, str],
     read_file: Callable[[str], str] = read_text,
 ) -> Config:
-    """Config of the flags given and the environment.
+    """Build the Config from flags and environment.
 
     Args:
         flags: text by Option.name; None, or no entry, where the flag was not given.
@@ -241,7 +241,7 @@ def _upload(reader: Reader, host: parsers.Host, bigip: ClientSettings) -> tuple[
 
 
 def _places(reader: Reader) -> tuple[str, str | None, str | None]:
-    """Folder and full paths of both virtual servers."""
+    """Return folder and full paths of both virtual servers."""
     folder = reader.value("f5-partition-path")
     if not folder:
         folder = OPTIONS["f5-partition-path"].default
@@ -303,13 +303,16 @@ def _admission(reader: Reader) -> admission.AdmissionPolicy:
 
 
 def _listen(reader: Reader) -> parsers.Address | None:
-    """An empty address is the default one. Source: openshift/router, pkg/cmd/infra/router/template.go."""
+    """Return the address to listen on; an empty one is the default.
+
+    Source: openshift/router, pkg/cmd/infra/router/template.go.
+    """
     port = reader.value("stats-port")
     return reader.value("listen-addr") if reader.text("listen-addr") else parsers.Address("", port)
 
 
 def _metrics_login(reader: Reader) -> tuple[str, str] | None:
-    """User name and password, None where neither is set; one alone is a problem."""
+    """Return user name and password, None where neither is set; one alone is a problem."""
     user, password = ("stats-user", "stats-user-file"), ("stats-password", "stats-password-file")
     if not any(reader.text(name) for name in (*user, *password)):
         return None
@@ -328,7 +331,10 @@ def kube_settings(reader: Reader, *, namespace: str | None = None, sdn: bool = T
 
 
 def _selection(reader: Reader) -> Selection:
-    """Namespaces can be told in one way only. Source: openshift/router, RouterSelection.Complete."""
+    """Return the selection; only one setting may name namespaces.
+
+    Source: openshift/router, RouterSelection.Complete.
+    """
     namespace, namespaces, projects = _NAMESPACES
     for pair in ((projects, namespace), (namespaces, projects), (namespaces, namespace)):
         if all(reader.text(name) for name in pair):
@@ -340,7 +346,7 @@ def _selection(reader: Reader) -> Selection:
 
 
 def _remarks(reader: Reader) -> tuple[str, ...]:
-    """Check what has no field in Config; all warnings."""
+    """Check settings without a field in Config; returns all warnings."""
     for option in OPTIONS.values():
         if option.group == LATER:
             value = reader.value(option.name)

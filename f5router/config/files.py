@@ -1,6 +1,6 @@
 """Settings whose values stand in files: user name and password, certificates, the key for SSH.
 
-Each problem is told to the Reader and names the file.
+The Reader collects the problems, which name the file.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from f5router.config.reader import Reader
 
 
 def check_directory(reader: Reader, name: str) -> None:
-    """Note as a problem that the directory that a setting names is not there, or is none."""
+    """Record a problem if a setting names a directory that does not exist, or a file."""
     path = reader.text(name)
     if not path:
         return
@@ -35,7 +35,7 @@ def check_directory(reader: Reader, name: str) -> None:
 
 
 def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> Any:
-    """Value of a setting that can stand in files too; "" after a problem.
+    """Return the value of a setting that files can hold too; "" after a problem.
 
     The flag with the text itself goes before every file, the flag of a file before a variable. Sources of
     one rank that differ are a problem: neither is more explicit than the other.
@@ -68,7 +68,7 @@ def sourced(reader: Reader, what: str, plain: str, files: Mapping[str, str]) -> 
 
 
 def _values(reader: Reader, names: list[str], plain: str, files: Mapping[str, str]) -> dict[str, object]:
-    """By name of the option: its value; without directories that lack the file."""
+    """Return values by name of the option, without directories that lack the file."""
     values = {}
     for name in names:
         with contextlib.suppress(FileNotFoundError):
@@ -78,7 +78,7 @@ def _values(reader: Reader, names: list[str], plain: str, files: Mapping[str, st
 
 
 def _filed(reader: Reader, name: str, inside: str, plain: str) -> Any:
-    """What OPTIONS[plain] would be, from a file. Raises: FileNotFoundError: none in the directory."""
+    """Read the value of OPTIONS[plain] from a file. Raises: FileNotFoundError: none in the directory."""
     path = posixpath.join(reader.text(name), inside) if inside else ""
     text = reader.read(name, path, missing_ok=bool(inside))
     if text is None:
@@ -96,7 +96,9 @@ def _filed(reader: Reader, name: str, inside: str, plain: str) -> Any:
 
 
 def private_key(reader: Reader) -> str | None:
-    """Path of the key for SSH, or None. Source: `oc adm router` names a file even where there is none."""
+    """Return the path of the key for SSH, or None.
+
+    Source: `oc adm router` names a file even where there is none."""
     path = reader.text("f5-private-key")
     if not path:
         return None
@@ -122,7 +124,7 @@ def private_key(reader: Reader) -> str | None:
 
 
 def certificates(reader: Reader, name: str) -> str:
-    """The certificates of a PEM file, written anew; "" when none is configured or after a problem."""
+    """Return the certificates of a PEM file, re-encoded; "" when none is configured or after a problem."""
     text = reader.read(name) if reader.text(name) else None
     if text is None:
         return ""

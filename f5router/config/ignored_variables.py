@@ -1,4 +1,4 @@
-"""Variables of OpenShift's routers that are no setting of ours: told at start, never ignored in silence.
+"""Variables of OpenShift's routers that are no setting here: reported at start, never ignored in silence.
 
 Rows: openshift/router, pkg/cmd/infra/router/router.go and template.go (what the controller reads),
 images/router/haproxy/conf/haproxy-config.template (what HAProxy's configuration reads).
@@ -107,12 +107,15 @@ REFUSED = {
 
 
 def problems(given: Callable[[str], str]) -> list[str]:
-    """One sentence for each variable that is refused. Args: given: text of a variable, "" for not set."""
+    """Return one sentence for each variable that is refused.
+
+    Args: given: text of a variable, "" for not set.
+    """
     return [f"{name}: {why}" for name, (good, why) in REFUSED.items() if given(name) not in ("", *good)]
 
 
 def warnings(given: Callable[[str], str]) -> list[str]:
-    """One sentence for each variable that is set without effect."""
+    """Return one sentence for each variable that is set without effect."""
     return [
         *(f"{name}: without meaning on a BIG-IP: {why}"
           for name, why in WITHOUT_MEANING.items() if given(name)),
@@ -121,7 +124,7 @@ def warnings(given: Callable[[str], str]) -> list[str]:
 
 
 def unknown(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """One sentence for each variable that begins as the router's do, and is none.
+    """Return one sentence for each variable that looks like the router's, and is not.
 
     Args: names: of all variables that are set; known: those of the settings.
     """

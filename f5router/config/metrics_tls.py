@@ -25,7 +25,7 @@ _AES = re.compile(r"AES-(128|256)(?:-CBC)?")
 
 @dataclass(frozen=True, slots=True)
 class TLS:
-    """How TLS is served."""
+    """Settings of TLS."""
 
     cert_file: str
     """Path of the certificate and its chain, PEM."""
@@ -37,7 +37,7 @@ class TLS:
 
 
 def load(reader: Reader) -> TLS | None:
-    """What the settings say; None without TLS, and after a problem."""
+    """Return the settings of TLS; None without TLS, and after a problem."""
     given = [name for name in (CERT, KEY) if reader.text(name)]
     if len(given) == 1:
         reader.problem("certificate and key must both be set, or neither", CERT, KEY)
@@ -74,7 +74,7 @@ def _key_parses(reader: Reader) -> bool:
 
 
 def _limits(reader: Reader) -> tuple[str, str]:
-    """Oldest version, and ciphers of TLS 1.2."""
+    """Return the oldest version, and the ciphers of TLS 1.2."""
     minimum = reader.value(MINIMUM)
     if minimum < LOWEST:
         reader.warn(f"TLS {LOWEST} is the oldest that is served", MINIMUM)
@@ -92,14 +92,14 @@ def _limits(reader: Reader) -> tuple[str, str]:
 
 
 def _served() -> dict[str, str]:
-    """OpenSSL's name of each cipher that goes with a certificate, to the version that brought it."""
+    """Map OpenSSL's name of each cipher for certificates to the version that brought it."""
     probe = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     probe.set_ciphers("ALL:!aNULL:!eNULL:!PSK:!SRP")
     return {cipher["name"]: cipher["protocol"] for cipher in probe.get_ciphers()}
 
 
 def _openssl(name: str) -> str:
-    """OpenSSL's name of a cipher, also of IANA's: TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
+    """Return OpenSSL's name of a cipher, also for IANA's names: TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
     exchange, found, cipher = name.removeprefix("TLS_").partition("_WITH_")
     if not found:
         return name
@@ -108,19 +108,19 @@ def _openssl(name: str) -> str:
 
 
 def context(tls: TLS) -> ssl.SSLContext:
-    """What a connection is served with. Raises: OSError, also ssl.SSLError: see reason."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = _VERSIONS[tls.minimum]
-    made.options |= ssl.OP_NO_RENEGOTIATION
+    """Build the TLS context of connections. Raises: OSError, also ssl.SSLError: see reason."""
+    tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls_context.minimum_version = _VERSIONS[tls.minimum]
+    tls_context.options |= ssl.OP_NO_RENEGOTIATION
     if tls.ciphers:
-        made.set_ciphers(tls.ciphers)
+        tls_context.set_ciphers(tls.ciphers)
     # The password keeps OpenSSL from asking for one at the terminal.
-    made.load_cert_chain(tls.cert_file, tls.key_file, password=lambda: "none")
-    return made
+    tls_context.load_cert_chain(tls.cert_file, tls.key_file, password=lambda: "none")
+    return tls_context
 
 
 def reason(exc: OSError) -> str:
-    """Why files cannot be used, without anything of what is in them."""
+    """Return why files cannot be used, without their content."""
     if not isinstance(exc, ssl.SSLError):
         return f"a file cannot be read: {exc.strerror or type(exc).__name__}"
     if exc.reason == "KEY_VALUES_MISMATCH":

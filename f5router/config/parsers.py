@@ -51,7 +51,7 @@ class Host(NamedTuple):
 
 
 class Address(NamedTuple):
-    """Where a server listens."""
+    """Address on which a server listens."""
 
     host: str
     """"" for all addresses, IPv4 and IPv6."""

@@ -1,4 +1,4 @@
-"""How the BIG-IP reaches pods, of the settings: VxLAN, static routes, node ports, or none of them.
+"""Settings of the way to the pods: VxLAN, static routes, node ports, or none of them.
 
 The second half of config.py, which has the rest.
 """
@@ -17,7 +17,7 @@ _MEMBERS, _SELECTOR, _EXCLUDE = "pool-member-type", "node-label-selector", "node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodNetwork:
-    """The fields of Config that tell it."""
+    """Fields of Config for the way to the pods."""
 
     vxlan: VxlanConfig | None
     """None: pods are reached in another way."""
@@ -29,7 +29,7 @@ class PodNetwork:
 
 
 def load(reader: Reader) -> dict[str, Any]:
-    """Fields of PodNetwork, as far as the settings are right; the reader has what is wrong."""
+    """Return the fields of PodNetwork, as far as the settings are right; the reader has what is wrong."""
     vxlan, manage_snat = _vxlan(reader)
     static_routes = reader.value(_ROUTES)
     if static_routes and any(reader.text(name) for name in _VXLAN):
@@ -40,7 +40,7 @@ def load(reader: Reader) -> dict[str, Any]:
 
 
 def _nodeport(reader: Reader, static_routes: bool) -> node_ports.NodePortConfig | None:
-    """None where pods are the pool members."""
+    """Return the settings of node ports; None where pods are the pool members."""
     selector, exclude = reader.value(_SELECTOR), reader.value(_EXCLUDE)
     if reader.value(_MEMBERS) != "nodeport":
         for name in (_SELECTOR, _EXCLUDE):
@@ -54,7 +54,7 @@ def _nodeport(reader: Reader, static_routes: bool) -> node_ports.NodePortConfig 
 
 
 def _vxlan(reader: Reader) -> tuple[VxlanConfig | None, bool]:
-    """Both addresses or none, and f5-manage-snat. Source: openshift/origin v3.11.0,
+    """Return both addresses or none, and f5-manage-snat. Source: openshift/origin v3.11.0,
     pkg/cmd/infra/router/f5.go: F5Router.Validate, its fifth check."""
     manage_snat = reader.value("f5-manage-snat")
     address, gateway = (reader.value(name) for name in _VXLAN)

@@ -8,7 +8,7 @@ from f5router.config.options import OPTIONS
 
 
 class Reader:
-    """Looks up settings and collects what is wrong with them.
+    """Lookup of settings that collects their problems.
 
     Attributes:
         problems, warnings: one sentence each, beginning with Option.label.
@@ -23,26 +23,26 @@ class Reader:
         self.warnings: list[str] = []
 
     def from_flag(self, name: str) -> bool:
-        """Whether the flag was given, empty or not."""
+        """True if the flag was given, empty or not."""
         return self._flags.get(name) is not None
 
     def variable(self, name: str) -> str:
-        """The text of a variable, whether or not it belongs to an option; "" for none."""
+        """Return the text of a variable, of an option or not; "" for none."""
         return self._environ.get(name) or ""
 
     def variables(self) -> list[str]:
-        """The names of all variables that are set, and not empty."""
+        """Return the names of all variables that are set and not empty."""
         return [name for name, text in self._environ.items() if text]
 
     def text(self, name: str) -> str:
-        """The text that holds: of the flag, of the variable unless empty, or the default."""
+        """Return the text of the flag, of the variable unless empty, or the default."""
         if (text := self._flags.get(name)) is not None:
             return text
         option = OPTIONS[name]
         return self.variable(option.env) or option.default
 
     def value(self, name: str) -> Any:
-        """The parsed value; "" for an option that is not set and has no default.
+        """Return the parsed value; "" for an option that is not set and has no default.
 
         A text that does not parse is a problem, and the default stands in for it.
         """
@@ -61,7 +61,7 @@ class Reader:
 
     def read(self, name: str, path: str = "", *, missing_ok: bool = False,
              directory: bool = False) -> str | None:
-        """The file that a setting names, or another for its sake; None after a problem, and for a directory.
+        """Read the file that a setting names, or another one; None after a problem, and for a directory.
 
         Args: directory: it must be a directory.
         Raises: FileNotFoundError: only where missing_ok.
@@ -88,9 +88,9 @@ class Reader:
         return None
 
     def problem(self, message: str, *names: str) -> None:
-        """Note that these settings cannot work."""
+        """Record that these settings cannot work."""
         self.problems.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")
 
     def warn(self, message: str, *names: str) -> None:
-        """Note what the operator should know of these settings."""
+        """Record a warning about these settings."""
         self.warnings.append(f"{', '.join(OPTIONS[name].label for name in names)}: {message}")

@@ -7,8 +7,8 @@ Modules log a constant message and `extra` fields:
     {"time": "2024-05-01T12:00:00.123Z", "level": "info", "logger": "f5router.plan.change",
      "message": "pool changed", "pool": "/Common/a", "members": 3}
 
-No code logs a secret on purpose. Redaction is the last line of defence, for what libraries and
-exceptions say. Texts are made printable in both forms, for those who read the values of the JSON too.
+No code logs a secret on purpose. Redaction is the last line of defence, for texts of libraries and
+exceptions. Texts are made printable in both forms: the values of the JSON are read in terminals too.
 """
 
 import copy
@@ -79,7 +79,7 @@ class Redaction:
         self._spellings = tuple(sorted({*self._spellings, *spellings}, key=len, reverse=True))
 
     def text(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without secrets."""
         for spelling in self._spellings:
             text = text.replace(spelling, HIDDEN)
         for pattern, replacement in _PATTERNS:
@@ -87,7 +87,7 @@ class Redaction:
         return text
 
     def value(self, value: object, name: str = "") -> object:
-        """A field's value without secrets: numbers as they are, containers copied, others as text."""
+        """Return a field's value without secrets: numbers as they are, containers copied, others as text."""
         if value is None or isinstance(value, bool | int | float):
             return value
         if name and _SECRET_NAME.search(name):
@@ -101,15 +101,15 @@ class Redaction:
         return self.line(str(value))
 
     def line(self, text: str) -> str:
-        """The text without secrets, on one line that is printed as it is."""
+        """Return the text without secrets, on one printable line."""
         return printable(self.text(text))
 
     def lines(self, text: str) -> str:
-        """The same of several lines."""
+        """Return several lines without secrets."""
         return "\n".join(printable(line) for line in self.text(text).split("\n"))
 
     def record(self, record: logging.LogRecord) -> logging.LogRecord:
-        """A copy of the record in which message, fields and traceback hold no secrets."""
+        """Return a copy of the record in which message, fields and traceback hold no secrets."""
         clean = copy.copy(record)
         try:
             clean.msg = self.line(record.getMessage())
@@ -150,7 +150,7 @@ def setup(level: str, format: str, secrets: Iterable[str] = (), stream: TextIO |
 
 
 def hide(secret: str) -> None:
-    """Keep a text that was learnt at run time, such as a token, out of the log."""
+    """Keep a text that became known at run time, such as a token, out of the log."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, _Handler):
             handler.redaction.hide(secret)
@@ -165,16 +165,16 @@ class _Handler(logging.StreamHandler[TextIO]):
         return super().format(self.redaction.record(record))
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Say that a line is lost; logging itself would print the record with its arguments."""
+        """Report a lost line; logging itself would print the record with its arguments."""
         kind = sys.exc_info()[0]
         if sys.stderr:
             print(f"log line of {record.name} lost: {kind and kind.__name__}", file=sys.stderr)
 
 
 class _Text(logging.Formatter):
-    """time LEVEL logger message key=value ...; a traceback follows on lines of its own, which are indented.
+    """Text: time LEVEL logger message key=value ...; a traceback follows on indented lines of its own.
 
-    So no text in it is taken for a line of the log.
+    So none of its lines looks like a line of the log.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -185,7 +185,7 @@ class _Text(logging.Formatter):
 
 
 class _JSON(JsonFormatter):
-    """One object per line: time, level, logger, message, the fields, exception, stack."""
+    """JSON, one object per line: time, level, logger, message, the fields, exception, stack."""
 
     def __init__(self) -> None:
         super().__init__(json_default=str, json_ensure_ascii=True)
@@ -203,13 +203,13 @@ class _JSON(JsonFormatter):
 
 
 def _time(record: logging.LogRecord) -> str:
-    """UTC with milliseconds, as in 2024-05-01T12:00:00.123Z."""
+    """Format the time in UTC with milliseconds, as in 2024-05-01T12:00:00.123Z."""
     moment = datetime.fromtimestamp(record.created, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
-    """The `extra` fields; one with a name of ours gets "_" behind it."""
+    """Return the `extra` fields; "_" is appended to a name that is used already."""
     return {
         f"{name}_" if name in _OURS else name: value
         for name, value in record.__dict__.items()
@@ -218,6 +218,6 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
 
 
 def _quoted(value: object) -> str:
-    """A value of key=value: bare if it can be, else as JSON."""
+    """Format a value of key=value: bare if it can be, else as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     return text if _PLAIN.fullmatch(text) else json.dumps(value, default=str)

@@ -1,4 +1,4 @@
-"""Sentences about a state that lasts: logged when it begins and when it is over, not on every pass."""
+"""Logging of problems that last: when they begin and when they are resolved, not on every pass."""
 
 import logging
 from collections.abc import Iterable
@@ -7,19 +7,19 @@ log = logging.getLogger(__name__)
 
 
 class PersistentLog:
-    """What was told of a subject and still holds; one thread uses it."""
+    """Problems of one subject that were logged and still hold; one thread uses it."""
 
     def __init__(self, subject: str):
         """Args: subject: a constant, the log's message."""
         self._subject = subject
-        self._told: dict[str, int] = {}
+        self._logged: dict[str, int] = {}
 
     def update(self, problems: Iterable[str], warnings: Iterable[str]) -> None:
-        """Log what is new, as error or warning, and what no longer holds."""
+        """Log new problems, as errors or warnings, and those that are resolved."""
         now = {**dict.fromkeys(warnings, logging.WARNING), **dict.fromkeys(problems, logging.ERROR)}
         for text, level in now.items():
-            if self._told.get(text) != level:
+            if self._logged.get(text) != level:
                 log.log(level, self._subject, extra={"problem": text})
-        for text in self._told.keys() - now.keys():
+        for text in self._logged.keys() - now.keys():
             log.info("problem resolved", extra={"subject": self._subject, "problem": text})
-        self._told = now
+        self._logged = now

@@ -32,7 +32,7 @@ class _Connection:
 
 
 class ConnectionLimits:
-    """The connections of one server. Thread-safe."""
+    """Bounds on the connections of one server. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float]):
         self._clock = clock
@@ -54,7 +54,7 @@ class ConnectionLimits:
             return True
 
     def follow(self, accepted: socket.socket, current: socket.socket) -> bool:
-        """Note the socket that has taken over the connection; False if it was to be closed meanwhile."""
+        """Record the socket that has taken over the connection; False if it was to be closed meanwhile."""
         with self._lock:
             connection = self._connections[accepted]
             connection.socket = current
@@ -87,26 +87,27 @@ class ConnectionLimits:
 
     def _make_room(self, client: str) -> None:
         """Close the oldest connection of this client, or of the one with the most."""
-        counts = Counter(found.client for found in self._connections.values() if not found.closed)
+        counts = Counter(
+            connection.client for connection in self._connections.values() if not connection.closed)
         if counts[client] <= MOST_OF_CLIENT:
             if counts.total() <= MOST:
                 return
             client = counts.most_common(1)[0][0]
-        _close(next(found for found in self._connections.values()
-                    if found.client == client and not found.closed))
+        _close(next(connection for connection in self._connections.values()
+                    if connection.client == client and not connection.closed))
 
 
 def client_of(address: str) -> str:
-    """Return whom an address counts for: itself, for IPv6 its /64, which one machine can have."""
+    """Return the client of an address: itself, for IPv6 its /64, which one machine can have."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if found.version == 4:
-        return str(found)
-    if found.ipv4_mapped:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.ip_network((found, 64), strict=False).network_address)
+    if parsed.version == 4:
+        return str(parsed)
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False).network_address)
 
 
 def _close(connection: _Connection) -> None:

@@ -1,7 +1,7 @@
-"""Whether the router is alive and ready, as lists of named checks.
+"""Liveness and readiness of the router, as lists of named checks.
 
-Alive: the loop comes round. Ready: it has all of the cluster, reaches the BIG-IP, which is the active
-unit, and everything was loaded once. Paths and names are those of OpenShift's router where it has such
+Alive: the control loop makes progress. Ready: it has all of the cluster, reaches the BIG-IP, which is the
+active unit, and everything was loaded once. Paths and names are those of OpenShift's router where it has such
 a check (openshift/router, pkg/router/metrics/health.go): `controller`, `has-synced`, `process-running`.
 """
 
@@ -18,24 +18,24 @@ EXCERPT = 256
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One answer."""
+    """Result of one check."""
 
     name: str
     problem: str = ""
     """Why it fails; "" when it does not."""
     note: str = ""
-    """What an operator should know although it passes."""
+    """Remark for the operator although it passes."""
 
 
 class Heartbeat:
-    """PersistentLog a loop that no longer comes round, and one whose thread has ended. Thread-safe."""
+    """Detector of a control loop that has stalled, or whose thread has ended. Thread-safe."""
 
     def __init__(self, *, limit_s: float, progress: Callable[[], object] = lambda: None,
                  clock: Callable[[], float] = time.monotonic):
         """Arguments:
         limit_s: longest time between two beats, or two steps of progress within a long round.
-        progress: any value that differs after each step, such as the number of requests sent; looked
-            at when somebody asks.
+        progress: any value that differs after each step, such as the number of requests sent; read
+            when a check runs.
         """
         self._limit_s, self._progress, self._clock = limit_s, progress, clock
         self._lock = threading.Lock()
@@ -44,36 +44,37 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def beat(self) -> None:
-        """The loop, in the calling thread, begins a round."""
+        """Record that the loop, in the calling thread, begins a round."""
         with self._lock:
             self._at = self._clock()
             self._thread = threading.current_thread()
 
     def problem(self) -> str:
-        """What is wrong with the loop; "" if nothing is. Before the first beat the time counts too."""
+        """Return what is wrong with the loop; "" for nothing. The time before the first beat counts too."""
         with self._lock:
             if self._thread is not None and not self._thread.is_alive():
-                return "the loop has ended"
+                return "the control loop has ended"
             now, seen = self._clock(), self._progress()
             if seen != self._seen:
                 self._seen, self._at = seen, now
             silent_s = now - self._at
         if silent_s <= self._limit_s:
             return ""
-        return f"the loop has not come round for {silent_s:.0f} s, at most {self._limit_s:.0f} s are right"
+        return (f"the control loop has stalled: no progress for {silent_s:.0f} s, "
+                f"the limit is {self._limit_s:.0f} s")
 
 
 class Health:
-    """What /healthz and /readyz say. Thread-safe: each field is set by one thread."""
+    """State behind /healthz and /readyz. Thread-safe: one thread sets each field."""
 
     def __init__(self, heartbeat: Heartbeat, *, missing: Callable[[], Sequence[str]],
                  standby: Callable[[], str] = lambda: "", held: Callable[[], str] = lambda: "",
                  stopping: Callable[[], bool] = lambda: False):
         """Arguments:
-        missing: what is not known of the cluster, () if nothing is.
+        missing: kinds whose lists are not complete, with the reason; () for none.
         standby: why nothing is written to the BIG-IP although it answers, "" if it may be.
         held: what is held back although the router is ready, "" if nothing is.
-        stopping: whether the router has been told to end.
+        stopping: True while the router ends.
         """
         self.heartbeat = heartbeat
         self._missing = missing
@@ -83,11 +84,11 @@ class Health:
         self._loaded = False
 
     def reached(self) -> None:
-        """The device answered: a reading, or a write, is through."""
+        """Record that the device answered a reading or a write."""
         self._unreached = ""
 
     def loaded(self) -> None:
-        """Everything that the first reading of the device left to do is through."""
+        """Record that the first load is complete."""
         self._loaded = True
 
     def is_reached(self) -> bool:
@@ -95,15 +96,15 @@ class Health:
         return not self._unreached
 
     def failed(self, error: Exception) -> None:
-        """A pass ended early."""
+        """Record a pass that ended early."""
         self._unreached = str(error) or type(error).__name__
 
     def live(self) -> list[Check]:
-        """Checks of /healthz."""
+        """Return the checks of /healthz."""
         return [Check("controller", self.heartbeat.problem())]
 
     def ready(self) -> list[Check]:
-        """Checks of /readyz."""
+        """Return the checks of /readyz."""
         held = self._held()
         return [
             Check("process-running", "the router is stopping" if self.stopping() else ""),
@@ -116,15 +117,15 @@ class Health:
 
 
 def excerpt(text: str) -> str:
-    """One line of at most EXCERPT characters."""
+    """Shorten a text to one line of at most EXCERPT characters."""
     return printable(" ".join(text.split()))[:EXCERPT]
 
 
 def report(name: str, checks: Sequence[Check], *, verbose: bool) -> tuple[bool, str]:
-    """Whether all checks pass, and the body that says so.
+    """Return whether all checks pass, and the body of the reply.
 
     Source: k8s.io/apiserver/pkg/server/healthz, which OpenShift's router uses; unlike there the reason
-    is told.
+    is shown.
     """
     good = not any(check.problem for check in checks)
     if good and not verbose:

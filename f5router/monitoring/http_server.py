@@ -8,7 +8,7 @@
 
 Source: openshift/router, pkg/router/metrics/metrics.go and health.go.
 Everything but /metrics is open, as kubelet's probes have no credentials.
-With a certificate the same port serves TLS and HTTP, told apart by the first byte of a connection; there
+With a certificate the same port serves TLS and HTTP, distinguished by the first byte of a connection; there
 upstream takes the password over HTTP too (openshift/router, metrics.go), this router over TLS alone.
 """
 
@@ -42,7 +42,7 @@ from f5router.monitoring.serving_tls import Contexts
 log = logging.getLogger(__name__)
 
 SILENCE_S = 10.0
-"""A client that says nothing for so long is cut off."""
+"""A client that sends nothing for so long is disconnected."""
 HEAD_BYTES = 16384
 """Request line and headers."""
 POLL_S = 0.25
@@ -54,7 +54,7 @@ TEXT = "text/plain; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole reply."""
+    """Reply to a request."""
 
     status: int
     body: bytes
@@ -64,7 +64,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """What is served."""
+    """The pages of the server."""
 
     live: Callable[[], Sequence[Check]]
     ready: Callable[[], Sequence[Check]]
@@ -74,7 +74,7 @@ class Pages:
     """User name and password for the metrics; None: everybody may read them."""
 
     def answer(self, target: str, accept: str, authorization: str, *, clear: bool = False) -> Answer:
-        """The reply to a GET.
+        """Return the reply to a GET.
 
         Args:
             target: path and query.
@@ -86,7 +86,7 @@ class Pages:
             log.debug("request target not understood", extra={"reason": str(exc)})
             return Answer(400, b"bad request\n")
         verbose = "verbose" in parse_qs(url.query, keep_blank_values=True)
-        match [part for part in url.path.split("/") if part]:
+        match [name for name in url.path.split("/") if name]:
             case ["metrics"]:
                 return self._metrics(accept, authorization, clear=clear)
             case ["readyz", *names] | ["healthz", "ready", *names]:
@@ -97,7 +97,7 @@ class Pages:
 
     def _metrics(self, accept: str, authorization: str, *, clear: bool) -> Answer:
         if self.login and clear:
-            return Answer(403, b"metrics need a password, which is taken over HTTPS only\n")
+            return Answer(403, b"metrics need a password, which is accepted over HTTPS only\n")
         if self.login and not _is(self.login, authorization):
             return Answer(401, b"Unauthorized\n", headers=(("WWW-Authenticate", 'Basic realm="metrics"'),))
         body, content_type = self.metrics(accept)
@@ -105,7 +105,7 @@ class Pages:
 
 
 def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: bool) -> Answer:
-    """All checks, or the one that is named."""
+    """Return the reply for all checks, or for the named one."""
     if names:
         checks = [check for check in checks if [check.name] == names]
         if not checks:
@@ -115,7 +115,7 @@ def _checked(title: str, checks: Sequence[Check], names: list[str], *, verbose: 
 
 
 def _is(login: tuple[str, str], authorization: str) -> bool:
-    """Whether an Authorization header carries this login."""
+    """True if an Authorization header carries this login."""
     scheme, _, encoded = authorization.strip().partition(" ")
     try:
         given = base64.b64decode(encoded.strip(), validate=True)
@@ -144,7 +144,7 @@ class _Head:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection, and one request on it: HTTP/1.0."""
+    """Handler of one connection with one request: HTTP/1.0."""
 
     server: "Server"
     timeout = SILENCE_S
@@ -168,19 +168,19 @@ class Handler(BaseHTTPRequestHandler):
         """Answer, HEAD too."""
         headers = self.headers
         try:
-            found = self.server.pages.answer(
+            answer = self.server.pages.answer(
                 self.path, headers.get("Accept", ""), headers.get("Authorization", ""),
                 clear=bool(self.server.contexts) and not isinstance(self.connection, ssl.SSLSocket))
         except Exception:  # a probe must get an answer, and the log the reason
             log.exception("request failed")
-            found = Answer(500, b"internal error\n")
-        self.send_response(found.status)
-        for name, value in (("Content-Type", found.content_type), ("Content-Length", str(len(found.body))),
-                            *found.headers):
+            answer = Answer(500, b"internal error\n")
+        self.send_response(answer.status)
+        for name, value in (("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body))),
+                            *answer.headers):
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(found.body)
+            self.wfile.write(answer.body)
 
     do_HEAD = do_GET
 
@@ -246,7 +246,7 @@ class Server(socketserver.ThreadingTCPServer):
             self.connections.release(request)
 
     def service_actions(self) -> None:
-        """Cut off who takes too long; the loop calls it between connections, and every POLL_S."""
+        """Close connections that take too long; called between connections, and every POLL_S."""
         self.connections.close_expired()
 
     def finish_request(  # type: ignore[override]  # as above
@@ -269,7 +269,7 @@ class Server(socketserver.ThreadingTCPServer):
             _end(connection)
 
     def handle_error(self, request: object, client_address: tuple[Any, ...]) -> None:
-        """A client that left, or a handshake that failed, is no trouble of ours."""
+        """Log an error; a client that left and a failed handshake only at debug."""
         exc = sys.exception()
         if isinstance(exc, OSError):
             log.debug("no request", extra={"client": client_address[0], "reason": str(exc)})
@@ -312,8 +312,8 @@ def _family(address: Address) -> tuple[socket.AddressFamily, tuple[str, int]]:
         family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
         return family, ("", address.port)
     try:
-        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as exc:
         problem = f"{OPTIONS['listen-addr'].label}: {address.host!r} has no address"
         raise ConfigError([problem]) from exc
-    return found[0][0], (str(found[0][4][0]), address.port)
+    return addresses[0][0], (str(addresses[0][4][0]), address.port)

@@ -1,7 +1,7 @@
 """Metrics for Prometheus, in a registry of their own.
 
-What other threads count is read when somebody asks (`Sources`); what one thread may look at is set by
-that thread after each pass (`Metrics.record`), from what the pass touched.
+Counts of other threads are read when the metrics are asked for (`Sources`); the thread of the passes sets the
+rest after each pass (`Metrics.record`), from what the pass touched.
 """
 
 import platform
@@ -39,7 +39,7 @@ SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is read at the time of the question, from any thread."""
+    """Values that are read when the metrics are asked for, from any thread."""
 
     requests: Callable[[], Mapping[str, int]]
     """Requests sent to the BIG-IP, by method."""
@@ -60,7 +60,7 @@ class Sources:
 
 
 class _Read(Collector):
-    """Metrics that are made of Sources."""
+    """Collector of the metrics behind Sources."""
 
     def __init__(self, sources: Sources):
         self._sources = sources
@@ -104,7 +104,7 @@ class _Read(Collector):
 
 
 def _state(name: str, text: str, value: bool | None) -> Metric:
-    """A gauge of 0 or 1, without a sample for None."""
+    """Build a gauge of 0 or 1, without a sample for None."""
     gauge = GaugeMetricFamily(name, text)
     if value is not None:
         gauge.add_metric([], value)
@@ -112,7 +112,7 @@ def _state(name: str, text: str, value: bool | None) -> Metric:
 
 
 class Metrics:
-    """All metrics. Everything but `page` belongs to the thread that makes the passes."""
+    """Registry of all metrics. Only the thread that makes the passes uses anything but `page`."""
 
     def __init__(self, sources: Sources, *, wall: Callable[[], float] = time.time):
         """wall: seconds since the epoch."""
@@ -141,7 +141,7 @@ class Metrics:
         self._show()
 
     def page(self, accept: str) -> tuple[bytes, str]:
-        """The metrics, in the form that an Accept header asks for; and its content type."""
+        """Return the metrics in the form that an Accept header asks for, and its content type."""
         try:
             encode, content_type = choose_encoder(" ".join(accept.split()))  # the type repeats a part of it
         except (TypeError, ValueError):  # a version that is no number
@@ -149,7 +149,7 @@ class Metrics:
         return encode(self.registry), content_type
 
     def timed(self, seconds: float, *, success: bool) -> None:
-        """A pass is over."""
+        """Record the end of a pass."""
         self._passes.inc()
         self._seconds.observe(seconds)
         if success:
@@ -158,7 +158,7 @@ class Metrics:
             self._failures.inc()
 
     def record(self, report: Report, routes: Mapping[Key, object], observed: Mapping[Ref, Object]) -> None:
-        """Take over what a pass did.
+        """Record the result of a pass.
 
         Args: routes: all of the cluster; observed: all of the device. They are read through after a
             full pass and when Routes have gone: an event costs what it touched.
@@ -170,15 +170,15 @@ class Metrics:
             for change in report.outcome.done:
                 self._objects[change.ref.kind] += (change.new is not None) - (change.old is not None)
         for key in report.warnings:  # every Route that was looked at
-            self._judged(key, classify(report.verdicts.get(key)))
+            self._set_verdict(key, classify(report.verdicts.get(key)))
         if len(self._verdicts) != len(routes):
             self._forget(routes)
         self._show()
 
     def cut_short(self, routes: Mapping[Key, object]) -> None:
-        """A pass ended early: Routes that no pass has judged yet are pending."""
+        """Record a pass that ended early: Routes without a verdict are pending."""
         for key in routes.keys() - self._verdicts.keys():
-            self._judged(key, PENDING)
+            self._set_verdict(key, PENDING)
         self._forget(routes)
         self._show()
 
@@ -186,7 +186,7 @@ class Metrics:
         for key in self._verdicts.keys() - routes.keys():
             self._routes[self._verdicts.pop(key)] -= 1
 
-    def _judged(self, key: Key, verdict: str) -> None:
+    def _set_verdict(self, key: Key, verdict: str) -> None:
         if (old := self._verdicts.get(key)) is not None:
             self._routes[old] -= 1
         self._routes[verdict] += 1
@@ -200,7 +200,7 @@ class Metrics:
 
 
 def classify(verdict: Verdict | None) -> str:
-    """One of VERDICTS; without a verdict the Route is pending."""
+    """Return one of VERDICTS; without a verdict the Route is pending."""
     if verdict is None or verdict.admitted is None:
         return PENDING
     if verdict.admitted:

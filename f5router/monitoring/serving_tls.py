@@ -1,4 +1,4 @@
-"""The certificate with which metrics and health are served: its files are read again when they change.
+"""TLS of metrics and health: the files of the certificate are read again when they change.
 
 Source: openshift/router, makeTLSConfig. The files are those of a serving certificate, which the cluster
 replaces.
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Contexts:
-    """The context of the files as they are now; files that cannot be used leave the one before.
+    """TLS context of the current files; unusable files leave the previous context.
 
     Thread-safe.
     """
@@ -33,7 +33,7 @@ class Contexts:
             raise ConfigError([f"{OPTIONS[CERT].label}, {OPTIONS[KEY].label}: {reason(exc)}"]) from exc
 
     def current(self) -> ssl.SSLContext:
-        """For one connection. Reads both files, a few KiB, which is little beside a handshake."""
+        """Return the context for one connection. Reads both files: a few KiB, little beside a handshake."""
         with self._lock:
             try:
                 seen = _digest(self._tls)
@@ -57,6 +57,6 @@ class Contexts:
 
 
 def _digest(tls: TLS) -> str:
-    """What is in both files. Raises: OSError."""
+    """Return a digest of both files. Raises: OSError."""
     parts = [hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in (tls.cert_file, tls.key_file)]
     return " ".join(parts)

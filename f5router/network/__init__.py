@@ -1,1 +1,1 @@
-"""How the BIG-IP reaches pods: pool members, VxLAN, static routes, node ports. No I/O."""
+"""The way from the BIG-IP to the pods: pool members, VxLAN, static routes, node ports. No I/O."""

@@ -1,4 +1,4 @@
-"""What is found wrong with the way to the pods, in sentences."""
+"""Findings about the way to the pods, in sentences."""
 
 from dataclasses import dataclass
 

@@ -7,7 +7,7 @@ from f5router.model.cluster import Node
 
 
 def address(node: Node, version: int) -> str:
-    """The Node's first usable InternalIP of a family, 4 or 6; "" where it has none.
+    """Return the Node's first usable InternalIP of a family, 4 or 6; "" for none.
 
     Other types of addresses, whatever their order, are not meant for traffic inside the cluster.
     """
@@ -15,12 +15,12 @@ def address(node: Node, version: int) -> str:
 
 
 def usable(texts: Iterable[str], version: int) -> Iterator[str]:
-    """Those of a family that a host can have, in their order and in canonical form."""
+    """Yield the addresses of a family that a host can have, in their order and in canonical form."""
     for text in texts:
         try:
-            found = ipaddress.ip_address(text)
+            parsed = ipaddress.ip_address(text)
         except ValueError:
             continue
-        if found.version == version and not (
-                found.is_unspecified or found.is_loopback or found.is_link_local or found.is_multicast):
-            yield str(found)
+        if parsed.version == version and not (
+                parsed.is_unspecified or parsed.is_loopback or parsed.is_link_local or parsed.is_multicast):
+            yield str(parsed)

@@ -1,6 +1,6 @@
-"""What is known of a Service when its pool members are chosen; and pods as members.
+"""Choice of pool members: what is known of a Service, and pods as members.
 
-Node ports as members are in nodeport.py.
+node_ports.py has Nodes as members.
 """
 
 import hashlib
@@ -33,27 +33,27 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ServiceView:
-    """A Service with what stands behind it."""
+    """A Service with its endpoints."""
 
     service: Service | None = None
     """None: there is none."""
     slices: tuple[EndpointSlice, ...] = ()
     listed: bool = True
-    """Whether the slices are all that there are; else they may not be read."""
+    """False if EndpointSlices may not be read."""
     candidates: Mapping[str, Candidate] = field(default_factory=dict)
     """By name of the Node; none where pods are members."""
     own_addresses: frozenset[str] = frozenset()
     """Those of the BIG-IP, which are no pool members."""
 
     def refusals(self, addresses: Iterable[str]) -> dict[str, str]:
-        """Those that never become pool members, with the reason."""
-        found = ((address, refused_addresses.reason(address, self.own_addresses)) for address in addresses)
-        return {address: reason for address, reason in found if reason}
+        """Return addresses that never become pool members, with the reason."""
+        reasons = ((address, refused_addresses.reason(address, self.own_addresses)) for address in addresses)
+        return {address: reason for address, reason in reasons if reason}
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What is ready, and no pool member all the same; false if there is nothing."""
+    """Ready endpoints that are not pool members; false if there are none."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
     """Addresses that never become pool members, with the reason."""
@@ -78,18 +78,18 @@ def choose(port: str, view: ServiceView, most: int) -> Choice:
         port: targetPort of the Route, number or name; "" for every port of the Service.
         most: so many members at most.
     """
-    parts = [(part, ports) for part in view.slices if (ports := _numbers(port, part))]
-    total = sum((len(part.addresses) + part.omitted) * len(ports) for part, ports in parts)
+    slices = [(slice_, ports) for slice_ in view.slices if (ports := _numbers(port, slice_))]
+    total = sum((len(slice_.addresses) + slice_.omitted) * len(ports) for slice_, ports in slices)
     if total > MOST_READ:
-        parts.sort(key=lambda found: found[0].key)
-    found = list(islice(_endpoints(parts, in_order=total > MOST_READ), MOST_READ))
-    refused = view.refusals({member.address for member in found})
-    ready = {member for member in found if member.address not in refused}
-    return limit(ready, total - len(found), refused, most)
+        slices.sort(key=lambda pair: pair[0].key)
+    endpoints = list(islice(_endpoints(slices, in_order=total > MOST_READ), MOST_READ))
+    refused = view.refusals({member.address for member in endpoints})
+    ready = {member for member in endpoints if member.address not in refused}
+    return limit(ready, total - len(endpoints), refused, most)
 
 
 def limit(ready: set[PoolMember], omitted: int, refused: Mapping[str, str], most: int) -> Choice:
-    """Choose at most so many, by a digest of address and port.
+    """Choose at most so many members, by a digest of address and port.
 
     So an endpoint that comes or goes changes places with one other at most, and all others stay.
 
@@ -103,7 +103,7 @@ def limit(ready: set[PoolMember], omitted: int, refused: Mapping[str, str], most
 
 
 def digest(text: str) -> bytes:
-    """Give a text a place of its own in an order that has to do with nothing else."""
+    """Return a key that sorts texts in an order unrelated to anything else."""
     return hashlib.blake2b(text.encode(), digest_size=8).digest()
 
 
@@ -112,34 +112,36 @@ def _place(member: PoolMember) -> tuple[bytes, PoolMember]:
 
 
 def _rounded(total: int) -> int:
-    """The two first digits: each other number would be another Event."""
+    """Keep the first two digits: each other number would be another Event."""
     step: int = 10 ** max(0, len(str(total)) - 2)
     return total // step * step
 
 
-def _numbers(port: str, part: EndpointSlice) -> set[int]:
-    return {found.port for found in part.ports
-            if found.protocol == "TCP" and port in ("", found.name, str(found.port))}
+def _numbers(port: str, slice_: EndpointSlice) -> set[int]:
+    return {candidate.port for candidate in slice_.ports
+            if candidate.protocol == "TCP" and port in ("", candidate.name, str(candidate.port))}
 
 
-def _endpoints(parts: Iterable[tuple[EndpointSlice, set[int]]], *, in_order: bool) -> Iterator[PoolMember]:
-    """Args: in_order: so that an address that comes or goes moves no other but the last."""
+def _endpoints(slices: Iterable[tuple[EndpointSlice, set[int]]], *, in_order: bool) -> Iterator[PoolMember]:
+    """Yield endpoints.
+
+    Args: in_order: sort them, so that an address that comes or goes moves no other but the last."""
     return (
         PoolMember(address, number)
-        for part, numbers in parts
-        for address in (sorted(part.addresses, key=digest) if in_order else part.addresses)
+        for slice_, numbers in slices
+        for address in (sorted(slice_.addresses, key=digest) if in_order else slice_.addresses)
         for number in sorted(numbers)
     )
 
 
 def limit_warning(name: str, total: int, most: int) -> str:
-    """What becomes of a Service with more endpoints than a pool may have members."""
+    """Return the warning about a Service with more endpoints than a pool may have members."""
     return (f"spec.to.name: Service {name} would have {total} pool members or more, and a pool has {most} at "
             "most (--max-pool-members): the others get no requests")
 
 
 def refusal_warning(name: str, refused: Mapping[str, str]) -> str:
-    """What becomes of refused addresses of a Service.
+    """Return the warning about refused addresses of a Service.
 
     Args:
         name: of the Service.
@@ -151,10 +153,10 @@ def refusal_warning(name: str, refused: Mapping[str, str]) -> str:
 
 
 def warnings(port: str, view: ServiceView, *, served: bool) -> Iterator[str]:
-    """Why a Route to a Service that exists has no pods.
+    """Yield why a Route to an existing Service has no pods.
 
     Args:
-        served: whether the Route is served at all.
+        served: True if the Route is served at all.
     """
     if view.service is None:
         return
@@ -166,8 +168,8 @@ def warnings(port: str, view: ServiceView, *, served: bool) -> Iterator[str]:
 
 
 def _has_port(wanted: str, view: ServiceView) -> bool:
-    """By the endpoints, which decide; by the Service, where there are none yet."""
-    if found := [port for part in view.slices for port in part.ports]:
-        return any(wanted in (port.name, str(port.port)) for port in found)
+    """True if the endpoints have the port; without endpoints, if the Service has it."""
+    if pod_ports := [port for slice_ in view.slices for port in slice_.ports]:
+        return any(wanted in (port.name, str(port.port)) for port in pod_ports)
     ports = view.service.ports if view.service else ()
     return any(wanted in (port.name, port.target_port) for port in ports)

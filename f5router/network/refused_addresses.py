@@ -33,7 +33,7 @@ _ISATAP = 0x00005EFE
 
 
 def reason(address: str, own: Collection[str]) -> str:
-    """What speaks against a pool member with this address, "" for nothing.
+    """Return why no pool member may have this address, "" if it may.
 
     An IPv6 address in which an IPv4 address is written counts as that one too: something on the way may
     translate it. Networks for documentation and private use are addresses like others.
@@ -42,23 +42,23 @@ def reason(address: str, own: Collection[str]) -> str:
         address: in canonical form.
         own: DeviceFacts.own_addresses.
     """
-    found, forms = _judged(address)
-    return found or (OWN if not forms.isdisjoint(own) else "")
+    special, forms = _classify(address)
+    return special or (OWN if not forms.isdisjoint(own) else "")
 
 
 def findings(facts: DeviceFacts) -> Findings:
-    """Which addresses of the device nobody knows."""
+    """Return a warning for each kind of the device's own addresses that cannot be read."""
     return Findings(warnings=tuple(f"{what}: endpoints with such an address are taken for pool members"
                                    for what in facts.unread_addresses))
 
 
 @lru_cache(maxsize=65536)  # the same pods stand behind several ports and in every new pass
-def _judged(text: str) -> tuple[str, frozenset[str]]:
-    """What an address is by itself, "" for one that a host can have; it and the IPv4 addresses in it."""
+def _classify(text: str) -> tuple[str, frozenset[str]]:
+    """Return why an address is special, "" if not; and the address with the IPv4 addresses inside it."""
     address = ipaddress.ip_address(text)
     inner = tuple(_embedded(address)) if isinstance(address, _IPv6) else ()
-    found = next(filter(None, map(_special, (address, *inner))), "")
-    return found, frozenset(map(str, (address, *inner)))
+    special = next(filter(None, map(_special, (address, *inner))), "")
+    return special, frozenset(map(str, (address, *inner)))
 
 
 def _special(address: _IPv4 | _IPv6) -> str:

@@ -1,4 +1,4 @@
-"""From Nodes to static routes: one to each network of a Node's pods, by way of the Node.
+"""Static routes to pods: one to each pod network of a Node, via the Node.
 
 For clusters whose pods are reached through their Nodes without a tunnel. A network belongs to one
 Node: what overlaps an older Node's gets no route, so that no Node takes another's traffic. Sources:
@@ -34,7 +34,7 @@ NOT_CONNECTED = "01070330"
 
 
 class StaticRouteSettings(Protocol):
-    """What is used of config.Config."""
+    """Settings of static routes; config.Config has them."""
 
     @property
     def folder(self) -> str: ...
@@ -49,7 +49,7 @@ Span = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class NodeNetworks:
-    """What one Node says of its pods' networks."""
+    """Pod networks that one Node asks for."""
 
     key: Key
     age: tuple[str, str]
@@ -63,21 +63,21 @@ class NodeNetworks:
 
 @dataclass(frozen=True, slots=True)
 class NetworkAllocation:
-    """Who gets which network."""
+    """Routes to pod networks, each of which belongs to one Node."""
 
     routes: Mapping[Ref, Object]
     warnings: tuple[str, ...] = ()
 
 
-def build(found: Iterable[Node], config: StaticRouteSettings) -> NetworkAllocation:
-    """Everything from nothing but the Nodes, in any order."""
+def build(nodes: Iterable[Node], config: StaticRouteSettings) -> NetworkAllocation:
+    """Build all routes from scratch, from Nodes in any order."""
     if not config.static_routes:
         return NetworkAllocation({})
-    return allocate(node_networks(node, config.folder) for node in found)
+    return allocate(node_networks(node, config.folder) for node in nodes)
 
 
 def node_networks(node: Node, folder: str) -> NodeNetworks:
-    """A Node by itself, ready or not: its pods may still serve."""
+    """Read the pod networks of a Node, ready or not: its pods may still serve."""
     wanted: dict[Span, StaticRoute] = {}
     warnings = []
     try:
@@ -91,30 +91,31 @@ def node_networks(node: Node, folder: str) -> NodeNetworks:
             wanted[_span(network)] = StaticRoute(path, str(network), _gateway(node, network))
         except ValueError as exc:
             warnings.append(f"Node {node.key.name}: pod CIDR {exc}")
-    hosts = tuple((found.version, int(found)) for found in map(ipaddress.ip_address, node.internal_ips))
+    hosts = tuple((address.version, int(address)) for address in map(ipaddress.ip_address, node.internal_ips))
     return NodeNetworks(node.key, node.age, tuple(wanted.items()), hosts, tuple(warnings))
 
 
 def allocate(nodes: Iterable[NodeNetworks]) -> NetworkAllocation:
-    """Judge all Nodes together: the oldest keeps what others claim too."""
-    ordered = sorted(nodes, key=lambda one: (one.age, one.key))
-    hosts = sorted((*host, one.key.name) for one in ordered for host in one.hosts)
+    """Allocate networks to Nodes: the oldest Node keeps a network that others claim too."""
+    ordered = sorted(nodes, key=lambda node: (node.age, node.key))
+    hosts = sorted((*host, node.key.name) for node in ordered for host in node.hosts)
     held: list[tuple[Span, str, str]] = []
     routes: dict[Ref, Object] = {}
     warnings: list[str] = []
-    for one in ordered:
-        warnings += one.warnings
-        for span, route in one.wanted:
+    for node in ordered:
+        warnings += node.warnings
+        for span, route in node.wanted:
             if conflict := _host_inside(span, hosts) or _overlap(span, held):
-                warnings.append(f"Node {one.key.name}: pod CIDR {route.network} {conflict}; it gets no route")
+                warnings.append(
+                    f"Node {node.key.name}: pod CIDR {route.network} {conflict}; it gets no route")
                 continue
-            insort(held, (span, route.network, one.key.name))
+            insort(held, (span, route.network, node.key.name))
             routes[route.ref] = route
     return NetworkAllocation(routes, tuple(warnings))
 
 
 def refusals(errors: Mapping[Ref, BigIPError]) -> Findings:
-    """What refused routes mean: a sentence for each message number, however many Nodes there are."""
+    """Explain refused routes: one sentence for each message number, however many Nodes there are."""
     by_code: dict[str, list[Ref]] = {}
     for ref in sorted(errors):
         by_code.setdefault(errors[ref].code, []).append(ref)
@@ -132,48 +133,48 @@ def _refused(refs: list[Ref], error: BigIPError) -> str:
 
 
 def _networks(node: Node) -> list[str]:
-    """The annotation where there is one, else spec. Raises: ValueError: there is no network in either.
+    """Read networks from the annotation, else from spec. Raises: ValueError: neither has a network.
 
     Where OVN-Kubernetes gives out the networks itself, podCIDRs may hold others that it does not use.
     """
     if not node.ovn_subnets:
         if not node.pod_cidrs:
-            raise ValueError(f"neither spec.podCIDRs nor annotation {OVN_SUBNETS} tells its pods' network")
+            raise ValueError(f"neither spec.podCIDRs nor annotation {OVN_SUBNETS} has its pods' network")
         return list(node.pod_cidrs)
     shown = ascii(node.ovn_subnets)[:60]
     try:
-        found = json.loads(node.ovn_subnets)["default"]
+        value = json.loads(node.ovn_subnets)["default"]
     except (ValueError, LookupError, TypeError, RecursionError):
         raise ValueError(f"annotation {OVN_SUBNETS} is no JSON object with \"default\": {shown}") from None
-    texts = [found] if isinstance(found, str) else found
+    texts = [value] if isinstance(value, str) else value
     if not texts or not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"annotation {OVN_SUBNETS}: \"default\" is neither a network nor several: {shown}")
     return texts
 
 
 def _network(text: str) -> Network:
-    """A network that pods can have, its host bits cleared. Raises: ValueError."""
+    """Parse a network that pods can have; host bits are cleared. Raises: ValueError."""
     shown = ascii(text)[:60]
     try:
-        found = ipaddress.ip_network(text, strict=False)
+        network = ipaddress.ip_network(text, strict=False)
     except ValueError:
         raise ValueError(f"{shown} is not a network; it gets no route") from None
     if "/" not in text:
         raise ValueError(f"{shown} is not a network but an address; it gets no route")
-    if found.prefixlen == 0:
+    if network.prefixlen == 0:
         raise ValueError(f"{shown} would be the default route; it gets no route")
-    if any(found.version == special.version and found.overlaps(special) for special in SPECIAL):
+    if any(network.version == special.version and network.overlaps(special) for special in SPECIAL):
         raise ValueError(f"{shown} holds addresses that no pod can have; it gets no route")
-    return found
+    return network
 
 
 def _gateway(node: Node, network: Network) -> str:
-    found = node_addresses.address(node, network.version)
-    if not found:
+    gateway = node_addresses.address(node, network.version)
+    if not gateway:
         listed = ", ".join(node.internal_ips) or "none"
         raise ValueError(f"{network}: the Node has no usable IPv{network.version} address of type InternalIP "
                          f"in status.addresses ({listed}); it gets no route")
-    return found
+    return gateway
 
 
 # --- all Nodes ---------------------------------------------------------------------------
@@ -184,7 +185,7 @@ def _span(network: Network) -> Span:
 
 
 def _host_inside(span: Span, hosts: list[tuple[int, int, str]]) -> str:
-    """Which Node's own address a network would take away."""
+    """Return the conflict with a Node's own address inside the network; "" for none."""
     version, first, last = span
     at = bisect_left(hosts, (version, first))
     if at < len(hosts) and hosts[at][:2] <= (version, last):
@@ -195,7 +196,7 @@ def _host_inside(span: Span, hosts: list[tuple[int, int, str]]) -> str:
 
 
 def _overlap(span: Span, held: list[tuple[Span, str, str]]) -> str:
-    """Which of the networks that are taken, all disjoint, it overlaps."""
+    """Return the conflict with one of the networks that are taken, all disjoint; "" for none."""
     version, first, last = span
     at = bisect_right(held, ((version, last, math.inf),))
     # Of IPv4, the last one before all of IPv6 ends below every network of IPv6 that is not special.

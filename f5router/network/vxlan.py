@@ -1,8 +1,7 @@
-"""From Nodes and settings to the VxLAN device and its FDB: the BIG-IP as a host of openshift-sdn.
+"""The VxLAN device and its FDB, built from Nodes and settings: the BIG-IP as a host of openshift-sdn.
 
 Sources: openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel, AddVtep, RemoveVtep.
-What the cluster says of the
-settings is compared in vxlan_checks.py.
+vxlan_checks.py compares the settings with the cluster.
 """
 
 import ipaddress
@@ -19,7 +18,7 @@ from f5router.model.objects import Ref
 from f5router.network import node_addresses
 
 KINDS = tuple(kind.KIND for kind in (VxlanProfile, Tunnel, SelfIP, FDBRecord, SourceTranslation))
-"""Of all objects that are made here, from what is needed to what needs it."""
+"""Kinds of all objects that are built here, dependencies first."""
 
 NO_TRANSLATION = "none"
 AUTOMAP = "automap"
@@ -36,26 +35,26 @@ class VxlanConfig:
 
 
 class VxlanSettings(Protocol):
-    """What is used of config.Config."""
+    """Settings of VxLAN; config.Config has them."""
 
     @property
     def folder(self) -> str: ...
 
     @property
     def vxlan(self) -> VxlanConfig | None:
-        """None: the BIG-IP is not part of the cluster network."""
+        """Config of VxLAN; None: the BIG-IP is not part of the cluster network."""
 
     @property
     def manage_snat(self) -> bool: ...
 
 
 def supported(config: VxlanSettings, facts: DeviceFacts) -> bool:
-    """Whether VxLAN is wanted and this TMOS version has it."""
+    """True if VxLAN is configured and this TMOS version has it."""
     return config.vxlan is not None and facts.version >= tmos.VXLAN_SINCE
 
 
 def joins(config: VxlanSettings, facts: DeviceFacts) -> bool:
-    """Whether the BIG-IP joins the cluster network by us, not by another's tunnel.
+    """True if the BIG-IP joins the cluster network by our tunnel, not by another's.
 
     One that we have is not given up: pods may be reached by it.
     """
@@ -69,14 +68,14 @@ def rivals(config: VxlanSettings, facts: DeviceFacts) -> list[TunnelFacts]:
 
     Two ends of one network on one device take each other's packets, and it has one way to a network.
     """
-    setup = config.vxlan
-    if setup is None:
+    vxlan = config.vxlan
+    if vxlan is None:
         return []
-    network = ipaddress.IPv4Interface(setup.gateway).network
+    network = ipaddress.IPv4Interface(vxlan.gateway).network
     return [tunnel for tunnel in facts.tunnels if tunnel.path != names.tunnel(config.folder) and (
         network in {ipaddress.ip_interface(address).network for address in tunnel.addresses}
         or (tunnel.path.endswith(f"/{names.TUNNEL}")
-            and tunnel.local_address == setup.internal_address))]
+            and tunnel.local_address == vxlan.internal_address))]
 
 
 Networks = Mapping[Key, ClusterNetwork]
@@ -84,33 +83,33 @@ Networks = Mapping[Key, ClusterNetwork]
 
 
 def base(config: VxlanSettings, facts: DeviceFacts, networks: Networks) -> list[Object]:
-    """The VxLAN device: profile, tunnel, self IP; and source addresses where they are ours to set."""
-    folder, setup = config.folder, config.vxlan
-    if setup is None or not joins(config, facts):
+    """Build the VxLAN device: profile, tunnel, self IP; and source translations that are ours to set."""
+    folder, vxlan = config.folder, config.vxlan
+    if vxlan is None or not joins(config, facts):
         return []
     profile = VxlanProfile(names.vxlan_profile(folder), port(networks, facts))
-    tunnel = Tunnel(names.tunnel(folder), profile.path, setup.internal_address)
-    address = SelfIP(names.self_ip(folder, setup.gateway), setup.gateway, tunnel.path)
+    tunnel = Tunnel(names.tunnel(folder), profile.path, vxlan.internal_address)
+    address = SelfIP(names.self_ip(folder, vxlan.gateway), vxlan.gateway, tunnel.path)
     return [profile, tunnel, address, *(
         SourceTranslation(virtual.path, AUTOMAP, frozenset({address.ref}))
         for virtual in (facts.http, facts.https) if virtual and _is_ours_to_set(config, virtual))]
 
 
 def port(networks: Networks, facts: DeviceFacts) -> int:
-    """The cluster's VxLAN port; as long as that is not known, the one that the device uses."""
+    """Return the cluster's VxLAN port; while that is not known, the one that the device uses."""
     for key in sorted(networks):
         return networks[key].vxlan_port
     return facts.vxlan_port or VXLAN_PORT
 
 
 def _is_ours_to_set(config: VxlanSettings, virtual: VirtualFacts) -> bool:
-    """Only what is not configured, or as we would set it."""
+    """True if source translation is not configured, or as we would set it."""
     return config.manage_snat and virtual.exists and virtual.snat in (NO_TRANSLATION, AUTOMAP)
 
 
 def record(node: Node, subnet: HostSubnet | None, config: VxlanSettings, facts: DeviceFacts) -> dict[Ref,
                                                                                                      Object]:
-    """The FDB record of a Node, ready or not: its pods may still serve. None without a usable address.
+    """Build the FDB record of a Node, ready or not: its pods may still serve. {} without a usable address.
 
     Args:
         subnet: the Node's HostSubnet, None where there is none or it cannot be read.
@@ -120,12 +119,12 @@ def record(node: Node, subnet: HostSubnet | None, config: VxlanSettings, facts: 
     address = vtep(node, subnet)
     if not address or address == config.vxlan.internal_address:
         return {}
-    made = FDBRecord(names.tunnel(config.folder), names.fdb_mac(address), address)
-    return {made.ref: made}
+    fdb_record = FDBRecord(names.tunnel(config.folder), names.fdb_mac(address), address)
+    return {fdb_record.ref: fdb_record}
 
 
 def vtep(node: Node, subnet: HostSubnet | None) -> str:
-    """Where a Node takes VxLAN: hostIP of its HostSubnet, or its first InternalIP of IPv4; or "".
+    """Return the address for VxLAN: hostIP of the HostSubnet, or the first InternalIP of IPv4; or "".
 
     openshift-sdn sends from and listens on hostIP, which is the InternalIP unless somebody chose
     another.

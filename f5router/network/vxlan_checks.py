@@ -1,4 +1,4 @@
-"""What is wrong with a VxLAN set-up, in sentences that show the right value.
+"""Checks of a VxLAN set-up: each finding names the right value.
 
 Problems keep pods from being reached, warnings may. Neither keeps a Route from being programmed.
 Source: OpenShift 3.11 documentation, "Using the F5 Router Plug-in", Setting Up F5 Native Integration.
@@ -28,7 +28,7 @@ ADDRESS, GATEWAY = "--f5-internal-address", "--f5-vxlan-gateway-cidr"
 
 @dataclass(frozen=True, slots=True)
 class ClusterNetworkView:
-    """What the cluster tells of its network."""
+    """Network of the cluster, as far as it can be read."""
 
     nodes: Mapping[Key, Node] = field(default_factory=dict)
     host_subnets: Mapping[Key, HostSubnet] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class ClusterNetworkView:
 
 
 def check(config: vxlan.VxlanSettings, facts: DeviceFacts, cluster: ClusterNetworkView) -> Findings:
-    """Everything that can be said of device, settings and Nodes."""
+    """Check device, settings and Nodes."""
     if config.vxlan is None:
         return Findings()
     if not vxlan.supported(config, facts):
@@ -54,21 +54,21 @@ def check(config: vxlan.VxlanSettings, facts: DeviceFacts, cluster: ClusterNetwo
     return Findings(tuple(problems), (*snat, *_nodes(cluster), *_networks(cluster), *_port(facts, cluster)))
 
 
-def _rivals(config: vxlan.VxlanSettings, setup: vxlan.VxlanConfig, facts: DeviceFacts) -> list[str]:
-    """Of the routers on one BIG-IP, one joins the cluster network for all."""
+def _rivals(config: vxlan.VxlanSettings, own: vxlan.VxlanConfig, facts: DeviceFacts) -> list[str]:
+    """Return problems with other tunnels: one router joins the cluster network for all on the BIG-IP."""
     if vxlan.joins(config, facts):
         here = (f"with {names.tunnel(config.folder)} there are two, and pods may not be reached; take VxLAN "
                 "from one of the routers, and delete its self IP and tunnel")
     else:
         here = (f"all routers on it share that, so nothing was made here; leave out {ADDRESS} and {GATEWAY}, "
                 "or, if no router looks after it any more, delete its self IP and the tunnel")
-    return [f"{ADDRESS} {setup.internal_address}: the BIG-IP is in the cluster network already, by "
+    return [f"{ADDRESS} {own.internal_address}: the BIG-IP is in the cluster network already, by "
             f"tunnel {other.path} with self IP {', '.join(other.addresses)}; {here}"
             for other in vxlan.rivals(config, facts)]
 
 
 def refusal(ref: Ref, error: BigIPError) -> str:
-    """What a refused object of the VxLAN means, and what can be done about it."""
+    """Explain a refused object of the VxLAN, and what can be done about it."""
     text = f"{ref}: {error.text}"
     unlicensed = error.code == NOT_LICENSED or "licensed" in error.text
     if ref.kind == VxlanProfile.KIND and unlicensed:
@@ -80,32 +80,32 @@ def refusal(ref: Ref, error: BigIPError) -> str:
 # --- settings against HostSubnet and ClusterNetwork --------------------------------------
 
 
-def _settings(setup: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> Iterable[str]:
-    ghost = next((s for s in _sorted(cluster.host_subnets) if s.host_ip == setup.internal_address), None)
+def _settings(own: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> Iterable[str]:
+    ghost = next((s for s in _sorted(cluster.host_subnets) if s.host_ip == own.internal_address), None)
     if ghost is None and cluster.host_subnets:
-        yield _no_ghost(setup, cluster)
+        yield _no_ghost(own, cluster)
     elif ghost is not None and not ghost.subnet:
-        yield (f"{ADDRESS} {setup.internal_address}: HostSubnet {ghost.key.name} has no subnet yet; the SDN "
+        yield (f"{ADDRESS} {own.internal_address}: HostSubnet {ghost.key.name} has no subnet yet; the SDN "
                "master allocates one if it is annotated pod.network.openshift.io/assign-subnet: \"true\"")
     subnet = _network(ghost.subnet) if ghost else None
-    gateway = ipaddress.IPv4Interface(setup.gateway)
+    gateway = ipaddress.IPv4Interface(own.gateway)
     network = _cluster_network(gateway, subnet, cluster)
-    inside = [found for found in _all_networks(cluster)
-              if ipaddress.IPv4Address(setup.internal_address) in found]
+    inside = [network for network in _all_networks(cluster)
+              if ipaddress.IPv4Address(own.internal_address) in network]
     if inside:
-        yield (f"{ADDRESS} {setup.internal_address}: it lies in the cluster network {inside[0]}; set the "
+        yield (f"{ADDRESS} {own.internal_address}: it lies in the cluster network {inside[0]}; set the "
                "BIG-IP's address in the Nodes' network")
     yield from _gateway(gateway, ghost, subnet, network)
 
 
-def _no_ghost(setup: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> str:
+def _no_ghost(own: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> str:
     ghosts = [s for key, s in sorted(cluster.host_subnets.items()) if key not in cluster.nodes and s.host_ip]
-    text = (f"{ADDRESS} {setup.internal_address}: no HostSubnet has this hostIP, so no Node accepts its "
+    text = (f"{ADDRESS} {own.internal_address}: no HostSubnet has this hostIP, so no Node accepts its "
             "packets; ")
     if ghosts and cluster.nodes:
-        found = " or ".join(f"{s.host_ip} of HostSubnet {s.key.name}" for s in ghosts)
-        return f"{text}set {found}, which belongs to no Node"
-    return (f"{text}create a HostSubnet with hostIP {setup.internal_address}, annotated "
+        addresses = " or ".join(f"{s.host_ip} of HostSubnet {s.key.name}" for s in ghosts)
+        return f"{text}set {addresses}, which belongs to no Node"
+    return (f"{text}create a HostSubnet with hostIP {own.internal_address}, annotated "
             "pod.network.openshift.io/assign-subnet: \"true\" and "
             "pod.network.openshift.io/fixed-vnid-host: \"0\"")
 
@@ -135,7 +135,7 @@ def _is_host(address: ipaddress.IPv4Address, subnet: ipaddress.IPv4Network) -> b
 
 
 def _host_like(address: ipaddress.IPv4Address, subnet: ipaddress.IPv4Network) -> ipaddress.IPv4Address:
-    """A host address of the subnet, with the host part of another address where that gives one."""
+    """Return a host address of the subnet, with the host part of another address if possible."""
     same = subnet.network_address + (int(address) & int(subnet.hostmask))
     return same if _is_host(same, subnet) else subnet.network_address + 1
 
@@ -143,17 +143,17 @@ def _host_like(address: ipaddress.IPv4Address, subnet: ipaddress.IPv4Network) ->
 def _cluster_network(
     gateway: ipaddress.IPv4Interface, subnet: ipaddress.IPv4Network | None, cluster: ClusterNetworkView,
 ) -> ipaddress.IPv4Network | None:
-    """The network that holds the ghost's subnet, or the gateway; None where none is known."""
+    """Return the network that holds the ghost's subnet, or the gateway; None if unknown."""
     networks = _all_networks(cluster)
     for wanted in (subnet.network_address if subnet else None, gateway.ip):
-        if found := [network for network in networks if wanted is not None and wanted in network]:
-            return found[0]
+        if holders := [network for network in networks if wanted is not None and wanted in network]:
+            return holders[0]
     return networks[0] if networks else None
 
 
 def _all_networks(cluster: ClusterNetworkView) -> list[ipaddress.IPv4Network]:
     texts = [text for key in sorted(cluster.networks) for text in cluster.networks[key].networks]
-    return [found for text in texts if (found := _network(text)) is not None]
+    return [network for text in texts if (network := _network(text)) is not None]
 
 
 def _network(text: str) -> ipaddress.IPv4Network | None:
@@ -164,9 +164,9 @@ def _network(text: str) -> ipaddress.IPv4Network | None:
 
 
 def _networks(cluster: ClusterNetworkView) -> Iterable[str]:
-    if len(found := _all_networks(cluster)) > 1:
-        yield (f"{GATEWAY}: the cluster has {len(found)} networks ({', '.join(map(str, found))}); only pods "
-               "of the one that holds the gateway are reached")
+    if len(networks := _all_networks(cluster)) > 1:
+        yield (f"{GATEWAY}: the cluster has {len(networks)} networks ({', '.join(map(str, networks))}); only "
+               "pods of the one that holds the gateway are reached")
 
 
 def _port(facts: DeviceFacts, cluster: ClusterNetworkView) -> Iterable[str]:
@@ -178,9 +178,9 @@ def _port(facts: DeviceFacts, cluster: ClusterNetworkView) -> Iterable[str]:
 # --- Nodes -------------------------------------------------------------------------------
 
 
-def _own_address(setup: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> Iterable[str]:
+def _own_address(own: vxlan.VxlanConfig, cluster: ClusterNetworkView) -> Iterable[str]:
     for node, address in _vteps(cluster):
-        if address == setup.internal_address:
+        if address == own.internal_address:
             yield f"{ADDRESS} {address}: it is the address of Node {node.key.name}; set the BIG-IP's own"
 
 
@@ -188,9 +188,9 @@ def _nodes(cluster: ClusterNetworkView) -> Iterable[str]:
     by_address: dict[str, list[str]] = {}
     for node, address in _vteps(cluster):
         if not address:
-            found = ", ".join(node.internal_ips) or "none"
+            listed = ", ".join(node.internal_ips) or "none"
             yield (f"Node {node.key.name}: no usable IPv4 address of type InternalIP in status.addresses "
-                   f"({found}); its pods are not reachable")
+                   f"({listed}); its pods are not reachable")
         else:
             by_address.setdefault(address, []).append(node.key.name)
     for address, nodes in sorted(by_address.items()):
@@ -210,10 +210,10 @@ def _sorted(subnets: Mapping[Key, HostSubnet]) -> list[HostSubnet]:
 # --- return traffic ----------------------------------------------------------------------
 
 
-def _translation(virtual: VirtualFacts, setup: vxlan.VxlanConfig, config: vxlan.VxlanSettings) -> str:
+def _translation(virtual: VirtualFacts, own: vxlan.VxlanConfig, config: vxlan.VxlanSettings) -> str:
     """Pods must answer to the gateway, not to the client (openshift/origin v3.11.0,
     pkg/cmd/infra/router/f5.go: F5Router.VxlanGateway)."""
-    gateway = setup.gateway.partition("/")[0]
+    gateway = own.gateway.partition("/")[0]
     where = f"virtual server {virtual.path}, source address translation"
     wanted = f"automap, or a SNAT pool with {gateway}"
     if not virtual.exists or virtual.snat == vxlan.AUTOMAP:

@@ -161,7 +161,8 @@ def test_the_loop_beats_and_its_end_is_noticed(lab, serve):
     assert served.get("/healthz").text == "ok"
     served.stop.set()
     thread.join(DEADLINE_S)
-    assert served.get("/healthz").text == "[-]controller failed: the loop has ended\nhealthz check failed\n"
+    assert served.get("/healthz").text == (
+        "[-]controller failed: the control loop has ended\nhealthz check failed\n")
 
 
 def test_an_idle_loop_comes_round(lab):

@@ -37,7 +37,7 @@ def test_a_loop_that_hangs_is_not(clock):
     """Neither is one that never began."""
     heart = Heartbeat(limit_s=30, clock=clock)
     clock.now += 31
-    assert heart.problem() == "the loop has not come round for 31 s, at most 30 s are right"
+    assert heart.problem() == "the control loop has stalled: no progress for 31 s, the limit is 30 s"
     heart.beat()
     assert heart.problem() == ""
     clock.now += 31
@@ -62,7 +62,7 @@ def test_a_loop_whose_thread_ended_is_dead_at_once(clock):
     thread = threading.Thread(target=heart.beat)
     thread.start()
     thread.join()
-    assert heart.problem() == "the loop has ended"
+    assert heart.problem() == "the control loop has ended"
 
 
 def test_readiness_lists_what_is_missing(clock):

@@ -227,7 +227,7 @@ def test_a_password_is_taken_over_tls_only(files):
         assert ask(running, "/metrics", tls=True)[0] == 401
         for headers in (BASIC, {}):
             assert ask(running, "/metrics", tls=False, **headers) == (
-                403, "metrics need a password, which is taken over HTTPS only\n")
+                403, "metrics need a password, which is accepted over HTTPS only\n")
         assert ask(running, "/healthz", tls=False) == (200, "ok")
     with server(None, LOGIN) as running:
         assert ask(running, "/metrics", tls=False, **BASIC) == (200, "metrics\n")
