@@ -1,1 +1,1 @@
-"""Which Routes are served: validation, certificates, and the claims to Hosts. No I/O."""
+"""Admission of Routes: validation, certificates, and the claims to Hosts. No I/O."""

@@ -1,4 +1,4 @@
-"""Whether a Route may be served, one by itself; claims.py has the contest for its Host.
+"""Evaluation of a single Route: may it be served? host_claims.py resolves competing claims to its Host.
 
 Sources: openshift/router, pkg/router/controller: host_admitter.go, unique_host.go and
 extended_validator.go; for the chain of the original router
@@ -22,67 +22,67 @@ EXTERNAL = "ExternalCertificateValidationFailed"
 
 @dataclass(frozen=True, slots=True)
 class AdmissionPolicy:
-    """What the administrator says of admission; docs/configuration.md."""
+    """Rules of admission, set by the administrator; docs/configuration.md."""
 
     ownership: bool = True
     """A host belongs to the namespace of its oldest Route, with all paths."""
     naming: hostnames.Naming = field(default_factory=hostnames.Naming)
     allowed: frozenset[str] = frozenset()
-    """Domains; empty for all."""
+    """Domains that are admitted; empty for all."""
     denied: frozenset[str] = frozenset()
-    """They go before `allowed`."""
+    """Domains that are refused, even if `allowed` has them."""
     wildcards: bool = False
     """Admit Routes with wildcardPolicy Subdomain."""
     extended: bool = True
-    """With the rules of upstream's validator."""
+    """Apply the rules of upstream's validator."""
     external: bool = True
     """Take certificates from the Secrets that Routes name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a Route is not admitted; reason is one of upstream's, or of docs/routes.md."""
+    """Reason why a Route is not admitted: one of upstream's, or of docs/routes.md."""
 
     reason: str
     message: str
-    """What its tenant may read."""
+    """Text for the tenant."""
     holder: Key | None = field(default=None, compare=False)
-    """The Route that holds the Host, for the log: the tenant is told of those in his namespace only."""
+    """The Route that holds the Host, for the log: its tenant sees names of his namespace only."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedRoute:
-    """A Route by itself: its claim and, when it is valid, what its TLS needs."""
+    """A Route with the result of its evaluation: its claim and, when it is valid, its TLS key pair."""
 
     route: Route
-    """With its Host: given, or made by the router."""
+    """The Route with its Host, given or made by the router."""
     rejection: Rejection | None = None
-    """Its own fault; it may hold its host all the same."""
+    """Why it is invalid by itself; it may hold its host all the same."""
     claims: bool = True
-    """Takes part in the contest for its host."""
+    """True if it claims its host."""
     key_pair: pem.TLSKeyPair | None = field(default=None, repr=False)
     destination_ca: str = ""
     """PEM, re-encoded; "" without one."""
     source: str = "spec.host"
-    """What its Host is from: a field, or the setting."""
+    """Field or setting that its Host comes from."""
     pending_secret: Secret | None = None
-    """That with its certificate, while it is not known what it holds."""
+    """The Secret with its certificate, while the content is not known."""
     pending: bool = False
-    """Its certificates are not checked yet: nobody knows whether it is valid."""
+    """True while its certificates are not checked: its validity is not known."""
 
     @property
     def wildcard(self) -> bool:
-        """Claims all hosts of one label in the domain of its own."""
+        """True if it claims all hosts of one label below its domain."""
         return self.route.wildcard_policy == "Subdomain"
 
     @property
     def host(self) -> str:
-        """The Host that it claims; "*.example.com" of a wildcard Route."""
+        """Host that it claims; "*.example.com" for a wildcard Route."""
         return hostnames.wildcard(self.route.host) if self.wildcard else self.route.host
 
     @property
     def subdomain(self) -> str:
-        """Routes of one subdomain contend with each other."""
+        """Domain whose Routes compete for its Hosts."""
         return hostnames.parent(self.route.host)
 
     @property
@@ -92,13 +92,13 @@ class EvaluatedRoute:
 
     @property
     def awaits_certificate(self) -> bool:
-        """True if nobody knows yet which certificate it brings, if any."""
+        """True if it is not known yet which certificate it brings, if any."""
         own = self.route.secret or (self.route.tls and self.route.tls.certificate)
         return self.pending_secret is not None or (self.pending and bool(own))
 
     @property
     def insecure(self) -> str:
-        """What port 80 does: None, Allow or Redirect; Allow for a Route without TLS."""
+        """Policy of port 80: None, Allow or Redirect; Allow for a Route without TLS."""
         if not self.termination or self.route.tls is None:
             return "Allow"
         policy = self.route.tls.insecure_policy
@@ -107,14 +107,13 @@ class EvaluatedRoute:
 
 def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
           checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
-    """Judge one Route by itself; costs a check of its certificates.
+    """Evaluate one Route by itself, including a check of its certificates.
 
-    Whatever a team writes costs its Route at most: a fault of ours in judging it is no reason to
-    stop judging the others, nor to give its host away.
+    A bug in the evaluation of one Route neither stops the evaluation of others nor gives its host away.
 
     Args:
         secret: that of spec.tls.externalCertificate; None if nothing is known of it.
-        checker: checks its certificates, or returns None while it is not known how they are.
+        checker: checks its certificates, or returns None while the result is not known.
     """
     try:
         claim = _claim(route, settings)
@@ -129,7 +128,7 @@ def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
 
 
 def _claim(route: Route, settings: AdmissionPolicy) -> EvaluatedRoute:
-    """A Route with its Host, refused if it may not claim it."""
+    """Give a Route its Host, with a rejection if it may not claim it."""
     host, source = settings.naming.host(route)
     claim = EvaluatedRoute(replace(route, host=host) if host != route.host else route, source=source)
     refusal = _refusal(claim, settings)
@@ -137,7 +136,7 @@ def _claim(route: Route, settings: AdmissionPolicy) -> EvaluatedRoute:
 
 
 def _refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> Rejection | None:
-    """Why a Route may not claim its Host."""
+    """Return why a Route may not claim its Host; None if it may."""
     host, wildcard, policy = claim.route.host, claim.wildcard, claim.route.wildcard_policy
     if refusal := _domain_refusal(host, settings):
         return Rejection(NOT_ADMITTED, f"{claim.source}: {quote(host)}: {refusal}")
@@ -154,7 +153,7 @@ def _refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> Rejection | No
 
 def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | None,
            checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
-    """The rest of a Route that claims its Host, valid or not."""
+    """Evaluate the other fields of a Route that claims its Host."""
     route, used = claim.route, None
     if refusal := annotations.refusal(route.unsupported):
         return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal))
@@ -162,19 +161,22 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | No
         used = secret or Secret(route.secret, not_loaded=True)
         if refusal := _secret_refusal(used):
             return replace(claim, rejection=Rejection(EXTERNAL, f"spec.tls.externalCertificate: {refusal}"))
-    found = validation.check(route, extended=settings.extended, secret=used, checker=checker)
-    rejection = Rejection(INVALID, "; ".join(found.problems)) if found.problems else None
-    return replace(claim, rejection=rejection, key_pair=found.certificates.key_pair,
-                   destination_ca=found.certificates.destination_ca,
-                   pending_secret=used if used and used.not_loaded else None, pending=found.pending)
+    result = validation.check(route, extended=settings.extended, secret=used, checker=checker)
+    rejection = Rejection(INVALID, "; ".join(result.problems)) if result.problems else None
+    return replace(claim, rejection=rejection, key_pair=result.certificates.key_pair,
+                   destination_ca=result.certificates.destination_ca,
+                   pending_secret=used if used and used.not_loaded else None, pending=result.pending)
 
 
 def _fault(exc: Exception) -> Rejection:
-    return Rejection(INVALID, f"spec: it cannot be judged ({type(exc).__name__})")
+    return Rejection(INVALID, f"spec: it cannot be evaluated ({type(exc).__name__})")
 
 
 def _domain_refusal(host: str, settings: AdmissionPolicy) -> str:
-    """What the domain lists say against a Host. Source: openshift/router, hostInDomainList."""
+    """Return why the domain lists refuse a Host; "" if they do not.
+
+    Source: openshift/router, hostInDomainList.
+    """
     if hostnames.within(host, settings.denied):
         return "host in list of denied domains"
     if host and settings.allowed and not hostnames.within(host, settings.allowed):
@@ -183,7 +185,7 @@ def _domain_refusal(host: str, settings: AdmissionPolicy) -> str:
 
 
 def _secret_refusal(secret: Secret) -> str:
-    """Why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate."""
+    """Return why a Secret cannot be used. Source: openshift/router, ValidateTLSExternalCertificate."""
     name = secret.key.name
     if not is_object_name(name):
         return f"Secret {quote(name)} not found"

@@ -1,4 +1,4 @@
-"""Annotations of Routes by which teams configure a router, and what is known of them.
+"""Annotations of Routes by which teams configure a router, and their support here.
 
 Names: OpenShift's documentation, Route-specific annotations, and openshift/router, haproxy-config.template;
 clouddocs, Container Ingress Services, Route annotations.
@@ -25,23 +25,23 @@ MOST_CHARACTERS = 317
 
 
 def select(keys: Iterable[str]) -> tuple[str, ...]:
-    """Sort out the keys that are for a router; PROTECTIONS first, so that no number of others hides one."""
+    """Select the keys for a router; PROTECTIONS first, so that others cannot crowd them out."""
     ours = {key for key in keys if key.startswith(PREFIXES) and len(key) <= MOST_CHARACTERS}
     others = sorted(ours - PROTECTIONS)
     return (*sorted(ours & PROTECTIONS), *others[:MOST_KEYS])
 
 
 def refusal(keys: Collection[str]) -> str:
-    """Why a Route with these keys is not served; "" if it may be."""
-    found = sorted(PROTECTIONS.intersection(keys))
-    if not found:
+    """Return why a Route with these keys is not served; "" if it may be."""
+    protections = sorted(PROTECTIONS.intersection(keys))
+    if not protections:
         return ""
-    return (f"metadata.annotations: this router does not enforce {', '.join(found)}; without it everybody "
-            "would get in. Remove it to have the Route served to everybody")
+    return (f"metadata.annotations: this router does not enforce {', '.join(protections)}; without it "
+            "everybody would get in. Remove it to have the Route served to everybody")
 
 
 def warnings(keys: Collection[str]) -> tuple[str, ...]:
-    """What the team should know: a sentence for each key that has no effect."""
+    """Return warnings for the team: a sentence for each key that has no effect."""
     return tuple(f"{key}: not supported by this router; it has no effect" if key == HEADERS
                  else f"metadata.annotations: {key} is not supported by this router; it has no effect"
                  for key in keys)

@@ -1,4 +1,4 @@
-"""Checks of certificates that wait for their turn: in the loop's thread for a moment, then in one beside it.
+"""Queue of certificate checks: made in the loop's thread for a moment, then in one beside it.
 
 Python runs one thread at a time, and the cryptography library keeps the others waiting while it verifies a
 signature. So checks are made in turns of TURN_S, and the thread beside the loop pauses after each for as long
@@ -26,18 +26,18 @@ START_S, AT_ONCE_S = 1.0, 0.02
 Of usual certificates 4,000 and 80 Routes are checked so."""
 
 NEWS_S = 0.5
-"""Verdicts are told so often while more are to come: a pass for each would hold up the others."""
+"""Period at which verdicts are announced while more are to come: a pass for each would delay the others."""
 
 
 @dataclass(slots=True, eq=False)
-class _Job:
+class _CheckJob:
     route: Key
     texts: Texts
     steps: Steps[Certificates]
 
 
 class CheckQueue:
-    """Checks by namespace in turn, and keeps verdicts as long as the texts are the same.
+    """Checks of certificates, by namespace in turn; verdicts are kept as long as the texts are the same.
 
     The loop's thread calls everything; a second one works inside `beside`. Without it `work` checks all.
     """
@@ -48,13 +48,13 @@ class CheckQueue:
         self._allowed_s, self._clock, self._sleep = at_once_s, clock, sleep
         self._changed = threading.Condition()
         self._verdicts: dict[Key, tuple[Texts, Certificates]] = {}
-        self._jobs: dict[Key, _Job] = {}
-        """What is asked; the others' verdicts are of no use any more."""
-        self._waiting: dict[str, OrderedDict[Key, _Job]] = {}
-        """By namespace, in the order of their turns: what nobody works on."""
+        self._jobs: dict[Key, _CheckJob] = {}
+        """Checks that are wanted; other verdicts are obsolete."""
+        self._waiting: dict[str, OrderedDict[Key, _CheckJob]] = {}
+        """Checks that nobody works on, by namespace in the order of their turns."""
         self._finished: set[Key] = set()
         self._asked = self._news = self._stopped = False
-        self._told_at, self._later_s = -math.inf, at_once_s
+        self._announced_at, self._later_s = -math.inf, at_once_s
 
     @property
     def news(self) -> bool:
@@ -62,7 +62,7 @@ class CheckQueue:
         return self._news
 
     def ask(self, route: Key, texts: Texts) -> Certificates | None:
-        """The verdict on the certificates of a Route; None while it is not known."""
+        """Return the verdict on the certificates of a Route; None while it is not known."""
         if not texts:
             self.forget(route)
             return Certificates()
@@ -73,19 +73,19 @@ class CheckQueue:
                 return known[1]
             if job is None or job.texts != texts:
                 self._drop(route)
-                self._jobs[route] = job = _Job(route, texts, certificates.check_in_steps(texts))
+                self._jobs[route] = job = _CheckJob(route, texts, certificates.check_in_steps(texts))
                 self._waiting.setdefault(route.namespace, OrderedDict())[route] = job
                 self._asked = True
         return None
 
     def forget(self, route: Key) -> None:
-        """The Route is gone."""
+        """Drop a Route that is gone."""
         with self._changed:
             self._verdicts.pop(route, None)
             self._drop(route)
 
     def work(self) -> set[Key]:
-        """Check what was asked, as long as the loop may; returns Routes with verdicts since the last call."""
+        """Check for as long as the loop may; returns Routes with verdicts since the last call."""
         end = self._clock() + self._allowed_s if self._asked else -math.inf
         while self._clock() < end and self.turn():
             pass
@@ -129,9 +129,9 @@ class CheckQueue:
     def _has_news(self) -> bool:
         with self._changed:
             now = self._clock()
-            if self._news or not self._finished or (self._waiting and now < self._told_at + NEWS_S):
+            if self._news or not self._finished or (self._waiting and now < self._announced_at + NEWS_S):
                 return False
-            self._news, self._told_at = True, now
+            self._news, self._announced_at = True, now
         return True
 
     def turn(self) -> bool:
@@ -158,7 +158,7 @@ class CheckQueue:
                 self._finished.add(job.route)
         return True
 
-    def _next(self) -> _Job | None:
+    def _next(self) -> _CheckJob | None:
         with self._changed:
             if not self._waiting:
                 return None

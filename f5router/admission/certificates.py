@@ -1,4 +1,4 @@
-"""Certificates and keys of spec.tls: what is wrong with them, and what goes to the BIG-IP.
+"""Check of the certificates and keys of spec.tls, which yields what goes to the BIG-IP.
 
 A certificate that expired, or is not valid yet, passes; so does one of another host. Source of the rules:
 openshift/router, ExtendedValidateRoute. Upstream bounds signature checks only
@@ -24,11 +24,11 @@ class Texts:
     ca_certificate: str = field(default="", repr=False)
     destination_ca_certificate: str = field(default="", repr=False)
     extended: bool = True
-    """With the rules of upstream's validator."""
+    """Apply the rules of upstream's validator."""
 
     @classmethod
     def of(cls, tls: RouteTLS, *, extended: bool) -> "Texts":
-        """Those fields of spec.tls that its termination uses."""
+        """Select the fields of spec.tls that its termination uses."""
         if tls.termination not in ("edge", "reencrypt"):
             return cls(extended=extended)
         return cls(tls.certificate, tls.key, tls.ca_certificate,
@@ -40,7 +40,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """The verdict on them."""
+    """Result of the check of certificates."""
 
     problems: tuple[str, ...] = ()
     """Each begins with the field."""
@@ -59,11 +59,11 @@ def check(texts: Texts) -> Certificates:
 
 
 def check_in_steps(texts: Texts) -> Steps[Certificates]:
-    """Check certificates in steps; every part that is wrong is told, also what is no text at all."""
+    """Check certificates in steps; every wrong field is reported, whatever its type."""
     try:
         return (yield from _CertificateCheck(texts).run())
     except Exception as exc:
-        return Certificates((f"spec.tls: it cannot be judged ({type(exc).__name__})",))
+        return Certificates((f"spec.tls: it cannot be checked ({type(exc).__name__})",))
 
 
 class _CertificateCheck:
@@ -74,8 +74,8 @@ class _CertificateCheck:
     def run(self) -> Steps[Certificates]:
         key_pair, text, destination_ca = (yield from self._own()), self._texts.destination_ca_certificate, ""
         if text:
-            found = yield from self._certificates(text, "spec.tls.destinationCACertificate")
-            destination_ca = yield from pem.encode(found)
+            authorities = yield from self._certificates(text, "spec.tls.destinationCACertificate")
+            destination_ca = yield from pem.encode(authorities)
         return Certificates(tuple(self._problems), key_pair, destination_ca)
 
     def _own(self) -> Steps[pem.TLSKeyPair | None]:
@@ -84,39 +84,40 @@ class _CertificateCheck:
         if texts.ca_certificate:
             authorities = yield from self._certificates(texts.ca_certificate, "spec.tls.caCertificate")
         if not texts.certificate:
-            # Not used, but what is no key at all is told.
+            # Not used, but anything but a key is reported.
             if "-----BEGIN" in texts.key:
-                yield from self._told(pem.keys(texts.key, "spec.tls.key", only=True))
+                yield from self._reported(pem.keys(texts.key, "spec.tls.key", only=True))
             return None
         certs = yield from self._certificates(texts.certificate, "spec.tls.certificate")
         if certs and authorities and texts.extended:
-            yield from self._told(issuers.check(certs, authorities))
+            yield from self._reported(issuers.check(certs, authorities))
         keys = (yield from self._keys()) if certs else []
         if not keys:
             return None
-        return (yield from self._told(pem.key_pair(certs, keys[0], authorities)))
+        return (yield from self._reported(pem.key_pair(certs, keys[0], authorities)))
 
     def _keys(self) -> Steps[list[pem.PrivateKey]]:
         """Read those of certificate, then those of key."""
         texts = self._texts
-        found = (yield from self._told(pem.keys(texts.certificate, "spec.tls.certificate", only=False))) or []
+        keys = (yield from self._reported(pem.keys(texts.certificate, "spec.tls.certificate",
+                                                   only=False))) or []
         if texts.key.strip():
-            found += (yield from self._told(pem.keys(texts.key, "spec.tls.key", only=True))) or []
-        elif not found:
+            keys += (yield from self._reported(pem.keys(texts.key, "spec.tls.key", only=True))) or []
+        elif not keys:
             self._problems.append("spec.tls.key: no key specified")
-        return found
+        return keys
 
     def _certificates(self, text: str, where: str) -> Steps[list[x509.Certificate]]:
         """Read those of a field; none after a problem."""
-        found = (yield from self._told(pem.certificates(text, where))) or []
+        certs = (yield from self._reported(pem.certificates(text, where))) or []
         if self._texts.extended:
-            yield from self._told(pem.check_signatures(found, where))
-        return found
+            yield from self._reported(pem.check_signatures(certs, where))
+        return certs
 
-    def _told(self, part: Steps[Result]) -> Steps[Result | None]:
-        """Result of a part; None after it raised a PEMError, which is told."""
+    def _reported(self, step: Steps[Result]) -> Steps[Result | None]:
+        """Run a step; returns None after a PEMError, which becomes a problem."""
         try:
-            return (yield from part)
+            return (yield from step)
         except pem.PEMError as exc:
             self._problems.append(str(exc))
             return None

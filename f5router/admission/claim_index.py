@@ -1,4 +1,4 @@
-"""Routes by subdomain and Host, resolved anew only where an event may have changed a verdict."""
+"""Index of claims by subdomain and Host; an event resolves only those whose verdict may have changed."""
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +18,7 @@ _Claim = tuple[tuple[str, str], Key, str]
 
 
 class ClaimIndex:
-    """An event costs the Routes of its Host; all of the subdomain where its wildcard goes to another."""
+    """Claims of all Routes. An event costs the Routes of its Host; of the subdomain if its wildcard moves."""
 
     def __init__(self, *, ownership: bool):
         self._ownership = ownership
@@ -29,22 +29,22 @@ class ClaimIndex:
         """By subdomain, then by Host that is no wildcard: the oldest claim."""
         self._verdicts: dict[Key, Rejection | None] = {}
         self._wildcards: dict[str, tuple[str, bool, tuple[EvaluatedRoute, ...]]] = {}
-        """Of a subdomain, what matters to its Hosts, as resolved last: owner, passthrough, on_port_80."""
+        """By subdomain, the last result that matters to its Hosts: owner, passthrough, on_port_80."""
         self._changed: dict[str, set[str]] = {}
         """By subdomain: Hosts of Routes that came or went, and spec.host of a wildcard that went."""
         self.resolved = 0
-        """Routes, counted each time: what the events cost."""
+        """Number of Routes that were resolved, counted each time."""
 
     def routes(self) -> Mapping[Key, EvaluatedRoute]:
-        """Every Route."""
+        """Return every Route."""
         return self._routes
 
     def hosts(self, subdomain: str) -> Mapping[str, Mapping[Key, EvaluatedRoute]]:
-        """Routes of a subdomain by Host."""
+        """Return the Routes of a subdomain by Host."""
         return self._subdomains.get(subdomain, _NONE)
 
     def put(self, key: Key, checked: EvaluatedRoute | None) -> None:
-        """A Route as it is now, None when it is gone."""
+        """Store a Route as it is now, None when it is gone."""
         if (old := self._routes.pop(key, None)) is not None:
             self._verdicts.pop(key, None)
             self._changed.setdefault(old.subdomain, set()).update((old.host, old.route.host))
@@ -60,7 +60,7 @@ class ClaimIndex:
             self._subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, {})[key] = checked
 
     def take(self) -> Iterator[tuple[str, Mapping[Key, EvaluatedRoute], ClaimResult]]:
-        """Each Host that may have another outcome than at the last call: its Routes, none when it is gone."""
+        """Yield each Host whose result may have changed since the last call; one that is gone has no Routes."""
         changed, self._changed = self._changed, {}
         for subdomain, touched in changed.items():
             hosts = self._subdomains.get(subdomain, _NONE)
@@ -87,27 +87,27 @@ class ClaimIndex:
         hosts, oldest = self._subdomains.get(subdomain, _NONE), self._oldest.setdefault(subdomain, {})
         for host in touched:
             oldest.pop(host, None)
-            if found := [(one.route.age, key, host) for key, one in hosts.get(host, _NONE).items()
-                         if one.claims and not one.wildcard]:
-                oldest[host] = min(found)
+            if claims := [(route.route.age, key, host) for key, route in hosts.get(host, _NONE).items()
+                          if route.claims and not route.wildcard]:
+                oldest[host] = min(claims)
         if not oldest:
             del self._oldest[subdomain]
 
     def _concerned(self, subdomain: str, touched: set[str]) -> set[str]:
-        """Hosts that must be resolved together for the verdicts of those touched, and of the wildcard.
+        """Return Hosts that must be resolved together for the verdicts of those touched, and of the wildcard.
 
         A wildcard contends with its spec.host, and is lost to any older Host of another namespace. Of
         those the oldest Host of all tells, or, when that is of the wildcard's namespace, the oldest one of
         the others.
         """
         hosts = self._subdomains.get(subdomain, _NONE)
-        wildcards = [one for one in hosts.get(f"*.{subdomain}", _NONE).values() if one.claims]
-        found = {f"*.{subdomain}", *touched, *(one.route.host for one in wildcards)}
+        wildcards = [route for route in hosts.get(f"*.{subdomain}", _NONE).values() if route.claims]
+        concerned = {f"*.{subdomain}", *touched, *(wildcard.route.host for wildcard in wildcards)}
         if wildcards and self._ownership and (oldest := self._oldest.get(subdomain, _NONE).values()):
             first = min(oldest)
             others = (claim for claim in oldest if claim[1].namespace != first[1].namespace)
-            found |= {first[2], min(others, default=first)[2]}
-        return found & hosts.keys()
+            concerned |= {first[2], min(others, default=first)[2]}
+        return concerned & hosts.keys()
 
     def _resolve(self, hosts: Mapping[str, Mapping[Key, EvaluatedRoute]],
                  some: Collection[str]) -> ClaimResult:

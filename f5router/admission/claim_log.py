@@ -17,14 +17,14 @@ MOST, PERIOD_S = 30, 60.0
 
 
 class ClaimLog:
-    """One thread uses it."""
+    """Log of lost Hosts, at a bounded rate. One thread uses it."""
 
     def __init__(self, clock: Callable[[], float]):
         self._clock = clock
         self._since, self._lines, self._left_out = float("-inf"), 0, 0
 
     def lost(self, route: Route, rejection: Rejection) -> None:
-        """A Route has just lost its Host; nothing is logged of a rejection for another reason."""
+        """Log that a Route has just lost its Host; a rejection for another reason is not logged."""
         if rejection.holder is None:
             return
         if self._clock() - self._since >= PERIOD_S:

@@ -1,7 +1,7 @@
-"""The contest for Hosts: which Route holds what, judged from scratch.
+"""Claims to Hosts: which Route holds which Host and path, resolved from scratch.
 
-Oldest first, so that no order of events matters. A wildcard Route (wildcardPolicy Subdomain) contends with
-every host of its subdomain, so Routes of one subdomain are judged together. Sources:
+Oldest first, so that no order of events matters. A wildcard Route (wildcardPolicy Subdomain) competes with
+every host of its subdomain, so Routes of one subdomain are resolved together. Sources:
 openshift/router, host_admitter.go and hostindex/activation.go.
 """
 
@@ -18,20 +18,20 @@ WON = ("", None)
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """Outcome for the Routes of a subdomain."""
+    """Result for the Routes of a subdomain."""
 
     verdicts: Mapping[Key, Rejection | None] = field(default_factory=dict)
-    """None means admitted."""
+    """Rejection by Route; None if it is admitted."""
     passthrough: bool = False
-    """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be told apart."""
+    """The wildcard of the subdomain is passthrough: hosts whose TLS ends here must be distinguished."""
     on_port_80: tuple[EvaluatedRoute, ...] = ()
     """Admitted wildcard Routes that answer there, with a pod or a redirect, by their Key."""
     owner: str = ""
     """Namespace that holds the wildcard, so that no other gets a host; "" without, and without ownership."""
 
 
-def resolve(checked: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult:
-    """Judge the Routes of one subdomain, or those of them that `contests` found to be enough.
+def resolve(routes: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResult:
+    """Resolve the claims of the Routes of one subdomain, or of those that the ClaimIndex selects.
 
     A Route that is invalid by itself keeps its claim, so that a mistake never gives a host to another
     tenant; one that lost claims nothing.
@@ -41,21 +41,22 @@ def resolve(checked: Iterable[EvaluatedRoute], *, ownership: bool) -> ClaimResul
     """
     verdicts: dict[Key, Rejection | None] = {}
     subdomain, wildcards = _Subdomain(ownership), []
-    for one in sorted(checked, key=lambda c: (c.route.age, c.route.key)):
-        key = one.route.key
-        why, holder = subdomain.lost(one) if one.claims else WON
-        verdicts[key] = Rejection(CLAIMED, f"{one.source}: {why}", holder) if holder else one.rejection
-        if one.claims and not holder:
-            subdomain.hold(one)
-        if verdicts[key] is None and one.wildcard:
-            wildcards.append(one)
-    on_port_80 = sorted((one for one in wildcards if one.insecure != "None"), key=lambda c: c.route.key)
-    passthrough = any(one.termination == "passthrough" for one in wildcards)
+    for claim in sorted(routes, key=lambda c: (c.route.age, c.route.key)):
+        key = claim.route.key
+        reason, holder = subdomain.lost(claim) if claim.claims else WON
+        verdicts[key] = Rejection(CLAIMED, f"{claim.source}: {reason}", holder) if holder else claim.rejection
+        if claim.claims and not holder:
+            subdomain.hold(claim)
+        if verdicts[key] is None and claim.wildcard:
+            wildcards.append(claim)
+    on_port_80 = sorted((wildcard for wildcard in wildcards if wildcard.insecure != "None"),
+                        key=lambda c: c.route.key)
+    passthrough = any(wildcard.termination == "passthrough" for wildcard in wildcards)
     return ClaimResult(verdicts, passthrough, tuple(on_port_80), subdomain.owner())
 
 
 class _Place:
-    """Who holds a host."""
+    """Holders of one host."""
 
     def __init__(self) -> None:
         self.owner: Route | None = None
@@ -64,13 +65,13 @@ class _Place:
         self._secure: Route | None = None
 
     def foreign(self, route: Route) -> Key | None:
-        """The owner, if it is of another namespace."""
+        """Return the owner, if it is of another namespace."""
         if self.owner is None or self.owner.key.namespace == route.key.namespace:
             return None
         return self.owner.key
 
     def rival(self, route: Route) -> Route | None:
-        """The holder that excludes a Route: of the same path, or passthrough beside other TLS."""
+        """Return the holder that excludes a Route: of the same path, or passthrough beside other TLS."""
         if route.path in self._paths:
             return self._paths[route.path]
         kind = terminates(route)
@@ -87,7 +88,7 @@ class _Place:
 
 
 class _Subdomain:
-    """Who holds the hosts of a subdomain, and its wildcard."""
+    """Holders of the hosts of a subdomain, and of its wildcard."""
 
     def __init__(self, ownership: bool):
         self._ownership = ownership
@@ -97,9 +98,9 @@ class _Subdomain:
         self._holders: dict[str, Key] = {}
         """The oldest Route of each namespace that holds a host that is no wildcard."""
 
-    def lost(self, one: EvaluatedRoute) -> tuple[str, Key | None]:
-        """Why a Route does not get what it claims and which one holds it; WON when it does."""
-        route = one.route
+    def lost(self, claim: EvaluatedRoute) -> tuple[str, Key | None]:
+        """Return why a Route does not get its claim, and which Route holds it; WON if it does."""
+        route = claim.route
         place = self._places.get(route.host, _Place())
         if self._ownership:
             if owner := place.foreign(route):
@@ -107,28 +108,31 @@ class _Subdomain:
             if owner := self._wildcard.foreign(route):
                 return _elsewhere(hostnames.wildcard(route.host), route), owner
             others = (key for space, key in self._holders.items() if space != route.key.namespace)
-            if one.wildcard and (holder := next(others, None)) is not None:
-                return _elsewhere(f"a host of {one.host}", route), holder
-        rival = place.rival(route) or (self._wildcard.rival(route) if one.wildcard else None)
+            if claim.wildcard and (holder := next(others, None)) is not None:
+                return _elsewhere(f"a host of {claim.host}", route), holder
+        rival = place.rival(route) or (self._wildcard.rival(route) if claim.wildcard else None)
         if rival is None:
             return WON
         if rival.key.namespace != route.key.namespace:
-            return _elsewhere(one.host, route), rival.key
-        return f"route {rival.key.name} already exposes {one.host} and is older", rival.key
+            return _elsewhere(claim.host, route), rival.key
+        return f"route {rival.key.name} already exposes {claim.host} and is older", rival.key
 
     def owner(self) -> str:
         held = self._wildcard.owner if self._ownership else None
         return held.key.namespace if held else ""
 
-    def hold(self, one: EvaluatedRoute) -> None:
-        route = one.route
+    def hold(self, claim: EvaluatedRoute) -> None:
+        route = claim.route
         self._places.setdefault(route.host, _Place()).hold(route)
-        if one.wildcard:
+        if claim.wildcard:
             self._wildcard.hold(route)
         else:
             self._holders.setdefault(route.key.namespace, route.key)
 
 
 def _elsewhere(host: str, route: Route) -> str:
-    """The message about a holder that its tenant may not know. Source: openshift/router, unique_host.go."""
+    """Return the message about a holder that its tenant may not know.
+
+    Source: openshift/router, unique_host.go.
+    """
     return f"a route in another namespace holds {host} and is older than {route.key.name}"

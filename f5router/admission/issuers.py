@@ -1,4 +1,4 @@
-"""Who issued a certificate: signatures that lead from it to an authority."""
+"""Issuers of a certificate: signatures that lead from it to an authority."""
 
 from collections.abc import Iterable
 
@@ -31,7 +31,7 @@ def check(certs: list[x509.Certificate], authorities: list[x509.Certificate]) ->
     search = _Search(authorities)
     yield from search.know([*authorities, *certs[1:]])
     if not (yield from search.leads(certs[0])):
-        raise PEMError(f"{_WHERE}: {search.why or 'it was not issued by spec.tls.caCertificate'}")
+        raise PEMError(f"{_WHERE}: {search.reason or 'it was not issued by spec.tls.caCertificate'}")
 
 
 class _Search:
@@ -43,7 +43,7 @@ class _Search:
         """Certificates with their key identifiers."""
         self._reached: set[x509.Certificate] = set()
         self.checks = 0
-        self.why = ""
+        self.reason = ""
         """Why a certificate does not count that might lead to an authority; "" for none."""
 
     def know(self, certs: Iterable[x509.Certificate]) -> Steps[None]:
@@ -61,7 +61,7 @@ class _Search:
         self._reached.add(cert)
         usage = extension(cert, x509.ExtendedKeyUsage)
         if usage is not None and _SERVERS.isdisjoint(usage):
-            self.why = self.why or "its chain has a key usage that is not for servers"
+            self.reason = self.reason or "its chain has a key usage that is not for servers"
             return False
         if cert in self._trusted:
             return True
@@ -83,7 +83,7 @@ class _Search:
 
     def _signed(self, child: x509.Certificate, parent: x509.Certificate) -> Steps[bool]:
         if problem := _key_problem(parent):
-            self.why = self.why or problem
+            self.reason = self.reason or problem
             return False
         if self.checks == MAX_CHECKS:
             raise PEMError(f"{_WHERE}: no chain to spec.tls.caCertificate was found in {MAX_CHECKS} signature"
@@ -104,12 +104,12 @@ def _name(cert: x509.Certificate, field: str) -> x509.Name | None:
 
 
 def _key_id(cert: x509.Certificate, kind: type) -> bytes | None:
-    """A key identifier, None without."""
+    """Return a key identifier, None without one."""
     try:
-        found = extension(cert, kind)
+        identifier = extension(cert, kind)
     except PEMError:
         return None
-    return found.key_identifier if found else None
+    return identifier.key_identifier if identifier else None
 
 
 def _verified(child: x509.Certificate, parent: x509.Certificate) -> bool:
@@ -121,7 +121,7 @@ def _verified(child: x509.Certificate, parent: x509.Certificate) -> bool:
 
 
 def _key_problem(cert: x509.Certificate) -> str:
-    """Why signatures are not verified with a certificate's key; "" if they are."""
+    """Return why signatures are not verified with a certificate's key; "" if they are."""
     try:
         key = cert.public_key()
     except Exception:

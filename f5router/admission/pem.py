@@ -1,7 +1,7 @@
-"""Certificates and keys: parsed, checked and written anew.
+"""Certificates and keys in PEM: parsed, checked and re-encoded.
 
-What goes to the BIG-IP is only what was parsed here, re-encoded; text around PEM blocks is dropped.
-What a team can write is bounded: the longest step, a certificate of MAX_BLOCK, takes some 25 ms.
+Only content that was parsed here and re-encoded goes to the BIG-IP; text around PEM blocks is dropped.
+The input is bounded: the longest step, a certificate of MAX_BLOCK, takes some 25 ms.
 Source of the rules: openshift/router, routeapihelpers/validation.go.
 """
 
@@ -72,7 +72,7 @@ class PEMError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TLSKeyPair:
-    """What a client SSL profile needs, in PEM."""
+    """Certificate, chain and key of a client SSL profile, in PEM."""
 
     certificate: str = field(repr=False)
     """The leaf alone."""
@@ -80,12 +80,12 @@ class TLSKeyPair:
     """Intermediates and caCertificate; "" for none."""
     key: str = field(repr=False)
     public: str = field(repr=False)
-    """Public key of the leaf, PEM: identifies the private key without telling it."""
+    """Public key of the leaf, PEM: identifies the private key without revealing it."""
 
 
 def key_pair(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate],
              ) -> Steps[TLSKeyPair]:
-    """Make what is to be installed.
+    """Build the key pair to install.
 
     Raises: PEMError: no client can use the first certificate, or the key is not its own.
     """
@@ -241,7 +241,7 @@ def _spki(holder: x509.Certificate | PrivateKey, where: str) -> str:
 
 
 def _self_signed(cert: x509.Certificate) -> bool:
-    """As OpenSSL judges it: by names, key identifiers and kind of key; the signature is not verified."""
+    """True if OpenSSL takes it for self-signed: by names, key identifiers and kind of key."""
     _, kind = _OUTDATED[cert.signature_algorithm_oid.dotted_string]
     issuer = extension(cert, x509.AuthorityKeyIdentifier)
     own = extension(cert, x509.SubjectKeyIdentifier)
@@ -252,10 +252,10 @@ def _self_signed(cert: x509.Certificate) -> bool:
 
 
 def _parsed(message: str, call: Callable[..., Result], *args: Any, **options: Any) -> Result:
-    """What the library makes of a text that anybody can write.
+    """Call the library with a text that anybody can write.
 
-    Whatever it raises costs its Route only: beside ValueError these are UnsupportedAlgorithm,
-    InvalidVersion and others that are no ValueError. Its words, which may quote a key, are dropped.
+    An exception costs that Route only: beside ValueError these are UnsupportedAlgorithm,
+    InvalidVersion and others that are no ValueError. The library's text, which may quote a key, is dropped.
     """
     try:
         return call(*args, **options)

@@ -1,4 +1,4 @@
-"""What a Route's fields may say, one Route by itself.
+"""Validation of the fields of a single Route.
 
 Rules of spec.tls: openshift/router, ExtendedValidateRoute, with its words where
 they help; those of its certificates are in certificates.py.
@@ -35,24 +35,24 @@ _SERVICE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class ValidationResult:
-    """What is wrong with a Route, and what its TLS needs."""
+    """Problems of a Route, and its certificates."""
 
     problems: tuple[str, ...] = ()
     """Each begins with the field."""
     certificates: Certificates = field(default_factory=Certificates, repr=False)
     pending: bool = False
-    """Its certificates are not checked yet; then nothing is said of the rest either."""
+    """True while its certificates are not checked; other problems are then not listed either."""
 
 
 def check(route: Route, *, extended: bool, secret: Secret | None = None,
           checker: CertificateChecker = certificates.check) -> ValidationResult:
-    """Judge the fields of a Route but its host; costs a check of its certificates.
+    """Check the fields of a Route but its host, including its certificates.
 
     Args:
         extended: with the rules of upstream's validator; without them only what cannot be put on the
             BIG-IP is a problem.
         secret: it has the certificate and key, not the Route; not looked for in one that is not read yet.
-        checker: checks the certificates, or returns None while it is not known how they are.
+        checker: checks the certificates, or returns None while the result is not known.
     """
     problems, tls = [*_service_problems(route), *_path_problems(route)], route.tls
     if tls is None:
@@ -62,11 +62,11 @@ def check(route: Route, *, extended: bool, secret: Secret | None = None,
         tls = replace(tls, certificate=secret.certificate, key=secret.private_key)
         if not secret.certificate and not secret.not_loaded:
             problems.append(f"{_IN_SECRET['spec.tls.certificate']}: no certificate specified")
-    judged = checker(Texts.of(tls, extended=extended))
-    if judged is None:
+    result = checker(Texts.of(tls, extended=extended))
+    if result is None:
         return ValidationResult(pending=True)
-    found = map(_of_secret, judged.problems) if secret is not None else judged.problems
-    return ValidationResult((*problems, *found), judged)
+    in_tls = map(_of_secret, result.problems) if secret is not None else result.problems
+    return ValidationResult((*problems, *in_tls), result)
 
 
 def _of_secret(problem: str) -> str:
@@ -75,7 +75,7 @@ def _of_secret(problem: str) -> str:
 
 
 def terminates(route: Route) -> str:
-    """"", edge, reencrypt or passthrough; what else a Route may say serves nothing."""
+    """Return the termination: "", edge, reencrypt or passthrough; any other value serves nothing."""
     return route.tls.termination if route.tls else ""
 
 
@@ -88,7 +88,7 @@ def _termination_problems(tls: RouteTLS, extended: bool) -> Iterator[str]:
 
 
 def _combinations(tls: RouteTLS) -> Iterator[str]:
-    """Fields that the termination does not allow."""
+    """Yield problems of fields that the termination does not allow."""
     allowed = INSECURE.get(tls.termination, ())
     if allowed and tls.insecure_policy not in ("", *allowed):
         yield (f"spec.tls.insecureEdgeTerminationPolicy: {quote(tls.insecure_policy)} is not allowed with "

@@ -376,7 +376,7 @@ def test_a_fault_of_ours_gives_no_host_away():
     named = admission.AdmissionPolicy(naming=Naming(template="${name}.x", override=True))
     found = admission.check(replace(route("a", host="victim.com"), target_port=None), named)
     assert (found.rejection.reason, found.claims, found.host) == (INVALID, True, "a.x")
-    assert found.rejection.message == "spec: it cannot be judged (AttributeError)"
+    assert found.rejection.message == "spec: it cannot be evaluated (AttributeError)"
     found = admission.check(replace(route("a"), host=5), SETTINGS)
     assert (found.rejection.reason, found.claims) == (INVALID, False)
 

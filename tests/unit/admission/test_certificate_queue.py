@@ -103,7 +103,7 @@ def test_a_text_that_is_none():
     queue.ask(A, Texts(ID.certificate.replace("\n", "\n\ud800", 1)))
     queue.ask(B, CHEAP)
     assert drained(queue) == {A, B}
-    assert "it cannot be judged" in queue.ask(A, Texts(
+    assert "it cannot be checked" in queue.ask(A, Texts(
         ID.certificate.replace("\n", "\n\ud800", 1))).problems[0]
 
 
