@@ -60,7 +60,7 @@ class ClaimIndex:
             self._subdomains.setdefault(checked.subdomain, {}).setdefault(checked.host, {})[key] = checked
 
     def take(self) -> Iterator[tuple[str, Mapping[Key, EvaluatedRoute], ClaimResult]]:
-        """Yield each Host whose result may have changed since the last call; one that is gone has no Routes."""
+        """Yield each Host whose result may have changed since the last call; without Routes when gone."""
         changed, self._changed = self._changed, {}
         for subdomain, touched in changed.items():
             hosts = self._subdomains.get(subdomain, _NONE)
