@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class VirtualFacts:
-    """What the administrator put on a virtual server, as far as it decides what we may do."""
+    """State of a virtual server, apart from our objects."""
 
     path: str
     exists: bool = True
     port: int = 0
-    """Of the destination; 0 for any."""
+    """Port of the destination; 0 for any."""
     http: bool = True
-    """Carries an http profile."""
+    """True if it has an http profile."""
     client_ssl: tuple[str, ...] = ()
     """Client SSL profiles that are not ours."""
     sni_defaults: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class VirtualFacts:
     snat: str = "none"
     """Source address translation: none, automap, snat or lsn."""
     snat_pool: str = ""
-    """Full path, of snat and lsn."""
+    """Full path of the pool of snat or lsn."""
     snat_addresses: frozenset[str] = frozenset()
     """Addresses of the SNAT pool; read only where VxLAN is configured."""
 
@@ -53,30 +53,30 @@ class TunnelFacts:
 
 @dataclass(frozen=True, slots=True)
 class OriginalFacts:
-    """What is still as the original router made it, besides the profiles of a virtual server."""
+    """Objects that the original router left, besides the profiles of a virtual server."""
 
     irule: bool = False
-    """names.PASSTHROUGH_IRULE has its text."""
+    """True if names.PASSTHROUGH_IRULE has the original router's text."""
     reencrypt: frozenset[tuple[str, str]] = frozenset()
-    """Host and pool of each Rule of its own that leads to pods with TLS."""
+    """Host and pool of each of its Rules for pods with TLS."""
     passthrough: tuple[tuple[str, str], ...] = ()
     """Records of its data-group in /Common, where the router's own is in another folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """What was read of the device besides our own objects; an input of desired.build."""
+    """Facts that an observation reads besides our own objects; an input of the desired state."""
 
     version: tuple[int, ...] = (14, 1, 2)
     http: VirtualFacts | None = None
-    """None: no such virtual server is configured."""
+    """None if no such virtual server is configured."""
     https: VirtualFacts | None = None
     vxlan_port: int = 0
-    """Of our VxLAN profile, 0 without one."""
+    """UDP port of our VxLAN profile; 0 without one."""
     tunnels: tuple[TunnelFacts, ...] = ()
     """Read only where VxLAN is configured."""
     own_addresses: frozenset[str] = frozenset()
-    """Where the device itself answers: our virtual servers, self IPs, management; in canonical form."""
+    """Addresses of the device itself in canonical form: our virtual servers, self IPs, management."""
     unread_addresses: tuple[str, ...] = ()
-    """Which of them could not be read, and why."""
+    """Those that could not be read, and why."""
     original: OriginalFacts = OriginalFacts()

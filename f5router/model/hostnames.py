@@ -1,4 +1,4 @@
-"""Hosts: what a good name is, how a Route gets one, and which domains it lies in.
+"""Host names: their validation, how a Route gets one, and the domains that one lies in.
 
 A Route names its Host, or the router makes the name. Sources:
 openshift/router, RouterSelection.RouteUpdate and hostInDomainList; Go's os.Expand for templates.
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from f5router.model.cluster import Route
 
 MOST = 253
-"""Characters of a name."""
+"""Longest Host, in characters."""
 
 MOST_LABELS = 20
-"""Of the domain of a wildcard: each number of labels has its own precedence (priority.priority_band)."""
+"""Most labels in a wildcard's domain; each number has a precedence of its own (priority.priority_band)."""
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _VARIABLE = re.compile(r"\$(?:\{([^{}]*)\}|([A-Za-z0-9_]+))?")
@@ -25,26 +25,26 @@ class Naming:
     """How a Route without a host, or every Route, gets its Host."""
 
     domain: str = ""
-    """Of Routes with spec.subdomain; "" for none."""
+    """Domain of Routes with spec.subdomain; "" for none."""
     template: str = ""
-    """Good for `expanded`; "" for none."""
+    """Valid template for `expanded`; "" for none."""
     override: bool = False
-    """The template goes before spec.host."""
+    """True if the template overrides spec.host."""
     override_domains: frozenset[str] = frozenset()
-    """It goes before a host in one of these, too."""
+    """Domains in which the template overrides spec.host in any case."""
 
     def host(self, route: Route) -> tuple[str, str]:
-        """The Host of a Route, "" for none, and what it was made of: a field, or the setting."""
-        found, source = route.host, "spec.host"
-        if not found and route.subdomain and self.domain:
-            found, source = f"{route.subdomain}.{self.domain}", "spec.subdomain"
-        if self.template and (self.override or not found or within(found, self.override_domains)):
+        """Return the Host of a Route, "" for none, and its source: a field or the setting."""
+        host, source = route.host, "spec.host"
+        if not host and route.subdomain and self.domain:
+            host, source = f"{route.subdomain}.{self.domain}", "spec.subdomain"
+        if self.template and (self.override or not host or within(host, self.override_domains)):
             return expanded(self.template, *reversed(route.key)), "--hostname-template"
-        return found, source
+        return host, source
 
 
 def problem(host: str) -> str:
-    """What is wrong with a Host, "" for nothing. RFC 1123 subdomain in lower case."""
+    """Return what is wrong with a Host; "" if it is an RFC 1123 subdomain in lower case."""
     if len(host) > MOST:
         return f"{len(host)} characters, at most {MOST} are allowed"
     if host != host.lower():
@@ -57,7 +57,7 @@ def problem(host: str) -> str:
 
 
 def wildcard_problem(host: str) -> str:
-    """What keeps a good Host from standing for its whole subdomain, "" for nothing."""
+    """Return why a valid Host cannot be a wildcard; "" if it can."""
     labels = host.count(".")
     if not labels:
         return "a wildcard needs a host with a domain"
@@ -67,18 +67,18 @@ def wildcard_problem(host: str) -> str:
 
 
 def parent(host: str) -> str:
-    """The domain in which a Host is one label, "" for none. Source: openshift/router GetDomainForHost."""
+    """Return the domain after the first label; "" for none. Source: openshift/router GetDomainForHost."""
     return host.partition(".")[2]
 
 
 def wildcard(host: str) -> str:
-    """All Hosts of one label beside a Host: "*.example.com" of "www.example.com"."""
+    """Return the wildcard that covers a Host: "*.example.com" for "www.example.com"."""
     return f"*.{parent(host)}"
 
 
 def within(host: str, domains: Collection[str]) -> bool:
-    """Whether a Host is one of these domains or lies below one."""
-    if len(host) > MOST:  # no name; the end of it is enough to find a domain, whatever its number of labels
+    """True if a Host is one of these domains or lies below one."""
+    if len(host) > MOST:  # invalid, and its end is enough to find a domain
         host = parent(host[-MOST - 2:])
     while domains and host:
         if host in domains:
@@ -88,27 +88,27 @@ def within(host: str, domains: Collection[str]) -> bool:
 
 
 def domain(text: str) -> str:
-    """Parser of a domain. Raises ValueError with what is wrong with it."""
+    """Parse a domain. Raises: ValueError: what is wrong with it."""
     if "://" in text or "/" in text:
         raise ValueError(f"{text!r} must be a domain, not a URL")
     if re.search(r":[0-9]*$", text):
         raise ValueError(f"{text!r} must be a domain without a port")
     if text.startswith(("*", ".")):
         raise ValueError(f"{text!r}: a domain stands for all hosts below it; write it without '*' and '.'")
-    if found := problem(text):
-        raise ValueError(f"{text!r} is not a domain: {found}")
+    if reason := problem(text):
+        raise ValueError(f"{text!r} is not a domain: {reason}")
     return text
 
 
 def domains(text: str) -> frozenset[str]:
-    """Parser of domains separated by commas; blanks around them and empty items are dropped."""
+    """Parse domains separated by commas; blanks around them and empty items are dropped."""
     return frozenset(domain(item.strip()) for item in text.split(",") if item.strip())
 
 
 def template(text: str) -> str:
-    """Parser of a template with ${name} and ${namespace}, without the quotes around it.
+    """Parse a template with ${name} and ${namespace}, and remove quotes around it.
 
-    Raises ValueError: an unknown variable, or no Host comes of it.
+    Raises: ValueError: a variable is unknown, or the result is no Host.
     """
     text = text.strip("\"'")
     for variable in _VARIABLE.finditer(text):
@@ -116,18 +116,18 @@ def template(text: str) -> str:
         if name not in ("name", "namespace"):
             shown = variable[0] if name is not None else "'$' without a name"
             raise ValueError(f"{text!r}: {shown} is unknown; ${{name}} and ${{namespace}} are variables")
-    if found := problem(expanded(text, "name", "namespace")):
-        raise ValueError(f"{text!r} does not make a host: {found}")
+    if reason := problem(expanded(text, "name", "namespace")):
+        raise ValueError(f"{text!r} does not make a host: {reason}")
     return text
 
 
 def expanded(text: str, name: str, namespace: str) -> str:
-    """What a template makes of a Route's name and namespace."""
+    """Expand a template with a Route's name and namespace."""
     known = {"name": name, "namespace": namespace}
-    return _VARIABLE.sub(lambda found: known[found[1] or found[2]], text)
+    return _VARIABLE.sub(lambda match: known[match[1] or match[2]], text)
 
 
 def quote(text: str) -> str:
-    """User text for a message: printable, at most 60 characters."""
+    """Quote user text for a message: printable, at most 60 characters."""
     shown = ascii(text[:60])
     return shown if len(shown) <= 60 else f"{shown[:57]}...'"

@@ -1,9 +1,8 @@
-"""BIG-IP objects as frozen values, and the state that is wanted of, or read from, a device.
+"""LTM objects of a BIG-IP as frozen values, and the desired or observed state of a device.
 
-Desired and Observed are both a BigIPState: a mapping of Ref to object. What REST nests (rules in a
-policy, records in a data-group, attachments of a virtual server) is one object each here, so that
-one Route changes a few small objects and `==` is the diff. `icontrol/device.py` puts them together
-again when it writes.
+Desired and Observed are both a BigIPState: a mapping of Ref to object. Objects that REST nests (Rules in a
+policy, records in a data-group, attachments of a virtual server) are separate here, so that one Route changes
+a few small objects and `==` is the diff. The writers of `icontrol/` put them together again.
 """
 
 from collections.abc import Mapping
@@ -33,7 +32,7 @@ class Pool(NamedObject):
 
     KIND: ClassVar[str] = "ltm/pool"
     monitor: str = ""
-    """As it is read: "/Common/tcp", "min 1 of { /Common/a /Common/b }"; "" for none."""
+    """Monitor in the form that is read: "/Common/tcp", "min 1 of { /Common/a /Common/b }"; "" for none."""
     members: frozenset[PoolMember] = frozenset()
     """Ready endpoints; may be empty."""
     load_balancing: str = "round-robin"
@@ -41,16 +40,16 @@ class Pool(NamedObject):
 
 @dataclass(frozen=True, slots=True)
 class Policy(NamedObject):
-    """LTM policy of ours, without its Rules; its last rule, default_noop, belongs to it."""
+    """One of our LTM policies without its Rules, but with its last rule, default_noop."""
 
     KIND: ClassVar[str] = "ltm/policy"
     strategy: str = "first-match"
     controls: frozenset[str] = frozenset({"forwarding"})
     requires: frozenset[str] = frozenset({"http"})
     noop: bool = True
-    """default_noop exists, without conditions, and is last."""
+    """True if default_noop exists, has no conditions, and is last."""
     sets_pool_variable: bool = True
-    """default_noop sets names.UNMATCHED_VARIABLE."""
+    """True if default_noop sets names.UNMATCHED_VARIABLE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Condition:
     """equals, startsWith or endsWith."""
     values: frozenset[str]
     index: int = 0
-    """Of a pathSegment, from 1."""
+    """Number of a pathSegment, from 1."""
     case_sensitive: bool = False
 
 
@@ -78,7 +77,7 @@ class Forward:
 
     pool: str
     sets_pool_variable: bool = True
-    """A second action sets names.POOL_VARIABLE to it."""
+    """True if a second action sets names.POOL_VARIABLE to the pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ class Redirect:
     """Action: 302."""
 
     location: str
-    """BIG-IP evaluates what follows "tcl:"."""
+    """URL; BIG-IP evaluates the text after "tcl:"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ class CheckedRedirect:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Conditions or an action that we never write, as read; differs from all that is wanted."""
+    """Conditions or an action that we never write, as read; differs from every desired one."""
 
     text: str
 
@@ -117,11 +116,11 @@ class Rule(BigIPObject):
     ordinal: int = field(default=-1, compare=False)
     """As read from the device; plan/ordinals.py chooses it for what is wanted."""
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
-    """What must be in place first, besides policy and pool: attachments, TLS records."""
+    """Attachments and TLS records that must be in place first, besides policy and pool."""
     hosts: frozenset[str] = field(default=frozenset(), compare=False)
     """Hosts that the conditions name."""
     suffix: str = ""
-    """Of a wildcard Host its domain with a dot before it, which is set for names.REQUEST_IRULE."""
+    """Domain of a wildcard Host after a dot, which is passed to names.REQUEST_IRULE."""
 
     @property
     def ref(self) -> Ref:
@@ -134,7 +133,7 @@ class Rule(BigIPObject):
 
 
 def rule_ref(policy: str, name: str) -> Ref:
-    """Ref of a Rule."""
+    """Return the Ref of a Rule."""
     return Ref(Rule.KIND, f"{policy}/rules/{name}")
 
 
@@ -145,7 +144,7 @@ class DataGroup(NamedObject):
     KIND: ClassVar[str] = "ltm/data-group/internal"
     type: str = "string"
     copied: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Name and data of records with which it is created: from then on it hides the data-group of its name in
+    """Name and data of records with which it is created, because it hides the data-group of the same name in
     /Common from the original router's iRule."""
 
 
@@ -170,7 +169,7 @@ class Record(BigIPObject):
 
 
 def record_ref(group: str, name: str) -> Ref:
-    """Ref of a Record."""
+    """Return the Ref of a Record."""
     return Ref(Record.KIND, f"{group}/records/{name}")
 
 
@@ -194,7 +193,7 @@ class CertFile(NamedObject):
 
     KIND: ClassVar[str] = "sys/file/ssl-cert"
     pem: str = field(default="", compare=False, repr=False)
-    """"" in what is read."""
+    """Content; "" in what is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,20 +241,20 @@ class ServerSSL(NamedObject):
 
 @dataclass(frozen=True, slots=True)
 class Attachment(BigIPObject):
-    """One policy, iRule or profile of ours on a virtual server; all else there is the administrator's."""
+    """One of our policies, iRules or profiles on a virtual server; all others are the administrator's."""
 
     KIND: ClassVar[str] = "ltm/virtual/attachment"
     virtual: str
     kind: str
-    """policies, rules or profiles: the property of the virtual server."""
+    """Property of the virtual server: policies, rules or profiles."""
     target: str
-    """Full path of what is attached."""
+    """Full path of the attached object."""
     target_kind: str
     """Kind of the target's Ref."""
     context: str = ""
-    """Of a profile: clientside, serverside or all; "" for the others."""
+    """Context of a profile: clientside, serverside or all; "" for policies and iRules."""
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
-    """Besides the target: records that must be there before the attachment acts."""
+    """Records that must be in place before the attachment takes effect, besides the target."""
     replaces: str = field(default="", compare=False)
     """Full path of a profile of the original router that is detached in the same write: it has the same
     server name, and a virtual server may have only one of it; "" for none."""
@@ -270,7 +269,7 @@ class Attachment(BigIPObject):
 
 
 def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
-    """Ref of an Attachment."""
+    """Return the Ref of an Attachment."""
     return Ref(Attachment.KIND, f"{virtual}/{kind}/{target}")
 
 

@@ -1,4 +1,4 @@
-"""Every name that the router gives on a BIG-IP, and which objects it owns.
+"""Names of the router's objects on a BIG-IP, and the test whether it owns an object.
 
 Names of the original router are kept where the object means the same (openshift/origin v3.11.0,
 pkg/router/f5/f5.go and plugin.go). They
@@ -41,16 +41,16 @@ REQUEST_IRULE = "openshift_request_irule"
 IRULE_ORDER = (PASSTHROUGH_IRULE, REENCRYPT_IRULE, REQUEST_IRULE, UNAVAILABLE_IRULE)
 """Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
-"""Variable in which a Rule that forwards tells REQUEST_IRULE its pool."""
+"""Variable that a forwarding Rule sets to its pool, for REQUEST_IRULE."""
 UNMATCHED_VARIABLE = "f5router_unmatched"
-"""Variable in which default_noop tells REQUEST_IRULE that no other Rule matched."""
+"""Variable that default_noop sets if no other Rule matched, for REQUEST_IRULE."""
 WILDCARD_VARIABLE = "f5router_wildcard"
-"""Variable in which the Rule of a wildcard Route tells REQUEST_IRULE its domain."""
+"""Variable that the Rule of a wildcard Route sets to its domain, for REQUEST_IRULE."""
 REDIRECT_VARIABLE = "f5router_redirect"
-"""Variable in which the Rule of a wildcard Route that redirects asks REQUEST_IRULE to do it."""
+"""Variable that the Rule of a wildcard Route sets so that REQUEST_IRULE redirects the request."""
 NOWHERE_POOL = "openshift_nowhere"
-"""Pool without members, for a request that no Rule matches after one that a Rule matched. A pool of a
-Service has two parts at least behind "openshift_"."""
+"""Pool without members, for an unmatched request that follows a matched one on its connection. The name of a
+Service's pool has at least two components after "openshift_"."""
 
 EXCLUSION = "terminate"
 """Data of an exclusion record in PASSTHROUGH_GROUP: TLS of this Host ends on the BIG-IP, although that of the
@@ -63,46 +63,46 @@ TUNNEL = "vxlan5000"
 POD_ROUTE = "openshift_pods_"
 
 NODE_DESCRIPTION = "made by f5router for pool members"
-"""Of LTM nodes that were made on purpose; every router with a shared partition may remove them."""
+"""Description of LTM nodes created separately; every router with a shared partition may remove them."""
 
 STEM_LIMIT = 150
-"""Characters of the part of a name that comes from the cluster. With folder and suffix a full path
-stays below the device's 255 (bigip-behaviour.md B10, inferred there)."""
+"""Longest stem: the characters of a name that come from the cluster. With folder and suffix a full path stays
+below the device's 255 (bigip-behaviour.md B10, inferred there)."""
 
 
 def digest(text: str) -> str:
-    """16 hexadecimal digits that stand for a text."""
+    """Return 16 hexadecimal digits of the SHA-256 digest of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 UNVERIFIED = digest("\0")
-"""Of TLS towards pods whose certificates are not verified."""
+"""Digest of TLS towards pods whose certificates are not verified."""
 
 
 def shorten(stem: str) -> str:
-    """The stem itself, or its beginning and a digest of it, at most STEM_LIMIT characters."""
+    """Return a stem of at most STEM_LIMIT characters: itself, or its beginning and its digest."""
     if len(stem) <= STEM_LIMIT:
         return stem
     return f"{stem[: STEM_LIMIT - 18]}._{digest(stem)}"
 
 
 def full_path(folder: str, name: str) -> str:
-    """Full path of a name in our folder."""
+    """Return the full path of a name in our folder."""
     return f"{folder}/{name}"
 
 
 def route(key: Key) -> str:
-    """Stem of all that belongs to one Route: the original's openshift_route_<ns>_<name>."""
+    """Return the stem of the names of a Route's objects: the original's openshift_route_<ns>_<name>."""
     return shorten(f"openshift_route_{key.namespace}_{key.name}")
 
 
 def rule(key: Key, alternative: int = 0) -> str:
-    """Name of a Route's Rule; a Route whose path needs several has one per alternative."""
+    """Return the name of a Route's Rule; a Route whose path needs several has one per alternative."""
     return route(key) if not alternative else f"{route(key)}__{alternative}"
 
 
 def pool(folder: str, service: Key, port: str = "", tls: str = "") -> str:
-    """Full path of the pool of a Service port.
+    """Return the full path of the pool of a Service port.
 
     Args:
         port: targetPort of the Route, number or name; "" for every port of the Service.
@@ -117,7 +117,7 @@ def pool(folder: str, service: Key, port: str = "", tls: str = "") -> str:
 
 
 def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
-    """Service, port and tls from the full path that `pool` gave; None when it was shortened."""
+    """Return Service, port and tls from a full path made by `pool`; None if it was shortened."""
     parts = path.removeprefix(f"{folder}/openshift_").split("_")
     if "._" in path or not 2 <= len(parts) <= 4:
         return None
@@ -126,101 +126,104 @@ def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
 
 
 def pool_namespace(path: str) -> str:
-    """Namespace of a pool's Service; every name that `pool` gives tells it."""
+    """Return the namespace of a pool's Service, which every name made by `pool` contains."""
     return path.rsplit("/", 1)[-1].removeprefix("openshift_").split("_", 1)[0]
 
 
 def rule_namespace(name: str) -> str:
-    """Namespace of a Rule's Route; every name that `rule` gives tells it."""
+    """Return the namespace of a Rule's Route, which every name made by `rule` contains."""
     return name.removeprefix("openshift_route_").split("_", 1)[0]
 
 
 def file_namespace(path: str) -> str:
-    """Namespace of the Route whose certificate a file is, "" for one of nobody's."""
+    """Return the namespace of the Route that a certificate or key file belongs to; "" if no Route owns it."""
     name = path.rsplit("/", 1)[-1]
     return rule_namespace(name) if name.startswith("openshift_route_") else ""
 
 
 def client_ssl(folder: str, host: str) -> str:
-    """Full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
+    """Return the full path of the client SSL profile of a Host: one per host, so a hand-over is one write."""
     stem = f"openshift_wildcard_{host[2:]}" if host.startswith("*.") else f"openshift_host_{host}"
     return full_path(folder, f"{shorten(stem)}-client-ssl-profile")
 
 
 def passthrough_record(host: str) -> str:
-    """Name of a Host's record in PASSTHROUGH_GROUP: of a wildcard its domain, with a dot before it."""
+    """Return the name of a Host's record in PASSTHROUGH_GROUP; a wildcard's is its domain after a dot."""
     return host.removeprefix("*")
 
 
 def passthrough_host(record: str) -> str:
-    """The Host of such a record."""
+    """Return the Host of a record of PASSTHROUGH_GROUP."""
     return f"*{record}" if record.startswith(".") else record
 
 
 def covering_record(record: Record) -> Ref:
-    """The record of the wildcard that covers the Host of a record."""
+    """Return the record of the wildcard that covers the Host of a record."""
     return record_ref(record.group, passthrough_record(hostnames.wildcard(record.name)))
 
 
 def server_ssl(folder: str, tls: str) -> str:
-    """Full path of the server SSL profile for one way of TLS towards pods."""
+    """Return the full path of the server SSL profile for one way of TLS towards pods."""
     return full_path(folder, f"openshift_tls_{tls}-server-ssl-profile")
 
 
 def cert_file(folder: str, key: Key, content: str) -> str:
-    """Full path of a Route's certificate file."""
+    """Return the full path of a Route's certificate file."""
     return full_path(folder, f"{route(key)}-https-cert-{digest(content)}.crt")
 
 
 def key_file(folder: str, key: Key, public: str) -> str:
-    """Full path of a Route's key file; named after the public key, so the name tells no secret."""
+    """Return the full path of a Route's key file, named after the public key to reveal no secret."""
     return full_path(folder, f"{route(key)}-https-key-{digest(public)}.key")
 
 
 def chain_file(folder: str, key: Key, content: str) -> str:
-    """Full path of the file with the rest of a Route's certificate chain."""
+    """Return the full path of the file with the rest of a Route's certificate chain."""
     return full_path(folder, f"{route(key)}-https-chain-{digest(content)}.crt")
 
 
 def destination_ca_file(folder: str, content: str) -> str:
-    """Full path of a CA file for pods; Routes with one CA share it."""
+    """Return the full path of a CA file for pods; Routes with one CA share it."""
     return full_path(folder, f"openshift_tls-https-cabundle-{digest(content)}.crt")
 
 
 def vxlan_profile(folder: str) -> str:
-    """Full path of the VxLAN profile. Source of this and the next three:
-    openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel, checkIPAndGetMac."""
+    """Return the full path of the VxLAN profile.
+
+    Source of this and the next three: openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel,
+    checkIPAndGetMac.
+    """
     return full_path(folder, VXLAN_PROFILE)
 
 
 def tunnel(folder: str) -> str:
-    """Full path of the tunnel."""
+    """Return the full path of the tunnel."""
     return full_path(folder, TUNNEL)
 
 
 def self_ip(folder: str, cidr: str) -> str:
-    """Full path of the self IP; its name is its address with the prefix length."""
+    """Return the full path of the self IP; its name is its address with the prefix length."""
     return full_path(folder, cidr)
 
 
 def fdb_mac(address: str) -> str:
-    """Name of a Node's FDB record: 0a:0a and the four bytes of its address, "" where it is no IPv4.
+    """Return the name of a Node's FDB record: 0a:0a and the bytes of its address; "" if that is not IPv4.
 
     A placeholder: the device learns the pods' own MAC addresses by ARP.
     """
     try:
-        found = ipaddress.IPv4Address(address)
+        ipv4 = ipaddress.IPv4Address(address)
     except ValueError:
         return ""
-    return ":".join(["0a", "0a", *(f"{byte:02x}" for byte in found.packed)])
+    return ":".join(["0a", "0a", *(f"{byte:02x}" for byte in ipv4.packed)])
 
 
 def pod_route(folder: str, network: str) -> str:
-    """Full path of the route to a network of pods, which its name tells: openshift_pods_10.128.0.0_23.
+    """Return the full path of the route to a network of pods, such as openshift_pods_10.128.0.0_23.
 
-    So a network that passes to another Node is a change of one route's gateway, in place, and never
-    two routes to one network, which the device may refuse. A colon of IPv6 becomes "-": which other
-    characters a name may hold is not recorded (bigip-behaviour.md B1).
+    If a network moves to another Node, only the gateway of its route changes; two routes to one network,
+    which the device may refuse, never exist. A colon of IPv6 becomes "-": which other characters a name may
+    hold is not recorded (bigip-behaviour.md B1).
     """
     return full_path(folder, POD_ROUTE + network.replace(":", "-").replace("/", "_"))
 
@@ -229,7 +232,7 @@ def pod_route(folder: str, network: str) -> str:
 class UploadedFile:
     """The name of a certificate or key file on the device's disk, from its upload to its installation.
 
-    The name tells the owner and the time, so a later run recognises what an earlier one left behind:
+    The name contains the owner and the time, so a later run recognises files that an earlier one left behind:
     f5router_<folder>_<host>_<process>_<second>_<nonce>.key
     """
 
@@ -251,19 +254,19 @@ class UploadedFile:
 
     @classmethod
     def parse(cls, name: str) -> "UploadedFile | None":
-        """The parts of a name; None if no router made it."""
-        found = _UPLOADED.fullmatch(name)
-        if found is None:
+        """Parse a name; return None if no router made it."""
+        match = _UPLOADED.fullmatch(name)
+        if match is None:
             return None
-        folder, host, process, second, nonce, suffix = found.groups()
+        folder, host, process, second, nonce, suffix = match.groups()
         return cls(folder, host, int(process), int(second), nonce, suffix)
 
 
 def formerly_uploaded(folder: str, name: str) -> str:
-    """Full path of the file object in this folder for which an earlier release gave an upload this name.
+    """Return the full path of the file object for which an earlier release gave an upload this name.
 
     Returns: "" for any other name. The original router's names have no digest and do not count: they
-        tell neither the router nor the content.
+        identify neither the router nor the content.
     """
     if not _FORMERLY_UPLOADED.fullmatch(name):
         return ""
@@ -296,19 +299,19 @@ _RULE = re.compile(rf"(?:{_STEM})(?:__[0-9]+)?")
 
 
 def owns_path(folder: str, kind: str, path: str) -> bool:
-    """Whether a whole object lies in exactly our folder under a name that this module makes."""
+    """True if an object lies in exactly our folder under a name that this module makes."""
     parent, _, name = path.rpartition("/")
     pattern = _PATTERNS.get(kind)
     return pattern is not None and parent == folder and pattern.fullmatch(name) is not None
 
 
 def owns(folder: str, obj: Object) -> bool:
-    """Whether an object is ours to change and delete.
+    """True if an object is ours to change and delete.
 
-    Of parts: Rules with a Route's name in a policy of ours, every record of a data-group of ours,
-    on a virtual server what it carries of ours, on our tunnel the self IPs named by their CIDR and
-    the FDB records whose MAC address is made of their endpoint. Of routes: those that are named by
-    the network to which they lead.
+    Nested objects are ours as follows: Rules with a Route's name in our policies, every record of our
+    data-groups, attachments of our objects, self IPs on our tunnel that are named by their CIDR, and FDB
+    records on it whose MAC address is made of their endpoint. Static routes are ours if they are named by
+    their network.
     """
     if isinstance(obj, Rule):
         return owns_path(folder, Policy.KIND, obj.policy) and rule_stem(obj.name) != ""
@@ -328,26 +331,26 @@ def owns(folder: str, obj: Object) -> bool:
 
 
 def owns_self_path(folder: str, path: str) -> bool:
-    """Whether a self IP in exactly our folder is named by a CIDR, as ours are."""
+    """True if a self IP in exactly our folder is named by a CIDR, as ours are."""
     return path.startswith(f"{folder}/") and _CIDR.fullmatch(path[len(folder) + 1:]) is not None
 
 
 def rule_stem(name: str) -> str:
-    """The Route's stem of a Rule's name, "" when no Route gives such a name."""
+    """Return the stem of the Route in a Rule's name; "" if no Route gives such a name."""
     return name.split("__", 1)[0] if _RULE.fullmatch(name) else ""
 
 
 def route_key(stem: str) -> Key | None:
-    """The Route of a stem; None when it was shortened."""
+    """Return the Route of a stem; None if it was shortened."""
     parts = stem.removeprefix("openshift_route_").split("_")
     return Key(*parts) if len(parts) == 2 and "._" not in stem else None
 
 
 def draft_paths(policy: str) -> tuple[str, ...]:
-    """Where the draft of a policy may lie, likeliest first.
+    """Return the paths that the draft of a policy may have, likeliest first.
 
     Recorded for policies in the root of a partition: /P/Drafts/x (bigip-behaviour.md B4). For nested
-    folders nothing is recorded, so both places are looked at.
+    folders nothing is recorded, so both paths are tried.
     """
     folder, _, name = policy.rpartition("/")
     root = "/" + folder.split("/")[1]

@@ -1,6 +1,6 @@
-"""BIG-IP objects that join the device to the cluster network: VxLAN device, FDB, source addresses; routes.
+"""Network objects of a BIG-IP as frozen values: VxLAN, FDB records, source addresses, static routes.
 
-Frozen values like those of bigip.py. Names and fields of the VxLAN are the original router's
+Names and fields of the VxLAN are the original router's
 (openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel, AddVtep); it had no routes.
 """
 
@@ -13,13 +13,13 @@ from f5router.model.objects import BigIPObject, NamedObject, Ref
 
 @dataclass(frozen=True, slots=True)
 class VxlanProfile(NamedObject):
-    """What a tunnel speaks."""
+    """Encapsulation of a tunnel."""
 
     KIND: ClassVar[str] = "net/tunnels/vxlan"
     port: int = VXLAN_PORT
-    """UDP; the same on every Node."""
+    """UDP port; the same on every Node."""
     flooding: str = "multipoint"
-    """ARP requests go to every FDB record's endpoint; so the device learns the pods' addresses."""
+    """ARP requests go to the endpoint of every FDB record, so the device learns the pods' addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Tunnel(NamedObject):
 
     KIND: ClassVar[str] = "net/tunnels/tunnel"
     profile: str
-    """Full path; the device cannot change it (bigip-behaviour.md B9)."""
+    """Full path; fixed once the tunnel exists (bigip-behaviour.md B9)."""
     local_address: str
     """The BIG-IP's address among the Nodes: hostIP of its HostSubnet."""
     key: int = 0
@@ -52,7 +52,7 @@ class SelfIP(NamedObject):
 
     KIND: ClassVar[str] = "net/self"
     address: str
-    """With the length of the cluster network's prefix; the device cannot change it."""
+    """CIDR with the prefix length of the cluster network; fixed once the self IP exists."""
     vlan: str
     """Full path of the tunnel."""
     allow_service: tuple[str, ...] = ("all",)
@@ -66,7 +66,7 @@ class SelfIP(NamedObject):
 
 @dataclass(frozen=True, slots=True)
 class FDBRecord(BigIPObject):
-    """Another end of the VxLAN: a Node."""
+    """Endpoint of the VxLAN at a Node."""
 
     KIND: ClassVar[str] = "net/fdb/tunnel/record"
     tunnel: str
@@ -87,7 +87,7 @@ class FDBRecord(BigIPObject):
 
 @dataclass(frozen=True, slots=True)
 class SourceTranslation(BigIPObject):
-    """Which source address a virtual server gives to connections to its pools."""
+    """Source address of a virtual server's connections to pool members."""
 
     KIND: ClassVar[str] = "ltm/virtual/source-address-translation"
     virtual: str
@@ -95,7 +95,7 @@ class SourceTranslation(BigIPObject):
     type: str
     """automap, snat, lsn or none."""
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
-    """The self IP, whose address automap takes."""
+    """Self IP whose address automap takes."""
 
     @property
     def ref(self) -> Ref:
@@ -108,13 +108,13 @@ class SourceTranslation(BigIPObject):
 
 @dataclass(frozen=True, slots=True)
 class StaticRoute(NamedObject):
-    """The way to the pods of one Node; its name contains the network, so no two lead to one network.
+    """Route to the pods of one Node; its name contains the network, so no two lead to one network.
 
     See `names.pod_route`.
     """
 
     KIND: ClassVar[str] = "net/route"
     network: str
-    """Canonical CIDR without route domain; the device cannot change it (bigip-behaviour.md B9)."""
+    """Canonical CIDR without route domain; fixed once the route exists (bigip-behaviour.md B9)."""
     gateway: str
     """Canonical address of the Node without route domain; "" in what is read, where it has none."""

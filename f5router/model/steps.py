@@ -1,4 +1,4 @@
-"""Work in steps: whoever does it may pause between two, or leave the rest to another thread."""
+"""Work in small steps, between which the caller may pause or hand it to another thread."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -6,11 +6,11 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 Steps = Generator[None, None, Result]
-"""Yields after each step, of a millisecond or little more; returns the result."""
+"""Generator that yields after each step of about a millisecond and returns the result."""
 
 
 def finish(work: Steps[Result]) -> Result:
-    """Do all the steps that are left, and return the result."""
+    """Do the remaining steps and return the result."""
     while True:
         try:
             next(work)
