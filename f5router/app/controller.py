@@ -23,7 +23,7 @@ from f5router.icontrol.device import Device, Stopped
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import BigIPError, Busy, Standby
-from f5router.plan.change import DELETE, AnyChange
+from f5router.plan.change import AnyChange
 from f5router.reconcile.reconciler import Reconciler
 from f5router.reconcile.report import Report
 
@@ -162,9 +162,8 @@ class Controller:
 
     def unserved(self) -> list[tuple[Route, str]]:
         """Return admitted Routes that the BIG-IP does not serve, with the reason."""
-        engine = self.reconciler.engine
         return [(route, reason) for key, reason in self.reconciler.unserved().items()
-                if (route := engine.route(key)) is not None]
+                if (route := self.reconciler.route(key)) is not None]
 
     def unconverged_reason(self) -> str:
         """Read the BIG-IP, and return what the last pass should have left differently; "" for nothing.
@@ -174,9 +173,7 @@ class Controller:
         if not self.cluster.synced():
             return "the cluster has not been read"
         self.device.observe()
-        refused = self.reconciler.failures.keys()
-        if any(change.verb != DELETE and change.ref not in refused
-               for change in self.reconciler.plan(full=True)):
+        if not self.reconciler.is_converged():
             return "not everything is in place on the BIG-IP"
         return "its iRule is still there" if self.device.facts.original.irule else ""
 
@@ -190,7 +187,7 @@ class Controller:
     def run(self, stop: threading.Event) -> None:
         """Reconcile until the event is set; what is on the BIG-IP stays and goes on serving."""
         self.watch_stop(stop)
-        with self.reconciler.engine.checks.beside(self.signal.wake):
+        with self.reconciler.certificate_checks.beside(self.signal.wake):
             while not stop.is_set():
                 self.monitor.heartbeat()
                 if not self.cluster.synced():
@@ -261,7 +258,7 @@ class Controller:
             self._loaded = True
             self.monitor.health.loaded()
             self.settling.record_write()  # the router before may have ended between a write and its saving
-            self.on_loaded(frozenset(self.reconciler.engine.routes()))
+            self.on_loaded(frozenset(self.reconciler.routes()))
 
     def _attempt_endpoints(self) -> None:
         """Program endpoints whose hold-off is over while no pass is due."""

@@ -133,7 +133,7 @@ def _once_more(router: Controller, stop: threading.Event) -> list[str]:
 
 
 def _leftovers(config: Config, client: Client, unserved: Mapping[str, str]) -> list[Leftover]:
-    return adoption.judge(io.inventory(client, config.folder), https_virtual=config.https_virtual,
+    return adoption.classify(io.inventory(client, config.folder), https_virtual=config.https_virtual,
                           unserved=unserved)
 
 

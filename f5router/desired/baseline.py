@@ -1,4 +1,4 @@
-"""What the router always needs on a BIG-IP, whatever the Routes are: policies, iRules, data-groups."""
+"""Objects that the router always needs, whatever the Routes are: policies, iRules, data-groups."""
 
 from typing import Protocol
 
@@ -24,7 +24,7 @@ PLAIN = "plain"
 
 
 class BaselineSettings(vxlan.VxlanSettings, Protocol):
-    """What is used of config.Config."""
+    """The part of config.Config that is used here."""
 
     @property
     def http_virtual(self) -> str | None: ...
@@ -37,49 +37,49 @@ class BaselineSettings(vxlan.VxlanSettings, Protocol):
 
 
 def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
-    """What the router needs whatever the Routes are."""
-    made: list[Object] = [
+    """Build the objects that the router needs whatever the Routes are."""
+    objects: list[Object] = [
         DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP),
                   copied=facts.original.passthrough),
         DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
     ]
     if config.http_virtual:
-        made += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
+        objects += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
     if config.https_virtual:
-        made += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
-        made += _passthrough(config, facts, config.https_virtual)
-    made += _request(config)
+        objects += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
+        objects += _passthrough(config, facts, config.https_virtual)
+    objects += _request(config)
     if config.unavailable_page:
-        made += _unavailable(config)
+        objects += _unavailable(config)
     for virtual in (facts.http, facts.https):
         if virtual and virtual.encrypts:
             # A server SSL profile that is not ours would encrypt towards every pod.
-            made += pod_tls(config, virtual)
-    made += vxlan.base(config, facts, networks)
-    return {obj.ref: obj for obj in made}
+            objects += pod_tls(config, virtual)
+    objects += vxlan.base(config, facts, networks)
+    return {obj.ref: obj for obj in objects}
 
 
 def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> list[Object]:
-    """The iRule that passes TLS through.
+    """Build the iRule that passes TLS through.
 
-    That of the original router also decides whether there is TLS towards the pods: it stays as it is until
+    The original router's iRule of this name also decides about TLS towards the pods: it stays as it is until
     the iRules are attached that do so from then on.
     """
     path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
-    depends = {Ref(DataGroup.KIND, names.full_path(config.folder, names.PASSTHROUGH_GROUP))}
+    required = {Ref(DataGroup.KIND, names.full_path(config.folder, names.PASSTHROUGH_GROUP))}
     kept = _kept_tls(config, facts)
     if facts.original.irule:
         others = [names.REQUEST_IRULE]
         others += [names.REENCRYPT_IRULE] if facts.https and facts.https.encrypts else []
-        depends |= {attachment_ref(virtual, "rules", names.full_path(config.folder, name))
+        required |= {attachment_ref(virtual, "rules", names.full_path(config.folder, name))
                     for name in others}
-        depends |= {obj.ref for obj in kept}
-    irule = IRule(path, irules.passthrough_irule(config.folder), extra_dependencies=frozenset(depends))
+        required |= {obj.ref for obj in kept}
+    irule = IRule(path, irules.passthrough_irule(config.folder), extra_dependencies=frozenset(required))
     return [irule, Attachment(virtual, "rules", path, IRule.KIND), *kept]
 
 
 def _kept_tls(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:
-    """Records that give TLS to the pools to which the original router's Rules still lead.
+    """Build records that give TLS to the pools to which the original router's Rules still lead.
 
     Without them requests would come in clear text between our iRules and our Rules. The pods are not
     verified until then: they never were.
@@ -102,7 +102,7 @@ def sets_pool_variable(facts: DeviceFacts) -> bool:
 
 
 def _request(config: BaselineSettings) -> list[Object]:
-    """The iRule that keeps each request of a connection to the pool of its own Rule."""
+    """Build the iRule that keeps each request of a connection to the pool of its own Rule."""
     path = names.full_path(config.folder, names.REQUEST_IRULE)
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
     text = irules.request_irule(config.folder, page=config.unavailable_page)
@@ -112,7 +112,7 @@ def _request(config: BaselineSettings) -> list[Object]:
 
 
 def _unavailable(config: BaselineSettings) -> list[Object]:
-    """The iRule that answers 503 where nothing can answer."""
+    """Build the iRule that answers 503 where nothing can answer."""
     path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
     return [IRule(path, irules.unavailable_irule(config.folder)), *_everywhere(config, path)]
 
@@ -123,11 +123,11 @@ def _everywhere(config: BaselineSettings, irule: str) -> list[Attachment]:
 
 
 def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
-    """What makes a virtual server choose TLS towards pods by pool.
+    """Build what makes a virtual server choose TLS towards pods by pool.
 
-    The iRule, and where the administrator gave no server SSL profile one of ours, with the record
-    that tells the iRule so. Neither of the two is attached before both are there: the device refuses the
-    iRule alone, and the profile alone would encrypt towards every pod.
+    That is the iRule and, unless the administrator gave a server SSL profile, one of ours with a record by
+    which the iRule recognises it. Neither of the two is attached before both are there: the device refuses
+    the iRule alone, and the profile alone would encrypt towards every pod.
     """
     group = names.full_path(config.folder, names.REENCRYPT_GROUP)
     path = names.full_path(config.folder, names.REENCRYPT_IRULE)
@@ -137,10 +137,10 @@ def pod_tls(config: BaselineSettings, virtual: VirtualFacts) -> list[Object]:
         return [irule, Attachment(virtual.path, "rules", path, IRule.KIND)]
     ours = ServerSSL(names.full_path(config.folder, names.DEFAULT_SERVERSSL))
     record = Record(group, virtual.path, PLAIN)
-    needs = frozenset({irule.ref, ours.ref, record.ref})
+    required = frozenset({irule.ref, ours.ref, record.ref})
     return [
         irule, ours, record,
-        Attachment(virtual.path, "rules", path, IRule.KIND, extra_dependencies=needs),
+        Attachment(virtual.path, "rules", path, IRule.KIND, extra_dependencies=required),
         Attachment(virtual.path, "profiles", ours.path, ServerSSL.KIND, "serverside",
-                   extra_dependencies=needs),
+                   extra_dependencies=required),
     ]

@@ -1,4 +1,4 @@
-"""Conditions of a Rule: which requests are for a Host, and which for a path."""
+"""Conditions of Rules: they match the requests for a Host, and for a path."""
 
 import re
 from collections.abc import Iterable
@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from f5router.model.ltm import Condition
 
 MOST_PATHS = 2
-"""Rules that a path may need."""
+"""Most Rules that a path may need."""
 
 _PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")
 
 
 def path(text: str) -> list[frozenset[Condition]]:
-    """Conditions for a Route path; each set is one Rule, a request matches any of them.
+    """Return the conditions for a Route path; each set is one Rule, a request matches any of them.
 
-    A prefix ends at a segment boundary (openshift/router, GenerateRouteRegexp). `startsWith` the path and the
-    last segment equal says that in one Rule; how the device counts empty or escaped segments is not
+    A prefix ends at a segment boundary (openshift/router, GenerateRouteRegexp). `startsWith` the path and an
+    equal last segment express that in one Rule; how the device counts empty or escaped segments is not
     recorded, so such paths get two Rules that do not depend on it.
     """
     if text in ("", "/"):
@@ -34,16 +34,16 @@ def path(text: str) -> list[frozenset[Condition]]:
 
 
 def covers(path_: str, other: str) -> bool:
-    """True if every request for a Route path is one for another path too, by what `path` makes of both."""
+    """True if the conditions of a Route path match every request for another path too."""
     prefix = "" if path_ == "/" else path_
     return other == prefix or other.startswith(prefix if prefix.endswith("/") else f"{prefix}/") or not prefix
 
 
 def host(text: str, ports: Iterable[int]) -> Condition:
-    """The Host in any case, with and without a trailing dot.
+    """Return the condition for a Host in any case, with and without a trailing dot.
 
     The selector compares without port; where a device should keep it (bigip-behaviour.md B12.5), the
-    ports of the virtual server match too. That of a wildcard matches at any depth: see priority.priority_band
+    ports of the virtual server match too. A wildcard matches at any depth: see priority.priority_band
     and irules.request_irule.
     """
     wildcard, name = text.startswith("*."), text.removeprefix("*")

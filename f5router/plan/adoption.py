@@ -1,4 +1,4 @@
-"""What becomes of each object that the original router left in /Common.
+"""Decides what happens to each object that the original router left in /Common.
 
 An object is removed only if it is the original's beyond doubt:
 
@@ -7,7 +7,7 @@ An object is removed only if it is the original's beyond doubt:
 - a data-group has one of its names, and every record has the form that it writes;
 - nothing else uses it: no virtual server but the router's own, no profile that stays, no other iRule.
 
-Nothing of a Route that is not served yet is removed: its old form may still need it.
+Objects of a Route that is not served yet stay: what serves it now may still need them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ REMOVED, REPLACED, LEFT, TAKEN_OVER = "removed", "replaced", "left", "taken over
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """An object that the original router made, or that has a name of its own."""
+    """An object that the original router made, or that has a name as it gives."""
 
     ref: Ref
     fate: str
@@ -34,7 +34,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What of /Common has a name of the original router, and what may use it."""
+    """Objects of /Common with names of the original router, and objects that may use them."""
 
     profiles: Mapping[Ref, Mapping[str, Any]] = field(default_factory=dict)
     """Every SSL profile of the device, as read."""
@@ -47,24 +47,25 @@ class Inventory:
     """Profiles by virtual server."""
 
 
-def judge(found: Inventory, *, https_virtual: str | None, unserved: Mapping[str, str]) -> list[Leftover]:
-    """What becomes of the profiles, files and data-groups, in the order in which they are removed.
+def classify(inventory: Inventory, *, https_virtual: str | None,
+             unserved: Mapping[str, str]) -> list[Leftover]:
+    """Decide what happens to profiles, files and data-groups, in the order in which they are removed.
 
-    Args: unserved: by stem and by Host, of Routes that are not served yet, why their objects stay.
+    Args: unserved: for Routes that are not served yet, by stem and by Host, why their objects stay.
     """
-    judged = [Leftover(ref, *_profile(ref, item, found, https_virtual, unserved))
-              for ref, item in sorted(found.profiles.items()) if _is_profile(ref)]
-    gone = {one.ref for one in judged if one.fate == REMOVED}
-    used = {text: ref.path for ref, item in sorted(found.profiles.items()) if ref not in gone
+    leftovers = [Leftover(ref, *_profile(ref, item, inventory, https_virtual, unserved))
+              for ref, item in sorted(inventory.profiles.items()) if _is_profile(ref)]
+    gone = {leftover.ref for leftover in leftovers if leftover.fate == REMOVED}
+    used = {text: ref.path for ref, item in sorted(inventory.profiles.items()) if ref not in gone
             for text in _texts(item)}
-    for ref in sorted(found.files):
+    for ref in sorted(inventory.files):
         user, waits = used.get(ref.path), unserved.get(original_names.stem(ref.path))
         why = f"profile {user} uses it" if user else waits or ""
-        judged.append(Leftover(ref, LEFT if why else REMOVED, why))
-    for path, (kind, records) in sorted(found.groups.items()):
-        why = _group_stays(path, kind, records, found, unserved)
-        judged.append(Leftover(Ref(DataGroup.KIND, path), LEFT if why else REMOVED, why))
-    return judged
+        leftovers.append(Leftover(ref, LEFT if why else REMOVED, why))
+    for path, (kind, records) in sorted(inventory.groups.items()):
+        why = _group_stays(path, kind, records, inventory, unserved)
+        leftovers.append(Leftover(Ref(DataGroup.KIND, path), LEFT if why else REMOVED, why))
+    return leftovers
 
 
 def _is_profile(ref: Ref) -> bool:
@@ -72,7 +73,7 @@ def _is_profile(ref: Ref) -> bool:
     return is_its(ref.path)
 
 
-def _profile(ref: Ref, item: Mapping[str, Any], found: Inventory, https_virtual: str | None,
+def _profile(ref: Ref, item: Mapping[str, Any], inventory: Inventory, https_virtual: str | None,
              unserved: Mapping[str, str]) -> tuple[str, str]:
     stem = original_names.stem(ref.path)
     names = {"cert": "https-cert.crt", "key": "https-key.key"} if ref.kind == ClientSSL.KIND else {
@@ -81,7 +82,7 @@ def _profile(ref: Ref, item: Mapping[str, Any], found: Inventory, https_virtual:
         own = f"{original_names.COMMON}/{stem}-{ending}"
         if item.get(name) != own:
             return LEFT, f"its {name} is {item.get(name)}, not {own}"
-    others = sorted(path for path, carried in found.carried.items()
+    others = sorted(path for path, carried in inventory.carried.items()
                     if ref.path in carried and path != https_virtual)
     if others:
         return LEFT, f"virtual server {others[0]} carries it"
@@ -89,28 +90,28 @@ def _profile(ref: Ref, item: Mapping[str, Any], found: Inventory, https_virtual:
     return (LEFT, why) if why else (REMOVED, "")
 
 
-def _group_stays(path: str, kind: str, records: Iterable[Record], found: Inventory,
+def _group_stays(path: str, kind: str, records: Iterable[Record], inventory: Inventory,
                  unserved: Mapping[str, str]) -> str:
-    """Why a data-group is not removed, "" if it is."""
+    """Return why a data-group is not removed; "" if it is."""
     name = path.rsplit("/", 1)[1]
     if kind != "string":
         return f"its type is {kind}, not string"
     for record in records:
         if not original_names.is_record(name, record.name, record.data):
             return f"record {record.name} is not one of the original router"
-    users = sorted(rule for rule, text in found.irules.items() if name in text)
+    users = sorted(rule for rule, text in inventory.irules.items() if name in text)
     if users:
         return f"iRule {users[0]} names it"
     return next((unserved[record.name] for record in records if record.name in unserved), "")
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value."""
+    """Yield every text in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
+        for item in value.values():
+            yield from _texts(item)
     elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _texts(part)
+        for item in value:
+            yield from _texts(item)

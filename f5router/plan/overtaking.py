@@ -19,10 +19,10 @@ class UncertainWrites:
         """Args: soon: False for an object that was tried so often that nothing waits for it any more."""
         self._soon = soon
         self._first: dict[tuple[str, str], tuple[int, BigIPError]] = {}
-        """The most specific one of a policy or data-group, by its Hosts and by the domains they lie in."""
+        """The most specific object in a policy or data-group, by its Hosts and the domains they lie in."""
 
     def note(self, change: AnyChange, error: Exception | None) -> None:
-        """Take the outcome of a Change."""
+        """Record the outcome of a Change."""
         if not isinstance(error, UNCERTAIN_ERRORS) or change.verb != CREATE or not self._soon(change.ref):
             return
         rank = _rank(change.obj)
@@ -31,21 +31,21 @@ class UncertainWrites:
                 self._first[place] = rank, error
 
     def obstacle(self, change: AnyChange) -> BigIPError | None:
-        """The error of a more specific object that this Change would overtake."""
+        """Return the error of a more specific object that a Change would overtake; None if there is none."""
         if change.verb != CREATE or not self._first:
             return None
         rank = _rank(change.obj)
-        found = (self._first.get(place) for place in _covered(change.obj))
-        return next((error for first, error in filter(None, found) if first < rank), None)
+        uncertain = (self._first.get(place) for place in _covered(change.obj))
+        return next((error for first, error in filter(None, uncertain) if first < rank), None)
 
 
 def _rank(obj: Object) -> int:
-    """The smaller, the more specific: Rules of the same Host are told apart so, records by their names."""
+    """Rank an object among those of its Host, or of its data-group: the smaller, the more specific."""
     return obj.priority_band if isinstance(obj, Rule) else -len(obj.name) if isinstance(obj, Record) else 0
 
 
 def _places(obj: Object) -> Iterator[tuple[str, str]]:
-    """Where a less specific object may cover this one: its Hosts, and their domains after a dot."""
+    """Yield where a less specific object may cover this one: its Hosts, and their domains after a dot."""
     if isinstance(obj, Rule):
         container, hosts = obj.policy, obj.hosts
     elif isinstance(obj, Record):
@@ -60,7 +60,7 @@ def _places(obj: Object) -> Iterator[tuple[str, str]]:
 
 
 def _covered(obj: Object) -> Iterator[tuple[str, str]]:
-    """What an object covers: each of its Hosts, or all of a domain."""
+    """Yield what an object covers: each of its Hosts, or all of a domain."""
     if isinstance(obj, Rule):
         for host in obj.hosts:
             yield obj.policy, host

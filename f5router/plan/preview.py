@@ -1,4 +1,4 @@
-"""What a pass would do, and why it would not serve everything."""
+"""The preview of a pass: what it would do, and why it would not serve everything."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ IN_STEP, FAILED, CHANGES = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class RejectedRoute:
-    """A Route that would not be served, as its status would have it."""
+    """A Route that would not be served, with the reason and message of its status."""
 
     key: Key
     reason: str
@@ -23,12 +23,12 @@ class RejectedRoute:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What `f5router plan` shows."""
+    """The result of `f5router plan`."""
 
     plan: Plan | None
     """None where the cluster or the BIG-IP could not be read."""
     problems: tuple[Problem, ...] = ()
-    """Why `run --once` would fail, as far as that is known before anything is written."""
+    """Reasons for which `run --once` would fail, as far as they are known before anything is written."""
     rejected: tuple[RejectedRoute, ...] = ()
     lost: Mapping[Key, str] = field(default_factory=lambda: MappingProxyType({}))
     """Routes that are served now and would not be any more, with the reason."""
@@ -40,7 +40,7 @@ class Preview:
         A Route that is rejected for what is in it does not count: a team's mistake must not make the
         administrator's check fail.
 
-        Args: detailed: tell by CHANGES that there are some, as `terraform plan -detailed-exitcode` does.
+        Args: detailed: return CHANGES if there are any, as `terraform plan -detailed-exitcode` does.
         Source: https://www.terraform.io/docs/commands/plan.html: 0 succeeded with empty diff, 1 error,
             2 succeeded with non-empty diff.
         """

@@ -1,4 +1,4 @@
-"""Each cause for which something is not in place on the BIG-IP, with the Routes that it costs."""
+"""Problems: each cause for which something is missing on the BIG-IP, with the Routes that it affects."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from f5router.model.cluster import Key
 from f5router.model.objects import Ref
 
 NAMED_MOST = 3
-"""Routes of a Problem that its sentence names; of the others it gives the number."""
+"""Most Routes that the sentence of a Problem names; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +15,11 @@ class Problem:
     """One cause, whatever the number of objects and Routes that it concerns."""
 
     text: str
-    """The device's words, or the router's own where it knows beforehand."""
+    """The message of the device, or of the router where it knows beforehand."""
     objects: tuple[Ref, ...] = ()
-    """Objects that are refused; empty if the cause is none of an object."""
+    """Objects that are refused; empty if the cause does not lie in an object."""
     routes: tuple[Key, ...] = ()
-    """Routes that are not served for this reason, or not in their new form."""
+    """Routes that are not served for this reason, or not as they are now."""
 
     def __str__(self) -> str:
         return _named(self.routes) + _first(self.objects) + self.text
@@ -27,12 +27,10 @@ class Problem:
 
 def grouped(refused: Mapping[Ref, str], unserved: Mapping[Key, str],
             blocked: Collection[Ref] = ()) -> list[Problem]:
-    """Make one Problem of all objects and Routes that have the same cause.
-
-    Those that cost Routes come first.
+    """Group objects and Routes by cause; Problems that affect Routes come first.
 
     Args:
-        refused: objects, with the cause; of several with the same cause the first is named.
+        refused: objects, with the cause; the first of those with the same cause is named.
         unserved: Routes, with the cause.
         blocked: those of the objects that only wait for another; they are named where no other has the cause.
     """
@@ -42,9 +40,9 @@ def grouped(refused: Mapping[Ref, str], unserved: Mapping[Key, str],
     routes: dict[str, list[Key]] = {}
     for key in sorted(unserved):
         routes.setdefault(unserved[key], []).append(key)
-    found = [Problem(text, tuple(_roots(objects.get(text, []), blocked)), tuple(routes.get(text, ())))
+    problems = [Problem(text, tuple(_roots(objects.get(text, []), blocked)), tuple(routes.get(text, ())))
              for text in {*objects, *routes}]
-    return sorted(found, key=lambda problem: (not problem.routes, problem.routes, problem.text))
+    return sorted(problems, key=lambda problem: (not problem.routes, problem.routes, problem.text))
 
 
 def _roots(refs: list[Ref], blocked: Collection[Ref]) -> list[Ref]:
@@ -52,7 +50,7 @@ def _roots(refs: list[Ref], blocked: Collection[Ref]) -> list[Ref]:
 
 
 def _named(routes: Iterable[Key]) -> str:
-    """The Routes, in front of what happened to them."""
+    """Name the Routes, in front of what happened to them."""
     keys = [str(key) for key in routes]
     if len(keys) < 2:
         return f"Route {keys[0]}: " if keys else ""
@@ -61,7 +59,7 @@ def _named(routes: Iterable[Key]) -> str:
 
 
 def _first(objects: tuple[Ref, ...]) -> str:
-    """The first object, and the number of the others."""
+    """Name the first object, and the number of the others."""
     if not objects:
         return ""
     others = len(objects) - 1

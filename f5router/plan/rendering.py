@@ -15,39 +15,43 @@ from f5router.plan.preview import Preview
 
 
 def as_table(preview: Preview) -> str:
-    """Changes in the order in which they would be written, Routes, problems, warnings; last the summary."""
-    parts = [_changes(preview.plan)] if preview.plan else []
+    """Render Changes in the order of writing, then Routes, problems, warnings, and last the summary."""
+    sections = [_changes(preview.plan)] if preview.plan else []
     if preview.plan is not None and not preview.plan:
-        parts.append("No changes." if preview.problems else
-                     "Nothing to do: the BIG-IP is in step with the cluster.")
+        sections.append("No changes." if preview.problems else
+                        "Nothing to do: the BIG-IP is in step with the cluster.")
     if preview.lost:
-        parts.append(as_lost(preview.lost))
+        sections.append(as_lost(preview.lost))
     if preview.rejected:
-        parts.append(_table(_rejected(preview), ("rejected Route", "reason", "why")))
-    parts += ["\n".join(f"{title} {number}: {printable(text)}" for number, text in enumerate(texts, 1))
-              for title, texts in (("problem", preview.problems), ("warning", preview.warnings)) if texts]
-    return "\n\n".join([*parts, summary(preview)])
+        sections.append(_table(_rejected(preview), ("rejected Route", "reason", "why")))
+    sections += ["\n".join(f"{title} {number}: {printable(text)}" for number, text in enumerate(texts, 1))
+                 for title, texts in (("problem", preview.problems), ("warning", preview.warnings)) if texts]
+    return "\n\n".join([*sections, summary(preview)])
 
 
 def summary(preview: Preview) -> str:
-    """One line such as "Plan: 46 to create, 2 to change, 0 to delete; 3 Routes rejected; 1 problem."."""
-    found, parts = _counts(preview), ["No plan"]
+    """Return a line such as "Plan: 46 to create, 2 to change, 0 to delete; 3 Routes rejected; 1 problem."."""
+    counts, clauses = _counts(preview), ["No plan"]
     if preview.plan is not None:
-        parts = ["Plan: " + ", ".join(f"{found[what]} to {what}" for what in ("create", "change", "delete"))]
+        clauses = ["Plan: " + ", ".join(
+            f"{counts[what]} to {what}" for what in ("create", "change", "delete"))]
     if preview.plan is not None or preview.rejected:
-        parts.append(f"{_number(found['rejected'], 'Route')} rejected")
-    return "; ".join([*parts, _number(found["problems"], "problem")]) + "."
+        clauses.append(f"{_number(counts['rejected'], 'Route')} rejected")
+    return "; ".join([*clauses, _number(counts["problems"], "problem")]) + "."
 
 
 def as_lost(lost: Mapping[Key, str]) -> str:
-    """A line for each Route that is served now and would not be any more."""
+    """Render a line for each Route that is served now and would not be any more."""
     rows = [(f"not served any more: Route {printable(str(key))}", printable(why))
             for key, why in sorted(lost.items())]
     return tabulate.tabulate(rows, tablefmt="plain")
 
 
 def as_json(preview: Preview) -> str:
-    """The same; `changes` is a list of {change, kind, path, old, new}, null without a plan; no secrets."""
+    """Render the same as JSON, without secrets.
+
+    `changes` is a list of {change, kind, path, old, new}; null without a plan.
+    """
     return json.dumps({
         "changes": None if preview.plan is None else [{
             "change": change.verb, "kind": change.ref.kind, "path": change.ref.path,
@@ -64,7 +68,7 @@ def as_json(preview: Preview) -> str:
 
 
 def _counts(preview: Preview) -> dict[str, int]:
-    """Numbers of the summary."""
+    """Count what the summary names."""
     verbs = Counter(change.verb for change in preview.plan or ())
     return {"create": verbs[CREATE], "change": verbs[UPDATE], "delete": verbs[DELETE],
             "rejected": len(preview.rejected), "problems": len(preview.problems)}
@@ -80,7 +84,7 @@ def _changes(plan: Plan) -> str:
 
 
 def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
-    """Rows of Routes; those that one problem costs refer to it by its number."""
+    """Yield a row for each Route; one that a problem affects refers to it by number."""
     numbers = {key: number for number, problem in enumerate(preview.problems, 1) for key in problem.routes}
     for route in preview.rejected:
         number = numbers.get(route.key)
@@ -88,13 +92,13 @@ def _rejected(preview: Preview) -> Iterable[tuple[str, ...]]:
 
 
 def _table(rows: Iterable[tuple[str, ...]], headers: tuple[str, ...]) -> str:
-    """Columns of texts that are made safe to show."""
+    """Render columns of texts, made safe to show."""
     shown = [[printable(cell) for cell in row] for row in rows]
     return tabulate.tabulate(shown, headers=headers, tablefmt="plain", disable_numparse=True)
 
 
 def _shown(obj: Any) -> dict[str, Any] | None:
-    """Fields of an object, as JSON; secrets have no repr and are left out."""
+    """Return the fields of an object as JSON; secrets have no repr and are left out."""
     if obj is None:
         return None
     return {

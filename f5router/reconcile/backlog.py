@@ -1,13 +1,13 @@
-"""What may have to be written: by Host and by namespace, with whose turn is next.
+"""The backlog: objects that may have to be written, by Host and by namespace.
 
 A Plan of everything may take minutes. A portion is a part of the backlog that is right by itself:
 
-- What requests for a Host come through goes together, and with it the backlog's wildcards that cover the
-  Host. Nothing else decides about these requests, so Hosts can be brought in step one after the other.
-- With an object goes what it needs, and what its form on the device needed.
+- All objects that route requests for a Host go together, and with them the wildcards of the backlog that
+  cover the Host. Nothing else decides about these requests, so Hosts can be written one after the other.
+- With an object go its dependencies, and those of the object as it is on the device.
 - An object that something outside of the portion still needs is not deleted.
 
-Namespaces take turns. The way to the pods is in every portion.
+Namespaces take turns. The network objects through which pods are reached are in every portion.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,12 +23,12 @@ class Backlog:
 
     def __init__(self) -> None:
         self._queues: dict[str, dict[Ref, None]] = {}
-        """By namespace, "" for what is of none. The oldest first, and the namespace whose turn it is."""
+        """By namespace, "" for none: first the namespace whose turn it is, with its oldest object first."""
         self._namespace: dict[Ref, str] = {}
         self._hosts: dict[Ref, frozenset[str]] = {}
-        """Of what leads requests, or shows a certificate."""
+        """Hosts of objects that route requests, or show a certificate."""
         self._refs: dict[str, set[Ref]] = {}
-        """The same by Host."""
+        """The same objects by Host."""
 
     def __len__(self) -> int:
         return len(self._namespace)
@@ -44,12 +44,12 @@ class Backlog:
         return self._namespace.keys().isdisjoint(refs)
 
     def add(self, refs: Iterable[Ref], desired: BigIPState, observed: BigIPState) -> None:
-        """Put refs at the end of their namespaces' queues; one that is there keeps its place."""
+        """Put objects at the end of their namespaces' queues; an object that is queued keeps its place."""
         for ref in refs:
-            forms = [state[ref] for state in (desired, observed) if ref in state]
+            versions = [state[ref] for state in (desired, observed) if ref in state]
             hosts = self.hosts(ref, desired, observed)
             if ref not in self._namespace:
-                namespace = next((found for obj in forms if (found := _namespace(obj))), "")
+                namespace = next(filter(None, map(_namespace, versions)), "")
                 self._namespace[ref] = namespace
                 self._queues.setdefault(namespace, {})[ref] = None
             if hosts:
@@ -58,7 +58,7 @@ class Backlog:
                     self._refs.setdefault(host, set()).add(ref)
 
     def put_back(self, refs: Iterable[Ref], desired: BigIPState, observed: BigIPState) -> None:
-        """Put refs of a portion that was not finished before everything else of their namespaces."""
+        """Put objects of an unfinished portion before everything else of their namespaces."""
         before = self._queues
         known, self._queues = set(self._namespace), {}
         refs = [ref for ref in refs if ref not in known]
@@ -68,7 +68,7 @@ class Backlog:
             self._queues[namespace] = {**queue, **self._queues.get(namespace, {})}
 
     def remove(self, refs: Iterable[Ref]) -> None:
-        """Take refs out."""
+        """Take objects out."""
         for ref in refs:
             namespace = self._namespace.pop(ref, None)
             if namespace is None:
@@ -84,19 +84,19 @@ class Backlog:
 
     def clear(self) -> None:
         """Take everything out."""
-        for part in (self._queues, self._namespace, self._hosts, self._refs):
-            part.clear()
+        for index in (self._queues, self._namespace, self._hosts, self._refs):
+            index.clear()
 
     # --- portions ------------------------------------------------------------------------
 
     def portion(self, desired: BigIPState, observed: BigIPState, most: int | None = None,
                 also: Iterable[Ref] = ()) -> set[Ref]:
-        """Choose what is to be compared and written next; it stays in the backlog.
+        """Choose the objects to be compared and written next; they stay in the backlog.
 
         Args:
-            most: about so many refs; None for everything. What must go together goes together even when
-                it is more: then alone.
-            also: refs that are not in the backlog, and are compared too.
+            most: about so many objects; None for all. Objects that must go together do so even if they are
+                more: then alone.
+            also: objects that are not in the backlog, and are compared too.
         """
         if most is None:
             return {*self._namespace, *also}
@@ -108,7 +108,7 @@ class Backlog:
         held = {need for ref in self._namespace if ref not in refs and ref in observed
                 for need in observed[ref].dependencies}
         idle = [ref for ref in self._namespace
-                if ref not in refs and ref not in held and not self._leads(ref, desired)]
+                if ref not in refs and ref not in held and not self._has_turn(ref, desired)]
         refs.update(idle[:most])
         refs -= {ref for ref in refs if ref not in desired and ref in held}
         if any(ref.kind == Rule.KIND and ref not in refs for ref in self._namespace):
@@ -147,27 +147,27 @@ class Backlog:
         self._begin_with(order[(order.index(namespace) + 1) % len(order)])
 
     def _turns(self, queue: list[Ref], desired: BigIPState) -> Iterator[Ref]:
-        """Refs that have a turn of their own; what they need comes with them, so it has its turn last."""
+        """Yield objects that have a turn of their own; their dependencies come with them, and are last."""
         yield from (ref for ref in queue if ref in self._hosts)
         yield from (ref for ref in queue if ref in desired and ref not in self._hosts)
 
-    def _leads(self, ref: Ref, desired: BigIPState) -> bool:
-        """True if a ref has a turn of its own: a delete of what others use comes with its users."""
+    def _has_turn(self, ref: Ref, desired: BigIPState) -> bool:
+        """True if an object has a turn of its own: the delete of a dependency comes with its users."""
         return ref in desired or ref in self._hosts
 
     def together(self, hosts: Iterable[str]) -> Iterator[Ref]:
-        """Refs that decide about requests for these Hosts."""
+        """Yield the objects that decide about requests for these Hosts."""
         for own in hosts:
             for host in (own, *self._relatives(own)):
                 yield from self._refs.get(host, ())
 
     def hosts(self, ref: Ref, desired: BigIPState, observed: BigIPState) -> frozenset[str]:
-        """Hosts that a ref decides about, or did; also of one that is not in the backlog."""
+        """Return the Hosts that an object decides about, or did, whether it is in the backlog or not."""
         return self._hosts.get(ref, frozenset()).union(
             *(hosts_of(obj, state) for state in (desired, observed) if (obj := state.get(ref)) is not None))
 
     def _relatives(self, host: str) -> Iterator[str]:
-        """Hosts of the backlog that a wildcard covers at whatever depth, and wildcards that cover a Host."""
+        """Yield Hosts of the backlog that a wildcard covers at any depth, and wildcards that cover a Host."""
         if host.startswith("*."):
             yield from (other for other in self._refs if other.endswith(host[1:]))
         rest = host.removeprefix("*.")
@@ -178,7 +178,7 @@ class Backlog:
 
 
 class _Portion:
-    """What was chosen so far, with everything that was looked through."""
+    """The objects chosen so far, and all objects that were looked at."""
 
     def __init__(self, backlog: Backlog, desired: BigIPState, observed: BigIPState):
         self._backlog, self.desired, self.observed = backlog, desired, observed
@@ -187,43 +187,43 @@ class _Portion:
         self._seen_hosts: set[str] = set()
 
     def group(self, ref: Ref) -> set[Ref]:
-        """What must go together with a ref, without what was chosen or found before."""
-        found: set[Ref] = set()
+        """Return the objects that must go together with an object, without those chosen before."""
+        group: set[Ref] = set()
         stack = [ref]
         while stack:
             ref = stack.pop()
-            if ref in found or ref in self.refs:
+            if ref in group or ref in self.refs:
                 continue
-            found.add(ref)
+            group.add(ref)
             hosts = self._backlog.hosts(ref, self.desired, self.observed) - self._seen_hosts
             self._seen_hosts |= hosts
             stack += self._backlog.together(hosts)
             for state, seen in zip((self.desired, self.observed), self._seen, strict=True):
                 stack += [need for need in _closure(ref, state, seen) if need in self._backlog]
-        return found
+        return group
 
 
 def _closure(ref: Ref, state: BigIPState, seen: set[Ref]) -> list[Ref]:
-    """What an object needs in turn, without what was seen before."""
-    found, stack = [], [ref]
+    """Return all dependencies of an object in turn, without those seen before."""
+    closure, stack = [], [ref]
     while stack:
         obj = state.get(stack.pop())
         for need in obj.dependencies if obj is not None else ():
             if need not in seen:
                 seen.add(need)
-                found.append(need)
+                closure.append(need)
                 stack.append(need)
-    return found
+    return closure
 
 
 def _is_urgent(ref: Ref, desired: BigIPState, observed: BigIPState) -> bool:
-    """True for the way to the pods."""
+    """True for the network objects through which pods are reached."""
     obj = desired.get(ref) or observed.get(ref)
     return obj is not None and stage(obj).is_network
 
 
 def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:
-    """Hosts about whose requests, or certificate, an object decides."""
+    """Return the Hosts about whose requests, or certificate, an object decides."""
     if isinstance(obj, Rule):
         return obj.hosts
     if isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
@@ -233,7 +233,7 @@ def hosts_of(obj: Object, state: BigIPState) -> frozenset[str]:
 
 
 def _namespace(obj: Object) -> str:
-    """Namespace of the Route or Service of an object; "" where it is of none."""
+    """Return the namespace of the Route or Service of an object; "" if it has none."""
     if isinstance(obj, Rule):
         return names.rule_namespace(obj.name)
     if isinstance(obj, ClientSSL):

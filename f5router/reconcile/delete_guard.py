@@ -1,15 +1,15 @@
-"""Decides whether deletes are so many that a second list of the cluster must confirm them.
+"""Guard against mass deletes: a second list of the cluster must confirm them.
 
 An API server that lists nothing by mistake looks like a cluster without Routes. Deletes of more than half
 of what serves requests, and of at least LEAST objects, are held back until a complete list that began
 afterwards confirms them. Precedent: Argo CD does not prune an application to nothing unless it is told to
 (`allowEmpty`, https://argo-cd.readthedocs.io/en/stable/user-guide/auto_sync/).
 
-Counted are Rules, passthrough records and client SSL profiles of Hosts that no Route has any more, and the
-pools behind them. An object whose Host is still served, in another form or by another Route, has not
+The guard counts Rules, passthrough records and client SSL profiles of Hosts that no Route has any more, and
+the pools behind them. An object whose Host is still served, by other objects or by another Route, has not
 vanished: a takeover from another router, a renamed pool or a new certificate deletes much and takes nothing
-away, and the old form must not stay beside the new one. What became fewer in the last BURST_S counts too:
-many small passes are a large one.
+away, and the previous objects must not stay beside the new ones. Deletes of the last BURST_S count too: many
+small passes are a large one.
 """
 
 from collections import deque
@@ -30,6 +30,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.mass_loss import LEAST, is_mass
 from f5router.model.objects import Ref
+from f5router.plan.change import CREATE, DELETE, AnyChange
 from f5router.reconcile.backlog import hosts_of
 
 BURST_S = 60.0
@@ -40,7 +41,7 @@ _COUNTED = (Rule, Record, ClientSSL)
 
 
 class DeleteGuard:
-    """What is held back; one thread uses it, others may read the counts."""
+    """The deletes that are held back; one thread uses it, others may read the counts."""
 
     def __init__(self, *, allow: bool = False):
         """Args: allow: hold nothing back."""
@@ -48,11 +49,11 @@ class DeleteGuard:
         self.held: frozenset[Ref] = frozenset()
         """Deletes that wait for a confirmation, counted or not."""
         self.emptied: frozenset[Ref] = frozenset()
-        """Pools that keep members of which the first list knows none, until it is confirmed."""
+        """Pools that keep their members, although the first list has none, until that is confirmed."""
         self.since: float | None = None
-        """Monotonic seconds of the judgement that held the first of both back; None if nothing is held."""
+        """Monotonic seconds when the first of both was held back; None if nothing is."""
         self.figures = (0, 0)
-        """Deletes, and objects before them, when a mass was found last."""
+        """Deletes, and objects before them, at the last mass delete."""
         self.held_ever = 0
         """Deletes that were held back since the start."""
         self._confirmed: set[Ref] = set()
@@ -60,17 +61,17 @@ class DeleteGuard:
         self._burst: deque[tuple[float, int]] = deque()
         """Time of passes, and how many more objects they deleted than they created."""
 
-    def judge(self, waiting: Set[Ref], counted: Set[Ref], *, is_going: Callable[[Ref], bool],
+    def review(self, waiting: Set[Ref], counted: Set[Ref], *, is_going: Callable[[Ref], bool],
               total: Callable[[], int], now: float) -> None:
-        """Decide what is held back from now on.
+        """Decide which deletes are held back from now on.
 
-        Once something is held back, every delete that comes in is too, until a list confirms all of them.
+        Once one is held back, every further delete is too, until a list confirms all of them.
 
         Args:
             waiting: all deletes that could be held back.
-            counted: the part of them that takes something away from clients.
+            counted: those of them that take something away from clients.
             is_going: True for an object that is on the device and not wanted.
-            total: counts what `counted` is a part of, as it is on the device now.
+            total: counts all objects of these kinds on the device now.
         """
         self._confirmed = set(filter(is_going, self._confirmed))
         waiting, confirmed = waiting - self._confirmed, len(counted & self._confirmed)
@@ -87,7 +88,7 @@ class DeleteGuard:
         self._burst.clear()
         self.held, self.emptied, self.since = frozenset(), frozenset(), None
 
-    def judge_emptied(self, pools: Collection[Ref], total: int, now: float) -> None:
+    def review_emptied(self, pools: Collection[Ref], total: int, now: float) -> None:
         """Decide whether pools keep their members. Args: total: pools that have members."""
         if not self.allow and is_mass(len(pools), total):
             self.emptied = frozenset(pools)
@@ -97,11 +98,10 @@ class DeleteGuard:
         """True for a delete that a second list has confirmed."""
         return ref in self._confirmed
 
-    def note_done(self, fewer: int, now: float) -> None:
-        """Note by how many a pass made the objects fewer that count; more of them is below 0.
-
-        Not by deletes that were confirmed.
-        """
+    def record_pass(self, done: Iterable[AnyChange], now: float) -> None:
+        """Record by how many a pass reduced the counted objects; confirmed deletes are left out."""
+        fewer = sum((change.verb == DELETE) - (change.verb == CREATE) for change in done
+                    if counts(change.obj) and not self.is_confirmed(change.ref))
         if fewer:
             self._burst.append((now, fewer))
 
@@ -118,7 +118,7 @@ class DeleteGuard:
         return not self.allow
 
     def _recent(self) -> int:
-        """By how many the objects are fewer than at their highest number in the burst."""
+        """Return by how many the objects are fewer than at their highest number in the burst."""
         fewer = most = 0
         for _, count in reversed(self._burst):
             fewer += count
@@ -134,42 +134,42 @@ class DeleteGuard:
 
 def holdable(refs: Iterable[Ref], desired: BigIPState, observed: BigIPState,
              is_served: Callable[[str], bool]) -> set[Ref]:
-    """Deletes among these that can be held back: of what belongs to Routes, with all that it needs.
+    """Return the deletes that can be held back: of objects of Routes, with all dependencies.
 
-    Not the old form of a Host that is served: it may lead to another namespace's pods. What excepts a Host
-    from a wildcard that passes TLS through must not go before the wildcard, so it stays with all others.
+    Previous objects of a Host that is served are left out: they may lead to another namespace's pods. A
+    record that excepts a Host from a passthrough wildcard must not go before the wildcard, so it stays too.
 
     Args: is_served: True for a Host that an admitted Route has.
     """
     going = {ref for ref in refs if ref not in desired and ref in observed}
-    found = {ref for ref in going if _is_holdable(observed[ref], desired, observed, is_served)}
-    stack = list(found)
+    deletes = {ref for ref in going if _is_holdable(observed[ref], desired, observed, is_served)}
+    stack = list(deletes)
     while stack:
         for need in observed[stack.pop()].dependencies:
-            if need in going and need not in found:
-                found.add(need)
+            if need in going and need not in deletes:
+                deletes.add(need)
                 stack.append(need)
-    return found
+    return deletes
 
 
 def counted(waiting: Set[Ref], observed: BigIPState) -> set[Ref]:
-    """Those of `holdable` deletes that take something away from clients."""
-    leading = {ref for ref in waiting if _leads(observed[ref])}
+    """Return those of `holdable` deletes that take something away from clients."""
+    leading = {ref for ref in waiting if _routes_requests(observed[ref])}
     return leading | {need for ref in leading for need in observed[ref].dependencies
                       if need.kind == Pool.KIND and need in waiting}
 
 
 def total(observed: BigIPState, owns: Callable[[Object], bool]) -> int:
-    """Objects of the kinds that count."""
+    """Count the objects of the kinds that count."""
     return sum(1 for obj in observed.values() if counts(obj) and owns(obj))
 
 
 def counts(obj: Object) -> bool:
-    """True for the kinds that count: what leads requests for a Host, and pools."""
-    return isinstance(obj, Pool) or _leads(obj)
+    """True for the kinds that count: objects that route requests for a Host, and pools."""
+    return isinstance(obj, Pool) or _routes_requests(obj)
 
 
-def _leads(obj: Object) -> bool:
+def _routes_requests(obj: Object) -> bool:
     return isinstance(obj, _COUNTED) and bool(hosts_of(obj, {}))
 
 

@@ -5,10 +5,12 @@ leaves doubt. Any other pass looks only at what an event touched.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from itertools import chain
 
+from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.certificate_queue import CheckQueue
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.icontrol.outcome import Outcome
@@ -19,7 +21,6 @@ from f5router.network.diagnostics import Findings
 from f5router.plan.change import CREATE, DELETE, AnyChange, Plan
 from f5router.plan.diff import diff
 from f5router.plan.problems import Problem
-from f5router.reconcile import delete_guard
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.hold import Hold
@@ -29,10 +30,6 @@ from f5router.reconcile.retention import OF_NODES, Retention
 from f5router.reconcile.retry import Failure, RetrySchedule
 from f5router.reconcile.verdicts import Verdicts
 from f5router.status.condition import Verdict
-
-
-def _ignore(change: AnyChange) -> None:
-    """Do nothing about a confirmed write."""
 
 
 class Reconciler:
@@ -141,7 +138,7 @@ class Reconciler:
 
     # --- members of pools ----------------------------------------------------------------
 
-    def program_members(self, on_change: OnChange = _ignore) -> bool:
+    def program_members(self, on_change: OnChange = lambda change: None) -> bool:
         """Begin to write members of pools that are there, whatever else is under way, and take results.
 
         Returns: True if a write is under way that does not hang.
@@ -182,6 +179,11 @@ class Reconciler:
             return -math.inf
         times = (self._retry.next_due(self._members.is_held_up), self._retention.deferred.next_due())
         return min((time for time in times if time is not None), default=None)
+
+    @property
+    def certificate_checks(self) -> CheckQueue:
+        """Certificates that are checked beside the passes."""
+        return self.engine.checks
 
     @property
     def loaded(self) -> bool:
@@ -250,7 +252,8 @@ class Reconciler:
 
     # --- the pass ------------------------------------------------------------------------
 
-    def run(self, *, full: bool, most: int | None = None, on_change: OnChange = _ignore) -> Report:
+    def run(self, *, full: bool, most: int | None = None,
+            on_change: OnChange = lambda change: None) -> Report:
         """Plan and write.
 
         Args:
@@ -270,7 +273,7 @@ class Reconciler:
             self._put_back(self._portion)
             raise
         self._put_back(change.ref for change in outcome.not_sent)
-        self._count_deletes(outcome, now)
+        self.guard.record_pass(outcome.done, now)
         changed = self._record_outcome(outcome)
         while self._members.program(on_change):  # pools that go, and what came in since
             self.device.calls.wait_for_urgent()
@@ -308,12 +311,6 @@ class Reconciler:
         finally:
             self._members.planned = frozenset()
         return outcome
-
-    def _count_deletes(self, outcome: Outcome, now: float) -> None:
-        """Let the guard know how many objects a pass deleted, less those that it created."""
-        self.guard.note_done(sum(
-            (change.verb == DELETE) - (change.verb == CREATE) for change in outcome.done
-            if delete_guard.counts(change.obj) and not self.guard.is_confirmed(change.ref)), now)
 
     def _record_failed(self, outcome: Outcome) -> None:
         self._retry.record(outcome.failed, outcome.blocked, self._clock())
@@ -368,9 +365,17 @@ class Reconciler:
 
     # --- verdicts ------------------------------------------------------------------------
 
-    def routes(self) -> Collection[Key]:
+    def routes(self) -> Mapping[Key, EvaluatedRoute]:
         """Return every Route of the cluster."""
-        return self.engine.routes().keys()
+        return self.engine.routes()
+
+    def route(self, key: Key) -> Route | None:
+        """Return a Route as it was judged."""
+        return self.engine.route(key)
+
+    def is_converged(self) -> bool:
+        """True if all that is desired is on the device, apart from refused objects; after an observation."""
+        return all(change.verb == DELETE or change.ref in self.failures for change in self.plan(full=True))
 
     def verdict(self, key: Key) -> Verdict | None:
         """Return the verdict for a Route's status; None while it is not yet known."""

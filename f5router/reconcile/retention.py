@@ -162,7 +162,7 @@ class Retention:
                     if ref in observed and ref not in undetermined and self.owns(observed[ref])}
             holdable = delete_guard.holdable(mine, desired, observed,
                                              lambda host: bool(self._engine.host_routes(host)))
-        self.guard.judge(holdable, delete_guard.counted(holdable, observed), now=now, is_going=self.is_going,
+        self.guard.review(holdable, delete_guard.counted(holdable, observed), now=now, is_going=self.is_going,
                          total=lambda: delete_guard.total(observed, self.owns))
         return before - self.guard.held
 
@@ -171,7 +171,7 @@ class Retention:
         pools = [pool for pool in self._device.observed.values()
                  if isinstance(pool, Pool) and pool.members and self.owns(pool)]
         emptied = [pool.ref for pool in pools if self._is_emptied(pool.ref)]
-        self.guard.judge_emptied(emptied, len(pools), now)
+        self.guard.review_emptied(emptied, len(pools), now)
 
     def hold_write(self, ref: Ref) -> Hold | None:
         """Hold the write of a pool that would lose all members, until a second list confirms that."""

@@ -28,12 +28,12 @@ STRIPPED_HEADERS = (
     "x-ssl-client-notafter", "x-ssl-client-notbefore", "x-ssl-client-serial", "x-ssl-client-sha1",
     "x-ssl-client-subject", "x-ssl-client-verify", "x-ssl-client-version", "x-ssl-issuer",
 )
-"""Headers of requests that never come to a pod as a client sent them: `Proxy`, which CGI programs take for
-their proxy (httpoxy.org), and those that tell pods of the client's certificate. Source: openshift/router,
+"""Request headers that never reach a pod as a client sent them: `Proxy`, which CGI programs take for
+their proxy (httpoxy.org), and headers that describe the client's certificate. Source: openshift/router,
 haproxy-config.template; x-ssl-client-cert, which other proxies set, is not among its names."""
 
 _MARK = "# Managed by f5router"
-"""How each of our texts begins."""
+"""The first words of each of our texts."""
 
 # Plain text to Tcl, also between quotes, and legal in the name of a folder.
 _FOLDER = re.compile(r"(/[A-Za-z0-9_.-]+)+")
@@ -45,7 +45,7 @@ def is_ours(text: str) -> bool:
 
 
 def passthrough_irule(folder: str) -> str:
-    """Text of openshift_passthrough_irule, for the HTTPS virtual server.
+    """Return the text of openshift_passthrough_irule, for the HTTPS virtual server.
 
     A connection whose SNI is a record's name in ssl_passthrough_servername_dg goes to the pool that
     is the record's data, with TLS untouched; so does one whose SNI has no record of its own, but its
@@ -62,7 +62,7 @@ def passthrough_irule(folder: str) -> str:
 
 
 def reencrypt_irule(folder: str) -> str:
-    """Text of openshift_reencrypt_irule, for virtual servers that carry a server SSL profile.
+    """Return the text of openshift_reencrypt_irule, for virtual servers that carry a server SSL profile.
 
     Records of ssl_reencrypt_serverssl_dg: a pool's full path with the full path of its server SSL
     profile; a virtual server's full path with "plain" when the server SSL profile it carries is
@@ -75,7 +75,7 @@ def reencrypt_irule(folder: str) -> str:
 
 
 def unavailable_irule(folder: str) -> str:
-    """Text of openshift_unavailable_irule, for virtual servers with an http profile.
+    """Return the text of openshift_unavailable_irule, for virtual servers with an http profile.
 
     It answers 503 in LB_FAILED, which comes when no pool was chosen, no member is available or none
     can be connected to, and never after a redirect or another answer, whatever the order of policies and
@@ -92,19 +92,19 @@ def unavailable_irule(folder: str) -> str:
 
 
 def request_irule(folder: str, *, page: bool) -> str:
-    """Text of openshift_request_irule, for virtual servers with an http profile.
+    """Return the text of openshift_request_irule, for virtual servers with an http profile.
 
     A request for another pool than the one before it on its connection gets a server side of its own:
-    LB::detach, then the pool that its rule set f5router_pool to. One that no rule matched
+    LB::detach, then the pool that its rule set f5router_pool to. A request that no rule matched
     (f5router_unmatched) goes to the virtual server's own pool, or to openshift_nowhere, where LB_FAILED
-    comes. After a rule that tells nothing only LB::detach is done: what was chosen for the request
+    comes. After a rule that sets no variable only LB::detach is done: what was chosen for the request
     counts. The first request of a connection, and one for the same pool, are left alone, so that the
     server side is kept.
     Sources: DevCentral 276984 (connections are balanced, not requests; LB::detach before another choice);
     K16590 (policies act first); F5's cf-bigip-ctlr v1.1 routes every request by a variable of a rule.
 
     A request whose rule set f5router_wildcard to a domain with a dot before it is refused unless its
-    Host has exactly one label there: a condition of a policy cannot tell. Where the rule set
+    Host has exactly one label there: a condition of a policy cannot express that. Where the rule set
     f5router_redirect too, the answer is a redirect to the same name, path and query over TLS; a rule
     that redirects by itself would do so for every Host that ends in the domain. Source:
     bigip-behaviour.md B11

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from f5router.model.ltm import Forward, Pool, Record, Rule
 from f5router.model.objects import Ref
+from f5router.plan.change import CREATE, DELETE, Change
 from f5router.reconcile import delete_guard
 from f5router.reconcile.delete_guard import BURST_S, LEAST, DeleteGuard, is_mass
 
@@ -17,8 +18,14 @@ def refs(count: int, begin: int = 0) -> set[Ref]:
     return {Ref(Rule.KIND, f"r{n}") for n in range(begin, begin + count)}
 
 
+def done(fewer: int) -> list[Change]:
+    """Deletes, or creates if there are fewer than none."""
+    delete, create = Change(DELETE, POOL, None), Change(CREATE, None, POOL)
+    return [delete] * fewer if fewer > 0 else [create] * -fewer
+
+
 def judge(guard: DeleteGuard, waiting: set[Ref], total: int, now: float = 0.0) -> int:
-    guard.judge(waiting, waiting, is_going=lambda ref: True, total=lambda: total, now=now)
+    guard.review(waiting, waiting, is_going=lambda ref: True, total=lambda: total, now=now)
     return len(guard.held)
 
 
@@ -65,22 +72,22 @@ def test_burst(passes, held):
     """Each pass made the objects fewer; ten more are to go, of which ten would be left."""
     guard = DeleteGuard()
     for now, fewer in passes:
-        guard.note_done(fewer, now)
+        guard.record_pass(done(fewer), now)
     assert judge(guard, refs(10), 19, now=passes[-1][0] + 1.0) == held
 
 
 def test_allowed():
     guard = DeleteGuard(allow=True)
     assert judge(guard, refs(30), 30) == 0
-    guard.judge_emptied(refs(30), 30, 0.0)
+    guard.review_emptied(refs(30), 30, 0.0)
     assert (guard.emptied, guard.since, guard.figures) == (frozenset(), None, (30, 30))
 
 
 def test_emptied_pools_have_a_guard_of_their_own():
     guard = DeleteGuard()
-    guard.judge_emptied(refs(19), 19, 1.0)
+    guard.review_emptied(refs(19), 19, 1.0)
     assert guard.since is None
-    guard.judge_emptied(refs(20), 20, 2.0)
+    guard.review_emptied(refs(20), 20, 2.0)
     assert (len(guard.emptied), guard.since) == (20, 2.0)
     assert (judge(guard, set(), 5, now=3.0), guard.since) == (0, 2.0)
     guard.confirm(set())
@@ -95,7 +102,7 @@ def test_no_series_of_small_passes_takes_most(sizes, total):
         waiting = refs(min(size, left), begin=left)
         if judge(guard, waiting, left):
             break
-        guard.note_done(len(waiting), 0.0)
+        guard.record_pass(done(len(waiting)), 0.0)
         left -= len(waiting)
     assert 2 * left >= total or total - left < LEAST
 
