@@ -17,10 +17,10 @@ class Answers:
         self._answers = answers
 
     def request(self, method, path, **options):
-        found = self._answers.get(path, ResourceUnavailable(path))
-        if isinstance(found, Exception):
-            raise found
-        return found
+        answer = self._answers.get(path, ResourceUnavailable(path))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 @pytest.mark.parametrize(("answers", "words"), [

@@ -92,11 +92,11 @@ def test_what_is_chosen_is_good(place):
     """In the subnet, never its ends nor the node's address, with the cluster's mask, always the same."""
     network, subnet = place
     text = gateway.choose(subnet, [network])
-    found = IPv4Interface(text)
-    assert found.ip in list(subnet.hosts())[1:] if subnet.prefixlen > 20 else found.ip in subnet
-    assert found.ip - int(subnet.network_address) not in (0, 1)
-    assert found.ip != subnet.broadcast_address
-    assert found.network == network
+    interface = IPv4Interface(text)
+    assert interface.ip in list(subnet.hosts())[1:] if subnet.prefixlen > 20 else interface.ip in subnet
+    assert interface.ip - int(subnet.network_address) not in (0, 1)
+    assert interface.ip != subnet.broadcast_address
+    assert interface.network == network
     assert gateway.problem(text, subnet, [network]) == ""
     assert gateway.choose(subnet, [network]) == text
 

@@ -27,8 +27,8 @@ def cluster(*hostsubnets: HostSubnetInfo, **fields) -> SDNFacts:
     return SDNFacts((NODE, *hostsubnets), **(stock | fields))
 
 
-def but(one: HostSubnetInfo = GHOST, **fields) -> HostSubnetInfo:
-    return HostSubnetInfo(**{name: getattr(one, name) for name in HostSubnetInfo.__slots__} | fields)
+def but(info: HostSubnetInfo = GHOST, **fields) -> HostSubnetInfo:
+    return HostSubnetInfo(**{name: getattr(info, name) for name in HostSubnetInfo.__slots__} | fields)
 
 
 def test_build():
@@ -74,9 +74,9 @@ def test_decode(obj, expected):
     pytest.param({"clusterNetworks": ["x", None]}, [], [], id="odd"),
 ])
 def test_facts_of_networks(fields, networks, services):
-    found = manifest.facts([], [], [fields])
-    assert [str(one) for one in found.networks] == networks
-    assert [str(one) for one in found.service_networks] == services
+    facts = manifest.facts([], [], [fields])
+    assert [str(network) for network in facts.networks] == networks
+    assert [str(network) for network in facts.service_networks] == services
 
 
 def test_facts_of_nodes():
@@ -172,7 +172,7 @@ def test_judge_pure():
     assert manifest.decide("f5", "10.3.89.213", SDNFacts()) == SubnetDecision("create")
 
 
-@pytest.mark.parametrize(("one", "others", "wrong"), [
+@pytest.mark.parametrize(("info", "others", "wrong"), [
     pytest.param(GHOST, (), {}, id="all well"),
     pytest.param(but(host="x"), (), {"host": "must equal the name"}, id="host"),
     pytest.param(but(subnet="", pending=True), (),
@@ -190,16 +190,16 @@ def test_judge_pure():
     pytest.param(GHOST, (but(name="old", subnet="10.130.0.0/23"),),
                  {"hostIP": "hostIP of the HostSubnet old"}, id="two ghosts"),
 ])
-def test_checks(one, others, wrong):
-    found = [check for check in manifest.checks("f5", cluster(one, *others)) if not check.ok]
-    assert {check.what for check in found} == set(wrong)
-    for check in found:
+def test_checks(info, others, wrong):
+    results = [check for check in manifest.checks("f5", cluster(info, *others)) if not check.ok]
+    assert {check.what for check in results} == set(wrong)
+    for check in results:
         assert wrong[check.what] in check.message
 
 
 def test_check_of_none():
-    found = manifest.checks("f6", cluster(GHOST))
-    assert [(check.ok, check.message) for check in found] == [
+    results = manifest.checks("f6", cluster(GHOST))
+    assert [(check.ok, check.message) for check in results] == [
         (False, "there is no HostSubnet f6 (without a Node: f5)")]
 
 
@@ -211,9 +211,9 @@ def test_check_of_none():
     pytest.param({"gateway_cidr": "10.131.0.5/23"}, "use 10.131.0.5/14, not 10.131.0.5/23", id="mask"),
 ])
 def test_checks_of_options(options, message):
-    found = [check.message for check in manifest.checks("f5", cluster(GHOST), **options) if not check.ok]
-    assert len(found) == bool(message)
-    assert message in "".join(found)
+    problems = [check.message for check in manifest.checks("f5", cluster(GHOST), **options) if not check.ok]
+    assert len(problems) == bool(message)
+    assert message in "".join(problems)
 
 
 def test_gateway_without_subnet():

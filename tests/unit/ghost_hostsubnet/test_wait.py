@@ -29,10 +29,10 @@ class Script:
 
     def hostsubnets(self):
         self.asked.append("list")
-        found = self.lists.pop(0) if len(self.lists) > 1 else self.lists[0]
-        if isinstance(found, Exception):
-            raise found
-        return found, "10"
+        answer = self.lists.pop(0) if len(self.lists) > 1 else self.lists[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer, "10"
 
     def watch(self, version, *, lasts_s):
         self.asked.append(f"watch {version}")

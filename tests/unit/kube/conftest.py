@@ -53,7 +53,7 @@ class Follower:
     def __init__(self, connection: Connection, **options):
         self.state: dict[str, dict] = {kind: {} for kind in (
             "routes", "services", "slices", "nodes", "secrets")}
-        self.told: list[tuple[str, object]] = []
+        self.drained: list[tuple[str, object]] = []
         """Kind and key of each change that was drained, in order."""
         self.drains: list[set[tuple[str, object]]] = []
         """The same, by drain."""
@@ -75,15 +75,15 @@ class Follower:
 
     def drain(self) -> None:
         delta = self.cluster.drain()
-        before = len(self.told)
+        before = len(self.drained)
         for kind, known in self.state.items():
             for key, value in getattr(delta, kind).items():
-                self.told.append((kind, key))
+                self.drained.append((kind, key))
                 if value is None:
                     known.pop(key, None)
                 else:
                     known[key] = value
-        self.drains.append(set(self.told[before:]))
+        self.drains.append(set(self.drained[before:]))
 
     def names(self, kind: str = "routes") -> set[str]:
         return {key.name for key in self.state[kind]}

@@ -26,28 +26,28 @@ def test_first_lists(kube, follow):
     """The first drain holds everything of all kinds."""
     kube.apply([objects.route("a"), objects.route("b"), objects.service(), objects.node(),
                 objects.endpoint_slice("web-1", "10.1.0.1")])
-    seen = follow(watch_nodes=True)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    seen.drain()
-    assert seen.names() == {"a", "b"}
-    assert seen.names("services") == {"web"}
-    assert seen.state["slices"][Key("shop", "web-1")].addresses == {"10.1.0.1"}
-    assert seen.state["nodes"][Key("", "node-1")].internal_ips == ("192.0.2.1",)
-    assert seen.cluster.drain() == Delta()
-    assert seen.cluster.problems() == ()
+    follower = follow(watch_nodes=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.drain()
+    assert follower.names() == {"a", "b"}
+    assert follower.names("services") == {"web"}
+    assert follower.state["slices"][Key("shop", "web-1")].addresses == {"10.1.0.1"}
+    assert follower.state["nodes"][Key("", "node-1")].internal_ips == ("192.0.2.1",)
+    assert follower.cluster.drain() == Delta()
+    assert follower.cluster.problems() == ()
 
 
 def test_nothing_before_every_list(kube, follow):
     """A partial view would delete what is not in it yet."""
     kube.apply(objects.route("a"))
     kube.forbid("services")
-    seen = follow()
+    follower = follow()
     assert kube.wait_for(lambda: watching(kube))
-    assert not seen.cluster.synced()
-    assert not seen.cluster.drain()
-    assert not seen.cluster.wait_synced(0)
+    assert not follower.cluster.synced()
+    assert not follower.cluster.drain()
+    assert not follower.cluster.wait_synced(0)
     kube.allow("services")
-    seen.until(lambda: seen.names() == {"a"})
+    follower.until(lambda: follower.names() == {"a"})
 
 
 def test_nodes_are_not_asked_for_without_need(kube, follow):
@@ -58,8 +58,8 @@ def test_nodes_are_not_asked_for_without_need(kube, follow):
 
 def test_pages(kube, follow):
     kube.apply([objects.route(f"r{number}") for number in range(5)])
-    seen = follow(page_size=2)
-    seen.until(lambda: len(seen.names()) == 5)
+    follower = follow(page_size=2)
+    follower.until(lambda: len(follower.names()) == 5)
     assert ["continue" in entry.query for entry in lists(kube)] == [False, True, True]
 
 
@@ -67,47 +67,47 @@ def test_page_expired(kube, follow):
     """410 between pages starts the list again."""
     kube.apply([objects.route(f"r{number}") for number in range(5)])
     kube.inject("410", method="list", path="routes")
-    seen = follow(page_size=2)
-    seen.until(lambda: len(seen.names()) == 5)
+    follower = follow(page_size=2)
+    follower.until(lambda: len(follower.names()) == 5)
     assert [entry.status for entry in lists(kube)] == [200, 410, 200, 200, 200]
 
 
 def test_changes(kube, follow):
     """Added, modified, deleted."""
-    seen = follow()
-    assert seen.cluster.wait_synced(LIMIT_S)
+    follower = follow()
+    assert follower.cluster.wait_synced(LIMIT_S)
     kube.apply(objects.route("a"))
-    seen.until(lambda: seen.names() == {"a"})
+    follower.until(lambda: follower.names() == {"a"})
     kube.apply(objects.route("a", host="new.example.com"))
-    seen.until(lambda: seen.state["routes"][A].host == "new.example.com")
+    follower.until(lambda: follower.state["routes"][A].host == "new.example.com")
     kube.delete("Route", "shop", "a")
-    seen.until(lambda: not seen.names())
-    assert seen.cluster.route(A) is None
+    follower.until(lambda: not follower.names())
+    assert follower.cluster.route(A) is None
 
 
 def test_status_is_no_change(kube, follow):
     """The router's own writes must not wake it, but the writer needs the newest version."""
     kube.apply(objects.route("a"))
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a"})
-    before = seen.cluster.route(A).resource_version
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a"})
+    before = follower.cluster.route(A).resource_version
     kube.apply(objects.route("a", ingress=[{"routerName": "x"}]))
-    seen.until(lambda: seen.cluster.route(A).status_ingress == ({"routerName": "x"},))
-    assert seen.cluster.route(A).resource_version != before
-    assert seen.told == [("routes", A)]
+    follower.until(lambda: follower.cluster.route(A).status_ingress == ({"routerName": "x"},))
+    assert follower.cluster.route(A).resource_version != before
+    assert follower.drained == [("routes", A)]
 
 
 def test_back_to_the_old_value_is_no_change(kube, follow):
     kube.apply(objects.route("a"))
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a"})
     kube.apply(objects.route("a", host="new.example.com"))
     kube.apply(objects.route("a"))
     version = kube.get("Route", "shop", "a")["metadata"]["resourceVersion"]
     end = time.monotonic() + LIMIT_S
-    while seen.cluster.route(A).resource_version != version:
+    while follower.cluster.route(A).resource_version != version:
         assert time.monotonic() < end
-    assert seen.cluster.drain() == Delta()
+    assert follower.cluster.drain() == Delta()
 
 
 @pytest.mark.parametrize("fault", [
@@ -117,24 +117,24 @@ def test_back_to_the_old_value_is_no_change(kube, follow):
 ])
 def test_watch_goes_on(kube, follow, fault):
     """After a broken watch the next one starts where it ended, without a list."""
-    seen = follow()
-    assert seen.cluster.wait_synced(LIMIT_S)
+    follower = follow()
+    assert follower.cluster.wait_synced(LIMIT_S)
     assert kube.wait_for(lambda: watching(kube))
     kind, options = fault
     assert kube.inject(kind, path="routes", **options) == 1
     kube.apply(objects.route("a"))
     assert kube.wait_for(lambda: len(watches(kube)) == 2)
     kube.apply(objects.route("b"))
-    seen.until(lambda: seen.names() == {"a", "b"})
+    follower.until(lambda: follower.names() == {"a", "b"})
     assert len(lists(kube)) == 1
 
 
 def test_bookmarks_count(kube, follow):
     """A quiet kind keeps up with the cluster, so that its history is not lost."""
-    seen = follow(watch_s=(1, 1))
+    follower = follow(watch_s=(1, 1))
     assert kube.wait_for(lambda: watching(kube) and watching(kube, "services"))
     newest = kube.apply(objects.service())["metadata"]["resourceVersion"]
-    seen.until(lambda: seen.names("services"))
+    follower.until(lambda: follower.names("services"))
     kube.compact()
     assert kube.wait_for(lambda: len(watches(kube)) == 2)
     assert int(watches(kube)[1].query["resourceVersion"]) >= int(newest)
@@ -150,46 +150,46 @@ def test_bookmarks_count(kube, follow):
 def test_list_again(kube, follow, fault):
     """Deletions that no watch told of are found by the next list."""
     kube.apply([objects.route("a"), objects.route("b")])
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a", "b"})
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a", "b"})
     assert kube.wait_for(lambda: watching(kube))
     kind, options = fault
     kube.inject(kind, path="routes", **options)
     kube.inject("drop-watch", path="routes")
     assert kube.wait_for(lambda: len(lists(kube)) == 2)
     kube.delete("Route", "shop", "a")
-    seen.until(lambda: seen.names() == {"b"})
+    follower.until(lambda: follower.names() == {"b"})
 
 
 def test_missed_deletion(kube, follow):
     """The server was away, with its history; what is known stays until it is back."""
     kube.apply([objects.route("a"), objects.route("b")])
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a", "b"})
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a", "b"})
     kube.stop()
     kube.delete("Route", "shop", "a")
     kube.compact()
-    assert seen.cluster.route(A)
-    assert seen.cluster.drain() == Delta()
+    assert follower.cluster.route(A)
+    assert follower.cluster.drain() == Delta()
     kube.start()
-    seen.until(lambda: seen.names() == {"b"})
-    assert seen.cluster.synced()
+    follower.until(lambda: follower.names() == {"b"})
+    assert follower.cluster.synced()
 
 
 def test_silent_watch(kube, follow):
     """A connection that a firewall forgot never ends by itself."""
     kube.inject("silent-drop", path="routes")
-    seen = follow(watch_s=(1, 1), grace_s=0.2)
+    follower = follow(watch_s=(1, 1), grace_s=0.2)
     assert kube.wait_for(lambda: watching(kube))
     kube.apply(objects.route("a"))
-    seen.until(lambda: seen.names() == {"a"})
+    follower.until(lambda: follower.names() == {"a"})
 
 
 def test_version_of_another_history(kube, follow):
     """A cluster that was restored answers a version of its future with a time-out: list again."""
     kube.apply(objects.route("a"))
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a"})
     assert kube.wait_for(lambda: watching(kube))  # else there is nothing to drop
     kube.inject("504", times=3, method="watch", path="routes")
     kube.inject("drop-watch", path="routes")
@@ -200,8 +200,8 @@ def test_version_of_another_history(kube, follow):
 def test_resync(kube, follow):
     """A list is due although the watch could go on."""
     now = [0.0]
-    seen = follow(resync_s=100, clock=lambda: now[0])
-    assert seen.cluster.wait_synced(LIMIT_S)
+    follower = follow(resync_s=100, clock=lambda: now[0])
+    assert follower.cluster.wait_synced(LIMIT_S)
     assert kube.wait_for(lambda: watching(kube))
     assert watches(kube)[0].query["timeoutSeconds"] == "100"
     now[0] = 100.0
@@ -218,17 +218,17 @@ def test_resync(kube, follow):
 def test_forbidden(kube, follow, resource, words):
     """One message that says what to do; all is well as soon as the right is there."""
     kube.forbid(resource)
-    seen = follow()
+    follower = follow()
     end = time.monotonic() + LIMIT_S
-    while not seen.cluster.problems():
+    while not follower.cluster.problems():
         assert time.monotonic() < end
-    (problem,) = seen.cluster.problems()
+    (problem,) = follower.cluster.problems()
     assert all(word in problem for word in words)
-    assert not seen.cluster.synced()
+    assert not follower.cluster.synced()
     kube.allow(resource)
-    assert seen.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(LIMIT_S)
     assert kube.wait_for(lambda: watching(kube, resource))
-    while seen.cluster.problems():
+    while follower.cluster.problems():
         assert time.monotonic() < end
 
 
@@ -236,15 +236,15 @@ def test_waiting_ends_when_a_kind_is_refused(kube, follow):
     """Also when another one is still on its way; not for a kind that is not waited for."""
     kube.forbid("services")
     kube.inject("delay", method="list", path="endpointslices", seconds=60)
-    seen = follow()
-    assert not seen.cluster.wait_synced(60, refused_s=0.1)
-    listed, refused = seen.cluster.missing()
+    follower = follow()
+    assert not follower.cluster.wait_synced(60, refused_s=0.1)
+    listed, refused = follower.cluster.missing()
     assert listed == "endpointslices are not listed yet"
     assert "cannot list" in refused
     kube.allow("services")
     assert kube.wait_for(lambda: watching(kube, "services"))
-    assert not seen.cluster.wait_synced(0.3, refused_s=0.1)
-    assert seen.cluster.missing() == (listed,)
+    assert not follower.cluster.wait_synced(0.3, refused_s=0.1)
+    assert follower.cluster.missing() == (listed,)
 
 
 def test_waiting_is_not_ended_by_nodes(kube, follow):
@@ -264,36 +264,36 @@ def test_forbidden_nodes(kube, follow):
     """Routes are served without Nodes; these follow when the right is granted."""
     kube.apply([objects.node(), objects.route("a")])
     kube.forbid("nodes")
-    seen = follow(watch_nodes=True)
-    seen.until(lambda: seen.names() == {"a"})
-    (problem,) = seen.cluster.problems()
+    follower = follow(watch_nodes=True)
+    follower.until(lambda: follower.names() == {"a"})
+    (problem,) = follower.cluster.problems()
     assert "system:sdn-reader system:serviceaccount:default:router" in problem
-    assert seen.cluster.missing() == ()
+    assert follower.cluster.missing() == ()
     kube.allow("nodes")
-    seen.until(lambda: seen.names("nodes") == {"node-1"})
+    follower.until(lambda: follower.names("nodes") == {"node-1"})
 
 
 def test_watch_forbidden(kube, follow):
     """With a right to list only, changes still come, by lists."""
     kube.forbid("routes", ["watch"])
-    seen = follow()
-    assert seen.cluster.wait_synced(LIMIT_S)
+    follower = follow()
+    assert follower.cluster.wait_synced(LIMIT_S)
     kube.apply(objects.route("a"))
-    seen.until(lambda: seen.names() == {"a"})
-    assert "cannot watch" in seen.cluster.problems()[0]
+    follower.until(lambda: follower.names() == {"a"})
+    assert "cannot watch" in follower.cluster.problems()[0]
 
 
 def test_routes_not_served(tmp_path):
     """A cluster that is no OpenShift: the message says so, also when RBAC answers first."""
     with FakeKube(openshift=False) as kube:
         kube.write_kubeconfig(tmp_path / "config")
-        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
+        follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
         end = time.monotonic() + LIMIT_S
-        while not seen.cluster.problems():
+        while not follower.cluster.problems():
             assert time.monotonic() < end
-        assert "does not serve routes of route.openshift.io/v1" in seen.cluster.problems()[0]
-        assert not seen.cluster.synced()
-        seen.cluster.stop()
+        assert "does not serve routes of route.openshift.io/v1" in follower.cluster.problems()[0]
+        assert not follower.cluster.synced()
+        follower.cluster.stop()
 
 
 @pytest.mark.parametrize("hidden", [
@@ -307,46 +307,46 @@ def test_endpoints_instead_of_slices(tmp_path, hidden):
             kube.inject("403", times=None, path="/endpointslices")
         kube.write_kubeconfig(tmp_path / "config")
         kube.apply(objects.endpoints("web", (8080, ["10.1.0.1"]), (9090, ["10.1.0.2"])))
-        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
-        seen.until(lambda: seen.names("slices") == {"web/0", "web/1"})
+        follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
+        follower.until(lambda: follower.names("slices") == {"web/0", "web/1"})
         kube.apply(objects.endpoints("web", (8080, ["10.1.0.3"])))
-        seen.until(lambda: seen.names("slices") == {"web/0"})
+        follower.until(lambda: follower.names("slices") == {"web/0"})
         kube.delete("Endpoints", "shop", "web")
-        seen.until(lambda: not seen.names("slices"))
-        seen.cluster.stop()
+        follower.until(lambda: not follower.names("slices"))
+        follower.cluster.stop()
 
 
 def test_endpoints_on_request(kube, follow):
     kube.apply([objects.endpoints("web", (8080, ["10.1.0.1"])), objects.endpoint_slice("web-1", "10.1.0.1")])
-    seen = follow(use_endpoints=True)
-    seen.until(lambda: seen.names("slices") == {"web/0"})
+    follower = follow(use_endpoints=True)
+    follower.until(lambda: follower.names("slices") == {"web/0"})
     assert lists(kube, "endpointslices") == []
 
 
 def test_one_namespace(kube, follow):
     kube.apply([objects.route("a"), objects.route("b", namespace="other"), objects.node()])
-    seen = follow(selection=Selection("shop"), watch_nodes=True)
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow(selection=Selection("shop"), watch_nodes=True)
+    follower.until(lambda: follower.names() == {"a"})
     assert lists(kube)[0].path == "/apis/route.openshift.io/v1/namespaces/shop/routes"
     assert lists(kube, "nodes")[0].path == "/api/v1/nodes"
 
 
 def test_namespace_of_the_settings(kube, kubeconfig):
     kube.apply([objects.route("a"), objects.route("b", namespace="other")])
-    seen = Follower(connect(KubeSettings(kubeconfig=kubeconfig, namespace="other")))
-    seen.until(lambda: seen.names() == {"b"})
-    seen.cluster.stop()
+    follower = Follower(connect(KubeSettings(kubeconfig=kubeconfig, namespace="other")))
+    follower.until(lambda: follower.names() == {"b"})
+    follower.cluster.stop()
 
 
 def test_object_without_a_meaning(kube, follow):
     """It counts as absent, in a list and in a watch, and the others go on."""
     kube.apply([objects.route("bad", tls="edge"), objects.route("a")])
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a"})
     kube.apply(objects.route("a", tls="edge"))
-    seen.until(lambda: not seen.names())
+    follower.until(lambda: not follower.names())
     kube.apply(objects.route("bad", tls={"termination": "edge"}))
-    seen.until(lambda: seen.names() == {"bad"})
+    follower.until(lambda: follower.names() == {"bad"})
 
 
 def test_backoff(kubeconfig, kube):
@@ -396,8 +396,8 @@ def test_quick_ends_are_failures(kube, follow):
             stopped.set()
 
     kube.inject("drop-watch", times=None, path="routes")
-    seen = follow(sleep=sleep)
-    assert seen.cluster.wait_synced(LIMIT_S)
+    follower = follow(sleep=sleep)
+    assert follower.cluster.wait_synced(LIMIT_S)
     end = time.monotonic() + LIMIT_S
     while not stopped.is_set():
         assert time.monotonic() < end
@@ -409,12 +409,12 @@ def test_server_away_at_the_start(kubeconfig, kube):
     """No problem to tell of: it is waited for."""
     kube.apply(objects.route("a"))
     kube.stop()
-    seen = Follower(connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=1)))
-    assert not seen.cluster.wait_synced(0.1)
-    assert seen.cluster.problems() == ()
+    follower = Follower(connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=1)))
+    assert not follower.cluster.wait_synced(0.1)
+    assert follower.cluster.problems() == ()
     kube.start()
-    seen.until(lambda: seen.names() == {"a"})
-    seen.cluster.stop()
+    follower.until(lambda: follower.names() == {"a"})
+    follower.cluster.stop()
 
 
 @pytest.mark.parametrize("busy", [
@@ -424,12 +424,12 @@ def test_stop_is_prompt(kube, follow, busy):
         kube.inject("delay", method="list", path="routes", seconds=5)
         kube.inject("delay", path="discovery", seconds=5)
     before = set(threading.enumerate())
-    seen = follow()
+    follower = follow()
     assert kube.wait_for(lambda: watching(kube, "services"))
     if not busy:
         assert kube.wait_for(lambda: watching(kube) and watching(kube, "endpointslices"))
     started = time.monotonic()
-    seen.cluster.stop()
+    follower.cluster.stop()
     assert time.monotonic() - started < 1
     if not busy:
         assert not any(thread.name.startswith("watch-") for thread in set(threading.enumerate()) - before)
@@ -457,21 +457,21 @@ def test_listener_may_fail(connection, kube, caplog):
 def test_observe(kube, follow):
     """A newer reading of a known Route is taken over; older and unknown ones are not."""
     old = kube.apply(objects.route("a"))
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a"})
     new = decode.route(old | {"spec": old["spec"] | {"host": "new.example.com"}})
-    seen.cluster.observe(new)  # of the same version
-    assert not seen.cluster.drain()
-    seen.cluster.observe(replace(new, resource_version=str(int(new.resource_version) + 1000)))
-    seen.until(lambda: seen.state["routes"][A].host == "new.example.com")
+    follower.cluster.observe(new)  # of the same version
+    assert not follower.cluster.drain()
+    follower.cluster.observe(replace(new, resource_version=str(int(new.resource_version) + 1000)))
+    follower.until(lambda: follower.state["routes"][A].host == "new.example.com")
     kube.apply(objects.route("a", host="late.example.com"))  # an event from before
     kube.apply(objects.service("marker"))
-    seen.until(lambda: seen.names("services") == {"marker"})
-    assert seen.cluster.route(A).host == "new.example.com"
+    follower.until(lambda: follower.names("services") == {"marker"})
+    assert follower.cluster.route(A).host == "new.example.com"
     kube.delete("Route", "shop", "a")
-    seen.until(lambda: not seen.names())
-    seen.cluster.observe(new)
-    assert seen.cluster.route(A) is None
+    follower.until(lambda: not follower.names())
+    follower.cluster.observe(new)
+    assert follower.cluster.route(A) is None
 
 
 GHOST = {"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": "f5"},
@@ -484,19 +484,19 @@ def test_network_of_the_cluster(kube, follow):
     """HostSubnets are watched, the ClusterNetwork is read by name: no role allows to list it."""
     kube.apply([GHOST, NETWORK, objects.node()])
     kube.forbid("clusternetworks", ["list", "watch"])
-    seen = follow(watch_nodes=True, watch_sdn=True)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    found = seen.cluster.drain()
-    assert found.host_subnets == {Key("", "f5"): HostSubnet(Key("", "f5"), "192.0.2.9", "10.131.0.0/23")}
-    assert found.cluster_networks == {
+    follower = follow(watch_nodes=True, watch_sdn=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    delta = follower.cluster.drain()
+    assert delta.host_subnets == {Key("", "f5"): HostSubnet(Key("", "f5"), "192.0.2.9", "10.131.0.0/23")}
+    assert delta.cluster_networks == {
         Key("", "default"): ClusterNetwork(Key("", "default"), ("10.128.0.0/14",))}
-    assert found.nodes_listed
+    assert delta.nodes_listed
     assert lists(kube, "clusternetworks") == []
     kube.delete("HostSubnet", "", "f5")
     end = time.monotonic() + LIMIT_S
-    while not (found := seen.cluster.drain()):
+    while not (delta := follower.cluster.drain()):
         assert time.monotonic() < end
-    assert found.host_subnets == {Key("", "f5"): None}
+    assert delta.host_subnets == {Key("", "f5"): None}
 
 
 def test_another_vxlan_port(kube, follow):
@@ -509,16 +509,16 @@ def test_another_vxlan_port(kube, follow):
         go_on.wait(LIMIT_S)
         go_on.clear()
 
-    seen = follow(watch_nodes=True, watch_sdn=True, sleep=sleep)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    seen.cluster.drain()
+    follower = follow(watch_nodes=True, watch_sdn=True, sleep=sleep)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.cluster.drain()
     assert slept.get(timeout=LIMIT_S) == 60.0
     kube.apply(NETWORK | {"vxlanPort": 4800})
     go_on.set()
     end = time.monotonic() + LIMIT_S
-    while not (found := seen.cluster.drain()):
+    while not (delta := follower.cluster.drain()):
         assert time.monotonic() < end
-    assert found.cluster_networks[Key("", "default")].vxlan_port == 4800
+    assert delta.cluster_networks[Key("", "default")].vxlan_port == 4800
 
 
 @pytest.mark.parametrize("resource", ["hostsubnets", "clusternetworks"])
@@ -526,29 +526,29 @@ def test_network_that_may_not_be_read(kube, follow, resource):
     """It is optional: no problem, and nothing waits for it."""
     kube.apply([GHOST, NETWORK])
     kube.forbid(resource)
-    seen = follow(watch_nodes=True, watch_sdn=True)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    assert seen.cluster.problems() == ()
-    assert seen.cluster.missing() == ()
-    assert seen.cluster.nodes_problem() == ""
+    follower = follow(watch_nodes=True, watch_sdn=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.problems() == ()
+    assert follower.cluster.missing() == ()
+    assert follower.cluster.nodes_problem() == ""
 
 
 def test_nodes_are_complete_when_they_are_listed(kube, follow):
     """Before, nobody may be taken for gone."""
     kube.apply(objects.node())
     kube.forbid("nodes")
-    seen = follow(watch_nodes=True)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    assert not seen.cluster.drain().nodes_listed
-    assert "system:sdn-reader" in seen.cluster.nodes_problem()
+    follower = follow(watch_nodes=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert not follower.cluster.drain().nodes_listed
+    assert "system:sdn-reader" in follower.cluster.nodes_problem()
     kube.allow("nodes")
     end = time.monotonic() + LIMIT_S
     known = {}
-    while not (found := seen.cluster.drain()).nodes_listed:
-        known |= found.nodes
+    while not (delta := follower.cluster.drain()).nodes_listed:
+        known |= delta.nodes
         assert time.monotonic() < end
     # Told with the Nodes or after them, never before.
-    assert {key.name for key in known | found.nodes} == {"node-1"}
+    assert {key.name for key in known | delta.nodes} == {"node-1"}
 
 
 @pytest.mark.parametrize(("resource", "options"), [
@@ -556,13 +556,13 @@ def test_nodes_are_complete_when_they_are_listed(kube, follow):
 def test_an_empty_list_is_told(kube, follow, resource, options):
     """What nobody uses any more can be told from then on, although no object came."""
     kube.forbid(resource)
-    seen = follow(**options)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    seen.changed.clear()
+    follower = follow(**options)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.changed.clear()
     kube.allow(resource)
-    assert seen.changed.wait(LIMIT_S)
-    found = seen.cluster.drain()
-    assert found.nodes_listed if resource == "nodes" else found.slices_listed
+    assert follower.changed.wait(LIMIT_S)
+    delta = follower.cluster.drain()
+    assert delta.nodes_listed if resource == "nodes" else delta.slices_listed
 
 
 # --- Nodes as pool members ---------------------------------------------------------------
@@ -572,12 +572,12 @@ def test_nodes_are_needed_as_members(kube, follow):
     """Without them every pool would be emptied."""
     kube.apply([objects.route("a"), objects.node()])
     kube.forbid("nodes")
-    seen = follow(nodeport=True)
-    seen.until(seen.cluster.problems)
-    assert not seen.cluster.synced()
-    assert any("nodes" in text for text in seen.cluster.missing())
+    follower = follow(nodeport=True)
+    follower.until(follower.cluster.problems)
+    assert not follower.cluster.synced()
+    assert any("nodes" in text for text in follower.cluster.missing())
     kube.allow("nodes")
-    seen.until(lambda: seen.names("nodes") == {"node-1"} and seen.names() == {"a"})
+    follower.until(lambda: follower.names("nodes") == {"node-1"} and follower.names() == {"a"})
 
 
 @pytest.mark.parametrize("slices", [True, False])
@@ -585,39 +585,39 @@ def test_nodes_of_endpoints(slices, tmp_path):
     """Of endpoints only their Nodes are kept; without EndpointSlices those of Endpoints."""
     with FakeKube(slices=slices, bookmark_s=0.2) as kube:
         kube.write_kubeconfig(tmp_path / "config")
-        made, old = objects.endpoint_slice("web-1", "10.1.0.1"), objects.endpoints("web", (80, ["10.1.0.1"]))
-        for where in (made["endpoints"][0], old["subsets"][0]["addresses"][0]):
+        new, old = objects.endpoint_slice("web-1", "10.1.0.1"), objects.endpoints("web", (80, ["10.1.0.1"]))
+        for where in (new["endpoints"][0], old["subsets"][0]["addresses"][0]):
             where["nodeName"] = "n1"
-        kube.apply(made if slices else old)
-        seen = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))), nodeport=True)
-        seen.until(lambda: seen.state["slices"])
-        (found,) = seen.state["slices"].values()
-        assert (found.addresses, found.nodes) == (frozenset(), {"n1"})
-        seen.cluster.stop()
+        kube.apply(new if slices else old)
+        follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))), nodeport=True)
+        follower.until(lambda: follower.state["slices"])
+        (endpoint_slice,) = follower.state["slices"].values()
+        assert (endpoint_slice.addresses, endpoint_slice.nodes) == (frozenset(), {"n1"})
+        follower.cluster.stop()
 
 
 def test_endpoints_are_dispensable_with_nodes_as_members(kube, follow):
     """Forbidden, they are not waited for; when the right is granted, they follow."""
     kube.apply([objects.route("a"), objects.endpoint_slice("web-1", "10.1.0.1")])
     kube.forbid("endpointslices")
-    seen = follow(nodeport=True)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    assert not seen.cluster.drain().slices_listed
-    assert seen.cluster.missing() == ()
+    follower = follow(nodeport=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert not follower.cluster.drain().slices_listed
+    assert follower.cluster.missing() == ()
     kube.allow("endpointslices")
     end = time.monotonic() + LIMIT_S
     known = {}
-    while not (found := seen.cluster.drain()).slices_listed:
-        known |= found.slices
+    while not (delta := follower.cluster.drain()).slices_listed:
+        known |= delta.slices
         assert time.monotonic() < end
-    assert {key.name for key in known | found.slices} == {"web-1"}
+    assert {key.name for key in known | delta.slices} == {"web-1"}
 
 
 def test_slices_are_listed(kube, follow):
     """Where pods are members they always are, at the first drain."""
-    seen = follow()
-    assert seen.cluster.wait_synced(LIMIT_S)
-    assert seen.cluster.drain().slices_listed
+    follower = follow()
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.drain().slices_listed
 
 
 def test_node_selector(kube, follow):
@@ -626,11 +626,11 @@ def test_node_selector(kube, follow):
         return objects.node(name) | {"metadata": {"name": name, "labels": labels}}
 
     kube.apply([labelled("n1", tier="edge"), labelled("n2"), labelled("n3", tier="edge")])
-    seen = follow(nodeport=True, node_selector="tier in (edge)")
-    seen.until(lambda: seen.names("nodes") == {"n1", "n3"})
+    follower = follow(nodeport=True, node_selector="tier in (edge)")
+    follower.until(lambda: follower.names("nodes") == {"n1", "n3"})
     assert kube.wait_for(lambda: watching(kube, "nodes"))
     kube.apply([labelled("n2", tier="edge"), labelled("n3")])
-    seen.until(lambda: seen.names("nodes") == {"n1", "n2"})
+    follower.until(lambda: follower.names("nodes") == {"n1", "n2"})
     asked = {entry.query.get("labelSelector") for entry in (*lists(kube, "nodes"), *watches(kube, "nodes"))}
     assert asked == {"tier in (edge)"}
     assert {entry.query.get("labelSelector") for entry in lists(kube, "services")} == {None}
@@ -649,14 +649,14 @@ def test_what_nobody_can_read_costs_one_object(kube, follow, caplog, make, text)
     kind = f"{make.__name__}s"
     kube.spell("@hostile", HOSTILE[text])
     kube.apply([make("bad", unknown="@hostile"), make("good")])
-    seen = follow()
-    seen.until(lambda: seen.names(kind) == {"good"})
+    follower = follow()
+    follower.until(lambda: follower.names(kind) == {"good"})
     kube.apply([make("worse", unknown="@hostile"), make("better")])
-    seen.until(lambda: seen.names(kind) == {"good", "better"})
+    follower.until(lambda: follower.names(kind) == {"good", "better"})
     kube.apply(make("good", unknown="@hostile"))
-    seen.until(lambda: seen.names(kind) == {"better"})
+    follower.until(lambda: follower.names(kind) == {"better"})
     kube.apply(make("good"))
-    seen.until(lambda: seen.names(kind) == {"good", "better"})
+    follower.until(lambda: follower.names(kind) == {"good", "better"})
     kube.delete(make("worse")["kind"], "shop", "worse")
     told = [record for record in caplog.records if record.message == "object ignored"]
     assert {record.object for record in told} == {"shop/bad", "shop/worse", "shop/good"}
@@ -668,10 +668,10 @@ def test_what_nobody_can_read_costs_one_object(kube, follow, caplog, make, text)
 def test_names_that_no_object_can_have(kube, follow, caplog):
     """They are left out by name, in a list and in a watch."""
     kube.apply([objects.route(name) for name in ("a\ud800", "B", "b")])
-    seen = follow()
-    seen.until(lambda: seen.names() == {"b"})
+    follower = follow()
+    follower.until(lambda: follower.names() == {"b"})
     kube.apply([objects.route("c\n"), objects.route("d")])
-    seen.until(lambda: seen.names() == {"b", "d"})
+    follower.until(lambda: follower.names() == {"b", "d"})
     told = {record.object for record in caplog.records if record.message == "object ignored"}
     assert told == {"without a name", "shop/B", r"'c\n'"}
 
@@ -686,23 +686,23 @@ TIMEOUT = "haproxy.router.openshift.io/timeout"
 def test_annotations_that_nothing_reads_are_no_change(kube, follow):
     """Nobody is woken for them, nor for the value of one whose presence alone is reported."""
     kube.apply([annotated(objects.route("a"), **{TIMEOUT: "5s"}), objects.service("web")])
-    seen = follow()
-    seen.until(lambda: seen.names() and seen.names("services"))
+    follower = follow()
+    follower.until(lambda: follower.names() and follower.names("services"))
     kube.apply([annotated(objects.route("a"), note="new", **{TIMEOUT: "6s"}),
                 annotated(objects.service("web"), note="new")])
     kube.apply([objects.route("z"), objects.service("z")])
-    seen.until(lambda: "z" in seen.names() & seen.names("services"))
-    assert seen.told.count(("routes", Key("shop", "a"))) == 1
-    assert seen.told.count(("services", Key("shop", "web"))) == 1
+    follower.until(lambda: "z" in follower.names() & follower.names("services"))
+    assert follower.drained.count(("routes", Key("shop", "a"))) == 1
+    assert follower.drained.count(("services", Key("shop", "web"))) == 1
 
 
 def test_an_annotation_that_is_read_is_a_change(kube, follow):
     kube.apply(objects.route("a"))
-    seen = follow()
-    seen.until(lambda: seen.names())
+    follower = follow()
+    follower.until(lambda: follower.names())
     kube.apply(annotated(objects.route("a"), **{TIMEOUT: "5s"}))
-    seen.until(lambda: seen.state["routes"][A].unsupported == (TIMEOUT,))
-    assert seen.told.count(("routes", A)) == 2
+    follower.until(lambda: follower.state["routes"][A].unsupported == (TIMEOUT,))
+    assert follower.drained.count(("routes", A)) == 2
 
 
 def test_a_fault_of_a_decoder(kube, connection, caplog):
@@ -712,6 +712,7 @@ def test_a_fault_of_a_decoder(kube, connection, caplog):
 
     kube.apply([objects.route("a", divisor=0), objects.route("b", divisor=1), objects.route("c")])
     source = replace(ROUTES, decode=decode)
-    found, _ = list_objects(connection, source, source.path(None), {}, page_size=2, stopped=threading.Event())
-    assert found == {Key("shop", "a"): (), Key("shop", "b"): (1,), Key("shop", "c"): ()}
+    values, _ = list_objects(
+        connection, source, source.path(None), {}, page_size=2, stopped=threading.Event())
+    assert values == {Key("shop", "a"): (), Key("shop", "b"): (1,), Key("shop", "c"): ()}
     assert {record.object for record in caplog.records if record.exc_info} == {"shop/a", "shop/c"}

@@ -102,7 +102,7 @@ def test_inputs_are_not_changed():
     assert ours == entry(UPGRADE, condition())
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), [
+@pytest.mark.parametrize(("left", "right", "expected"), [
     pytest.param(entry(), entry(condition(at=NOW)), True, id="another time"),
     pytest.param(entry(), entry(condition(reason="", message="")), True, id="empty reason stored"),
     pytest.param(entry(UPGRADE, condition()), entry(condition(), UPGRADE), True, id="another order"),
@@ -118,9 +118,9 @@ def test_inputs_are_not_changed():
     pytest.param(None, None, True, id="none"),
     pytest.param(entry() | {"conditions": [3]}, entry() | {"conditions": "x"}, True, id="of wrong types"),
 ])
-def test_same(one, other, expected):
+def test_same(left, right, expected):
     """What another router's write is compared by."""
-    assert same(one, other) is same(other, one) is expected
+    assert same(left, right) is same(right, left) is expected
 
 
 @pytest.mark.parametrize(("ingress", "expected"), [

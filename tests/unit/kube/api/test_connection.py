@@ -57,8 +57,8 @@ def edited(kubeconfig: str, change) -> str:
 
 def works(**settings) -> bool:
     """Whether a list of Routes is answered."""
-    found = connect(KubeSettings(connect_timeout_s=2, read_timeout_s=2, **settings)).request("GET", ROUTES)
-    return found["kind"] == "RouteList"
+    reply = connect(KubeSettings(connect_timeout_s=2, read_timeout_s=2, **settings)).request("GET", ROUTES)
+    return reply["kind"] == "RouteList"
 
 
 # -- settings
@@ -239,9 +239,9 @@ def test_refusals(connection, kube, status, kind):
 def test_what_is_forbidden(body, kind):
     """A right that somebody can grant, or this one object."""
     raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    found = error_for("PATCH", ROUTES, 403, raw)
-    assert type(found) is kind
-    assert ("grant it with" in str(found)) is (kind is KubeForbidden)
+    error = error_for("PATCH", ROUTES, 403, raw)
+    assert type(error) is kind
+    assert ("grant it with" in str(error)) is (kind is KubeForbidden)
 
 
 def test_missing_object(connection):
@@ -393,9 +393,9 @@ def test_write(connection, kube):
     """A body, a content type, and the object that comes back."""
     kube.apply(objects.route("a"))
     path = "/apis/route.openshift.io/v1/namespaces/shop/routes/a"
-    found = connection.request("PATCH", path, body={"metadata": {"labels": {"x": "\u00e9"}}},
+    written = connection.request("PATCH", path, body={"metadata": {"labels": {"x": "\u00e9"}}},
                                content_type="application/merge-patch+json")
-    assert found["metadata"]["labels"] == {"x": "\u00e9"}
+    assert written["metadata"]["labels"] == {"x": "\u00e9"}
     with pytest.raises(KubeConflict):
         connection.request("PATCH", path, body={"metadata": {"resourceVersion": "1"}},
                            content_type="application/merge-patch+json")
@@ -411,12 +411,12 @@ def stream_of(connection, timeout_s=2.0):
 def test_stream(connection, kube):
     """One value per line, as they come, whatever their size."""
     kube.apply(objects.route("a", path="/" + "x" * 300_000))
-    found = iter(stream_of(connection))
-    assert len(next(found)["object"]["spec"]["path"]) == 300_001
+    stream = iter(stream_of(connection))
+    assert len(next(stream)["object"]["spec"]["path"]) == 300_001
     kube.apply(objects.route("b"))
-    assert next(found)["object"]["metadata"]["name"] == "b"
+    assert next(stream)["object"]["metadata"]["name"] == "b"
     kube.inject("drop-watch")
-    assert list(found) == []
+    assert list(stream) == []
 
 
 @pytest.mark.parametrize(("fault", "options"), [
@@ -425,12 +425,12 @@ def test_stream(connection, kube):
     pytest.param("silent-drop", {}, id="silent"),
 ])
 def test_broken_stream(connection, kube, fault, options):
-    found = stream_of(connection, timeout_s=0.3)
+    stream = stream_of(connection, timeout_s=0.3)
     assert kube.wait_for(lambda: watching(kube))
     kube.inject(fault, **options)
     kube.apply(objects.route("a"))
     with pytest.raises(KubeUnreachable, match=f"GET {ROUTES}: "):
-        list(found)
+        list(stream)
 
 
 @pytest.mark.parametrize(("body", "values"), [
@@ -443,10 +443,10 @@ def test_end_of_stream(body, values):
 
 
 def test_stream_cut_without_notice():
-    found = iter(LineStream(HTTPResponse(io.BytesIO(b'{"a": 1}\n{"b"'), preload_content=False), "GET /"))
-    assert next(found) == {"a": 1}
+    stream = iter(LineStream(HTTPResponse(io.BytesIO(b'{"a": 1}\n{"b"'), preload_content=False), "GET /"))
+    assert next(stream) == {"a": 1}
     with pytest.raises(KubeUnreachable, match="cut off"):
-        next(found)
+        next(stream)
 
 
 @pytest.mark.parametrize(("body", "message"), [
@@ -484,14 +484,14 @@ def test_refused_stream(connection, kube):
 
 def test_closed_stream(connection, kube):
     """A reader that waits is woken by another thread, and the server sees it leave."""
-    found = stream_of(connection, timeout_s=60)
-    reader = threading.Thread(target=list, args=(found,))
+    stream = stream_of(connection, timeout_s=60)
+    reader = threading.Thread(target=list, args=(stream,))
     reader.start()
     assert kube.wait_for(lambda: watching(kube))
     started = time.monotonic()
-    found.close()
+    stream.close()
     reader.join(LIMIT_S)
     assert not reader.is_alive()
     assert time.monotonic() - started < 1
     assert kube.wait_for(lambda: not watching(kube))
-    found.close()
+    stream.close()

@@ -62,10 +62,10 @@ def changed(obj, path, value):
 
 def test_route():
     """Every field, and the two that are not compared."""
-    found = decode.route(FULL)
-    assert found == ROUTE
-    assert found.resource_version == "7"
-    assert found.status_ingress == ({"routerName": "public", "host": "www.example.com"},)
+    result = decode.route(FULL)
+    assert result == ROUTE
+    assert result.resource_version == "7"
+    assert result.status_ingress == ({"routerName": "public", "host": "www.example.com"},)
 
 
 def test_smallest_route():
@@ -95,9 +95,9 @@ def test_smallest_route():
 ])
 def test_route_field(path, value, field, expected):
     """A field that is missing or of a wrong type has its neutral value; the others stay."""
-    found = decode.route(changed(FULL, path, value))
-    assert getattr(found, field) == expected
-    assert replace(found, **{field: getattr(ROUTE, field)}) == ROUTE
+    result = decode.route(changed(FULL, path, value))
+    assert getattr(result, field) == expected
+    assert replace(result, **{field: getattr(ROUTE, field)}) == ROUTE
 
 
 @pytest.mark.parametrize(("path", "value", "field"), [
@@ -171,10 +171,10 @@ def test_annotations_for_a_router():
     given |= {allow: "10.0.0.0/8", "note": "x", f"{prefix}empty": " ", f"{prefix}number": 3,
               f"{prefix}{'x' * 400}": "x", "virtual-server.f5.com/waf": "/Common/waf"}
     metadata = {"namespace": "shop", "name": "a", "annotations": given}
-    found = decode.route({"metadata": metadata, "spec": {}}).unsupported
-    assert found[:2] == (allow, "virtual-server.f5.com/waf")
-    assert len(found) == 2 + annotations.MOST_KEYS
-    assert all(key.startswith(f"{prefix}key") for key in found[2:])
+    result = decode.route({"metadata": metadata, "spec": {}}).unsupported
+    assert result[:2] == (allow, "virtual-server.f5.com/waf")
+    assert len(result) == 2 + annotations.MOST_KEYS
+    assert all(key.startswith(f"{prefix}key") for key in result[2:])
 
 
 @pytest.mark.parametrize(("headers", "kept"), [
@@ -202,12 +202,12 @@ def test_no_secret_is_printed():
 
 
 def test_service():
-    found = decode.service({
+    result = decode.service({
         "metadata": {"namespace": "shop", "name": "web", "annotations": {"x": "y"}},
         "spec": {"clusterIP": "172.30.0.10", "ports": [
             {"name": "http", "port": 80, "targetPort": "web", "nodePort": 30080},
             {"port": 53, "protocol": "UDP"}, {"name": "no number"}, {"port": 70000}, "odd"]}})
-    assert found == Service(
+    assert result == Service(
         Key("shop", "web"),
         (ServicePort("http", 80, "TCP", "web", 30080), ServicePort("", 53, "UDP")),
         "172.30.0.10")
@@ -222,8 +222,8 @@ def test_service():
     pytest.param({"type": 5, "externalTrafficPolicy": ["Local"]}, "ClusterIP", False, id="odd"),
 ])
 def test_service_type(spec, kind, local):
-    found = decode.service({"metadata": {"namespace": "shop", "name": "web"}, "spec": spec})
-    assert (found.type, found.local) == (kind, local)
+    result = decode.service({"metadata": {"namespace": "shop", "name": "web"}, "spec": spec})
+    assert (result.type, result.local) == (kind, local)
 
 
 @pytest.mark.parametrize("spec", [
@@ -251,17 +251,17 @@ def slice_of(*endpoints, **more):
     pytest.param({"conditions": "odd"}, True, id="odd conditions"),
 ])
 def test_ready(endpoint, ready):
-    found = decode.endpoint_slice(slice_of({"addresses": ["10.1.0.1"], **endpoint}))
-    assert found.addresses == (frozenset({"10.1.0.1"}) if ready else frozenset())
+    result = decode.endpoint_slice(slice_of({"addresses": ["10.1.0.1"], **endpoint}))
+    assert result.addresses == (frozenset({"10.1.0.1"}) if ready else frozenset())
 
 
 def test_endpoint_slice():
     """Addresses of all endpoints together; ports sorted, without those that have no number."""
-    found = decode.endpoint_slice(slice_of(
+    result = decode.endpoint_slice(slice_of(
         {"addresses": ["10.1.0.2", "10.1.0.1"]}, {"addresses": ["10.1.0.2", 5]}, {"addresses": "odd"}, "odd",
         ports=[{"name": "b", "port": 2, "protocol": "UDP"}, {"port": 1}, {"name": "null", "port": None},
                {"port": 1}, "odd"]))
-    assert found == EndpointSlice(
+    assert result == EndpointSlice(
         Key("shop", "web-1"), "web", frozenset({"10.1.0.1", "10.1.0.2"}),
         (EndpointPort("", 1), EndpointPort("b", 2, "UDP")))
 
@@ -271,13 +271,13 @@ def test_placed_slice():
     def placed(*addresses: str, node: str = "n1", **more) -> dict:
         return {"addresses": list(addresses), "nodeName": node, **more}
 
-    found = decode.endpoint_slice(slice_of(
+    result = decode.endpoint_slice(slice_of(
         placed("10.1.0.1"), placed("10.1.0.2", node="n2", conditions={"ready": False}),
         placed(node="n3"), placed("10.1.0.4", node=5), "odd"), placed=True)
-    assert found == EndpointSlice(
+    assert result == EndpointSlice(
         Key("shop", "web-1"), "web", frozenset(), (EndpointPort("http", 8080),), frozenset({"n1", ""}))
     other = decode.endpoint_slice(slice_of(placed("10.1.0.9"), {"addresses": ["10.1.0.8"]}), placed=True)
-    assert other == found
+    assert other == result
 
 
 @pytest.mark.parametrize("more", [0, 1, 20_000])
@@ -302,8 +302,8 @@ def test_placed_endpoints():
     obj = objects.endpoints("web", (8080, ["10.1.0.1", "10.1.0.2"]))
     obj["subsets"][0]["addresses"][0]["nodeName"] = "n1"
     obj["subsets"][0]["notReadyAddresses"] = [{"ip": "10.1.0.9", "nodeName": "n9"}]
-    (found,) = decode.endpoints(obj, placed=True)
-    assert (found.addresses, found.nodes) == (frozenset(), frozenset({"n1", ""}))
+    (result,) = decode.endpoints(obj, placed=True)
+    assert (result.addresses, result.nodes) == (frozenset(), frozenset({"n1", ""}))
 
 
 @pytest.mark.parametrize("more", [
@@ -331,7 +331,7 @@ def test_endpoints_without_subsets(subsets):
 
 
 def test_node():
-    found = decode.node({
+    result = decode.node({
         "metadata": {"name": "n1", "uid": "u", "labels": {"zone": "a"},
                      "creationTimestamp": "2026-01-01T00:00:00Z",
                      "annotations": {"k8s.ovn.org/node-subnets": "{}", "other": "x"}},
@@ -341,7 +341,7 @@ def test_node():
                 {"type": "Hostname", "address": "n1"}, {"type": "InternalIP", "address": "192.0.2.1"},
                 {"type": "InternalIP", "address": "FD00::1"}, {"type": "InternalIP", "address": "bad"}],
             "conditions": [{"type": "Ready", "status": "Unknown"}]}})
-    assert found == Node(Key("", "n1"), "u", ("192.0.2.1", "fd00::1"), False, True,
+    assert result == Node(Key("", "n1"), "u", ("192.0.2.1", "fd00::1"), False, True,
                          ("10.128.0.0/23",), "{}", "2026-01-01T00:00:00Z")
 
 
@@ -351,8 +351,8 @@ def test_node():
     pytest.param({}, (), id="none"),
 ])
 def test_node_networks(spec, cidrs):
-    found = decode.node({"metadata": {"name": "n1"}, "spec": spec})
-    assert (found.pod_cidrs, found.ready, found.unschedulable) == (cidrs, True, False)
+    result = decode.node({"metadata": {"name": "n1"}, "spec": spec})
+    assert (result.pod_cidrs, result.ready, result.unschedulable) == (cidrs, True, False)
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -405,10 +405,10 @@ def test_no_object_crashes(function, spec, status, more):
 def test_secret(data, wanted):
     """What is no base64 counts as empty. Of other types nothing is kept."""
     obj = {"metadata": {"name": "tls", "namespace": "shop"}, "type": "kubernetes.io/tls", "data": data}
-    found = decode.secret(obj)
-    assert (found.certificate, found.private_key) == wanted
-    assert decode.secret({**obj, "type": "Opaque"}) == Secret(found.key, "Opaque")
-    assert "one" not in repr(found)
+    result = decode.secret(obj)
+    assert (result.certificate, result.private_key) == wanted
+    assert decode.secret({**obj, "type": "Opaque"}) == Secret(result.key, "Opaque")
+    assert "one" not in repr(result)
 
 
 @pytest.mark.parametrize(("obj", "wanted"), [
@@ -417,8 +417,8 @@ def test_secret(data, wanted):
 ])
 def test_host_subnet(obj, wanted):
     """Fields of a wrong type have their neutral value."""
-    found = decode.host_subnet({"metadata": {"name": "f5"}, **obj})
-    assert (found.key.name, found.host_ip, found.subnet) == ("f5", *wanted)
+    result = decode.host_subnet({"metadata": {"name": "f5"}, **obj})
+    assert (result.key.name, result.host_ip, result.subnet) == ("f5", *wanted)
 
 
 @pytest.mark.parametrize(("obj", "wanted"), [

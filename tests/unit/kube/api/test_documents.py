@@ -24,12 +24,12 @@ def read(splitter: Splitter, text: bytes, sizes) -> list:
 
 def split(splitter: Splitter, text: bytes, sizes) -> list[Document]:
     """The documents of a text that comes in chunks of these sizes, again and again."""
-    found, at, turn = [], 0, 0
+    result, at, turn = [], 0, 0
     while at < len(text):
         size = sizes[turn % len(sizes)]
-        found += splitter.feed(text[at:at + size])
+        result += splitter.feed(text[at:at + size])
         at, turn = at + size, turn + 1
-    return [*found, *splitter.end()]
+    return [*result, *splitter.end()]
 
 
 @given(st.lists(OBJECTS, max_size=5), OBJECTS, OBJECTS, st.booleans(), SIZES)
@@ -37,8 +37,8 @@ def test_list(items, before, after, ascii_only, sizes):
     """Items and the rest of a list, wherever chunks end and whatever strings look like."""
     whole = {"kind": "List", "metadata": before, "items": items, "spec": after}
     splitter = Splitter(items=True)
-    found = split(splitter, json.dumps(whole, ensure_ascii=ascii_only).encode(), sizes)
-    assert [document.load() for document in found] == items
+    result = split(splitter, json.dumps(whole, ensure_ascii=ascii_only).encode(), sizes)
+    assert [document.load() for document in result] == items
     assert splitter.around() == whole | {"items": []}
 
 
@@ -59,12 +59,12 @@ def test_what_is_cut_off(value, sizes, data):
 
 @given(OBJECTS, st.dictionaries(TEXTS, st.integers() | TEXTS, max_size=4), OBJECTS, st.booleans())
 def test_members(before, plain, nested, inner):
-    """Members of metadata are found without reading the rest; of what is nested in it, nothing."""
+    """Members of metadata are result without reading the rest; of what is nested in it, nothing."""
     metadata = plain | {"labels": nested, "name": "a"}
     other = {"metadata": {"name": "another"}}
     obj = {"xmetadata": before, "spec": other, "metadata": metadata, "last": before}
-    found = Document(json.dumps({"object": obj} if inner else obj).encode())
-    assert found.members(*(["object"] if inner else []), "metadata") == metadata | {"labels": None}
+    result = Document(json.dumps({"object": obj} if inner else obj).encode())
+    assert result.members(*(["object"] if inner else []), "metadata") == metadata | {"labels": None}
 
 
 @pytest.mark.parametrize("items", [True, False])
@@ -74,17 +74,17 @@ def test_one_that_is_nested_too_deep(items, size):
     deep = b"[" * 3000 + b"]" * 3000
     bad = b'{"metadata":{"name":"bad","labels":{"name":"no"}},"spec":' + deep + b"}"
     text = b'{"a":1}' + (b"," if items else b"\n") + bad + (b"," if items else b"\n") + b'{"b":2}'
-    found = split(Splitter(items=items), b'{"items":[' + text + b"]}" if items else text, [size])
-    assert [found[0].load(), found[2].load()] == [{"a": 1}, {"b": 2}]
+    result = split(Splitter(items=items), b'{"items":[' + text + b"]}" if items else text, [size])
+    assert [result[0].load(), result[2].load()] == [{"a": 1}, {"b": 2}]
     with pytest.raises(Unreadable, match="is nested 3001 levels deep, at most 100 are read"):
-        found[1].load()
-    assert found[1].members("metadata") == {"name": "bad", "labels": None}
+        result[1].load()
+    assert result[1].members("metadata") == {"name": "bad", "labels": None}
 
 
 def test_depth_that_is_read():
     deep = b"[" * documents.MOST_LEVELS + b"]" * documents.MOST_LEVELS
-    (found,) = split(Splitter(), deep, [50])
-    assert found.load()
+    (result,) = split(Splitter(), deep, [50])
+    assert result.load()
 
 
 @pytest.mark.parametrize("fill", [b'{"x":"' + b"y" * 100 + b'"},', b'"\\\\\\"[",'],
@@ -93,12 +93,12 @@ def test_one_that_is_too_large(fill):
     """It is not kept as a whole, and its name is known if it stands in the beginning."""
     many = fill * (documents.MOST_BYTES // len(fill) + 1) + b"0"
     text = b'{"items":[{"metadata":{"name":"big"},"spec":[' + many + b']},{"a":1}]}'
-    found = split(Splitter(items=True), text, [65536])
+    result = split(Splitter(items=True), text, [65536])
     with pytest.raises(Unreadable, match="is larger than 10 MiB"):
-        found[0].load()
-    assert len(found[0].text) == documents.MOST_BYTES
-    assert found[0].members("metadata") == {"name": "big"}
-    assert found[1].load() == {"a": 1}
+        result[0].load()
+    assert len(result[0].text) == documents.MOST_BYTES
+    assert result[0].members("metadata") == {"name": "big"}
+    assert result[1].load() == {"a": 1}
 
 
 @pytest.mark.parametrize(("text", "problem"), [

@@ -33,17 +33,17 @@ def route(name="a", secret="tls", termination="edge", **spec):
 def test_only_those_that_are_named(kube, follow):
     """By a field selector, for which the right to one Secret is enough."""
     kube.apply([route(), objects.route("plain"), objects.secret(), objects.secret("other")])
-    seen = follow(watch_secrets=True)
-    seen.until(lambda: seen.names())
-    assert seen.state["secrets"] == {TLS: Secret(TLS, "kubernetes.io/tls", "certificate", "key")}
+    follower = follow(watch_secrets=True)
+    follower.until(lambda: follower.names())
+    assert follower.state["secrets"] == {TLS: Secret(TLS, "kubernetes.io/tls", "certificate", "key")}
     assert {entry.query["fieldSelector"] for entry in reads(kube)} == {"metadata.name=tls"}
 
 
 def test_none_unless_wanted(kube, follow):
     """--allow-external-certificates=false."""
     kube.apply([route(), objects.secret()])
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a"})
     assert not lists(kube, "secrets")
 
 
@@ -51,15 +51,15 @@ def test_none_of_other_namespaces(kube, follow):
     """Routes that are not selected name nothing; when their namespace is, they wait for their Secret."""
     shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     kube.apply([shop, route(), objects.secret()])
-    seen = follow(watch_secrets=True, selection=Selection(namespace_labels="tier=web"))
-    assert seen.cluster.wait_synced(LIMIT_S)
-    seen.drain()
+    follower = follow(watch_secrets=True, selection=Selection(namespace_labels="tier=web"))
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.drain()
     assert not lists(kube, "secrets")
     kube.apply({**shop, "metadata": {"name": "shop", "labels": {"tier": "web"}}})
-    seen.until(lambda: seen.names() == {"a"} and seen.names("secrets") == {"tls"})
+    follower.until(lambda: follower.names() == {"a"} and follower.names("secrets") == {"tls"})
     kube.apply(shop)
-    seen.until(lambda: not seen.names("secrets"))
-    assert seen.names() == set()
+    follower.until(lambda: not follower.names("secrets"))
+    assert follower.names() == set()
 
 
 @pytest.mark.parametrize("wrong", [
@@ -72,8 +72,8 @@ def test_none_of_other_namespaces(kube, follow):
 def test_what_names_no_secret(kube, follow, wrong):
     """Nobody waits for it."""
     kube.apply(route(**wrong))
-    seen = follow(watch_secrets=True)
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow(watch_secrets=True)
+    follower.until(lambda: follower.names() == {"a"})
     assert not lists(kube, "secrets")
 
 
@@ -81,14 +81,14 @@ def test_the_start_waits_for_it(kube, follow):
     """Without, every Route with a Secret would lose its certificate when the router starts."""
     kube.apply([route(), objects.secret()])
     kube.inject("503", method="list", path="secrets", times=1000)
-    seen = follow(watch_secrets=True)
+    follower = follow(watch_secrets=True)
     assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
-    assert not seen.cluster.wait_synced(0)
-    assert seen.cluster.missing() == ("Secret shop/tls is not read yet",)
+    assert not follower.cluster.wait_synced(0)
+    assert follower.cluster.missing() == ("Secret shop/tls is not read yet",)
     kube.clear_faults()
-    seen.until(lambda: seen.names("secrets") == {"tls"})
-    assert seen.names() == {"a"}
-    assert seen.cluster.missing() == ()
+    follower.until(lambda: follower.names("secrets") == {"tls"})
+    assert follower.names() == {"a"}
+    assert follower.cluster.missing() == ()
 
 
 def test_the_start_waits_for_what_routes_name_by_then(kube, follow):
@@ -97,29 +97,29 @@ def test_the_start_waits_for_what_routes_name_by_then(kube, follow):
     """
     kube.apply([route(secret="old"), objects.secret("old"), objects.secret()])
     kube.forbid("services")
-    seen = follow(watch_secrets=True)
+    follower = follow(watch_secrets=True)
     assert kube.wait_for(lambda: watching(kube))
     kube.inject("503", method="list", path="secrets", times=1000)
     kube.apply(route())
     kube.allow("services")
     assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
-    assert not seen.cluster.wait_synced(0)
+    assert not follower.cluster.wait_synced(0)
     kube.clear_faults()
-    assert seen.cluster.wait_synced(LIMIT_S)
-    assert seen.cluster.pending() == 2
-    seen.drain()
-    assert seen.state["routes"][A].secret == TLS
-    assert seen.names("secrets") == {"tls"}
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.pending() == 2
+    follower.drain()
+    assert follower.state["routes"][A].secret == TLS
+    assert follower.names("secrets") == {"tls"}
 
 
 def test_the_start_waits_no_more_for_what_nobody_names(kube, follow):
     kube.apply(route())
     kube.inject("503", method="list", path="secrets", times=1000)
-    seen = follow(watch_secrets=True)
+    follower = follow(watch_secrets=True)
     assert kube.wait_for(lambda: lists(kube, "secrets"))
-    assert not seen.cluster.synced()
+    assert not follower.cluster.synced()
     kube.apply(objects.route())
-    seen.until(lambda: seen.names() == {"a"})
+    follower.until(lambda: follower.names() == {"a"})
 
 
 @pytest.mark.parametrize("fault", ["503", "500", "delay"])
@@ -128,21 +128,21 @@ def test_the_start_waits_for_a_while(kube, follow, fault):
     kube.apply([route(), objects.route("b"), objects.secret()])
     options = {"seconds": 60} if fault == "delay" else {}
     kube.inject(fault, method="list", path="secrets", times=1000, **options)
-    seen = follow(watch_secrets=True, secrets_s=0.3)
-    seen.until(lambda: seen.names() == {"a", "b"})
+    follower = follow(watch_secrets=True, secrets_s=0.3)
+    follower.until(lambda: follower.names() == {"a", "b"})
     assert lists(kube, "secrets") or fault == "delay"
-    assert seen.names("secrets") == set()
-    assert seen.cluster.missing() == ()
+    assert follower.names("secrets") == set()
+    assert follower.cluster.missing() == ()
     kube.clear_faults()
     if fault != "delay":
-        seen.until(lambda: seen.names("secrets") == {"tls"})
+        follower.until(lambda: follower.names("secrets") == {"tls"})
 
 
 def test_a_start_that_ends_in_time_is_not_ended_again(kube, follow):
     kube.apply([route(), objects.secret()])
-    seen = follow(watch_secrets=True, secrets_s=3600)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    seen.cluster.stop()
+    follower = follow(watch_secrets=True, secrets_s=3600)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.cluster.stop()
     assert kube.wait_for(lambda: not any(isinstance(t, threading.Timer) for t in threading.enumerate()))
 
 
@@ -151,67 +151,67 @@ def test_a_start_that_ends_in_time_is_not_ended_again(kube, follow):
 def test_a_route_is_told_before_its_secret(kube, follow, before):
     """Its claim counts at once; what of its Secret is not known is not told as missing."""
     kube.apply([objects.secret(), objects.secret("old"), *([before] if before else [])])
-    seen = follow(watch_secrets=True)
-    assert seen.cluster.wait_synced(LIMIT_S)
-    seen.drain()
+    follower = follow(watch_secrets=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.drain()
     kube.inject("503", method="list", path="secrets", times=1000)
     kube.apply(route())
-    seen.until(lambda: A in seen.state["routes"] and seen.state["routes"][A].secret == TLS)
+    follower.until(lambda: A in follower.state["routes"] and follower.state["routes"][A].secret == TLS)
     assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
-    seen.until(lambda: seen.names("secrets") == set())
-    assert ("secrets", TLS) not in seen.told
+    follower.until(lambda: follower.names("secrets") == set())
+    assert ("secrets", TLS) not in follower.drained
     kube.clear_faults()
-    seen.until(lambda: seen.names("secrets") == {"tls"})
+    follower.until(lambda: follower.names("secrets") == {"tls"})
 
 
 def test_the_route_is_deleted_before_its_secret_is_read(kube, follow):
-    seen = follow(watch_secrets=True)
-    assert seen.cluster.wait_synced(LIMIT_S)
+    follower = follow(watch_secrets=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
     kube.inject("503", method="list", path="secrets", times=1000)
     kube.apply(route())
-    seen.until(lambda: lists(kube, "secrets"))
+    follower.until(lambda: lists(kube, "secrets"))
     kube.delete("Route", "shop", "a")
-    seen.until(lambda: not seen.names() and ("routes", A) in seen.told)
+    follower.until(lambda: not follower.names() and ("routes", A) in follower.drained)
     kube.clear_faults()
     kube.apply(objects.route("b"))
-    seen.until(lambda: seen.names() == {"b"})
-    assert seen.names("secrets") == set()
+    follower.until(lambda: follower.names() == {"b"})
+    assert follower.names("secrets") == set()
 
 
 def test_rotation_and_end(kube, follow):
     kube.apply([route(), objects.secret()])
-    seen = follow(watch_secrets=True)
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow(watch_secrets=True)
+    follower.until(lambda: follower.names() == {"a"})
     kube.apply(objects.secret(**{"tls.crt": "second"}))
-    seen.until(lambda: seen.state["secrets"][TLS].certificate == "second")
+    follower.until(lambda: follower.state["secrets"][TLS].certificate == "second")
     kube.delete("Secret", "shop", "tls")
-    seen.until(lambda: seen.state["secrets"][TLS] == MISSING)
+    follower.until(lambda: follower.state["secrets"][TLS] == MISSING)
     kube.apply(objects.secret(**{"tls.crt": "third"}))
-    seen.until(lambda: seen.state["secrets"][TLS].certificate == "third")
+    follower.until(lambda: follower.state["secrets"][TLS].certificate == "third")
 
 
 def test_absent_until_it_is_made(kube, follow):
     kube.apply(route())
-    seen = follow(watch_secrets=True)
-    seen.until(lambda: seen.names("secrets") == {"tls"})
-    assert seen.state["secrets"][TLS] == MISSING
+    follower = follow(watch_secrets=True)
+    follower.until(lambda: follower.names("secrets") == {"tls"})
+    assert follower.state["secrets"][TLS] == MISSING
     kube.apply(objects.secret())
-    seen.until(lambda: seen.state["secrets"][TLS].certificate)
+    follower.until(lambda: follower.state["secrets"][TLS].certificate)
 
 
 def test_nobody_names_it_any_more(kube, follow):
     """Two Routes share one reading; it ends with the last."""
     kube.apply([route(), route("b"), objects.secret()])
-    seen = follow(watch_secrets=True, secret_pace=Pace())
-    seen.until(lambda: seen.names() == {"a", "b"} and seen.names("secrets") == {"tls"})
+    follower = follow(watch_secrets=True, secret_pace=Pace())
+    follower.until(lambda: follower.names() == {"a", "b"} and follower.names("secrets") == {"tls"})
     assert len(reads(kube)) == 1
     kube.apply(objects.route("a"))
-    seen.until(lambda: not seen.state["routes"][A].tls)
-    assert seen.names("secrets") == {"tls"}
+    follower.until(lambda: not follower.state["routes"][A].tls)
+    assert follower.names("secrets") == {"tls"}
     kube.delete("Route", "shop", "b")
-    seen.until(lambda: not seen.names("secrets"))
+    follower.until(lambda: not follower.names("secrets"))
     kube.apply(objects.route("c"))
-    seen.until(lambda: "c" in seen.names())
+    follower.until(lambda: "c" in follower.names())
 
 
 def reads(kube) -> list:
@@ -252,15 +252,15 @@ def grant(kube, *verbs: str, names: tuple[str, ...] = ("tls",)) -> None:
 def test_rights_for_one_secret(kube, account, follow):
     """Refused it is known too: the Route is told, with the way out. The right is noticed by itself."""
     kube.apply([route(), objects.secret()])
-    seen = follow(connection=account, watch_secrets=True)
-    seen.until(lambda: seen.names() == {"a"})
-    assert seen.state["secrets"][TLS].problem == (
+    follower = follow(connection=account, watch_secrets=True)
+    follower.until(lambda: follower.names() == {"a"})
+    assert follower.state["secrets"][TLS].problem == (
         "the router may not get, list and watch Secret tls; "
         "oc create role read-tls --verb=get,list,watch --resource=secrets --resource-name=tls -n shop and "
         "oc create rolebinding read-tls --role=read-tls --serviceaccount=f5:router -n shop")
     grant(kube, "get", "list", "watch")
-    seen.until(lambda: seen.state["secrets"][TLS].certificate == "certificate")
-    assert seen.state["secrets"][TLS].problem == ""
+    follower.until(lambda: follower.state["secrets"][TLS].certificate == "certificate")
+    assert follower.state["secrets"][TLS].problem == ""
 
 
 def test_too_many(kube, follow):
@@ -270,42 +270,42 @@ def test_too_many(kube, follow):
     kube.apply([route(name, name) | {"metadata": {
         **route(name, name)["metadata"], "creationTimestamp": f"2026-01-0{9 - number}T00:00:00Z"}}
         for number, name in enumerate(names)])
-    seen = follow(watch_secrets=True, secret_limits=SecretLimits(per_namespace=2))
-    assert seen.cluster.wait_synced(LIMIT_S)
-    seen.until(lambda: seen.names("secrets") == set(names))
-    found = {key.name: secret for key, secret in seen.state["secrets"].items()}
-    assert [name for name in names if found[name].certificate] == ["c", "d"]
-    assert found["a"].problem.startswith("namespace shop names more than 2 Secrets")
+    follower = follow(watch_secrets=True, secret_limits=SecretLimits(per_namespace=2))
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.until(lambda: follower.names("secrets") == set(names))
+    secrets = {key.name: secret for key, secret in follower.state["secrets"].items()}
+    assert [name for name in names if secrets[name].certificate] == ["c", "d"]
+    assert secrets["a"].problem.startswith("namespace shop names more than 2 Secrets")
     kube.delete("Route", "shop", "d")
-    seen.until(lambda: found_now(seen, "b").certificate)
-    assert found_now(seen, "a").problem
+    follower.until(lambda: secret_now(follower, "b").certificate)
+    assert secret_now(follower, "a").problem
 
 
-def found_now(seen, name: str) -> Secret:
-    return seen.state["secrets"].get(Key("shop", name), Secret(Key("shop", name)))
+def secret_now(follower, name: str) -> Secret:
+    return follower.state["secrets"].get(Key("shop", name), Secret(Key("shop", name)))
 
 
 def test_an_edit_of_the_route_hastens_it(kube, follow):
     """Nobody who adds the Secret afterwards has to wait for the next turn of a missing one."""
     kube.apply(route())
-    seen = follow(watch_secrets=True, secret_pace=Pace(hasten_s=0.0, absent=Backoff(3600, 3600)))
-    seen.until(lambda: seen.names("secrets") == {"tls"})
+    follower = follow(watch_secrets=True, secret_pace=Pace(hasten_s=0.0, absent=Backoff(3600, 3600)))
+    follower.until(lambda: follower.names("secrets") == {"tls"})
     kube.apply(objects.secret())
     kube.apply(route(host="edited.example.com"))
-    seen.until(lambda: found_now(seen, "tls").certificate)
+    follower.until(lambda: secret_now(follower, "tls").certificate)
 
 
 def test_one_that_hangs_costs_no_other(kube, follow):
     """Secrets of a namespace in which the API server hangs leave readers to the others, first reads too."""
     kube.apply([route(f"r{n}", f"s{n}") for n in range(20)])
     kube.inject("delay", method="list", path="namespaces/shop/secrets", times=None, seconds=60)
-    seen = follow(watch_secrets=True, secrets_s=0.0)
-    assert seen.cluster.wait_synced(LIMIT_S)
+    follower = follow(watch_secrets=True, secrets_s=0.0)
+    assert follower.cluster.wait_synced(LIMIT_S)
     other = route("other", "fine")
     kube.apply([{**other, "metadata": {**other["metadata"], "namespace": "bank"}},
                 {**objects.secret("fine"), "metadata": {"namespace": "bank", "name": "fine"}}])
-    seen.until(lambda: Key("bank", "fine") in seen.state["secrets"])
-    assert seen.state["secrets"][Key("bank", "fine")].certificate
+    follower.until(lambda: Key("bank", "fine") in follower.state["secrets"])
+    assert follower.state["secrets"][Key("bank", "fine")].certificate
 
 
 def readers() -> list[threading.Thread]:
@@ -315,10 +315,10 @@ def readers() -> list[threading.Thread]:
 def test_few_threads(kube, follow):
     """However many Secrets, and whether they exist or not; all end with the ClusterWatcher."""
     kube.apply([route(f"r{n}", f"s{n}") for n in range(100)])
-    seen = follow(watch_secrets=True)
-    seen.until(lambda: len(seen.state["secrets"]) == 100)
+    follower = follow(watch_secrets=True)
+    follower.until(lambda: len(follower.state["secrets"]) == 100)
     assert 1 < len(readers()) <= HURRY.readers + 2
-    seen.cluster.stop()
+    follower.cluster.stop()
     for thread in readers():
         thread.join(LIMIT_S)
     assert not readers()
@@ -327,8 +327,8 @@ def test_few_threads(kube, follow):
 def test_no_thread_for_nothing(kube, follow):
     """Readers start when there is a Secret to read."""
     kube.apply(objects.route())
-    seen = follow(watch_secrets=True)
-    seen.until(lambda: seen.names() == {"a"})
+    follower = follow(watch_secrets=True)
+    follower.until(lambda: follower.names() == {"a"})
     assert [thread.name for thread in readers()] == ["secrets"]
 
 
@@ -339,16 +339,16 @@ def test_a_namespace_that_may_be_watched(kube, account, follow):
     """What changes there is read at once."""
     kube.apply([route(), objects.secret(), objects.secret("other")])
     grant(kube, "get", "list", "watch", names=())
-    seen = follow(connection=account, watch_secrets=True, secret_pace=SELDOM)
-    seen.until(lambda: seen.names("secrets") == {"tls"} and watching(kube, "secrets"))
+    follower = follow(connection=account, watch_secrets=True, secret_pace=SELDOM)
+    follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
     kube.apply(objects.secret("other", **{"tls.crt": "changed"}))
     kube.apply(objects.secret(**{"tls.crt": "second"}))
-    seen.until(lambda: found_now(seen, "tls").certificate == "second")
+    follower.until(lambda: secret_now(follower, "tls").certificate == "second")
     kube.delete("Secret", "shop", "tls")
-    seen.until(lambda: found_now(seen, "tls") == MISSING)
+    follower.until(lambda: secret_now(follower, "tls") == MISSING)
     kube.apply(objects.secret(**{"tls.crt": "third"}))
-    seen.until(lambda: found_now(seen, "tls").certificate == "third")
-    assert seen.names("secrets") == {"tls"}
+    follower.until(lambda: secret_now(follower, "tls").certificate == "third")
+    assert follower.names("secrets") == {"tls"}
     assert {entry.query["fieldSelector"] for entry in reads(kube)} == {"metadata.name=tls"}
 
 
@@ -388,13 +388,13 @@ def test_metadata_only(kube, connection):
 def test_the_watch_of_a_namespace_ends(kube, follow, fault):
     """It begins anew, and nothing that happened meanwhile is missed."""
     kube.apply([route(), objects.secret()])
-    seen = follow(watch_secrets=True, secret_pace=SELDOM)
-    seen.until(lambda: seen.names("secrets") == {"tls"} and watching(kube, "secrets"))
+    follower = follow(watch_secrets=True, secret_pace=SELDOM)
+    follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
     kube.inject(fault, path="secrets", **({"code": "410"} if fault == "error-event" else {}))
     if fault == "410":
         kube.inject("drop-watch", path="secrets")
     kube.apply(objects.secret(**{"tls.crt": "second"}))
-    seen.until(lambda: found_now(seen, "tls").certificate == "second")
+    follower.until(lambda: secret_now(follower, "tls").certificate == "second")
 
 
 @pytest.mark.parametrize("verbs", [("get", "list"), ("get", "watch"), ()], ids=" ".join)
@@ -402,10 +402,10 @@ def test_no_watch_without_the_right(kube, account, follow, verbs):
     """The right is asked for; no request is refused because of it."""
     kube.apply([route(), objects.secret()])
     grant(kube, *verbs, names=())
-    seen = follow(connection=account, watch_secrets=True)
-    seen.until(lambda: seen.names("secrets") == {"tls"} and len(asked(kube)) >= 1)
+    follower = follow(connection=account, watch_secrets=True)
+    follower.until(lambda: follower.names("secrets") == {"tls"} and len(asked(kube)) >= 1)
     kube.apply(route("b", "more"))
-    seen.until(lambda: seen.names("secrets") == {"tls", "more"})
+    follower.until(lambda: follower.names("secrets") == {"tls", "more"})
     assert not watches(kube, "secrets")
     assert all("fieldSelector" in entry.query for entry in lists(kube, "secrets"))
 
@@ -419,13 +419,13 @@ def test_the_right_to_watch_is_withdrawn(kube, account, follow):
     kube.apply([route(), objects.secret()])
     grant(kube, "get", "list", "watch", names=())
     pace = Pace(refresh_s=0.1, watched_s=3600, hasten_s=0.0)
-    seen = follow(connection=account, watch_secrets=True, secret_pace=pace)
-    seen.until(lambda: seen.names("secrets") == {"tls"} and watching(kube, "secrets"))
+    follower = follow(connection=account, watch_secrets=True, secret_pace=pace)
+    follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
     grant(kube, "get", "list", "watch")
     kube.inject("drop-watch", path="secrets")
     assert kube.wait_for(lambda: not watching(kube, "secrets"))
     kube.apply(objects.secret(**{"tls.crt": "second"}))
-    seen.until(lambda: found_now(seen, "tls").certificate == "second")
+    follower.until(lambda: secret_now(follower, "tls").certificate == "second")
 
 
 def test_few_namespaces_are_watched(kube, follow):
@@ -433,12 +433,12 @@ def test_few_namespaces_are_watched(kube, follow):
     for number in range(secret_namespaces.MOST + 3):
         namespace = f"n{number}"
         kube.apply([route(f"r{each}", f"s{each}", namespace=namespace) for each in range(number + 1)])
-    seen = follow(watch_secrets=True, secret_pace=Pace())
-    seen.until(lambda: len(watches(kube, "secrets")) >= secret_namespaces.MOST)
+    follower = follow(watch_secrets=True, secret_pace=Pace())
+    follower.until(lambda: len(watches(kube, "secrets")) >= secret_namespaces.MOST)
     watched = {entry.path.split("/")[4] for entry in watches(kube, "secrets")}
     assert watched == {f"n{number}" for number in range(3, secret_namespaces.MOST + 3)}
     assert len(readers()) <= HURRY.readers + 2
-    seen.cluster.stop()
+    follower.cluster.stop()
     for thread in threading.enumerate():
         if thread.name.startswith(("watch-secrets", "secret")):
             thread.join(LIMIT_S)
@@ -452,7 +452,7 @@ def test_an_outage_is_logged_once(kube, follow, caplog):
     kube.apply([objects.secret(name) for name in names])
     kube.inject("503", method="list", path="secrets", times=10_000)
     kube.apply([{**route(secret=name), "metadata": {"namespace": "shop", "name": name}} for name in names])
-    seen = follow(watch_secrets=True, clock=lambda: time.monotonic() + later_s[0])
+    follower = follow(watch_secrets=True, clock=lambda: time.monotonic() + later_s[0])
 
     def logged(message: str) -> list[logging.LogRecord]:
         return [record for record in caplog.records if record.message == message]
@@ -461,10 +461,10 @@ def test_an_outage_is_logged_once(kube, follow, caplog):
         later_s[0] += PATIENCE_S / 10  # each look takes so long
         return len(logged("Secret cannot be read")) == len(names)
 
-    seen.until(all_unread)
+    follower.until(all_unread)
     kube.clear_faults()
-    seen.until(lambda: seen.names("secrets") == set(names))
-    seen.until(lambda: logged("API server can be used again"))
+    follower.until(lambda: follower.names("secrets") == set(names))
+    follower.until(lambda: logged("API server can be used again"))
     told = [record.message for record in caplog.records if record.levelno >= logging.INFO
             and record.name.endswith((".outages", ".secret_watch"))]
     assert told == ["API server cannot be used", "API server can be used again"]

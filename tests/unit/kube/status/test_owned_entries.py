@@ -1,4 +1,4 @@
-"""find_entries and remove_entry: entries of a router name, found in pages and removed."""
+"""find_entries and remove_entry: entries of a router name, entries in pages and removed."""
 
 import pytest
 
@@ -19,8 +19,8 @@ def statuses(connection):
     return RouteStatus(connection, lambda: ROUTES)
 
 
-def names(found):
-    return [(one.key.namespace, one.key.name) for one in found]
+def names(entries):
+    return [(entry.key.namespace, entry.key.name) for entry in entries]
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def routes(kube):
 @pytest.mark.parametrize("page_size", [1, 2, 500])
 def test_find(kube, connection, routes, page_size):
     """Everywhere, page by page."""
-    found = entry_cleanup.find_entries(connection, ROUTES, "public", page_size=page_size)
-    assert names(found) == [
+    entries = entry_cleanup.find_entries(connection, ROUTES, "public", page_size=page_size)
+    assert names(entries) == [
         ("shop", "blue"), *(("shop", f"r{number}") for number in range(5)), ("till", "mine")]
-    assert found[0].entry == OURS
-    assert found[0].uid == kube.get("Route", "shop", "blue")["metadata"]["uid"]
+    assert entries[0].entry == OURS
+    assert entries[0].uid == kube.get("Route", "shop", "blue")["metadata"]["uid"]
     assert len(lists(kube)) == -(-9 // page_size)
 
 
@@ -80,7 +80,7 @@ def test_odd_objects(kube, connection):
 
 
 @pytest.mark.parametrize(("there", "unchanged", "left"), [
-    pytest.param([OTHER, OURS], True, [OTHER], id="as found"),
+    pytest.param([OTHER, OURS], True, [OTHER], id="as entries"),
     pytest.param([OURS, OTHER, OURS], True, [OTHER], id="twice"),
     pytest.param([OTHER, OURS | {"host": "new"}], True, None, id="says something else now"),
     pytest.param([OTHER, OURS | {"host": "new"}], False, [OTHER], id="whatever it says"),
@@ -91,8 +91,8 @@ def test_remove(kube, connection, there, unchanged, left, verb):
     """With either right; the rest of the status stays."""
     kube.forbid("routes/status", {"patch", "update"} - {verb})
     obj = kube.apply(objects.route("a", ingress=there))
-    found = OwnedEntry(Key("shop", "a"), obj["metadata"]["uid"], OURS)
-    written = status_request.remove_entry(statuses(connection), found, "public", unchanged=unchanged)
+    entries = OwnedEntry(Key("shop", "a"), obj["metadata"]["uid"], OURS)
+    written = status_request.remove_entry(statuses(connection), entries, "public", unchanged=unchanged)
     assert (written is None) is (left is None)
     assert kube.get("Route", "shop", "a")["status"]["ingress"] == (there if left is None else left)
 
@@ -110,6 +110,6 @@ def test_remove_conflict(kube, connection):
     """Somebody writes between our read and our write."""
     obj = kube.apply(objects.route("a", ingress=[OURS]))
     kube.inject("409", method="PATCH")
-    found = OwnedEntry(Key("shop", "a"), obj["metadata"]["uid"], OURS)
+    entries = OwnedEntry(Key("shop", "a"), obj["metadata"]["uid"], OURS)
     with pytest.raises(KubeConflict):
-        status_request.remove_entry(statuses(connection), found, "public")
+        status_request.remove_entry(statuses(connection), entries, "public")

@@ -674,13 +674,13 @@ def test_rate(kube, write):
 def test_with_a_cluster(kube, follow, connection):
     """The own write comes back by the watch and is no change."""
     kube.apply(objects.route("a"))
-    seen = follow()
-    seen.until(lambda: seen.names() == {"a"})
-    writer = StatusWriter(connection, seen.cluster, router_name="public")
-    writer.submit(A, seen.cluster.route(A).uid, YES, HOST)
+    follower = follow()
+    follower.until(lambda: follower.names() == {"a"})
+    writer = StatusWriter(connection, follower.cluster, router_name="public")
+    writer.submit(A, follower.cluster.route(A).uid, YES, HOST)
     assert writer.flush(LIMIT_S)
-    assert len(seen.cluster.route(A).status_ingress) == 1
+    assert len(follower.cluster.route(A).status_ingress) == 1
     kube.apply(objects.service("marker"))
-    seen.until(lambda: seen.names("services") == {"marker"})
-    assert [kind for kind, _ in seen.told] == ["routes", "services"]
+    follower.until(lambda: follower.names("services") == {"marker"})
+    assert [kind for kind, _ in follower.drained] == ["routes", "services"]
     writer.stop()

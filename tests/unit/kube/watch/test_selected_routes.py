@@ -21,9 +21,9 @@ def namespace(name: str, **labels: str) -> dict:
 
 
 def labelled(name: str, space: str = "shop", **labels: str) -> dict:
-    found = objects.route(name, namespace=space)
-    found["metadata"]["labels"] = labels
-    return found
+    obj = objects.route(name, namespace=space)
+    obj["metadata"]["labels"] = labels
+    return obj
 
 
 WEST = Selection(namespace_labels="zone=west")
@@ -40,9 +40,9 @@ def test_selectors_of_routes(kube, follow, chosen, expected):
     """The API server chooses, in list and watch; other kinds are read whole."""
     kube.apply([labelled("a", tier="front"), labelled("b", tier="back"), labelled("c", tier="front", old=""),
                 objects.route("d", namespace="bank", host="d.com"), objects.service()])
-    seen = follow(selection=chosen)
-    seen.until(lambda: seen.names() == expected)
-    assert seen.names("services") == {"web"}
+    follower = follow(selection=chosen)
+    follower.until(lambda: follower.names() == expected)
+    assert follower.names("services") == {"web"}
     assert kube.wait_for(lambda: watching(kube))
     wanted = {"labelSelector": chosen.labels, "fieldSelector": chosen.fields}
     for entry in (lists(kube)[0], watches(kube)[0]):
@@ -53,25 +53,25 @@ def test_selectors_of_routes(kube, follow, chosen, expected):
 def test_a_route_enters_and_leaves(kube, follow):
     """By its labels, without another list."""
     kube.apply(labelled("a"))
-    seen = follow(selection=Selection(labels="tier=front"))
-    assert seen.cluster.wait_synced(LIMIT_S)
+    follower = follow(selection=Selection(labels="tier=front"))
+    assert follower.cluster.wait_synced(LIMIT_S)
     for labels, expected in ((FRONT, {"a"}), (BACK, set()), (FRONT, {"a"})):
         kube.apply(labelled("a", **labels))
-        seen.until(lambda wanted=expected: seen.names() == wanted)
+        follower.until(lambda wanted=expected: follower.names() == wanted)
     assert len(lists(kube)) == 1
 
 
 def test_a_namespace_enters_and_leaves(kube, follow):
     """By its labels, and when it is deleted; its Routes are read before."""
     kube.apply([namespace("shop"), namespace("bank", zone="west"), labelled("a"), labelled("b", "bank")])
-    seen = follow(selection=WEST)
-    seen.until(lambda: seen.names() == {"b"})
+    follower = follow(selection=WEST)
+    follower.until(lambda: follower.names() == {"b"})
     kube.apply(namespace("shop", zone="west"))
-    seen.until(lambda: seen.names() == {"a", "b"})
+    follower.until(lambda: follower.names() == {"a", "b"})
     kube.apply(namespace("shop", zone="east"))
-    seen.until(lambda: seen.names() == {"b"})
+    follower.until(lambda: follower.names() == {"b"})
     kube.delete("Namespace", None, "bank")
-    seen.until(lambda: not seen.names())
+    follower.until(lambda: not follower.names())
     asked = [*lists(kube, "namespaces"), *watches(kube, "namespaces")]
     assert {entry.query["labelSelector"] for entry in asked} == {"zone=west"}
 
@@ -81,41 +81,41 @@ def test_nothing_before_the_namespaces(kube, follow):
     kube.apply([namespace("shop", zone="west"), labelled("a")])
     kube.inject("503", times=2, method="list", path="namespaces")
     kube.forbid("namespaces")
-    seen = follow(selection=WEST)
+    follower = follow(selection=WEST)
     end = time.monotonic() + LIMIT_S
-    while not seen.cluster.problems():
+    while not follower.cluster.problems():
         assert time.monotonic() < end
-    (problem,) = seen.cluster.problems()
+    (problem,) = follower.cluster.problems()
     assert problem.endswith(
         "grant it with: oc create clusterrole f5router-namespaces --verb=get,list,watch "
         "--resource=namespaces and oc adm policy add-cluster-role-to-user f5router-namespaces "
         "system:serviceaccount:default:router")
-    assert not seen.cluster.synced()
-    assert seen.cluster.drain() == Delta()
+    assert not follower.cluster.synced()
+    assert follower.cluster.drain() == Delta()
     kube.allow("namespaces")
-    seen.until(lambda: seen.names() == {"a"})
+    follower.until(lambda: follower.names() == {"a"})
     kube.forbid("namespaces")
     kube.compact()
     kube.inject("drop-watch", path="namespaces")
-    while not seen.cluster.problems():
+    while not follower.cluster.problems():
         assert time.monotonic() < end
-    assert seen.cluster.drain() == Delta()
-    assert seen.cluster.warnings() == ()
+    assert follower.cluster.drain() == Delta()
+    assert follower.cluster.warnings() == ()
 
 
 def test_no_namespace_is_selected(kube, follow):
     """Said, since it may be a slip; then nothing is served."""
     kube.apply([namespace("shop"), labelled("a")])
-    seen = follow(selection=WEST)
-    assert seen.cluster.warnings() == ()
-    assert seen.cluster.wait_synced(LIMIT_S)
-    seen.drain()
-    assert seen.names() == set()
-    assert seen.cluster.warnings() == (
+    follower = follow(selection=WEST)
+    assert follower.cluster.warnings() == ()
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.drain()
+    assert follower.names() == set()
+    assert follower.cluster.warnings() == (
         "--namespace-labels 'zone=west' selects no namespace: no Route is served",)
     kube.apply(namespace("shop", zone="west"))
-    seen.until(lambda: seen.names() == {"a"})
-    assert seen.cluster.warnings() == ()
+    follower.until(lambda: follower.names() == {"a"})
+    assert follower.cluster.warnings() == ()
 
 
 @pytest.mark.parametrize(("text", "expected"), [("zone=west", {"b"}), ("*", {"a", "b"})])
@@ -128,12 +128,12 @@ def test_projects(kube, follow, text, expected):
         if seconds == 30:
             again.acquire(timeout=LIMIT_S)
 
-    seen = follow(selection=Selection(project_labels=text), sleep=sleep)
-    seen.until(lambda: seen.names() == expected)
+    follower = follow(selection=Selection(project_labels=text), sleep=sleep)
+    follower.until(lambda: follower.names() == expected)
     kube.delete("Namespace", None, "bank")
     kube.apply(namespace("shop", zone="west"))
     again.release()
-    seen.until(lambda: seen.names() == {"a"})
+    follower.until(lambda: follower.names() == {"a"})
     assert watches(kube, "projects") == lists(kube, "namespaces") == []
     queries = {entry.query.get("labelSelector", "*") for entry in lists(kube, "projects")}
     assert queries == {text}
@@ -148,12 +148,13 @@ def test_projects_that_cannot_be_listed(tmp_path, options):
         kube.write_kubeconfig(path)
         kube.apply(labelled("a"))
         kube.forbid("projects")
-        seen = Follower(connect(KubeSettings(kubeconfig=str(path))), selection=Selection(project_labels="*"))
+        connection = connect(KubeSettings(kubeconfig=str(path)))
+        follower = Follower(connection, selection=Selection(project_labels="*"))
         end = time.monotonic() + LIMIT_S
-        while not any("projects" in text for text in seen.cluster.problems()):
+        while not any("projects" in text for text in follower.cluster.problems()):
             assert time.monotonic() < end
-        assert not seen.cluster.synced()
-        seen.cluster.stop()
+        assert not follower.cluster.synced()
+        follower.cluster.stop()
 
 
 @pytest.mark.parametrize(("chosen", "words"), [
@@ -165,28 +166,28 @@ def test_projects_that_cannot_be_listed(tmp_path, options):
 def test_selectors_that_the_server_refuses(kube, follow, chosen, words):
     """Told like a missing right, and nothing is served."""
     kube.apply(labelled("a"))
-    seen = follow(selection=chosen)
+    follower = follow(selection=chosen)
     end = time.monotonic() + LIMIT_S
-    while not seen.cluster.problems():
+    while not follower.cluster.problems():
         assert time.monotonic() < end
-    (problem,) = seen.cluster.problems()
+    (problem,) = follower.cluster.problems()
     assert problem.startswith("GET /apis/route.openshift.io/v1/routes: 400 ")
     assert problem.endswith(words)
-    assert not seen.cluster.synced()
+    assert not follower.cluster.synced()
 
 
 def test_labels_that_change_all_the_time(kube, follow):
     """What counts is what is true in the end; what was true in between is nobody's business."""
     kube.apply([namespace("shop", zone="west"), labelled("a", tier="front")])
-    seen = follow(selection=Selection(labels="tier=front", namespace_labels="zone=west"))
-    seen.until(lambda: seen.names() == {"a"})
-    seen.told.clear()
+    follower = follow(selection=Selection(labels="tier=front", namespace_labels="zone=west"))
+    follower.until(lambda: follower.names() == {"a"})
+    follower.drained.clear()
     for number in range(200):
         kube.apply(labelled("a", tier="front" if number % 2 else "back"))
         kube.apply(namespace("shop", zone="west" if number % 2 else "east"))
     newest = kube.apply(labelled("last", tier="front"))["metadata"]["resourceVersion"]
     assert int(newest) > 400
     end = time.monotonic() + LIMIT_S
-    while seen.cluster.route(Key("shop", "last")) is None:
+    while follower.cluster.route(Key("shop", "last")) is None:
         assert time.monotonic() < end
-    seen.until(lambda: seen.names() == {"a", "last"})
+    follower.until(lambda: follower.names() == {"a", "last"})

@@ -155,8 +155,8 @@ def test_a_listener_may_ask_the_store():
     """It is called without the lock."""
     store = Store()
     key = Key("shop", "a")
-    found = []
-    store.on_route = lambda old, new: found.append(store.get("routes", key) is new)
+    stored = []
+    store.on_route = lambda old, new: stored.append(store.get("routes", key) is new)
     store.put("routes", key, (seen("1"),))
     store.put("routes", key, (seen("2", "x"),))
-    assert found == [True]
+    assert stored == [True]
