@@ -44,7 +44,7 @@ def kubeconfig(kube, tmp_path) -> str:
 
 @pytest.fixture
 def connection(kubeconfig) -> Connection:
-    return connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=2, read_timeout_s=2))
+    return connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=LIMIT_S, read_timeout_s=LIMIT_S))
 
 
 class Follower:

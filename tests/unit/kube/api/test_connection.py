@@ -57,7 +57,8 @@ def edited(kubeconfig: str, change) -> str:
 
 def works(**settings) -> bool:
     """Whether a list of Routes is answered."""
-    reply = connect(KubeSettings(connect_timeout_s=2, read_timeout_s=2, **settings)).request("GET", ROUTES)
+    connection = connect(KubeSettings(connect_timeout_s=LIMIT_S, read_timeout_s=LIMIT_S, **settings))
+    reply = connection.request("GET", ROUTES)
     return reply["kind"] == "RouteList"
 
 
@@ -403,7 +404,7 @@ def test_write(connection, kube):
 
 # -- streams
 
-def stream_of(connection, timeout_s=2.0):
+def stream_of(connection, timeout_s=LIMIT_S):
     return connection.request("GET", ROUTES, stream=True, timeout_s=timeout_s,
                               query={"watch": "true", "resourceVersion": "0", "timeoutSeconds": "60"})
 

@@ -4,6 +4,7 @@ import itertools
 import logging
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -234,7 +235,7 @@ def account(kube, tmp_path):
     path = tmp_path / "account"
     kube.write_kubeconfig(path)
     path.write_text(path.read_text().replace(kube.token, kube.token_for("f5", "router")))
-    return connect(KubeSettings(kubeconfig=str(path), connect_timeout_s=2, read_timeout_s=2))
+    return connect(KubeSettings(kubeconfig=str(path), connect_timeout_s=LIMIT_S, read_timeout_s=LIMIT_S))
 
 
 def grant(kube, *verbs: str, names: tuple[str, ...] = ("tls",)) -> None:
@@ -452,7 +453,8 @@ def test_an_outage_is_logged_once(kube, follow, caplog):
     kube.apply([objects.secret(name) for name in names])
     kube.inject("503", method="list", path="secrets", times=10_000)
     kube.apply([{**route(secret=name), "metadata": {"namespace": "shop", "name": name}} for name in names])
-    follower = follow(watch_secrets=True, clock=lambda: time.monotonic() + later_s[0])
+    follower = follow(watch_secrets=True, clock=lambda: time.monotonic() + later_s[0],
+                      secret_pace=replace(HURRY, timeout_s=LIMIT_S))
 
     def logged(message: str) -> list[logging.LogRecord]:
         return [record for record in caplog.records if record.message == message]
