@@ -1,7 +1,7 @@
-"""What the router knows of the cluster: frozen values decoded from the Kubernetes API.
+"""State of the cluster: frozen values decoded from the Kubernetes API.
 
-A resourceVersion is not part of a value: two readings of an object are equal when nothing that
-the router serves has changed, so the router's own status writes are no change.
+A resourceVersion is not part of a value: two readings of an object are equal if nothing that the router
+serves has changed, so the router's own status writes are no change.
 """
 
 import re
@@ -15,7 +15,7 @@ _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
 VXLAN_PORT = 4789
-"""UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork that says none."""
+"""UDP port of VxLAN (RFC 7348 8), and of a ClusterNetwork without one."""
 OVN_SUBNETS = "k8s.ovn.org/node-subnets"
 """Annotation of a Node under OVN-Kubernetes: the networks of its pods, as JSON."""
 
@@ -54,7 +54,7 @@ class Route:
     created: str = ""
     """creationTimestamp, RFC 3339 in UTC: sorts as text."""
     host: str = ""
-    """spec.host as written, or what the router made of it (hosts.Naming)."""
+    """spec.host as written, or as the router made it (hostnames.Naming)."""
     subdomain: str = ""
     path: str = ""
     service: str = ""
@@ -74,9 +74,9 @@ class Route:
 
     @property
     def secret(self) -> Key | None:
-        """The Secret with its certificate; None without one, and where pods terminate TLS.
+        """The Secret with its certificate; None without one, and if pods terminate TLS.
 
-        No Secret can have a name that is not good for `is_object_name`.
+        Its name may be one that no Secret can have, see `is_object_name`.
         """
         if self.tls is None or self.tls.termination == "passthrough" or not self.tls.external_certificate:
             return None
@@ -89,7 +89,7 @@ class Route:
 
 
 def is_object_name(text: str) -> bool:
-    """Whether an object of most kinds can have this name. Source: Kubernetes, names: DNS subdomain."""
+    """True if an object of most kinds can have this name. Source: Kubernetes, names: DNS subdomain."""
     return _OBJECT_NAME.fullmatch(text) is not None
 
 
@@ -104,11 +104,11 @@ class Secret:
     key: Key
     type: str = ""
     certificate: str = field(default="", repr=False)
-    """tls.crt of a kubernetes.io/tls Secret; nothing is kept of others."""
+    """tls.crt of a kubernetes.io/tls Secret; "" for other types."""
     private_key: str = field(default="", repr=False)
-    """tls.key, likewise."""
+    """tls.key of such a Secret."""
     problem: str = ""
-    """Why it cannot be used or read; "" when it can."""
+    """Why it cannot be used or read; "" if it can."""
     not_loaded: bool = False
     """True if its content is not known yet."""
 
@@ -133,7 +133,7 @@ class Service:
     cluster_ip: str = ""
     type: str = "ClusterIP"
     local: bool = False
-    """externalTrafficPolicy is Local: only Nodes with a ready pod of it accept connections."""
+    """True if externalTrafficPolicy is Local: only Nodes with a ready pod accept connections."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -156,10 +156,10 @@ class EndpointSlice:
     service: str
     """Name of the Service, in the same namespace."""
     addresses: frozenset[str] = frozenset()
-    """Ready IPv4 and IPv6 addresses, in canonical text form; none where `nodes` is kept instead."""
+    """Ready IPv4 and IPv6 addresses, in canonical text form; none if `nodes` is kept instead."""
     ports: tuple[EndpointPort, ...] = ()
     nodes: frozenset[str] = frozenset()
-    """Names of Nodes with a ready address, "" where none is told; only where node ports are members."""
+    """Names of Nodes with a ready address, "" for an unnamed one; only if node ports are pool members."""
     omitted: int = 0
     """Number of further ready addresses, beyond those that are kept."""
 
@@ -196,12 +196,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class HostSubnet:
-    """What openshift-sdn gave to a host: to a Node, or to a ghost such as the BIG-IP."""
+    """Subnet that openshift-sdn gave to a host: a Node, or a ghost such as the BIG-IP."""
 
     key: Key
     """The name is the host's."""
     host_ip: str = ""
-    """Where the host takes VxLAN; "" where it is no address."""
+    """Address at which the host receives VxLAN; "" if it is invalid."""
     subnet: str = ""
     """CIDR; "" until the SDN master has allocated one."""
 
@@ -214,12 +214,12 @@ class ClusterNetwork:
     networks: tuple[str, ...] = ()
     """CIDRs."""
     vxlan_port: int = VXLAN_PORT
-    """UDP port on which every Node takes VxLAN."""
+    """UDP port on which every Node receives VxLAN."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What changed since the last Delta: the new value by key, or None for what is gone.
+    """Changes since the last Delta: the new value by key, or None for a deleted object.
 
     Only values that differ (`==`) from the last ones are in it. The first Delta holds everything.
     """
@@ -228,13 +228,13 @@ class Delta:
     services: Mapping[Key, Service | None] = field(default_factory=dict)
     slices: Mapping[Key, EndpointSlice | None] = field(default_factory=dict)
     namespaces: Mapping[Key, Namespace | None] = field(default_factory=dict)
-    """Those that are selected, where namespaces are."""
+    """Selected namespaces, if namespaces are selected."""
     nodes: Mapping[Key, Node | None] = field(default_factory=dict)
     host_subnets: Mapping[Key, HostSubnet | None] = field(default_factory=dict)
     cluster_networks: Mapping[Key, ClusterNetwork | None] = field(default_factory=dict)
     secrets: Mapping[Key, Secret | None] = field(default_factory=dict)
     nodes_listed: bool = field(default=False, compare=False)
-    """Whether every Node is known; without, what a Node left behind cannot be told from others'."""
+    """True if every Node is known; otherwise records of deleted Nodes cannot be distinguished from others."""
     slices_listed: bool = field(default=False, compare=False)
     """True if all slices are known; where Nodes are pool members, the right to list them may be missing."""
 
@@ -242,15 +242,15 @@ class Delta:
         return self.size() > 0
 
     def size(self) -> int:
-        """How many objects changed."""
+        """Return the number of changed objects."""
         return sum(len(changes) for changes in self._kinds().values())
 
     def then(self, later: "Delta") -> "Delta":
-        """Both changes as one."""
+        """Merge this Delta with a later one."""
         after = later._kinds()
         merged: dict[str, Any] = {name: {**kind, **after[name]} for name, kind in self._kinds().items()}
         return replace(later, **merged)
 
     def _kinds(self) -> dict[str, Mapping[Key, Any]]:
-        return {one.name: kind for one in fields(self)
-                if isinstance(kind := getattr(self, one.name), Mapping)}
+        return {attribute.name: kind for attribute in fields(self)
+                if isinstance(kind := getattr(self, attribute.name), Mapping)}

@@ -1,4 +1,4 @@
-"""Exceptions, and the table that makes one of an iControl REST reply.
+"""Exceptions, and the mapping of iControl REST replies to them.
 
 RouterError
  +- ConfigError            flags, environment or files are wrong; found at start, all at once
@@ -31,7 +31,7 @@ RouterError
          +- HostKeyRefused
          +- UploadAuthFailed
 
-What an operator can do decides the class. Refused, and a Forbidden or Unconfirmed that is alone, blame one
+The class depends on what an operator can do. Refused, and a Forbidden or Unconfirmed that is alone, blame one
 object and cost only the Routes that use it; every other BigIPError is about the device and ends the pass.
 """
 
@@ -77,14 +77,14 @@ _FINGERPRINT = 43
 
 
 class RouterError(Exception):
-    """Base of everything that the router raises on purpose."""
+    """Base of all exceptions that the router raises on purpose."""
 
 
 class ConfigError(RouterError):
     """Settings that cannot work.
 
     Attributes:
-        problems: one sentence each, naming flag and variable.
+        problems: one sentence for each, with flag and variable.
     """
 
     def __init__(self, problems: list[str]):
@@ -149,7 +149,7 @@ class BigIPError(RouterError):
         method, path: the request, without host, query or body.
         status: HTTP status, 0 without a reply.
         code: TMOS message number such as "01070265", or "".
-        text: the device's own words, at most 256 characters; of an HTML page its title.
+        text: the device's own words, at most 256 characters; the title of an HTML page.
         may_have_applied: True for a write that may have been applied all the same: read before repeating.
     """
 
@@ -163,7 +163,7 @@ class BigIPError(RouterError):
 
 
 class Unreachable(BigIPError):
-    """No reply. may_have_applied is False when the request certainly did not reach the device."""
+    """No reply. may_have_applied is False if the request certainly did not reach the device."""
 
 
 class Untrusted(Unreachable):
@@ -175,11 +175,11 @@ class NotReady(BigIPError):
 
 
 class Busy(BigIPError):
-    """There is an active asynchronous task executing."""
+    """An asynchronous task holds the REST worker."""
 
 
 class DeviceTimeout(BigIPError):
-    """The device gave up waiting for its own daemon; the command may still finish."""
+    """The device stopped waiting for its own daemon; the command may still finish."""
 
 
 class AuthFailed(BigIPError):
@@ -187,11 +187,11 @@ class AuthFailed(BigIPError):
 
 
 class Forbidden(AuthFailed):
-    """403 to a request, and again to its repetition, while the device answers a read: nothing was done.
+    """403 to a request and to its repetition, while the device answers a read: nothing was executed.
 
     Attributes:
-        alone: of the write of one object, True if no other object fared likewise just before. Otherwise the
-            role may be to blame.
+        alone: True if no write of another object failed in the same way just before; otherwise the role may
+            be to blame. None for requests that are not the write of one object.
     """
 
     def __init__(self, method: str = "", path: str = "", text: str = "", *,
@@ -232,8 +232,8 @@ class Incomplete(Refused):
     """The device refused parts of this object.
 
     Attributes:
-        made: the object as it is now.
-        usable: whether what needs the object does its work with that.
+        made: the object as it is on the device now.
+        usable: True if its dependents work with that.
     """
 
     def __init__(self, error: Refused, made: Pool, *, usable: bool):
@@ -242,15 +242,15 @@ class Incomplete(Refused):
 
 
 def is_usable(error: BigIPError) -> bool:
-    """True if an object that was refused in part does its work for those that depend on it."""
+    """True if a partly refused object is usable by its dependents."""
     return isinstance(error, Incomplete) and error.usable
 
 
 class Unconfirmed(BigIPError):
-    """No usable reply to the write of one object, while the device answers reads: it may have been done.
+    """No usable reply to the write of one object, while the device answers reads; it may have been applied.
 
     Attributes:
-        alone: False if another object fared likewise just before, so that the device may be to blame.
+        alone: False if another write failed in the same way just before, so the device may be to blame.
     """
 
     def __init__(self, method: str = "", path: str = "", text: str = "", *,
@@ -280,12 +280,12 @@ class UploadAuthFailed(UploadError):
 
 
 def error_for(method: str, path: str, status: int, text: str, secrets: Iterable[str] = ()) -> BigIPError:
-    """The exception for a reply.
+    """Return the exception for a reply.
 
     Args:
         status: HTTP status of the reply, 300 or more.
         text: message of the JSON body, or the whole body when it is not JSON.
-        secrets: strings that the exception must not repeat, should the device have echoed them.
+        secrets: strings that the exception must not contain, even if the device echoes them.
     Source: bigip-behaviour.md A2.2, A2.3, A6. The number before ":3:" and the status decide, the
         sentence only where there is no number.
     """
@@ -299,13 +299,13 @@ def error_for(method: str, path: str, status: int, text: str, secrets: Iterable[
 
 
 def _is_page(text: str) -> bool:
-    """Whether Apache or Jetty answered, not a REST worker."""
+    """True if Apache or Jetty answered, not a REST worker."""
     return text.lstrip().startswith("<")
 
 
 def _title(page: str) -> str:
-    found = _TITLE.search(page)
-    return html.unescape(found.group(1) if found else _TAG.sub(" ", page))
+    title = _TITLE.search(page)
+    return html.unescape(title.group(1) if title else _TAG.sub(" ", page))
 
 
 def _excerpt(text: str) -> str:
@@ -323,17 +323,17 @@ def redact_keys(text: str) -> str:
     return _BASE64.sub(_redacted, _PEM.sub("[redacted PEM]", text))
 
 
-def _redacted(found: re.Match[str]) -> str:
-    """Replace the parts of a path that are no words."""
-    run: str = found.group()
-    if len(run) == _FINGERPRINT and found.string[: found.start()].endswith("SHA256:"):
+def _redacted(match: re.Match[str]) -> str:
+    """Replace the segments of a path that are no words."""
+    run: str = match.group()
+    if len(run) == _FINGERPRINT and match.string[: match.start()].endswith("SHA256:"):
         return run
-    return "/".join(part if _WORD.fullmatch(part) else "[redacted]" for part in run.split("/"))
+    return "/".join(text if _WORD.fullmatch(text) else "[redacted]" for text in run.split("/"))
 
 
 def _code(text: str) -> str:
-    found = _CODE.match(text)
-    return found.group(1) if found else ""
+    match = _CODE.match(text)
+    return match.group(1) if match else ""
 
 
 def _kind(status: int, text: str, code: str) -> type[BigIPError]:

@@ -1,7 +1,7 @@
-"""A loss of so many objects at once that it may be a mistake, and needs a second look."""
+"""Test whether so many objects are lost at once that it may be a mistake."""
 
 LEAST = 20
-"""Fewer deletes than this are never held back."""
+"""Smallest number of deletes that is held back."""
 
 
 def is_mass(deletes: int, total: int) -> bool:

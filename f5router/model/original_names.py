@@ -1,8 +1,8 @@
-"""Names that the original F5 router gives, by which its objects are told from an administrator's.
+"""Names of the original F5 router, by which its objects are distinguished from an administrator's.
 
-It lays certificates, profiles and data-groups into /Common, whatever its partition is, and names those of
-a Route openshift_route_<namespace>_<name>-client-ssl-profile, -server-ssl-profile, -https-cert.crt,
--https-key.key and -https-chain.crt. Names of ours never end so (names.py). Source: openshift/router,
+It puts certificates, profiles and data-groups into /Common, whatever its partition is, and names those of a
+Route openshift_route_<namespace>_<name>-client-ssl-profile, -server-ssl-profile, -https-cert.crt,
+-https-key.key and -https-chain.crt. Our names never end so (names.py). Source: openshift/router,
 pkg/router/f5/f5.go (release-3.11).
 """
 
@@ -29,14 +29,14 @@ _FILE = re.compile(rf"{COMMON}/({_ROUTE})-https-(?:cert\.crt|key\.key|chain\.crt
 
 def is_client_ssl(path: str) -> bool:
     """True if a client SSL profile has a name of the original router."""
-    found = _PROFILE.fullmatch(path)
-    return found is not None and found[2] == "client"
+    match = _PROFILE.fullmatch(path)
+    return match is not None and match[2] == "client"
 
 
 def is_server_ssl(path: str) -> bool:
     """True if a server SSL profile has a name of the original router."""
-    found = _PROFILE.fullmatch(path)
-    return found is not None and found[2] == "server"
+    match = _PROFILE.fullmatch(path)
+    return match is not None and match[2] == "server"
 
 
 def is_file(path: str) -> bool:
@@ -45,21 +45,21 @@ def is_file(path: str) -> bool:
 
 
 def stem(path: str) -> str:
-    """Stem of the Route whose profile or file has this name; "" for any other name."""
-    found = _PROFILE.fullmatch(path) or _FILE.fullmatch(path)
-    return found[1] if found else ""
+    """Return the stem of the Route whose profile or file has this name; "" for any other name."""
+    match = _PROFILE.fullmatch(path) or _FILE.fullmatch(path)
+    return match[1] if match else ""
 
 
 def stem_of(key: Key) -> str:
-    """How the names of a Route's objects begin."""
+    """Return the beginning of the names of a Route's objects."""
     return f"openshift_route_{key.namespace}_{key.name}"
 
 
 def groups(folder: str) -> frozenset[str]:
-    """Data-groups that only the original router uses. Args: folder: of the router that takes over."""
-    found = {REENCRYPT_GROUP, PASSTHROUGH_GROUP,
+    """Return the data-groups that only the original router uses. Args: folder: that of our objects."""
+    paths = {REENCRYPT_GROUP, PASSTHROUGH_GROUP,
              *(f"{COMMON}/ssl_{kind}{_ROUTES}" for kind in ("reencrypt", "passthrough"))}
-    return frozenset(found - {PASSTHROUGH_GROUP} if folder == COMMON else found)
+    return frozenset(paths - {PASSTHROUGH_GROUP} if folder == COMMON else paths)
 
 
 def is_record(group: str, name: str, data: str) -> bool:
@@ -70,5 +70,5 @@ def is_record(group: str, name: str, data: str) -> bool:
 
 
 def pool(folder: str, data: str) -> str:
-    """Full path of the pool that a record of its data-groups names."""
+    """Return the full path of the pool in a record of its data-groups."""
     return data if data.startswith("/") else f"{folder}/{data}"

@@ -1,8 +1,8 @@
-"""Which Routes of the cluster are this router's to serve.
+"""Selection of the Routes that this router serves.
 
-The API server applies the selectors; what is left to do here is to leave out Routes of namespaces that
-are not selected, as if they did not exist: they claim no Host. `selected` is the definition,
-`NamespaceFilter` keeps the same while one namespace's change costs its own Routes only.
+The API server applies the selectors; this module leaves out Routes of namespaces that are not selected, as if
+they did not exist: they claim no Host. `selected` is the definition; `NamespaceFilter` computes the same from
+changes, at the cost of the Routes of the changed namespace.
 Source: openshift/router pkg/cmd/infra/router/router.go, pkg/router/controller/router_controller.go.
 """
 
@@ -14,10 +14,10 @@ from f5router.model.cluster import Delta, Key, Route
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The settings, checked; selectors as their texts, "" for all."""
+    """Validated settings; selectors as texts, "" for all."""
 
     namespace: str | None = None
-    """The only one whose objects are read; None for all."""
+    """The only namespace whose objects are read; None for all."""
     labels: str = ""
     fields: str = ""
     """Selectors for Routes."""
@@ -28,31 +28,31 @@ class Selection:
 
     @property
     def by_namespace(self) -> bool:
-        """Whether only Routes of listed namespaces are served."""
+        """True if only Routes of listed namespaces are served."""
         return bool(self.namespace_labels or self.project_labels)
 
     @property
     def selective(self) -> bool:
-        """Whether a Route can leave without being deleted."""
+        """True if a Route can be deselected without being deleted."""
         return self.by_namespace or bool(self.labels or self.fields)
 
 
 def selected(routes: Mapping[Key, Route], namespaces: Collection[str]) -> dict[Key, Route]:
-    """Routes of the namespaces with these names."""
+    """Return the Routes in these namespaces."""
     return {key: route for key, route in routes.items() if key.namespace in namespaces}
 
 
 class NamespaceFilter:
-    """Makes Deltas of selected Routes from Deltas of all. Not thread-safe."""
+    """Reduces Deltas to selected Routes. Not thread-safe."""
 
     def __init__(self) -> None:
         self.namespaces: set[str] = set()
-        """Names of those that are selected."""
+        """Names of the selected namespaces."""
         self._routes: dict[str, dict[Key, Route]] = {}
         """All Routes, by namespace."""
 
     def apply(self, delta: Delta) -> Delta:
-        """The Delta without Routes of other namespaces: what enters is new, what leaves is gone."""
+        """Return the Delta without Routes of other namespaces; deselected Routes are deleted in it."""
         shown = self.namespaces
         self.namespaces = shown | {key.name for key, value in delta.namespaces.items() if value is not None}
         self.namespaces -= {key.name for key, value in delta.namespaces.items() if value is None}
@@ -69,7 +69,7 @@ class NamespaceFilter:
         return replace(delta, routes=changed)
 
     def _put(self, key: Key, route: Route | None) -> bool:
-        """Keep the newest value; returns whether there was one before."""
+        """Store the newest value; return True if there was one before."""
         routes = self._routes.setdefault(key.namespace, {})
         known = key in routes
         if route is not None:

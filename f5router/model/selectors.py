@@ -1,15 +1,15 @@
-"""Checks of label and field selectors before the API server, which applies them, is asked.
+"""Validation of label and field selectors before they are sent to the API server, which applies them.
 
-Every parser takes the text of a setting and returns it without blanks around it; it raises ValueError
-with words that follow "--flag / VARIABLE: ". What the server takes is never refused. Which fields a
-kind has, the server alone knows. Sources: k8s.io/apimachinery pkg/labels/selector.go,
+Every parser takes the text of a setting and returns it without blanks around it, or raises ValueError with a
+text that follows "--flag / VARIABLE: ". No selector is refused that the server accepts; only the server knows
+the fields of a kind. Sources: k8s.io/apimachinery pkg/labels/selector.go,
 pkg/fields/selector.go and pkg/util/validation/validation.go.
 """
 
 import re
 
 EVERYTHING = "*"
-"""As PROJECT_LABELS: every project that the account may see."""
+"""Value of PROJECT_LABELS for every project that the account may see."""
 
 _BLANK = " \t\r\n"
 _WORD = rf"[^{_BLANK}=!(),<>]++"
@@ -27,46 +27,48 @@ _ESCAPED = re.compile(r"(?:[^\\,=]|\\[\\,=])*")
 
 
 def labels(text: str) -> str:
-    """A label selector: requirements separated by commas, all of which must hold."""
+    """Parse a label selector: requirements separated by commas, all of which must hold."""
     if text.strip(_BLANK):
-        for part in _COMMA.split(text):
-            _check_requirement(part)
+        for requirement in _COMMA.split(text):
+            _check_requirement(requirement)
     return text.strip(_BLANK)
 
 
 def project_labels(text: str) -> str:
-    """The same, or EVERYTHING."""
+    """Parse a label selector, or EVERYTHING."""
     return text if text == EVERYTHING else labels(text)
 
 
 def fields(text: str) -> str:
-    r"""A field selector: name=value and name!=value separated by commas; in a value \, \= and \\ stand
-    for the character itself."""
-    for part in re.findall(r"(?:[^\\,]|\\.|\\\Z)+", text, re.DOTALL):
-        found = _TERM.fullmatch(part)
-        if not found:
-            raise ValueError(f"{part!r} is neither name=value nor name!=value")
-        if not _ESCAPED.fullmatch(found["value"]):
-            raise ValueError(f"{part!r}: in a value, '=', ',' and '\\' must stand behind a '\\', and "
+    r"""Parse a field selector: name=value and name!=value separated by commas.
+
+    In a value \, \= and \\ stand for the character itself.
+    """
+    for term in re.findall(r"(?:[^\\,]|\\.|\\\Z)+", text, re.DOTALL):
+        match = _TERM.fullmatch(term)
+        if not match:
+            raise ValueError(f"{term!r} is neither name=value nor name!=value")
+        if not _ESCAPED.fullmatch(match["value"]):
+            raise ValueError(f"{term!r}: in a value, '=', ',' and '\\' must stand behind a '\\', and "
                              "nothing else may")
     return text.strip(_BLANK)
 
 
-def _check_requirement(part: str) -> None:
-    if not part.strip(_BLANK):
+def _check_requirement(requirement: str) -> None:
+    if not requirement.strip(_BLANK):
         raise ValueError("there is nothing before or after a comma")
-    found = _REQUIREMENT.fullmatch(part)
-    shown = part.strip(_BLANK)
-    if not found or (found["absent"] and (found["operator"] or found["values"] is not None)):
+    match = _REQUIREMENT.fullmatch(requirement)
+    shown = requirement.strip(_BLANK)
+    if not match or (match["absent"] and (match["operator"] or match["values"] is not None)):
         raise ValueError(f"{shown!r} is none of {_FORMS}")
-    if not _is_key(found["key"]):
-        raise ValueError(f"{found['key']!r} is not the key of a label, such as zone or example.com/zone")
-    value = found["value"] or ""
-    if found["operator"] in ("<", ">") and not (_INTEGER.fullmatch(value) and int(value) < 2**63):
+    if not _is_key(match["key"]):
+        raise ValueError(f"{match['key']!r} is not the key of a label, such as zone or example.com/zone")
+    value = match["value"] or ""
+    if match["operator"] in ("<", ">") and not (_INTEGER.fullmatch(value) and int(value) < 2**63):
         raise ValueError(f"{shown!r}: {value!r} is not a whole number")
-    for one in [value, *(text.strip(_BLANK) for text in (found["values"] or "").split(","))]:
-        if one and not _is_name(one):
-            raise ValueError(f"{shown!r}: {one!r} is not the value of a label: at most 63 letters, digits, "
+    for name in [value, *(text.strip(_BLANK) for text in (match["values"] or "").split(","))]:
+        if name and not _is_name(name):
+            raise ValueError(f"{shown!r}: {name!r} is not the value of a label: at most 63 letters, digits, "
                              "'-', '_' or '.', beginning and ending with a letter or digit")
 
 

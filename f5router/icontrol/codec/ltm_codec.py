@@ -1,4 +1,4 @@
-"""bigip.py values to and from iControl REST JSON, a pair per kind.
+"""Conversion of LTM objects to and from iControl REST JSON, a pair of functions for each kind.
 
 What is read differs from what was written (bigip-behaviour.md B1, B3, B4, B8): blanks in monitors, route
 domains on addresses, "none" for unset, strings for booleans. Both sides become one vocabulary here,
@@ -26,36 +26,36 @@ from f5router.model.ltm import (
 )
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What a decoder raises for JSON of a form that no recording shows."""
+"""Exceptions of a decoder for JSON of an unknown form."""
 
 
 def located(path: str) -> dict[str, str]:
-    """The properties that put an object at a full path. Source: bigip-behaviour.md A1."""
+    """Return the properties that put an object at a full path. Source: bigip-behaviour.md A1."""
     partition, *folders, name = path.strip("/").split("/")
     body = {"name": name, "partition": partition}
     return {**body, "subPath": "/".join(folders)} if folders else body
 
 
 def path_of(obj: JSON) -> str:
-    """Full path of an object as read; sub-collection items may lack parts of it."""
+    """Return the full path of an object as read; sub-collection items may lack some of its properties."""
     full = str(obj.get("fullPath") or obj.get("name", ""))
     if full.startswith("/") or not obj.get("partition"):
         return full
-    parts = (obj["partition"], obj.get("subPath"), full)
-    return "/" + "/".join(str(part) for part in parts if part)
+    levels = (obj["partition"], obj.get("subPath"), full)
+    return "/" + "/".join(str(level) for level in levels if level)
 
 
 def items(obj: JSON, name: str) -> list[JSON]:
-    """Items of an expanded sub-collection.
+    """Return the items of an expanded sub-collection.
 
     An empty one has no `items`; 11.5 nests the list under the reference once more
     (bigip-behaviour.md A1, B7).
     """
-    found = obj.get(f"{name}Reference", obj)
-    while isinstance(found, Mapping):
-        if "items" in found:
-            return list(found["items"] or ())
-        found = found.get(f"{name}Reference")
+    container = obj.get(f"{name}Reference", obj)
+    while isinstance(container, Mapping):
+        if "items" in container:
+            return list(container["items"] or ())
+        container = container.get(f"{name}Reference")
     return []
 
 
@@ -63,7 +63,7 @@ def items(obj: JSON, name: str) -> list[JSON]:
 
 
 def encode_pool(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
-    """Body of a POST; places: see pool_changes."""
+    """Encode the body of a POST. Args: places: as for pool_changes."""
     body = {**located(pool.path), **pool_changes(pool, places)}
     if not pool.monitor:
         del body["monitor"]
@@ -71,10 +71,10 @@ def encode_pool(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) ->
 
 
 def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
-    """Body of a PATCH: the member list replaces the old one whole.
+    """Encode the body of a PATCH; the member list replaces the old one.
 
     Args:
-        places: partition of a member's node by its address, "/Common"; without, the pool's own.
+        places: partition of a member's node by its address, such as "/Common"; default: the pool's own.
     """
     own = "/" + pool.path.split("/")[1]
     return {
@@ -95,7 +95,7 @@ def decode_pool(obj: JSON) -> Pool:
 
 
 def decode_member(item: JSON) -> PoolMember:
-    """A member; one that is no address keeps its name, which equals no wanted member."""
+    """Decode a member; one without an address keeps its name, which equals no desired member."""
     name = str(item.get("name", "")).rsplit("/", 1)[-1]
     dotted = name.count(":") > 1
     node, _, port = name.rpartition("." if dotted else ":")
@@ -104,7 +104,7 @@ def decode_member(item: JSON) -> PoolMember:
 
 
 def address_of(text: str) -> str:
-    """Canonical address without route domain, "" for what is none."""
+    """Return the canonical address without route domain; "" if the text is no address."""
     try:
         return str(ipaddress.ip_address(text.split("%", 1)[0]))
     except ValueError:
@@ -125,14 +125,14 @@ def _monitor(text: str) -> str:
 
 
 def encode_data_group(group: DataGroup) -> dict[str, Any]:
-    """Body of a POST, without records but those that are copied."""
+    """Encode the body of a POST; its only records are the copied ones."""
     body = {**located(group.path), "type": group.type}
     copied = [Record(group.path, name, data) for name, data in group.copied]
     return {**body, "records": encode_records(copied)} if copied else body
 
 
 def encode_records(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Value of `records`, the whole list."""
+    """Encode the whole list `records`."""
     return [{"name": record.name, "data": record.data} for record in sorted(records, key=lambda r: r.name)]
 
 
@@ -158,7 +158,7 @@ def encode_client_ssl(profile: ClientSSL) -> dict[str, Any]:
 
 
 def client_ssl_changes(profile: ClientSSL) -> dict[str, Any]:
-    """Body of a PATCH. The pair is sent together: half a pair is refused (bigip-behaviour.md A7)."""
+    """Encode a PATCH. The pair stays together: half a pair is refused (bigip-behaviour.md A7)."""
     return {
         "defaultsFrom": profile.parent, "serverName": profile.server_name,
         "sniDefault": "true" if profile.sni_default else "false", **_pair(profile),
@@ -182,7 +182,7 @@ def encode_server_ssl(profile: ServerSSL) -> dict[str, Any]:
 
 
 def server_ssl_changes(profile: ServerSSL) -> dict[str, Any]:
-    """Body of a PATCH. Without peerCertMode require nothing is verified (bigip-behaviour.md B8)."""
+    """Encode a PATCH. Without peerCertMode require nothing is verified (bigip-behaviour.md B8)."""
     return {
         "defaultsFrom": profile.parent,
         "caFile": profile.ca_file or "none",
@@ -216,16 +216,16 @@ def _unset(value: Any) -> str:
 
 
 def destination_port(obj: JSON) -> int:
-    """Port of a virtual server's destination, 0 for any.
+    """Return the port of a virtual server's destination; 0 for any.
 
     /Common/10.1.1.1:80, /P/10.1.1.1%6:443, /P/2001:db8::1.443 (bigip-behaviour.md B7).
     """
-    found = re.search(r"[:.](\d+)$", str(obj.get("destination", "")))
-    return int(found.group(1)) if found else 0
+    match = re.search(r"[:.](\d+)$", str(obj.get("destination", "")))
+    return int(match.group(1)) if match else 0
 
 
 def destination_address(obj: JSON) -> str:
-    """Canonical address of a virtual server's destination without route domain; "" where it has none."""
+    """Return the canonical address of a virtual server without route domain; "" if it has none."""
     name = str(obj.get("destination", "")).rsplit("/", 1)[-1]
     return address_of(re.sub(r"[:.](\d+|any)$", "", name))
 
@@ -238,4 +238,4 @@ DECODERS: Mapping[str, Callable[[JSON], Object]] = {
     CertFile.KIND: decode_cert,
     KeyFile.KIND: decode_key,
 }
-"""By kind, where an object of JSON is one of ours."""
+"""Decoders of the kinds whose JSON has no nested objects."""

@@ -1,7 +1,7 @@
-"""tunnels.py values to and from iControl REST JSON; the second half of codec.py.
+"""Conversion of network objects to and from iControl REST JSON.
 
 What is read differs from what was written (bigip-behaviour.md B9): route domains on addresses, any or
-any6 for unset ones, numbers that were sent as texts.
+any6 for unset ones, numbers as texts.
 """
 
 import ipaddress
@@ -17,13 +17,13 @@ FIXED: Mapping[str, frozenset[str]] = {
     SelfIP.KIND: frozenset({"address", "vlan"}),
     VxlanProfile.KIND: frozenset(),
 }
-"""Properties that the device does not change once an object exists. Source: bigip-behaviour.md B9."""
+"""Properties that cannot be changed once an object exists. Source: bigip-behaviour.md B9."""
 
 _NOISE = ("kind", "fullPath", "generation", "selfLink")
 
 
 def properties(obj: VxlanProfile | Tunnel | SelfIP) -> dict[str, Any]:
-    """Everything that we decide of an object, as it is written."""
+    """Return the properties of an object that the router sets, as they are written."""
     if isinstance(obj, VxlanProfile):
         return {"floodingType": obj.flooding, "port": obj.port}
     if isinstance(obj, SelfIP):
@@ -34,7 +34,7 @@ def properties(obj: VxlanProfile | Tunnel | SelfIP) -> dict[str, Any]:
         }
     return {
         "profile": obj.profile, "localAddress": obj.local_address,
-        # The family of the local address; any6 is what an unset one reads.
+        # In the family of the local address; an unset one reads as any6.
         "remoteAddress": obj.remote_address or "any",
         "key": obj.key, "mode": obj.mode, "mtu": obj.mtu, "tos": obj.tos,
         "transparent": obj.transparent, "usePmtu": obj.use_pmtu,
@@ -42,7 +42,7 @@ def properties(obj: VxlanProfile | Tunnel | SelfIP) -> dict[str, Any]:
 
 
 def encode(obj: VxlanProfile | Tunnel | SelfIP) -> dict[str, Any]:
-    """Body of a POST.
+    """Encode the body of a POST.
 
     A self IP's name holds a "/", so its folder goes into `partition` whole, as the original router
     sent it (openshift/origin v3.11.0, pkg/router/f5/f5.go: ensureVxLANTunnel).
@@ -76,7 +76,7 @@ def decode_self(obj: JSON) -> SelfIP:
 
 
 def interface(address: SelfIP) -> str:
-    """Canonical CIDR of anybody's self IP; "" for what is none."""
+    """Return the canonical CIDR of a self IP; "" if it has none."""
     try:
         return str(ipaddress.ip_interface(address.address))
     except ValueError:
@@ -84,65 +84,68 @@ def interface(address: SelfIP) -> str:
 
 
 def route_domain(obj: JSON) -> int:
-    """Of a self IP; 0 where its address has no suffix (bigip-behaviour.md B9), -1 for what is none."""
+    """Return the route domain of a self IP; 0 without suffix (bigip-behaviour.md B9), -1 if invalid."""
     _, percent, domain = str(obj.get("address", "")).partition("/")[0].partition("%")
     return _number(domain) if percent else 0
 
 
 def encode_record(record: FDBRecord) -> dict[str, str]:
-    """Body of a POST, or one item of a list."""
+    """Encode the body of a POST, or one item of a list."""
     return {"name": record.mac, "endpoint": record.endpoint}
 
 
 def raw_records(obj: JSON) -> list[JSON]:
-    """Records of net/fdb/tunnel/<tunnel>: a sub-collection, or a list in the body (11.6)."""
+    """Return the records of net/fdb/tunnel/<tunnel>: a sub-collection, or a list in the body (11.6)."""
     return items(obj, "records") or list(obj.get("records") or ())
 
 
 def sendable(record: JSON) -> dict[str, Any]:
-    """A record as read, to be sent back as it is."""
+    """Return a record as read in the form in which it is sent back."""
     return {name: value for name, value in record.items()
             if name not in _NOISE and not name.endswith("Reference")}
 
 
 def decode_records(tunnel: str, raw: Iterable[JSON]) -> list[FDBRecord]:
-    """Everybody's records; an endpoint that is no address stays as it is written."""
+    """Decode records, owned or not; an endpoint that is no address stays as it is written."""
     return [FDBRecord(tunnel, mac_of(item), address_of(endpoint) or endpoint)
             for item in raw for endpoint in (str(item.get("endpoint", "")),)]
 
 
 def mac_of(record: JSON) -> str:
-    """The record's name in lower case."""
+    """Return the name of a record in lower case."""
     return str(record.get("name", "")).lower()
 
 
 def decode_translation(virtual: str, obj: JSON) -> SourceTranslation:
-    """Of a virtual server; without the property there is none."""
-    found = obj.get("sourceAddressTranslation")
-    return SourceTranslation(virtual, str((found if isinstance(found, Mapping) else {}).get("type", "none")))
+    """Decode the source address translation of a virtual server."""
+    return SourceTranslation(virtual, str(_translation(obj).get("type", "none")))
 
 
 def translation_pool(obj: JSON) -> str:
-    """Full path of the pool of a virtual server's source addresses, "" for none."""
-    found = obj.get("sourceAddressTranslation")
-    return str((found if isinstance(found, Mapping) else {}).get("pool") or "")
+    """Return the full path of the pool of a virtual server's source addresses; "" for none."""
+    return str(_translation(obj).get("pool") or "")
+
+
+def _translation(obj: JSON) -> JSON:
+    translation = obj.get("sourceAddressTranslation")
+    return translation if isinstance(translation, Mapping) else {}
 
 
 def pool_addresses(obj: JSON) -> frozenset[str]:
-    """Addresses of a SNAT pool, whose members are paths of translations named by them."""
+    """Return the addresses of a SNAT pool, whose members are paths named by them."""
     names = (str(name).rsplit("/", 1)[-1] for name in obj.get("members") or ())
     return frozenset(address for name in names if (address := address_of(name)))
 
 
 def encode_route(route: StaticRoute) -> dict[str, str]:
-    """Body of a POST."""
+    """Encode the body of a POST."""
     return {**located(route.path), "network": route.network, "gw": route.gateway}
 
 
 def decode_route(obj: JSON) -> StaticRoute:
-    """Anybody's route; a network that is none, such as "default", stays as it is written.
+    """Decode a static route, owned or not; a network such as "default" stays as it is written.
 
-    Route domains may stand in both, as in 10.128.0.0%1/23.
+    Network and gateway may have a route domain, as in 10.128.0.0%1/23.
     """
     text = str(obj.get("network", ""))
     address, slash, bits = text.partition("/")
@@ -154,7 +157,7 @@ def decode_route(obj: JSON) -> StaticRoute:
 
 
 def _set(value: Any) -> str:
-    """An address without route domain, "" for an unset one."""
+    """Return an address without route domain; "" for an unset one."""
     text = str(value or "")
     unset = text.split("%")[0] in ("", "any", "any6", "none", "::", "0.0.0.0")
     return "" if unset else address_of(text) or text

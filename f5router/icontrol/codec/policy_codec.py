@@ -1,6 +1,6 @@
-"""LTM policies and their Rules to and from iControl REST JSON.
+"""Conversion of LTM policies and their Rules to and from iControl REST JSON.
 
-A Rule of a form that nobody wants becomes Foreign, which differs from all that is wanted.
+A Rule of a form that the router never writes becomes Foreign, which differs from every desired one.
 Source: bigip-behaviour.md B4.
 """
 
@@ -22,7 +22,7 @@ _VARIABLES = (names.POOL_VARIABLE, names.WILDCARD_VARIABLE, names.REDIRECT_VARIA
 Action = Forward | Redirect | CheckedRedirect | Foreign
 _UNMATCHED = Foreign("")
 """The action of default_noop."""
-# Returned with every condition or action whatever it is (bigip-behaviour.md B4), or naming it.
+# Names, and properties that are returned with every condition or action (bigip-behaviour.md B4).
 _CONDITION_NOISE = frozenset({
     "kind", "name", "fullPath", "generation", "selfLink", "external", "present", "remote", "index",
     "request", "values", "caseInsensitive", "caseSensitive",
@@ -34,12 +34,12 @@ _ACTION_NOISE = frozenset({
 
 
 def encode_policy(policy: Policy) -> dict[str, Any]:
-    """Body of a POST, with the rule that makes the policy fit to be attached."""
+    """Encode the body of a POST, with default_noop, without which the policy cannot be attached."""
     return {**located(policy.path), **policy_changes(policy), "rules": [encode_noop(policy)]}
 
 
 def policy_changes(policy: Policy) -> dict[str, Any]:
-    """Body of a PATCH."""
+    """Encode the body of a PATCH."""
     return {
         "controls": sorted(policy.controls),
         "requires": sorted(policy.requires),
@@ -55,13 +55,13 @@ def encode_noop(policy: Policy) -> dict[str, Any]:
 
 
 def noop_changes(policy: Policy) -> dict[str, Any]:
-    """Body of a PATCH of it; both lists replace the old ones whole."""
+    """Encode the body of a PATCH of the last Rule; both lists replace the old ones."""
     rule = {"conditions": [], "actions": [], **encode_noop(policy)}
     return {key: value for key, value in rule.items() if key != "name"}
 
 
 def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
-    """A policy with its Rules; other people's Rules too, for their ordinals."""
+    """Decode a policy with its Rules; other people's Rules too, for their ordinals."""
     path = path_of(obj)
     rules = [decode_rule(path, item) for item in items(obj, "rules")]
     last = max((rule.ordinal for rule in rules if rule.name != names.NOOP_RULE), default=-1)
@@ -76,12 +76,12 @@ def decode_policy(obj: JSON) -> tuple[Policy, list[Rule]]:
 
 
 def encode_rule(rule: Rule) -> dict[str, Any]:
-    """Body of a POST: conditions and action in one write."""
+    """Encode the body of a POST: conditions and action in one write."""
     return {"name": rule.name, **rule_changes(rule)}
 
 
 def rule_changes(rule: Rule) -> dict[str, Any]:
-    """Body of a PATCH: both lists replace the old ones whole."""
+    """Encode the body of a PATCH; both lists replace the old ones."""
     if isinstance(rule.conditions, Foreign) or isinstance(rule.action, Foreign):
         raise TypeError(f"{rule.ref}: a form that is never written")
     conditions = sorted(rule.conditions, key=lambda c: (c.operand, c.selector, c.operator))
@@ -95,7 +95,7 @@ def rule_changes(rule: Rule) -> dict[str, Any]:
 
 
 def decode_rule(policy: str, obj: JSON) -> Rule:
-    """A Rule; one of a form that nobody knows differs from all that is wanted."""
+    """Decode a Rule; one of an unknown form becomes Foreign."""
     try:
         return _decode_rule(policy, obj)
     except ODD:
@@ -142,7 +142,7 @@ def _decode_condition(item: JSON) -> Condition | Foreign:
 
 
 def _action(action: Forward | Redirect | CheckedRedirect) -> list[dict[str, Any]]:
-    """What the device does by itself; a CheckedRedirect is for an iRule."""
+    """Encode the action; none for a CheckedRedirect, which an iRule carries out."""
     if isinstance(action, Forward):
         return [{"forward": True, "select": True, "request": True, "pool": action.pool}]
     if isinstance(action, Redirect):
@@ -151,7 +151,7 @@ def _action(action: Forward | Redirect | CheckedRedirect) -> list[dict[str, Any]
 
 
 def _variables(rule: Rule) -> dict[str, str]:
-    """What a Rule tells an iRule: variables with their values."""
+    """Return the variables that a Rule sets for an iRule."""
     variables = {names.POOL_VARIABLE: rule.action.pool} if _sets_pool(rule.action) else {}
     if isinstance(rule.action, CheckedRedirect):
         variables = {names.REDIRECT_VARIABLE: "1"}
@@ -163,7 +163,7 @@ def _sets_pool(action: Action) -> TypeGuard[Forward]:
 
 
 def _set_variable(number: int, variable: str, value: str) -> dict[str, Any]:
-    """An action that sets a variable of iRules to a plain text. Source: recorded, ltm/policy/16.0.0."""
+    """Encode an action that sets a variable of iRules to a text. Source: recorded, ltm/policy/16.0.0."""
     return {"name": str(number), "tcl": True, "setVariable": True, "request": True,
             "tmName": variable, "expression": value}
 
@@ -176,7 +176,7 @@ def _decode_set_variable(item: JSON) -> tuple[str, str] | None:
 
 
 def _decode_action(actions: list[JSON], variables: Mapping[str, str]) -> Action:
-    """Args: variables: those that other actions set."""
+    """Decode the action of a Rule. Args: variables: those that its other actions set."""
     pool, redirect = variables.get(names.POOL_VARIABLE), variables.get(names.REDIRECT_VARIABLE)
     if len(actions) == 1 and redirect is None:
         item = actions[0]
