@@ -4,6 +4,7 @@ from __future__ import annotations  # FakeKube.list hides the builtin in its own
 
 import base64
 import tempfile
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -100,6 +101,11 @@ class FakeKube:
         if new_history:
             self.compact()
         self.start()
+
+    @property
+    def lock(self) -> threading.RLock:
+        """While it is held no client sees a change; clients see all changes of the time at once."""
+        return self._store.lock
 
     @property
     def url(self) -> str:

@@ -38,7 +38,7 @@ class Lab:
     """Both fakes and, as often as wanted, a router on them."""
 
     def __init__(self, stack: ExitStack, folder: Path, *, partition: str = "/Common", **bigip):
-        self._stack, self._folder, self.partition = stack, folder, partition
+        self.stack, self._folder, self.partition = stack, folder, partition
         self._marks = 0
         self._ahead_s = 0.0
         self.timing = QUICK
@@ -120,7 +120,7 @@ class Lab:
 
     def router(self, *, clock: Callable[[], float] | None = None, **flags: str) -> Controller:
         """A running router: watchers started, nothing written yet. Its clock follows `later` by default."""
-        stack = self._stack.enter_context(ExitStack())
+        stack = self.stack.enter_context(ExitStack())
         started = launch.build_controller(
             self.config(**flags), stack, timing=self.timing, clock=clock or self.clock)
         started.close = stack.close

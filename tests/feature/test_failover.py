@@ -75,7 +75,7 @@ def test_a_standby_is_no_failure(lab):
     lab.bigip.join_group("pair")
     lab.bigip.set_failover("STANDBY")
     lab.apply(manifests.route("a"))
-    served = Served(lab, lab._stack)
+    served = Served(lab, lab.stack)
     assert served.router.cluster.wait_synced(DEADLINE_S)
     served.router.attempt_pass()
     assert served.missing() == {"bigip-active", "has-synced"}

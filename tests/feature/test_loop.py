@@ -22,12 +22,13 @@ class Running:
         self.lab = lab
         self._stop = threading.Event()
         self._written = threading.Condition()
-        lab.bigip.on_write = self._wake
+        lab.bigip.on_write = self.wake
         self.router = lab.router(**flags)
         self.thread = threading.Thread(target=self.router.run, args=(self._stop,))
         self.thread.start()
 
-    def _wake(self, _request) -> None:
+    def wake(self, _request=None) -> None:
+        """Let `wait` look at its condition."""
         with self._written:
             self._written.notify_all()
 
@@ -39,8 +40,11 @@ class Running:
                 assert time.monotonic() < deadline, "not in time"
                 self._written.wait(0.05)
 
-    def stop(self) -> None:
+    def begin_stop(self) -> None:
         self._stop.set()
+
+    def stop(self) -> None:
+        self.begin_stop()
         self.thread.join(DEADLINE_S)
         assert not self.thread.is_alive()
         self.lab.bigip.on_write = None

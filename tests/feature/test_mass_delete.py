@@ -96,7 +96,7 @@ def test_a_wrong_empty_list_costs_nothing(full, running, caplog):
 def test_a_second_list_confirms(full, running, caplog):
     """All Routes deleted by hand: held back, visible, and gone some seconds later."""
     router = running()
-    with full.kube._store.lock:
+    with full.kube.lock:
         for n in range(ROUTES):
             full.kube.delete("Route", "shop", f"r{n}")
     router.wait(lambda: router.router.reconciler.guard.held)
@@ -230,7 +230,7 @@ def test_a_standby_deletes_nothing_that_was_held_back(full, running):
     full.bigip.set_failover("STANDBY")
     health = router.router.monitor.health
     router.wait(lambda: any(check.problem for check in health.ready() if check.name == "bigip-active"))
-    with full.kube._store.lock:
+    with full.kube.lock:
         for n in range(ROUTES):
             full.kube.delete("Route", "shop", f"r{n}")
     full.apply(manifests.route("late", host="late.com"))
@@ -265,7 +265,7 @@ def test_a_host_that_another_namespace_gets_is_no_mass(full, running):
     full.apply(*manifests.service("bank", "web", pods=("10.1.2.1",)))
     router = running()
     taken = [manifests.route(f"r{n}", namespace="bank", host=f"shop{n}.com") for n in range(ROUTES)]
-    with full.kube._store.lock:
+    with full.kube.lock:
         for n in range(ROUTES):
             full.kube.delete("Route", "shop", f"r{n}")
         full.apply(*taken)

@@ -46,7 +46,7 @@ class Served:
 
 @pytest.fixture
 def serve(lab):
-    return lambda **flags: Served(lab, lab._stack, **flags)
+    return lambda **flags: Served(lab, lab.stack, **flags)
 
 
 def test_ready_step_by_step(lab, serve):

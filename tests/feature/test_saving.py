@@ -63,7 +63,8 @@ def test_a_device_that_is_busy_while_it_saves(lab, loop, caplog):
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"} and admitted(lab, "b") == "True")
     assert [entry.path for entry in lab.bigip.log if entry.method == "GET" and "/cm/" not in entry.path] == []
     assert not [record for record in caplog.records if "not programmed" in record.getMessage()]
-    assert router.router.monitor.health._unreached == ""
+    (reached,) = (check for check in router.router.monitor.health.ready() if check.name == "bigip-reached")
+    assert not reached.problem
 
 
 def test_a_save_that_fails_is_tried_again(lab, loop, caplog):
@@ -82,7 +83,7 @@ def test_the_end_waits_for_a_save_and_saves_what_came_since(lab, loop):
     router = saving(lab, loop)
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
-    router._stop.set()
+    router.begin_stop()
     assert saves(lab) == 0
     lab.bigip.release()
     router.stop()
@@ -108,7 +109,7 @@ def test_members_are_programmed_while_nodes_are_removed(lab, loop):
                 until(lambda: router.router.cluster.pending())
         elif "openshift_shop_web" in request.path and writes:
             writes.append("pool")
-        router._wake(request)
+        router.wake(request)
 
     lab.bigip.on_write = gone
     lab.apply(manifests.endpoints("shop", "many", ()))

@@ -41,11 +41,10 @@ def wild(lab):
 
 
 @pytest.fixture
-def free(lab, monkeypatch):
+def free(lab):
     """Without the ownership check."""
-    monkeypatch.setattr(Wild, "flags", {**Wild.flags, "disable_namespace_ownership_check": "true"})
     with ExitStack() as stack:
-        made = Wild(lab, stack)
+        made = Wild(lab, stack, disable_namespace_ownership_check="true")
         made.change(WEB, API, BANK)
         yield made
         lab.bigip.clear_faults()

@@ -26,15 +26,16 @@ class Hand:
     checks: ClassVar[dict[str, float]] = {}
     """Arguments of the CheckQueue."""
 
-    def __init__(self, lab, stack: ExitStack, *, drain_s: float = 0.0):
+    def __init__(self, lab, stack: ExitStack, *, drain_s: float = 0.0, **flags: str):
         self.lab, self.now, self._stack, self._drain_s = lab, 100.0, stack, drain_s
+        self._flags = {**self.flags, **flags}
         self.objects: dict = {}
         self.one: Direct
         self.restart()
 
     def restart(self) -> None:
         """A new router, which is told of everything at once; makes no pass."""
-        config = self.lab.config(**self.flags)
+        config = self.lab.config(**self._flags)
         device = wiring.build_device(config, self._stack)
         reconciler = Reconciler(Engine(config, CheckQueue(**self.checks)), device, folder=config.folder,
                                 clock=lambda: self.now, drain_s=self._drain_s)
@@ -288,11 +289,10 @@ class TestBecomingPassthrough:
         assert self.ended(hand).kind == "unavailable"
         assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
 
-    def test_with_a_host_that_the_router_makes(self, lab, monkeypatch):
+    def test_with_a_host_that_the_router_makes(self, lab):
         """The Route has none, before and after."""
-        monkeypatch.setattr(Hand, "flags", {"hostname_template": "www.example.com"})
         with ExitStack() as stack:
-            hand = Hand(lab, stack, drain_s=30.0)
+            hand = Hand(lab, stack, drain_s=30.0, hostname_template="www.example.com")
             hand.change(route("a", host="", kind="edge"), WEB)
             before = self.ended(hand).pool
             hand.change(route("a", host="", kind="passthrough"))
