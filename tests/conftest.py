@@ -11,9 +11,10 @@ from f5router.logs import log_output
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")  # one that is busy with something else fails no test
 
-@pytest.fixture
-def logging_as_before():
-    """The root logger and the levels of libraries as they were, whatever logs.setup() does."""
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """Put the root logger and the levels of libraries back: logs.setup() changes them for the process."""
     root = logging.getLogger()
     level = root.level
     levels = {name: logging.getLogger(name).level for name in (*log_output.NOISY, *log_output.NEVER_DEBUG)}

@@ -29,8 +29,6 @@ KINDS = ("ltm/pool", "ltm/policy", "ltm/profile/client-ssl", "ltm/profile/server
          "ltm/data-group/internal")
 SAFE = re.compile(r"[A-Za-z0-9_./:%~-]+")
 
-pytestmark = pytest.mark.usefixtures("logging_as_before")
-
 
 @pytest.mark.parametrize(("seed", "form", "flags"), [
     pytest.param(1, "text", {}, id="plain"),

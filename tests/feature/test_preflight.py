@@ -13,8 +13,6 @@ from tests.feature.conftest import HTTP, HTTPS
 ONE = identity()
 CERT = {"certificate": ONE.certificate, "key": ONE.key}
 
-pytestmark = pytest.mark.usefixtures("logging_as_before")
-
 
 def plan(lab, *arguments: str, **flags: str) -> Result:
     """Run `f5router plan`; it writes nothing to the BIG-IP."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from f5router.app.timing import Timing
 from mocks.bigip.dataplane.pods import Pod
 from tests import manifests
 from tests.builders import Identity, identity
@@ -24,6 +25,8 @@ class Site(Lab):
 
     def __init__(self, stack: ExitStack, folder: Path, **options):
         super().__init__(stack, folder, dataplane=True, **options)
+        # Requests are under way, in a data plane that may take longer to connect than a BIG-IP.
+        self.timing = Timing(drain_s=1.0)
         self.virtuals()
         self._certificate("default", DEFAULT)
         self.change("PATCH", "ltm/profile/client-ssl/~Common~clientssl-default",

@@ -21,8 +21,6 @@ SUMMARY = ("router public: {} Routes had its entry, {} are cleared, {} had none 
            "{} conflicts\n")
 
 
-pytestmark = pytest.mark.usefixtures("logging_as_before")
-
 
 @pytest.fixture
 def kube():

@@ -49,8 +49,6 @@ class Controller:
         return self.status
 
 
-pytestmark = pytest.mark.usefixtures("logging_as_before")
-
 
 @pytest.fixture
 def f5router():

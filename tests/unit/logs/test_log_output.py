@@ -16,8 +16,6 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\nZmFrZQ==\n-----END RSA
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
-pytestmark = pytest.mark.usefixtures("logging_as_before")
-
 
 @pytest.fixture
 def written():
