@@ -78,7 +78,7 @@ class SDNFacts:
 
 @dataclass(frozen=True, slots=True)
 class SubnetDecision:
-    """What to do about a requested ghost HostSubnet."""
+    """Decision about a requested ghost HostSubnet."""
 
     action: Literal["create", "wait", "keep", "refuse"]
     """keep: it exists, with a subnet."""

@@ -57,7 +57,7 @@ class Option:
 
     @property
     def label(self) -> str:
-        """What a message names: "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME"."""
+        """Name in messages: "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME"."""
         return f"--{self.name} / {self.env}" if self.env else f"--{self.name}"
 
 

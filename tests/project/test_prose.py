@@ -1,0 +1,112 @@
+"""Rules for the words of documentation and docstrings.
+
+No linter of the package index fits: the package of `vale` fetches its program from GitHub at the first run,
+and `proselint` has a fixed set of checks. So a few rules are here: how sentences and docstrings begin, how
+long lines are, which words of earlier versions must not come back, and that what pages name in backticks
+exists.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in TOP)])
+MODULES = sorted(path for package in ("f5router",
+                                      "ghost_hostsubnet") for path in (ROOT / package).rglob("*.py"))
+
+WIDTH = 110
+"""Longest line of a page, apart from tables, headings, commands and links."""
+
+DANGLING = re.compile(r"(?:^|(?<=[.:;!?] ))(?:Of|Whether|What)\b[^.?!]*[.!]", re.MULTILINE)
+"""A sentence that begins with a clause in place of its subject; a question may."""
+
+UNFINISHED = ("f5router/desired/", "f5router/icontrol/", "f5router/model/", "f5router/plan/",
+              "f5router/reconcile/")
+"""Packages whose docstrings are not all held to these rules yet."""
+
+DOCSTRING_START = re.compile(r"(?:Of|What|Whether|Who|Whom|Whose|Those)\b")
+
+OUTDATED = {
+    "not in step": "not converged", "no longer so": "problem resolved", "out of step": "not converged",
+    "oldforms": "previous objects", "old form": "previous objects", "trespass": "serves_foreign_namespace",
+    "told apart": "distinguished", "Teller": "StatusReporter", "heed": "watch", "holdoff": "debounce",
+    "a wish": "a desired status", "come round": "make progress", "is told": "is reported",
+}
+"""Words of earlier versions, with those that took their place."""
+
+
+def prose(path: Path) -> str:
+    """Return the sentences of a page: without code blocks, tables, headings, code and links."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("|", "#", ">"))]
+    text = re.sub(r"^\s*(?:[-*]|\d+\.) ", "\n\n", "\n".join(lines), flags=re.MULTILINE)
+    paragraphs = (" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text))
+    return "\n".join(re.sub(r"`[^`]*`", "`code`", paragraph) for paragraph in paragraphs)
+
+
+def docstrings() -> list[tuple[str, str]]:
+    """Return place and text of every docstring of the programs."""
+    found = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node,
+                          ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+                name = getattr(node, "name", "module")
+                found.append((f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)} {name}", text))
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_sentences_begin_with_their_subject(path):
+    assert [match[0] for match in DANGLING.finditer(prose(path))] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_lines_of_pages_are_short(path):
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert [line for line in text.splitlines()
+            if len(line) > WIDTH and not line.startswith(("|", "    ")) and "](" not in line
+            and "https://" not in line] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_words_of_earlier_versions_do_not_come_back_in_pages(path):
+    text = prose(path)
+    assert [word for word in OUTDATED if re.search(rf"\b{word}\b", text)] == []
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun():
+    assert [f"{place}: {text.splitlines()[0]}" for place, text in docstrings()
+            if DOCSTRING_START.match(text) and not place.startswith(UNFINISHED)] == []
+
+
+def test_words_of_earlier_versions_do_not_come_back_in_docstrings():
+    assert [(place, word) for place, text in docstrings() for word in OUTDATED
+            if re.search(rf"\b{word}\b", text) and not place.startswith(UNFINISHED)] == []
+
+
+def test_modules_that_architecture_names_exist():
+    """Each module is named behind the package of its paragraph."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for package, names in re.findall(r"^- `(\w+)/`: (.*?)(?=^- |^\n)", text, flags=re.MULTILINE | re.DOTALL):
+        for name in re.findall(r"`([\w/]+(?:\.py|/))`", names):
+            inside = ROOT / "f5router" / package
+            assert (ROOT / name).exists() or any(inside.rglob(name.rstrip("/"))), f"{package}: {name}"
+
+
+def test_names_with_a_dot_exist():
+    """`module.name` and `Class.name` in pages: a module of the programs and a name in it, or a class."""
+    modules = {path.stem: path for path in MODULES if path.stem != "__init__"}
+    classes = set(re.findall(r"^class (\w+)", "\n".join(path.read_text() for path in MODULES), re.MULTILINE))
+    for path in PAGES:
+        for name in re.findall(r"`([A-Z][a-z]+(?:[A-Z][a-z]+)*)\.[a-z_]+`", path.read_text()):
+            assert name in classes, f"{path.name}: {name}"
+        for module, name in re.findall(r"`(\w+)\.(\w+)(?:\(\))?`", path.read_text()):
+            if module in modules and name not in ("py", "md", "io", "com"):
+                text = modules[module].read_text()
+                assert re.search(rf"\b(?:def|class) {name}\b|^{name}\b", text, flags=re.MULTILINE), (
+                    f"{path.name}: {module}.{name}")
