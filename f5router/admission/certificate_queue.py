@@ -78,6 +78,10 @@ class CheckQueue:
                 self._asked = True
         return None
 
+    def pending(self) -> int:
+        """Return the number of checks that are not finished."""
+        return len(self._jobs)
+
     def forget(self, route: Key) -> None:
         """Drop a Route that is gone."""
         with self._changed:
@@ -98,10 +102,16 @@ class CheckQueue:
         return finished
 
     @contextmanager
-    def beside(self, notify: Callable[[], None]) -> Iterator[None]:
-        """Let a second thread work inside a `with`. Args: notify: called from it when there is news."""
+    def beside(self, notify: Callable[[], None], *, start_s: float = START_S,
+               later_s: float = AT_ONCE_S) -> Iterator[None]:
+        """Let a second thread work inside a `with`.
+
+        Args:
+            notify: called from it when there is news.
+            start_s: how long the first call of `work` may check; later_s: each later one.
+        """
         before = self._allowed_s, self._later_s
-        self._stopped, self._allowed_s, self._later_s = False, START_S, AT_ONCE_S
+        self._stopped, self._allowed_s, self._later_s = False, start_s, later_s
         thread = threading.Thread(target=self._run, args=(notify,), daemon=True, name="certificates")
         thread.start()
         try:

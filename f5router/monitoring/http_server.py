@@ -147,13 +147,13 @@ class Handler(BaseHTTPRequestHandler):
     """Handler of one connection with one request: HTTP/1.0."""
 
     server: "Server"
-    timeout = SILENCE_S
     server_version = "f5router"
     sys_version = ""
 
     def setup(self) -> None:
-        """Bound what is read."""
+        """Bound what is read, and for how long."""
         super().setup()
+        self.connection.settimeout(self.server.silence_s)
         self.rfile = _Head(self.rfile)  # type: ignore[assignment]  # it has what is called of it
 
     def handle(self) -> None:
@@ -199,13 +199,15 @@ class Server(socketserver.ThreadingTCPServer):
     """A client that is slow does not hold up the end."""
 
     def __init__(self, address: Address, pages: Pages, contexts: Contexts | None = None, *,
-                 clock: Callable[[], float] = time.monotonic):
+                 silence_s: float = SILENCE_S, clock: Callable[[], float] = time.monotonic):
         """Listen.
 
-        Args: contexts: for TLS; None: HTTP only.
+        Args:
+            contexts: for TLS; None: HTTP only.
+            silence_s: a client that sends nothing for so long is disconnected.
         Raises: ConfigError: the address cannot be used.
         """
-        self.pages, self.contexts = pages, contexts
+        self.pages, self.contexts, self.silence_s = pages, contexts, silence_s
         self.connections = ConnectionLimits(clock)
         self.address_family, where = _family(address)
         try:
@@ -255,7 +257,7 @@ class Server(socketserver.ThreadingTCPServer):
         if self.contexts is None:
             super().finish_request(request, client_address)
             return
-        request.settimeout(SILENCE_S)
+        request.settimeout(self.silence_s)
         if request.recv(1, socket.MSG_PEEK) != TLS_HANDSHAKE:
             super().finish_request(request, client_address)
             return

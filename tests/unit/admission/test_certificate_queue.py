@@ -2,7 +2,6 @@
 
 import inspect
 import itertools
-import math
 import threading
 
 import pytest
@@ -65,7 +64,7 @@ def test_only_the_newest_texts_are_checked():
         queue.ask(A, Texts(ID.certificate, "x" * number))
         queue.turn()
     queue.ask(A, CHEAP)
-    assert len(queue._jobs) == len(queue._waiting["a"]) == 1
+    assert queue.pending() == 1
     assert drained(queue) == {A}
     assert queue.ask(A, CHEAP).problems == ()
 
@@ -77,7 +76,8 @@ def test_a_route_that_went_is_not_checked():
     queue.forget(A)
     assert not queue.turn()
     assert queue.work() == set()
-    assert (queue._jobs, queue._waiting, queue._verdicts) == ({}, {}, {})
+    assert queue.pending() == 0
+    assert queue.ask(A, BOMB) is None, "no verdict is kept"
 
 
 def test_namespaces_take_turns():
@@ -111,8 +111,7 @@ def test_a_text_that_is_none():
 def test_beside_the_loop(before):
     """The thread tells of news, whatever was asked for before and went since."""
     queue, told = CheckQueue(), threading.Event()
-    with queue.beside(told.set):
-        queue._allowed_s = queue._later_s = 0.0
+    with queue.beside(told.set, start_s=0.0, later_s=0.0):
         for key in (A, *before):
             queue.ask(key, CHEAP)
         queue.work()
@@ -126,4 +125,5 @@ def test_beside_the_loop(before):
             found |= queue.work()
             assert not queue.news
     assert queue.ask(A, CHEAP).problems == ()
-    assert queue._allowed_s == math.inf
+    queue.ask(B, CHEAP)
+    assert queue.work() == {B}, "without the thread, `work` checks all"

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 from f5router.config import config
 from f5router.config.parsers import Address
 from f5router.model.errors import ConfigError
-from f5router.monitoring import http_server, serving_tls
+from f5router.monitoring import serving_tls
 from f5router.monitoring.health import Check
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.serving_tls import TLS, Contexts
@@ -64,10 +64,10 @@ def problems(env: dict[str, str]) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def server(tls: TLS | None, login=None) -> Server:
+def server(tls: TLS | None, login=None, **limits) -> Server:
     good = [Check("one")]
     return Server(LOCAL, Pages(lambda: good, lambda: good, lambda accept: (b"metrics\n", "text/x"), login),
-                  Contexts(tls) if tls else None)
+                  Contexts(tls) if tls else None, **limits)
 
 
 def client(**limits) -> ssl.SSLContext:
@@ -382,9 +382,9 @@ def test_a_client_that_does_not_trust(files, capfd):
 
 @pytest.mark.parametrize("sent", [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01"],
                          ids=["nothing", "one byte", "half a hello"])
-def test_a_silent_client_holds_up_nobody_and_is_cut_off(files, monkeypatch, sent):
-    monkeypatch.setattr(http_server, "SILENCE_S", 0.3)
-    with server(files) as running, socket.create_connection(running.server_address, LIMIT_S) as raw:
+def test_a_silent_client_holds_up_nobody_and_is_cut_off(files, sent):
+    with server(files, silence_s=0.3) as running, socket.create_connection(running.server_address,
+                                                                           LIMIT_S) as raw:
         raw.sendall(sent)
         assert ask(running, "/healthz", tls=True) == (200, "ok")
         with contextlib.suppress(ConnectionResetError):
