@@ -161,7 +161,7 @@ def address_problem(text: str) -> str:
 
 
 def address_conflicts(name: str, host_ip: str, known: SDNFacts) -> list[str]:
-    """Why this cluster cannot have this hostIP in the HostSubnet of this name."""
+    """Return why this cluster cannot have this hostIP in the HostSubnet of this name."""
     address = IPv4Address(host_ip)
     inside = [("cluster", each) for each in known.networks]
     inside += [("service", each) for each in known.service_networks]

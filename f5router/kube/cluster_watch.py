@@ -96,33 +96,24 @@ class ClusterWatcher:
         self._stopped = threading.Event()
         whole, listed = (PLACED_SLICES, PLACED_ENDPOINTS) if nodeport else (SLICES, ENDPOINTS)
         self._slices = listed if use_endpoints else whole
-        sources = [ROUTES, SERVICES, self._slices]
         self._selection, self._filter = selection, NamespaceFilter()
-        if selection.by_namespace:
-            sources.append(PROJECTS if selection.project_labels else NAMESPACES)
-        if watch_nodes or nodeport:
-            sources.append(NODES)
-        if watch_sdn:
-            sources += OPTIONAL
+        sources = [ROUTES, SERVICES, self._slices, *_namespace_source(selection),
+                   *((NODES,) if watch_nodes or nodeport else ()), *(OPTIONAL if watch_sdn else ())]
         self._kinds = KindStates(sources, dispensable={*OPTIONAL, self._slices if nodeport else NODES})
         self._node_selector = node_selector
-        self._secrets_timer = threading.Timer(secrets_s, self._begin, kwargs={"without_secrets": True})
-        self._secrets_timer.daemon = True
         self._first = Delta()
         """Changes until synced(), which are not drained yet."""
         self._namespace = namespace = selection.namespace or connection.namespace
         self._connection = connection
         self._timing = WatchTiming(page_size, resync_s, watch_s, grace_s, backoff)
         self._clock, self._sleep = clock, sleep or self._stopped.wait
+        self._secrets_timer = threading.Timer(secrets_s, self._begin, kwargs={"without_secrets": True})
+        self._secrets_timer.daemon = True
         self._namespaces = NamespaceWatches(
             connection, timing=self._timing, clock=clock,
             on_change=lambda key: self._secrets.changed(key) if self._secrets else None,
             on_watch=lambda name, runs: self._secrets.watched(name, runs) if self._secrets else None)
-        self._secrets = SecretWatch(
-            secret_watch.reader(connection, secret_pace.timeout_s), self._store, self._changed, clock,
-            outages=connection.outages, pace=secret_pace, limits=secret_limits,
-            on_namespaces=self._namespaces.follow,
-        ) if watch_secrets else None
+        self._secrets = self._secret_watch(secret_limits, secret_pace) if watch_secrets else None
         self._readers = {source: self._reader(source, namespace) for source in sources}
         routes = self._readers[ROUTES]
         assert isinstance(routes, Reflector)
@@ -133,6 +124,11 @@ class ClusterWatcher:
             threading.Thread(target=reader.run, name=f"watch-{source.resource}", daemon=True)
             for source, reader in self._readers.items()]
 
+    def _secret_watch(self, limits: SecretLimits, pace: Pace) -> SecretWatch:
+        return SecretWatch(
+            secret_watch.reader(self._connection, pace.timeout_s), self._store, self._changed, self._clock,
+            outages=self._connection.outages, pace=pace, limits=limits, on_namespaces=self._namespaces.follow)
+
     def _reader(self, source: Source, namespace: str | None) -> Reflector | Poller:
         connection, timing = self._connection, self._timing
         callbacks: dict[str, Any] = {
@@ -142,8 +138,8 @@ class ClusterWatcher:
         if source is CLUSTER_NETWORKS:
             read, period_s = poller.object_reader(connection, source, "default"), NETWORK_S
         elif source is PROJECTS:
-            read = poller.collection_reader(connection, source, selectors, page_size=timing.page_size,
-                                stopped=self._stopped)
+            read = poller.collection_reader(
+                connection, source, selectors, page_size=timing.page_size, stopped=self._stopped)
             period_s = PROJECTS_S
         else:
             return Reflector(connection, source, self._store, namespace=namespace, selectors=selectors,
@@ -353,6 +349,13 @@ class ClusterWatcher:
             self._notify()
         except Exception:  # a watcher must outlive a bug of its listener
             log.exception("listener failed")
+
+
+def _namespace_source(selection: Selection) -> tuple[Source, ...]:
+    """Return the kind that decides which namespaces are selected, if any does."""
+    if not selection.by_namespace:
+        return ()
+    return (PROJECTS if selection.project_labels else NAMESPACES,)
 
 
 def _selectors(selection: Selection, nodes: str, source: Source) -> dict[str, str]:

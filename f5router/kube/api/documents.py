@@ -102,9 +102,9 @@ class Splitter:
     """
 
     def __init__(self, *, items: bool = False):
-        """Args: items: the text is a list of the API, whose `items` are the documents."""
+        """Args: items: True if the text is a list of the API, whose `items` are the documents."""
         self._base: int | None = None if items else 0
-        """How many brackets are open around a document; None outside of `items`."""
+        """Number of brackets open around a document; None outside of `items`."""
         self._depth = self._deepest = 0
         self._in_string = self._escaped = False
         self._document, self._between, self._around = (
@@ -140,17 +140,17 @@ class Splitter:
         self._current().add(chunk[kept:])
 
     def end(self) -> Iterator[Document]:
-        """The last document, if it has no brackets. Raises: ValueError: the text is cut off."""
+        """Yield the last document, if it has no brackets. Raises: ValueError: the text is cut off."""
         if self._depth or self._in_string:
             raise ValueError("the text is cut off")
         yield from self._stray()
 
     def around(self) -> object:
-        """A list without its items. Raises: ValueError: this is no JSON."""
+        """Return a list without its items. Raises: ValueError: this is no JSON."""
         return loads(self._around.text())
 
     def _next_bracket(self, chunk: bytes, at: int) -> int:
-        """Where the next bracket is that is not in a string; the length of the chunk if there is none."""
+        """Return the position of the next bracket outside a string; the chunk's length if there is none."""
         if self._escaped and chunk:
             self._escaped, at = False, 1
         while True:
@@ -235,7 +235,7 @@ class _Buffer:
 
 def _members(text: bytes, path: list[bytes]) -> JSON:
     """Return the plain members of the object to which the keys of `path` lead; see Document.members."""
-    found, inside, depth, kept, at = bytearray(), 0, 0, 0, 0
+    plain, inside, depth, kept, at = bytearray(), 0, 0, 0, 0
     result: JSON = {}
     while True:
         at = _NO_BRACKET.match(text, at).end()  # type: ignore[union-attr]  # matches nothing at all, too
@@ -243,10 +243,10 @@ def _members(text: bytes, path: list[bytes]) -> JSON:
             return result
         if text[at] in _OPENING:
             if inside == len(path) and depth == inside + 1:
-                found += text[kept:at] + b"null"
+                plain += text[kept:at] + b"null"
             elif depth == inside + 1 and _key_before(text, at) == path[inside]:
                 inside += 1
-                found, kept = bytearray(), at
+                plain, kept = bytearray(), at
             depth += 1
         else:
             depth -= 1
@@ -254,14 +254,14 @@ def _members(text: bytes, path: list[bytes]) -> JSON:
                 kept = at + 1
             elif inside and depth == inside:
                 if inside == len(path):
-                    result = _plain(bytes(found + text[kept:at + 1]))
+                    result = _plain(bytes(plain + text[kept:at + 1]))
                 inside -= 1
         at += 1
 
 
 def _key_before(text: bytes, at: int) -> bytes:
-    found = _KEY.search(text, max(0, at - _KEY_SIZE), at)
-    return found[1] if found else b""
+    match = _KEY.search(text, max(0, at - _KEY_SIZE), at)
+    return match[1] if match else b""
 
 
 def _plain(text: bytes) -> JSON:

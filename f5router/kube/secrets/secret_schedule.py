@@ -83,7 +83,7 @@ class _Breaker:
         self.namespaces.clear()
 
     def fail(self, namespace: str, now: float, *, total: int) -> None:
-        """Args: total: namespaces with Secrets to read."""
+        """Record a failed read. Args: total: namespaces with Secrets to read."""
         self.failures += 1
         self.namespaces.add(namespace)
         self.wait(now, total=total)

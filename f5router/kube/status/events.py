@@ -162,7 +162,7 @@ class EventWriter:
         log.info("event dropped", extra={"error": str(exc)})
 
     def _write(self, key: _Key, warning: RouteWarning) -> None:
-        """Raises: KubeError."""
+        """Write a warning as a new Event, or raise the count of the old one. Raises: KubeError."""
         self._forget_old()
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         path = f"/api/v1/namespaces/{quote(warning.route.key.namespace, safe='')}/events"

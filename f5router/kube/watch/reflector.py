@@ -116,7 +116,7 @@ class Reflector:
 
     @property
     def source(self) -> Source:
-        """The API that is read: the fallback, if only that is served."""
+        """Return the API that is read: the fallback, if only that is served."""
         return self._source
 
     def stop(self) -> None:
