@@ -1,6 +1,6 @@
-"""Which SSH host key of the BIG-IP is accepted.
+"""Verification of the SSH host key of the BIG-IP.
 
-A fingerprint, when given, decides alone; otherwise a known_hosts file does; without either no key is
+A configured fingerprint decides alone; otherwise a known_hosts file does; without either no key is
 accepted. The original router accepted any key (openshift/origin v3.11.0,
 pkg/router/f5/f5.go: sshOptions).
 """
@@ -31,30 +31,30 @@ class HostKey:
     """A public host key."""
 
     kind: str
-    """Type within the key, "ssh-rsa" also where signatures are rsa-sha2-512."""
+    """Type of the key, "ssh-rsa" also if signatures are rsa-sha2-512."""
     blob: bytes
 
     @property
     def sha256(self) -> str:
-        """As `ssh-keygen -l` prints it: "SHA256:" and base64 without padding."""
+        """Fingerprint as `ssh-keygen -l` prints it: "SHA256:" and base64 without padding."""
         return "SHA256:" + base64.b64encode(hashlib.sha256(self.blob).digest()).decode().rstrip("=")
 
     @property
     def md5(self) -> str:
-        """As `ssh-keygen -l -E md5` prints it, without "MD5:"."""
+        """Fingerprint as `ssh-keygen -l -E md5` prints it, without "MD5:"."""
         return hashlib.md5(self.blob, usedforsecurity=False).digest().hex(":")
 
 
 @dataclass(frozen=True, slots=True)
 class KnownHosts:
-    """What a known_hosts file says of one host."""
+    """Keys of one host in a known_hosts file."""
 
     accepted: frozenset[HostKey] = frozenset()
     revoked: frozenset[HostKey] = frozenset()
 
 
 def parse_fingerprint(text: str) -> str:
-    """One fingerprint in its normal form.
+    """Parse a fingerprint and return its normal form.
 
     Shape: "SHA256:" and 43 or 44 base64 characters, or 16 hexadecimal bytes with colons, with or
     without "MD5:" before them.
@@ -70,19 +70,19 @@ def parse_fingerprint(text: str) -> str:
 
 
 def host_name(host: str, port: int) -> str:
-    """The name of a server in a known_hosts file."""
+    """Return the name of a server in a known_hosts file."""
     return host.lower() if port == 22 else f"[{host.lower()}]:{port}"
 
 
 def read_known_hosts(path: str, host: str, port: int) -> KnownHosts:
-    """The lines of a known_hosts file that are about this server.
+    """Read the keys of a server from a known_hosts file.
 
     Shape: sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT": plain and hashed names, [host]:port, * and ?,
-    !name, @revoked. @cert-authority lines are passed over: host certificates are not asked for.
-    A line that cannot be read is logged and passed over, as ssh does.
+    !name, @revoked. @cert-authority lines are ignored: host certificates are not supported.
+    A line that cannot be parsed is logged and ignored, as ssh does.
     Raises: OSError: the file cannot be read.
     """
-    found: dict[str, set[HostKey]] = {"": set(), "@revoked": set()}
+    keys: dict[str, set[HostKey]] = {"": set(), "@revoked": set()}
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split()
@@ -92,19 +92,19 @@ def read_known_hosts(path: str, host: str, port: int) -> KnownHosts:
         try:
             names, kind, key = fields[:3]
             blob = base64.b64decode(key, validate=True)
-            about_us = _names_match(names, host_name(host, port))
+            matches = _names_match(names, host_name(host, port))
         except ValueError:
             log.warning("known_hosts line ignored", extra={"path": str(path), "line": number})
             continue
-        if about_us and marker in found:
-            found[marker].add(HostKey(kind, blob))
-    return KnownHosts(frozenset(found[""]), frozenset(found["@revoked"]))
+        if matches and marker in keys:
+            keys[marker].add(HostKey(kind, blob))
+    return KnownHosts(frozenset(keys[""]), frozenset(keys["@revoked"]))
 
 
 def _names_match(names: str, host: str) -> bool:
-    """Whether the first field of a line means this host. Raises: ValueError: a broken hash."""
+    """True if the first field of a line matches this host. Raises: ValueError: a broken hash."""
     if names.startswith("|1|"):
-        salt, digest = (base64.b64decode(part, validate=True) for part in names[3:].split("|"))
+        salt, digest = (base64.b64decode(text, validate=True) for text in names[3:].split("|"))
         return hmac.compare_digest(hmac.new(salt, host.encode(), "sha1").digest(), digest)
     matched = False
     for name in names.lower().split(","):
@@ -131,11 +131,11 @@ class HostKeyPolicy:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Types of the keys that are known; the server is asked for one of these first."""
+        """Types of the known keys, which are requested first."""
         return frozenset(key.kind for key in self.known.accepted)
 
     def accepts(self, key: HostKey) -> bool:
-        """Whether to go on with a server that has this key."""
+        """True if a server with this key is trusted."""
         if self.insecure:
             log.warning("SSH host key not checked",
                         extra={"host": self.name, "key": f"{key.kind} {key.sha256}"})
@@ -147,19 +147,19 @@ class HostKeyPolicy:
         return key in self.known.accepted
 
     def refusal(self, shown: list[HostKey]) -> HostKeyRefused:
-        """The exception for a server that showed these keys and none was accepted.
+        """Return the exception for a server none of whose keys is accepted.
 
-        The message is cut at errors.EXCERPT, so what the operator needs comes first.
+        The message is cut at errors.EXCERPT, so the most important comes first.
         """
         key = shown[0]
         every = ", ".join(f"{each.kind} {each.sha256}" for each in shown)
         if key in self.known.revoked:
-            what = "revoked"
+            reason = "revoked"
         else:
-            what = "changed" if self.fingerprints or self.known.accepted else "unknown"
-        log.error("SSH host key refused", extra={"host": self.name, "reason": what, "keys": every})
-        if what == "unknown":
+            reason = "changed" if self.fingerprints or self.known.accepted else "unknown"
+        log.error("SSH host key refused", extra={"host": self.name, "reason": reason, "keys": every})
+        if reason == "unknown":
             advice = f"check it, then set {OPTIONS} (or --f5-ssh-insecure)"
         else:
             advice = f"an impostor? If not, correct {OPTIONS}"
-        return HostKeyRefused(f"{what} SSH host key {key.kind} {key.sha256}: {advice}")
+        return HostKeyRefused(f"{reason} SSH host key {key.kind} {key.sha256}: {advice}")

@@ -1,12 +1,12 @@
-"""Certificate and key files that an earlier run left on the BIG-IP's disk: found by name and removed.
+"""Removal of certificate and key files that an earlier run left on the BIG-IP's disk.
 
 A router that is killed between an upload and its removal leaves a private key there. The names of uploads
-tell the owner and the time (names.UploadedFile), so a file is removed only if it is certainly ours:
+contain the owner and the time (names.UploadedFile), so a file is removed only if it is certainly ours:
 
 - this process, or an ended one on this host, uploaded it for this folder, and it is not in use;
 - a router on another host uploaded it for this folder, longer ago than any installation takes;
-- an earlier release of this router uploaded it, what it was uploaded for is installed in this folder, and
-  it lay there for as long under our eyes.
+- an earlier release of this router uploaded it, its file object is installed in this folder, and this process
+  has seen it for as long.
 """
 
 import logging
@@ -27,19 +27,19 @@ from f5router.model.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unr
 log = logging.getLogger(__name__)
 
 FOLDERS = (RESTUploader.FOLDER, PARTIAL, SSHUploader.FOLDER)
-"""All are looked at, whatever the way of upload: it may have been another before."""
+"""All are searched, whatever the method of upload: it may have been another one before."""
 
 AGE_S = 900.0
-"""A file of another host that is older belongs to no installation: three uploads and an installation with
-all its waiting take under ten minutes."""
+"""An older file of another host belongs to no current installation: three uploads and an installation with
+all its waits take less than ten minutes."""
 
 LIST_TIMEOUT_S = 15.0
 REMOVE_S = 10.0
-"""A sweep begins no further removal after this time; the next one goes on."""
+"""A sweep starts no removal after this time; the next one continues."""
 
 
 def _is_running(process: int) -> bool:
-    """True if a process with this number runs here, whoever owns it."""
+    """True if a process with this number runs here, of any user."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -51,7 +51,7 @@ def _is_running(process: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who uploads.
+    """Owner of uploads.
 
     Attributes:
         wall: seconds since 1970.
@@ -66,13 +66,13 @@ class Origin:
     is_running: Callable[[int], bool] = _is_running
 
     def new_name(self, suffix: str) -> str:
-        """Name for an upload, unlike any other."""
+        """Return a unique name for an upload."""
         return str(names.UploadedFile(
             names.digest(self.folder), names.digest(self.host), self.process, int(self.wall()),
             secrets.token_hex(4), suffix))
 
     def has_left(self, file: names.UploadedFile) -> bool:
-        """True if nobody can need this file that is not in use by this process."""
+        """True if nobody needs this file, which this process does not use."""
         if file.folder != names.digest(self.folder):
             return False
         here = file.host == names.digest(self.host)
@@ -97,35 +97,36 @@ class Leftovers:
         self._client, self._origin, self._in_use, self._clock = client, origin, in_use, clock
         self._first_seen: dict[str, float] = {}
         self._refused: set[str] = set()
-        """Paths whose removal failed; others come before them."""
+        """Paths whose removal failed, which are tried last."""
         self._problems = PersistentLog("uploads left on the BIG-IP")
 
     def sweep(self, installed: Collection[str]) -> None:
-        """Look at the device's disk and remove what is left; problems are logged once.
+        """Remove the leftovers from the device's disk; problems are logged once.
 
         Args: installed: full paths of the certificate and key files that are installed in our folder.
         """
         problems: list[str] = []
-        found: dict[str, str] = {}  # path to name
+        files: dict[str, str] = {}  # path to name
         for folder in FOLDERS:
             try:
                 listed = list_folder(self._client, folder, timeout_s=LIST_TIMEOUT_S)
             except (Unreachable, NotReady, Busy, DeviceTimeout) as exc:
-                log.info("uploads left are looked for at the next reading", extra={"error": str(exc)})
+                log.info("uploads on the BIG-IP not listed, tried again at the next reading",
+                         extra={"error": str(exc)})
                 return
             except BigIPError as exc:
                 problems.append(f"{folder} cannot be listed, so private keys that an earlier run left there "
                                 f"stay; this needs a user with the role Administrator: {exc}")
                 break
-            found |= {f"{folder}/{name}": name for name in listed}
-        left = self._left(found, installed)
+            files |= {f"{folder}/{name}": name for name in listed}
+        left = self._left(files, installed)
         problems += self._remove(left)
         self._problems.update((), problems)
 
-    def _left(self, found: dict[str, str], installed: Collection[str]) -> list[str]:
-        """Those of the paths found that are to be removed."""
+    def _left(self, files: dict[str, str], installed: Collection[str]) -> list[str]:
+        """Return the paths that are to be removed."""
         in_use, now, left, former = self._in_use(), self._clock(), [], {}
-        for path, name in found.items():
+        for path, name in files.items():
             file = names.UploadedFile.parse(name)
             if file is not None:
                 if path not in in_use and self._origin.has_left(file):
@@ -136,7 +137,7 @@ class Leftovers:
         return left + [path for path, since in former.items() if now - since >= AGE_S]
 
     def _remove(self, paths: list[str]) -> list[str]:
-        """Remove files until the time is over, or FAILURES were refused; why they were."""
+        """Remove files until the time is over, or FAILURES were refused; return the reasons."""
         end, removed = self._clock() + REMOVE_S, 0
         problems: list[str] = []
         for path in sorted(paths, key=lambda path: path in self._refused):
@@ -150,5 +151,5 @@ class Leftovers:
                 self._refused.add(path)
         self._refused.intersection_update(paths)
         if removed:
-            log.info("files removed that were left on the device", extra={"files": removed})
+            log.info("leftover files removed from the BIG-IP", extra={"files": removed})
         return problems

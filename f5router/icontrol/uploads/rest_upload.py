@@ -1,7 +1,7 @@
-"""Certificate and key files to the BIG-IP, over REST.
+"""Upload of certificate and key files to the BIG-IP over REST.
 
 The device installs a certificate from a file on its own disk, so a file is uploaded, used, and removed.
-RESTUploader.staged() is that whole life.
+RESTUploader.staged() does all of this.
 """
 
 import logging
@@ -17,19 +17,19 @@ from f5router.model.errors import AuthFailed, BigIPError, Unsupported, UploadErr
 log = logging.getLogger(__name__)
 
 PARTIAL = f"{DOWNLOADS}/tmp"
-"""Folder of uploads that are not complete, as `temporaryFilePath` of the device's replies tells."""
+"""Folder of incomplete uploads: `temporaryFilePath` of the device's replies."""
 
 LATE_S = 900.0
-"""For this long an upload whose reply was lost may still be completed by the device."""
+"""Time within which the device may still complete an upload whose reply was lost."""
 
 RETRIES = 3
-"""Leftovers that are tried again after a removal that worked."""
+"""Number of leftovers that are tried again after a successful removal."""
 
 FAILURES = 3
-"""A retry of all leftovers ends after so many removals that fail; those come last the next time."""
+"""A retry of all leftovers ends after this number of failures; these come last the next time."""
 
 RETRY_S = 10.0
-"""A retry of all leftovers begins no further removal after this time."""
+"""A retry of all leftovers starts no removal after this time."""
 
 _GONE = "No such file or directory"
 
@@ -59,13 +59,13 @@ class RESTUploader:
 
     @property
     def leftovers(self) -> tuple[str, ...]:
-        """Files that may be on the device: not removed, or not known to have come."""
+        """Files that may be on the device: not removed, or perhaps uploaded."""
         with self._lock:
             return tuple(sorted(self._leftovers))
 
     @contextmanager
     def staged(self, path: str, data: bytes) -> Iterator[None]:
-        """The file is there within the block, and is removed whatever happens.
+        """Upload a file for the duration of the block, and remove it in any case.
 
         A removal that fails is logged and remembered in leftovers, not raised.
         Raises: BigIPError: the upload failed.
@@ -91,7 +91,7 @@ class RESTUploader:
                 self._in_use.discard(path)
 
     def retry(self) -> None:
-        """Remove the leftovers, as far as the device lets us; not without end."""
+        """Remove the leftovers, for a limited time."""
         with self._lock:
             paths = tuple(self._leftovers)
         end, failures = self._clock() + RETRY_S, 0
@@ -109,7 +109,7 @@ class RESTUploader:
             self._leftovers.update(dict.fromkeys(paths, self._clock() + LATE_S))
 
     def _retry_some(self) -> None:
-        """Try a few of those again that could not be removed."""
+        """Try again to remove a few of the leftovers."""
         with self._lock:
             refused = [path for path, until in self._leftovers.items() if not until]
         for path in refused[:RETRIES]:
@@ -117,7 +117,7 @@ class RESTUploader:
                 return
 
     def _remove(self, path: str) -> bool:
-        """Remove a file, or remember it behind the others; True if the device removed it."""
+        """Remove a file, or remember it after the others; return True if the device removed it."""
         try:
             remove_file(self._client, path)
         except BigIPError as exc:
@@ -132,7 +132,7 @@ class RESTUploader:
 
 
 def remove_file(client: Client, path: str) -> None:
-    """Remove a file from the device's disk; one that is not there is a success.
+    """Remove a file from the device's disk; success if there is none.
 
     A command that fails is answered with 200 and its words in commandResult; without failure it has no
     output. Source: f5-common-python, f5/bigip/tm/util/test/functional/test_unix_rm.py. No option is
@@ -146,7 +146,7 @@ def remove_file(client: Client, path: str) -> None:
 
 
 def list_folder(client: Client, folder: str, *, timeout_s: float) -> list[str]:
-    """Names in a folder of the device's disk; of one that is not there none.
+    """List a folder of the device's disk; a missing one is empty.
 
     Source: f5-common-python, f5/bigip/tm/util/test/functional/test_unix_ls.py.
 
@@ -161,5 +161,5 @@ def list_folder(client: Client, folder: str, *, timeout_s: float) -> list[str]:
 
 
 def _may_arrive(error: BigIPError) -> bool:
-    """True unless it is certain that no byte of the failed upload is on the device or comes there."""
+    """True unless no byte of the failed upload can be on the device, now or later."""
     return error.may_have_applied or (error.status != 0 and not isinstance(error, AuthFailed | Unsupported))

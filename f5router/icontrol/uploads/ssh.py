@@ -1,4 +1,4 @@
-"""SSH connections to the BIG-IP: whom to believe, how to log in, how long to wait.
+"""SSH connections to the BIG-IP: host keys, login and time-outs.
 
 No program is run and no local file is written: paramiko speaks SSH, so a pod with a random user id,
 without passwd entry and HOME, needs no privilege; the original router runs the
@@ -44,7 +44,7 @@ _KEY_CLASSES = (
     (Ed25519PrivateKey, paramiko.Ed25519Key),
 )
 _BROKEN = (paramiko.SSHException, EOFError, OSError, SCPException)
-"""What paramiko and scp raise when a connection ends under them."""
+"""Exceptions of paramiko and scp when a connection breaks."""
 
 
 def load_private_key(path: str) -> paramiko.PKey:
@@ -74,13 +74,13 @@ def _parse_private_key(pem: bytes, name: str) -> paramiko.PKey:
 
 
 def fingerprints(settings: SSHSettings) -> frozenset[str]:
-    """Those of host_key_fingerprint. Raises: ValueError: one has no known form."""
+    """Return the fingerprints of host_key_fingerprint. Raises: ValueError: one has no known form."""
     given = (settings.host_key_fingerprint or "").split(",")
     return frozenset(parse_fingerprint(text) for text in given if text.strip())
 
 
 def _policy(settings: SSHSettings) -> HostKeyPolicy:
-    """Which host key to accept. Raises: HostKeyRefused: the known_hosts file cannot be read."""
+    """Return the policy for the host key. Raises: HostKeyRefused: the known_hosts file cannot be read."""
     known = KnownHosts()
     if settings.known_hosts and not settings.insecure_host_key:
         try:
@@ -93,7 +93,7 @@ def _policy(settings: SSHSettings) -> HostKeyPolicy:
 
 @contextmanager
 def within(transport: paramiko.Transport, limit_s: float, name: str) -> Iterator[None]:
-    """End the connection when the block takes longer than limit_s.
+    """Close the connection if the block takes longer than limit_s.
 
     paramiko waits without limit for the reply to exec_command() and for the exit status, and so
     does scp; closing the transport wakes them all.
@@ -123,7 +123,7 @@ def within(transport: paramiko.Transport, limit_s: float, name: str) -> Iterator
 
 
 def connect(settings: SSHSettings) -> paramiko.Transport:
-    """A connection, logged in, to a server whose host key is accepted.
+    """Connect to a server whose host key is accepted, and log in.
 
     Raises: UploadError; HostKeyRefused, UploadAuthFailed.
     """
@@ -147,11 +147,11 @@ def connect(settings: SSHSettings) -> paramiko.Transport:
         shown.append(key)
         if not policy.fingerprints:
             raise policy.refusal(shown)
-        # The fingerprint may be that of another key of the server: ask for the other kinds.
+        # The fingerprint may be that of another key of the server: request the other kinds.
 
 
 def _explained(exc: OSError, policy: HostKeyPolicy, shown: list[HostKey]) -> UploadError:
-    """What to raise when within() did."""
+    """Return the exception for an error of within()."""
     if not isinstance(exc.__cause__, paramiko.ssh_exception.IncompatiblePeer):
         return UploadError(str(exc))
     if shown:  # the server has no further kind of key
@@ -172,21 +172,21 @@ def _open(settings: SSHSettings, name: str) -> paramiko.Transport:
     except BaseException:
         sock.close()
         raise
-    # within decides about time; paramiko's own limits must not come before it.
+    # within() limits the time; paramiko's own limits must be longer.
     limit_s = 2 * settings.connect_timeout_s
     transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = limit_s
     return transport
 
 
 def _negotiate(transport: paramiko.Transport, kinds: frozenset[str], *, skip: frozenset[str]) -> HostKey:
-    """Exchange keys, asking for a host key of these kinds first and never of those to skip."""
+    """Exchange keys: request host keys of these kinds first, and never of those to skip."""
     options = transport.get_security_options()
 
     def kind(algorithm: str) -> str:
         return "ssh-rsa" if algorithm.startswith("rsa-sha2-") else algorithm
 
-    wanted = [algorithm for algorithm in options.key_types if kind(algorithm) not in skip]
-    options.key_types = sorted(wanted, key=lambda algorithm: kind(algorithm) not in kinds)
+    key_types = [algorithm for algorithm in options.key_types if kind(algorithm) not in skip]
+    options.key_types = sorted(key_types, key=lambda algorithm: kind(algorithm) not in kinds)
     transport.start_client()
     key = transport.get_remote_server_key()
     return HostKey(key.get_name(), key.asbytes())
@@ -208,7 +208,7 @@ def _login(transport: paramiko.Transport, settings: SSHSettings, private_key: pa
 
 
 def _own_key(settings: SSHSettings) -> paramiko.PKey | None:
-    """The key to log in with, if one is set. Raises: UploadAuthFailed: it cannot be read."""
+    """Load the key to log in with, if one is set. Raises: UploadAuthFailed: it cannot be read."""
     try:
         if settings.private_key:
             return load_private_key(settings.private_key)
@@ -222,20 +222,20 @@ def _own_key(settings: SSHSettings) -> paramiko.PKey | None:
 
 
 def _attempt(transport: paramiko.Transport, authenticate: Callable[[], object]) -> None:
-    """Try a way to log in; that it is refused shows in transport.is_authenticated()."""
+    """Try to log in; transport.is_authenticated() shows the result."""
     try:
         authenticate()
     except paramiko.AuthenticationException:
-        if not transport.is_active():  # the server hung up, or within did
+        if not transport.is_active():  # the server, or within(), closed the connection
             raise
 
 
 def words(exc: BaseException) -> str:
-    """One line about an exception of paramiko, scp or the system."""
-    parts = [part.decode(errors="replace") if isinstance(part, bytes) else str(part) for part in exc.args]
+    """Describe an exception of paramiko, scp or the system in one line."""
+    texts = [arg.decode(errors="replace") if isinstance(arg, bytes) else str(arg) for arg in exc.args]
     if isinstance(exc, OSError) and exc.strerror:
-        parts = [exc.strerror]
-    return printable(" ".join(parts)) or type(exc).__name__
+        texts = [exc.strerror]
+    return printable(" ".join(texts)) or type(exc).__name__
 
 
 def printable(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Certificate and key files to the BIG-IP, over SSH.
+"""Upload of certificate and key files to the BIG-IP over SSH.
 
 The device installs a certificate from a file on its own disk, so a file is copied to a temporary
 path, used, and removed (openshift/origin v3.11.0, pkg/router/f5/f5.go: uploadCert, uploadKey).
-SSHUploader.staged() is that whole life.
+SSHUploader.staged() does all of this.
 """
 
 import io
@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 MODE = "0600"
 IDLE_LIMIT_S = 60.0
-"""After this long without a command a connection is made anew: a firewall may have forgotten it, and
-to find out would cost a whole time-out."""
+"""After this time without a command a new connection is made: a firewall may have dropped the old one, and
+trying it would cost a whole time-out."""
 
 # Texts of scp.SCPException.
 _NO_REPLY = "No response from server"
@@ -45,9 +45,9 @@ _PATH = re.compile(r"/[A-Za-z0-9_./-]*[A-Za-z0-9_.-]")
 
 
 class SSHUploader:
-    """Copies files to the BIG-IP over one SSH connection, made at the first use and when it is lost.
+    """Copies files to the BIG-IP over one SSH connection, made at the first use and after it broke.
 
-    May be used by several threads; one command runs at a time. A context manager.
+    Thread-safe; one command runs at a time. A context manager.
 
     A command whose connection broke is repeated once on a new connection: writing or removing the
     same temporary file twice does no harm. One that ran out of time is not.
@@ -84,18 +84,18 @@ class SSHUploader:
         return tuple(sorted(self._leftovers))
 
     def put(self, remote_path: str, data: bytes) -> None:
-        """Write a file of mode 0600. After a failure a part of it may be there: see staged().
+        """Write a file of mode 0600. After a failure it may exist in part: see staged().
 
         Raises:
             ValueError: the path is not absolute, or has other characters than A-Z a-z 0-9 _ . / -
-            UploadError: with the reason; HostKeyRefused and UploadAuthFailed are such.
+            UploadError: with the reason; also HostKeyRefused and UploadAuthFailed.
         """
         path = _checked(remote_path)
         with self._lock:
             self._repeat(lambda transport: self._send(transport, path, data))
 
     def remove(self, remote_path: str) -> None:
-        """Remove a file; one that is not there is a success.
+        """Remove a file; success if there is none.
 
         Raises: ValueError, UploadError: as put().
         """
@@ -105,7 +105,7 @@ class SSHUploader:
 
     @contextmanager
     def staged(self, remote_path: str, data: bytes) -> Iterator[None]:
-        """The file is there within the block, and is removed whatever happens.
+        """Write a file for the duration of the block, and remove it in any case.
 
         A removal that fails is logged and remembered in leftovers, not raised.
         Raises: ValueError, UploadError: as put().
@@ -119,17 +119,17 @@ class SSHUploader:
         finally:
             with self._lock:
                 self._in_use.discard(path)
-                if path in self._present:  # else no byte was sent: nothing to connect for
+                if path in self._present:  # else no byte was sent, and no connection is needed
                     self._leftovers.add(path)
                     self._sweep(first=path)
 
     def retry(self) -> None:
-        """Remove what was left over, if that is possible now."""
+        """Remove the leftovers, if that is possible now."""
         with self._lock:
             self._sweep()
 
     def close(self) -> None:
-        """Remove what was left over, if that is possible now, and end the connection."""
+        """Remove the leftovers, if that is possible now, and close the connection."""
         with self._lock:
             self._sweep()
             self._drop()
@@ -141,7 +141,7 @@ class SSHUploader:
         self.close()
 
     def _sweep(self, first: str = "") -> None:
-        """Remove the leftovers, first the one that is named; stop when the connection fails."""
+        """Remove the leftovers, the given one first; stop if the connection fails."""
         for path in sorted(self._leftovers, key=lambda each: (each != first, each)):
             try:
                 self.remove(path)
@@ -152,7 +152,7 @@ class SSHUploader:
                     return
 
     def _repeat(self, command: Callable[[paramiko.Transport], None]) -> None:
-        """Run a command, once more when the connection broke. Raises: UploadError."""
+        """Run a command, and once more if the connection broke. Raises: UploadError."""
         attempts = Retrying(stop=stop_after_attempt(2), retry=retry_if_exception_type(ConnectionError),
                             before_sleep=before_sleep_log(log, logging.INFO), reraise=True)
         try:
@@ -173,7 +173,7 @@ class SSHUploader:
             self._used_at = self._clock()
 
     def _connected(self) -> paramiko.Transport:
-        """The connection, a new one if needed. Raises: UploadError."""
+        """Return the connection, a new one if needed. Raises: UploadError."""
         idle_s = self._clock() - self._used_at
         if self._transport is not None and not (self._transport.is_active() and idle_s < IDLE_LIMIT_S):
             self._drop()
@@ -187,8 +187,8 @@ class SSHUploader:
             self._transport = None
 
     def _send(self, transport: paramiko.Transport, path: str, data: bytes) -> None:
-        # scp creates a file with the mode it is told, but one that exists keeps its own: a file
-        # that another left readable would show the key. It also writes through a symbolic link.
+        # scp creates a file with the given mode, but an existing one keeps its own: a readable file
+        # of somebody else would reveal the key. It also writes through a symbolic link.
         self._delete(transport, path)
         self._present.add(path)
         _copy(transport, path, data)
@@ -200,14 +200,14 @@ class SSHUploader:
 
 
 def _checked(path: str) -> str:
-    """The path, which goes into a command line. Raises: ValueError."""
+    """Check a path, which becomes part of a command line. Raises: ValueError."""
     if not _PATH.fullmatch(path) or ".." in path.split("/"):
         raise ValueError(f"not a path of a temporary file: {path!r}")
     return path
 
 
 def _execute(transport: paramiko.Transport, command: str) -> None:
-    """Run a command. Raises: UploadError: it failed; with its own words."""
+    """Run a command. Raises: UploadError: it failed, with its output."""
     with closing(transport.open_session()) as channel:
         channel.set_combine_stderr(True)
         channel.exec_command(command)
@@ -218,9 +218,9 @@ def _execute(transport: paramiko.Transport, command: str) -> None:
 
 
 def _copy(transport: paramiko.Transport, path: str, data: bytes) -> None:
-    """Send a file to `scp -t`. Raises: UploadError: the device refused it; with its words."""
+    """Send a file to `scp -t`. Raises: UploadError: the device refused it, with its message."""
     client = SCPClient(transport, socket_timeout=None)
-    # Ours, so that the exit status, which SCPClient forgets, can be asked for when there is no reply.
+    # A channel of ours gives the exit status if there is no reply; SCPClient discards it.
     client.channel = channel = transport.open_session()
     with closing(channel):
         try:
@@ -234,7 +234,7 @@ def _copy(transport: paramiko.Transport, path: str, data: bytes) -> None:
 
 
 def _succeeded(channel: paramiko.Channel, command: str, output: str) -> None:
-    """Raises: UploadError: the command failed; EOFError: it ended without saying how."""
+    """Check the exit status. Raises: UploadError: the command failed; EOFError: there is no status."""
     status = channel.recv_exit_status()
     if status == -1:
         raise EOFError(f"no exit status of {command}")

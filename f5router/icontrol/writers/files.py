@@ -1,4 +1,4 @@
-"""Certificate and key files: brought to the device, installed, and removed from its disk again.
+"""Writer of certificate and key files: uploads, installs, and removes them from the disk again.
 
 ssh   scp to /var/tmp, installed by sys/crypto, removed by rm, as the original router did.
 rest  the file-transfer endpoint, installed by sys/file with sourcePath (12.0 and newer), removed by unix-rm.
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 _CRYPTO = {CertFile.KIND: "sys/crypto/cert", KeyFile.KIND: "sys/crypto/key"}
 INSTALL_TRIES = 15
-"""Looks, 2 s apart, for an object that `install` makes late (bigip-behaviour.md A7)."""
+"""Attempts, 2 s apart, to read an object that `install` creates late (bigip-behaviour.md A7)."""
 
 
 class FileWriter(SingleWriter[CertFile | KeyFile]):
@@ -37,7 +37,7 @@ class FileWriter(SingleWriter[CertFile | KeyFile]):
         self, client: Client, uploader: SSHUploader | None, *, origin: Origin,
         sleep: Callable[[float], None],
     ):
-        """Args: uploader: None to bring files by REST."""
+        """Args: uploader: None to upload files by REST."""
         self._client = client
         self._uploader = uploader or RESTUploader(client)
         self._install = self._install_crypto if uploader else self._install_file

@@ -507,7 +507,7 @@ def test_nothing_secret_is_told(server, uploader, keys, caplog, tmp_path):
     with pytest.raises(ValueError, match="not a private key") as caught:
         load_private_key(str(broken))
     told += traceback.format_exception(caught.value)
-    text = "\n".join([*told, caplog.text])
+    text = "\n".join([*told, caplog.text, *(repr(vars(record)) for record in caplog.records)])
     assert "Traceback" in text  # paramiko's log is in it, too
     assert "paramiko.transport" in text
     for secret in (PASSWORD, "Rm9vdHByaW50", *key.splitlines()[1:-1]):
