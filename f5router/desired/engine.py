@@ -41,7 +41,7 @@ class Engine:
         self.objects: dict[Ref, Object] = {}
         """Desired."""
         self._count: dict[Ref, int] = {}
-        """How many parts contribute an object."""
+        """Number of parts that contribute an object."""
         self._facts = DeviceFacts()
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""

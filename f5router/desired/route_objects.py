@@ -54,7 +54,7 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
 
 
 class DesiredSettings(baseline.BaselineSettings, Protocol):
-    """What is used of config.Config."""
+    """The part of config.Config that is used here."""
 
     @property
     def pool_monitor(self) -> str: ...

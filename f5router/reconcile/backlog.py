@@ -28,7 +28,7 @@ class Backlog:
         self._hosts: dict[Ref, frozenset[str]] = {}
         """Hosts of objects that route requests, or show a certificate."""
         self._refs: dict[str, set[Ref]] = {}
-        """The same objects by Host."""
+        """Objects of the backlog by Host."""
 
     def __len__(self) -> int:
         return len(self._namespace)

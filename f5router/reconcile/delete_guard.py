@@ -9,7 +9,7 @@ The guard counts Rules, passthrough records and client SSL profiles of Hosts tha
 the pools behind them. An object whose Host is still served, by other objects or by another Route, has not
 vanished: a takeover from another router, a renamed pool or a new certificate deletes much and takes nothing
 away, and the previous objects must not stay beside the new ones. Deletes of the last BURST_S count too: many
-small passes are a large one.
+small deletes add up to a large one.
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""Answers about a Change that is due: it is made now, or held, with the reason and the time."""
+"""Reasons for which a Change that is due is held, and until when."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class HoldReason(Enum):
-    """Why a Change is not made now."""
+    """Reasons for which a Change is not made now."""
 
     BACKOFF = "the device refused it; its back-off has not ended"
     BLOCKED = "it needs an object that the device refused"

@@ -278,7 +278,7 @@ class Reconciler:
         while self._members.program(on_change):  # pools that go, and what came in since
             self.device.calls.wait_for_urgent()
         outcome.done += self._correct(on_change)
-        # What needed them may be gone, or have changed, since the Plan was made: one more pass finds out.
+        # Dependents of these may be gone, or have changed, since the Plan was made: one more pass finds out.
         left_alone = self._retention.awaiting_secret - self.engine.objects.keys()
         self._again = not self._again and bool(outcome.done and left_alone)
         self._unfinished = False
@@ -305,7 +305,7 @@ class Reconciler:
                 on_change=lambda change: self._members.confirm(change, on_change),
             )
         except BaseException:
-            # The next pass tries others first: so that it ends, one by one, for whom it is to blame.
+            # The next pass tries other objects first: so the object that is to blame is found.
             self._record_failed(outcome)
             raise
         finally:

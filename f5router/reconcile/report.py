@@ -22,7 +22,7 @@ ROUTES_PER_LOOK = 100
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a pass did. One that was to take only a part of the work leaves the rest to the next."""
+    """The result of a pass. A pass that takes only a part of the work leaves the rest to the next."""
 
     outcome: Outcome
     full: bool

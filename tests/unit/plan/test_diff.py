@@ -1,4 +1,4 @@
-"""Order of Changes, ordinals of Rules, and what is left alone."""
+"""Order of Changes, and what is left alone."""
 
 from dataclasses import replace
 
@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.admission.admission import AdmissionPolicy
-from f5router.model import names, priority
+from f5router.model import names
 from f5router.model.cluster import Route, RouteTLS
 from f5router.model.device_facts import OriginalFacts
 from f5router.model.ltm import (
     Attachment,
-    Forward,
     IRule,
     Policy,
     Pool,
@@ -179,52 +178,6 @@ def test_a_plan_never_leads_a_request_astray(clusters, config, data):
     half = applied(begin, Plan(tuple(planned)[:data.draw(st.integers(0, len(planned)))]))
     end = follow(half, step(half, after, config)[1])
     assert answers(end) == last
-
-
-@settings(max_examples=100, deadline=None)
-@given(CLUSTERS, CLUSTERS, CONFIGS)
-def test_ordinals_are_unique_and_in_their_band(before, after, config):
-    state = applied({}, step({}, before, config)[1])
-    state = applied(state, step(state, after, config)[1])
-    rules = [obj for obj in state.values() if isinstance(obj, Rule)]
-    assert len({(rule.policy, rule.ordinal) for rule in rules}) == len(rules)
-    assert all(priority.band_of(rule.ordinal) == rule.priority_band for rule in rules)
-    assert all(rule.ordinal < priority.LAST_ORDINAL for rule in rules)
-
-
-def test_adding_a_route_writes_its_own_objects_only():
-    state = applied(
-        {}, diff(built(*(route(f"r{n}", path=f"/p{n}") for n in range(20)), endpoints("10.1.1.1")), {}, owns)
-    )
-    more = [route(f"r{n}", path=f"/p{n}") for n in range(20)] + [
-        route("new", path="/new"),
-        endpoints("10.1.1.1"),
-    ]
-    changes = diff(built(*more), state, owns)
-    assert [(c.verb, c.obj.name) for c in changes] == [(CREATE, "openshift_route_shop_new")]
-
-
-def test_equal_bands_get_distinct_ordinals():
-    """Even when the device holds the ordinal that a Rule would take first."""
-    rule = Rule(POLICY, "openshift_route_a_b", priority.priority_band("/x"), frozenset(), Redirect("x"))
-    first = priority.first_ordinal(rule.priority_band, rule.name)
-    other = Rule(POLICY, "foreign", rule.priority_band, frozenset(), Redirect("y"), ordinal=first)
-    changes = diff({rule.ref: rule}, {other.ref: other}, owns)
-    assert [c.new.ordinal for c in changes] == [first + 1]
-    end = (rule.priority_band + 1) * priority.BAND_WIDTH - 1
-    last = replace(rule, ordinal=end)
-    assert priority.band_of(last.ordinal) == rule.priority_band
-
-
-def test_a_rule_that_stays_in_its_band_keeps_its_ordinal():
-    old = Rule(POLICY, "openshift_route_a_b", 7, frozenset(), Forward("/p"),
-               ordinal=7 * priority.BAND_WIDTH + 5)
-    new = replace(old, action=Forward("/q"), ordinal=-1)
-    (change,) = diff({new.ref: new}, {old.ref: old}, owns)
-    assert (change.verb, change.new.ordinal) == (UPDATE, old.ordinal)
-    moved = replace(new, priority_band=8)
-    (change,) = diff({moved.ref: moved}, {old.ref: old}, owns)
-    assert priority.band_of(change.new.ordinal) == 8
 
 
 def test_only_what_is_ours_is_deleted():
