@@ -105,15 +105,15 @@ def certificates(text: str, where: str) -> Steps[list[x509.Certificate]]:
 
     Raises: PEMError: naming `where`; also without any certificate.
     """
-    found: list[x509.Certificate] = []
+    certs: list[x509.Certificate] = []
     for label, block in (yield from _blocks(text, where)):
         if label in _CERTS:
-            found.append(_parsed(f"{where}: certificate {len(found) + 1} does not parse",
+            certs.append(_parsed(f"{where}: certificate {len(certs) + 1} does not parse",
                                  x509.load_pem_x509_certificate, block.encode()))
             yield
-    if not found:
+    if not certs:
         raise PEMError(f"{where}: there is no certificate in it")
-    return found
+    return certs
 
 
 def keys(text: str, where: str, *, only: bool) -> Steps[list[PrivateKey]]:
@@ -128,11 +128,11 @@ def keys(text: str, where: str, *, only: bool) -> Steps[list[PrivateKey]]:
         raise PEMError(f"{where}: it may hold a private key only")
     if len(texts) > MAX_KEYS:
         raise PEMError(f"{where}: {len(texts)} private keys, at most {MAX_KEYS} are supported")
-    found: list[PrivateKey] = []
+    keys_read: list[PrivateKey] = []
     for block in texts:
-        found.append(_private_key(block, where))
+        keys_read.append(_private_key(block, where))
         yield
-    return found
+    return keys_read
 
 
 def encode(certs: Iterable[x509.Certificate]) -> Steps[str]:
@@ -170,7 +170,7 @@ def _blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
     """Find label and text of each block: from a BEGIN to the first END of its label."""
     if len(text) > MAX_TEXT:
         raise PEMError(f"{where}: {len(text)} characters, at most {MAX_TEXT} are supported")
-    found: list[tuple[str, str]] = []
+    blocks: list[tuple[str, str]] = []
     at = 0
     while (at := text.find("-----BEGIN ", at)) >= 0:
         yield
@@ -185,15 +185,15 @@ def _blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
         if at - start > MAX_BLOCK:
             raise PEMError(f"{where}: a PEM block of {at - start} characters, at most {MAX_BLOCK} are "
                            "supported")
-        if len(found) == MAX_BLOCKS:
+        if len(blocks) == MAX_BLOCKS:
             raise PEMError(f"{where}: more than {MAX_BLOCKS} PEM blocks, which is the most that is supported")
-        found.append((begin[1], text[start:at]))
-    if not found:
+        blocks.append((begin[1], text[start:at]))
+    if not blocks:
         raise PEMError(f"{where}: it is not PEM")
-    for label, _ in found:
+    for label, _ in blocks:
         if label not in _KEYS | _CERTS | _DROPPED:
             raise PEMError(f"{where}: a block of type {label} is not allowed")
-    return [(label, block) for label, block in found if label not in _DROPPED]
+    return [(label, block) for label, block in blocks if label not in _DROPPED]
 
 
 def _private_key(block: str, where: str) -> PrivateKey:
@@ -209,11 +209,11 @@ def _private_key(block: str, where: str) -> PrivateKey:
     if label == "PRIVATE KEY" and not ((form := _FORMS[label].match(der)) and form[1]):
         raise PEMError(kind)
     text = f"-----BEGIN {label}-----\n{base64.b64encode(der).decode()}\n-----END {label}-----\n"
-    found = _parsed(message, serialization.load_pem_private_key, text.encode(), password=None,
+    key = _parsed(message, serialization.load_pem_private_key, text.encode(), password=None,
                     unsafe_skip_rsa_key_validation=True)
-    if not isinstance(found, PrivateKey):
+    if not isinstance(key, PrivateKey):
         raise PEMError(kind)
-    return found
+    return key
 
 
 def _der(block: str) -> bytes:

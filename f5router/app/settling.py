@@ -28,7 +28,6 @@ class Settling:
         self.saver = Saver(device.save, ended=wake, clock=clock)
         self._first_write: float | None = None
         self._last_write = 0.0
-        self._tidying = False
 
     def record_write(self) -> None:
         """Record a write, or one that may have been done."""
@@ -50,8 +49,9 @@ class Settling:
 
     def due_at(self) -> float | None:
         """Return when there is something to do; None while a save runs, which wakes the loop by itself."""
-        times = (self._clock() if self._tidying else None,
-                 *(() if self.saver.under_way else (self.settles_at(), self.syncer.due_at())))
+        if self.saver.under_way:
+            return None
+        times = (self.settles_at(), self.syncer.due_at())
         return min((time for time in times if time is not None), default=None)
 
     def is_disturbing(self) -> bool:
@@ -77,9 +77,8 @@ class Settling:
         if (first is None or settles_at is None or settles_at > now or self.saver.under_way
                 or now < blocked_until):
             return
-        self._tidying = self._tidy() and now < first + 2 * self._timing.settle_limit_s
-        if self._tidying:
-            return
+        if self._tidy() and now < first + 2 * self._timing.settle_limit_s:
+            return  # the next turn removes more
         self._first_write = None
         if self._save:
             self.saver.begin()

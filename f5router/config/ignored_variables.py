@@ -131,11 +131,11 @@ def unknown(names: Iterable[str], known: Iterable[str]) -> list[str]:
     known = sorted({*known, *WITHOUT_MEANING, *NOT_YET, *REFUSED})
     names = sorted(name for name in names if name.startswith(PREFIX))
     services = [name.removesuffix(_SERVICE_HOST) for name in names if name.endswith(_SERVICE_HOST)]
-    found = []
+    sentences = []
     for name in names:
         if name in known or any(_SERVICE_LINK.fullmatch(name.removeprefix(service)) for service in services):
             continue
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
         hint = f"; is {near[0]} meant?" if near else ""
-        found.append(f"{name}: unknown variable, it has no effect{hint}")
-    return found
+        sentences.append(f"{name}: unknown variable, it has no effect{hint}")
+    return sentences

@@ -129,19 +129,19 @@ def several(*words: str) -> Callable[[str], tuple[str, ...]]:
     """Parser of some of these words, separated by commas; returns each once, in this order."""
 
     def parse(text: str) -> tuple[str, ...]:
-        found = [part.strip() for part in text.split(",")]
-        if unknown := [part for part in found if part not in words]:
+        given = [word.strip() for word in text.split(",")]
+        if unknown := [word for word in given if word not in words]:
             raise ValueError(f"{text!r}: {unknown[0]!r} is not one of {', '.join(words)}")
-        return tuple(word for word in words if word in found)
+        return tuple(word for word in words if word in given)
 
     return parse
 
 
 def tls_version(text: str) -> str:
     """Version of TLS, "1.0" to "1.3": of TLSv1.2, HAProxy's form, VersionTLS12, OpenShift's, or 1.2."""
-    if not (found := _TLS_VERSION.fullmatch(text)):
+    if not (match := _TLS_VERSION.fullmatch(text)):
         raise ValueError(f"{text!r} is not one of TLSv1.0, TLSv1.1, TLSv1.2, TLSv1.3")
-    return ".".join(found.groups())
+    return ".".join(match.groups())
 
 
 def log_level(text: str) -> str:
@@ -216,12 +216,12 @@ def _is_ip(text: str, version: int | None = None) -> bool:
 def internal_address(text: str) -> str:
     """An IPv4 address that a host may have: openshift-sdn takes no other as hostIP."""
     try:
-        found = ipaddress.IPv4Address(text)
+        address = ipaddress.IPv4Address(text)
     except ValueError:
         raise ValueError(f"{text!r} is not an IPv4 address") from None
-    if found.is_unspecified or found.is_loopback or found.is_multicast or found.is_reserved:
+    if address.is_unspecified or address.is_loopback or address.is_multicast or address.is_reserved:
         raise ValueError(f"{text!r} is no address that Nodes can send to")
-    return str(found)
+    return str(address)
 
 
 def listen(text: str) -> Address | None:
@@ -245,16 +245,16 @@ def listen(text: str) -> Address | None:
 
 def gateway(text: str) -> str:
     """An IPv4 host address, "/" and the length of its network's prefix."""
-    found, slash, prefix = text.partition("/")
-    if not (slash and prefix.isascii() and prefix.isdigit() and len(prefix) <= 2 and _is_ip(found, 4)):
+    address, slash, prefix = text.partition("/")
+    if not (slash and prefix.isascii() and prefix.isdigit() and len(prefix) <= 2 and _is_ip(address, 4)):
         raise ValueError(f"{text!r} is not an IPv4 address with a prefix length, such as 10.131.0.5/14")
     bits = int(prefix)
     if not 1 <= bits <= 30:
         raise ValueError(f"{text!r}: the prefix length must be that of the cluster network, from 1 to 30")
-    network = ipaddress.IPv4Network((found, bits), strict=False)
-    if ipaddress.IPv4Address(found) in (network.network_address, network.broadcast_address):
+    network = ipaddress.IPv4Network((address, bits), strict=False)
+    if ipaddress.IPv4Address(address) in (network.network_address, network.broadcast_address):
         raise ValueError(f"{text!r} is the network or broadcast address of {network}, not one of a host")
-    return f"{found}/{bits}"
+    return f"{address}/{bits}"
 
 
 def partition_path(text: str) -> str:
@@ -264,15 +264,15 @@ def partition_path(text: str) -> str:
     """
     if not text:
         return ""
-    parts = [part for part in text.split("/") if part not in ("", ".")]
-    if not parts:
+    names = [name for name in text.split("/") if name not in ("", ".")]
+    if not names:
         raise ValueError(f"{text!r} names no partition")
-    if ".." in parts:
+    if ".." in names:
         raise ValueError(f"{text!r} may not contain ..")
-    for part in parts:
-        if not _BIGIP_NAME.fullmatch(part):
+    for name in names:
+        if not _BIGIP_NAME.fullmatch(name):
             raise ValueError(f"{text!r} may hold letters, digits, '_', '.', '-' and '/' only")
-    return posixpath.join("/", *parts)
+    return posixpath.join("/", *names)
 
 
 def partition(text: str) -> str:
@@ -308,13 +308,13 @@ def pool_monitor(text: str) -> str:
 
 
 def _min_of(text: str) -> str:
-    found = _MIN_OF.fullmatch(text)
-    if not found:
+    match = _MIN_OF.fullmatch(text)
+    if not match:
         raise ValueError(f"{text!r} is not of the form: min 1 of /Common/http /Common/https")
-    names = _monitors(re.split(r"\s*,\s*|\s+", found[2] or found[3] or ""), text)
-    if not 1 <= int(found[1]) <= len(names):
-        raise ValueError(f"{text!r} asks for {int(found[1])} of {len(names)} monitors")
-    return f"min {int(found[1])} of {{ {' '.join(names)} }}"
+    names = _monitors(re.split(r"\s*,\s*|\s+", match[2] or match[3] or ""), text)
+    if not 1 <= int(match[1]) <= len(names):
+        raise ValueError(f"{text!r} asks for {int(match[1])} of {len(names)} monitors")
+    return f"min {int(match[1])} of {{ {' '.join(names)} }}"
 
 
 def _monitors(names: list[str], text: str) -> list[str]:
@@ -332,7 +332,7 @@ def host_key(text: str) -> str:
     Shape: "SHA256:" and base64, as `ssh-keygen -l` prints it, or MD5 in hexadecimal with colons, as
     the ssh-keygen of old TMOS does.
     """
-    return ",".join(_fingerprint(part.strip()) for part in text.split(","))
+    return ",".join(_fingerprint(fingerprint.strip()) for fingerprint in text.split(","))
 
 
 def _fingerprint(text: str) -> str:
