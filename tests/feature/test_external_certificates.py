@@ -223,7 +223,7 @@ def test_another_certificate_of_the_host(lab, soon):
 
 @pytest.mark.parametrize("before", ["plain", "another Secret", "another host", "passthrough"])
 def test_a_changed_route_waits_for_its_new_secret(lab, before):
-    """Its old form serves until the new one can."""
+    """Its previous objects serve until the new ones can."""
     old = {"plain": manifests.route("b", host="b.com"), "another Secret": edge(secret="tls"),
            "another host": edge(host="old.com"),
            "passthrough": manifests.route("b", host="b.com", kind="passthrough")}[before]

@@ -127,7 +127,7 @@ def test_what_became_wrong_while_the_router_was_away(slow):
 
 
 def test_a_new_route_waits_and_an_edited_one_stays_as_it_was(slow):
-    """Nothing of the new form is written before it is known to be right, and then all of it."""
+    """Nothing of the new version is written before it is known to be right, and then all of it."""
     slow.lab.clear()
     slow.change(EDGE, INNER)
     assert slow.lab.writes() == []

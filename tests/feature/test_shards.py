@@ -311,7 +311,7 @@ def retry(shard: Shard) -> None:
 
 
 def test_no_pod_can_be_served(lab, taken):
-    """Nothing new is put in front of a pool that could have no member: an old form may still serve."""
+    """Nothing new is put in front of a pool that could have no member: previous objects may still serve."""
     assert taken.ask("www.example.com") is None
     retry(taken)
     assert lab.writes() == [("POST", "/mgmt/tm/ltm/node")]

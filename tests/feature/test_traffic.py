@@ -269,7 +269,7 @@ EVENTS = st.lists(
 
 
 def test_nothing_is_left_of_a_host_that_another_namespace_gets(direct):
-    """Its Rule would wait for a Secret in its new form; it goes, and what it needed with it."""
+    """Its new Rule would wait for a Secret; the old one goes, and what it needed with it."""
     old = {"namespace": "bank", "kind": "reencrypt", "age": 4}
     direct.change(route("r2", host="www.example.com", port="http", **old))
     direct.change(route("r1", host="www.example.com", kind="passthrough", service="api", age=1),
@@ -278,7 +278,7 @@ def test_nothing_is_left_of_a_host_that_another_namespace_gets(direct):
 
 
 def test_nothing_is_left_of_a_record_that_another_route_gets(direct):
-    """The old form of a Route that waits; its Host is another Route's next."""
+    """The previous objects of a Route that waits; its Host is another Route's next."""
     direct.change(route("r3", host="a.b", kind="passthrough", insecure="Redirect"))
     direct.change(route("r3", host="www.example.com", kind="reencrypt", insecure="Redirect",
                         external_certificate="tls"))

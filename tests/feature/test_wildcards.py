@@ -201,7 +201,7 @@ def test_an_exception_that_waits(wild):
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.parametrize("namespace", ["shop", "bank"])
 def test_a_host_comes_under_an_old_form(free, namespace, restarted):
-    """Of a wildcard that is to end TLS here, too: the host is excepted as long as the old form stays."""
+    """Of a wildcard that is to end TLS here, too: the host is excepted while the previous objects stay."""
     free.change(wildcard("a", kind="passthrough", age=5))
     free.lab.bigip.inject("refuse", times=1, method="POST", path="ltm/pool", status=400, message="no")
     free.change(wildcard("a", kind="edge", service="new", age=5))
@@ -254,11 +254,11 @@ def test_a_subdomain_changes_hands(wild, kind):
 
 @pytest.mark.parametrize("restarted", [False, True])
 def test_an_old_wildcard_does_not_outlive_its_claim(wild, restarted):
-    """Its new form is refused, so the old one would stay; but another tenant holds a host of it."""
+    """Its new objects are refused, so the previous ones would stay; but another tenant holds a host."""
     wild.change(wildcard("a", kind="edge", age=5))
     wild.refuse("POST", "ltm/pool")
     wild.change(route("a", host="elsewhere.test", kind="edge", service="api", age=5))
-    assert wild.served("x.example.com", tls=True) == "pool shop web", "the old form stays"
+    assert wild.served("x.example.com", tls=True) == "pool shop web", "the previous objects stay"
     wild.change(route("b", namespace="bank", kind="edge", path="/b", age=6))
     if restarted:
         wild.again()
@@ -277,7 +277,7 @@ def test_an_old_host_does_not_outlive_its_claim(wild, kind):
     wild.change(route("a", kind="edge", age=5))
     wild.refuse("POST", "ltm/pool")
     wild.change(route("a", host="elsewhere.test", kind="edge", service="api", age=5))
-    assert wild.served("www.example.com", tls=True) == "pool shop web", "the old form stays"
+    assert wild.served("www.example.com", tls=True) == "pool shop web", "the previous objects stay"
     wild.change(wildcard("b", namespace="bank", kind=kind, age=6))
     assert not wild.served("www.example.com", tls=True).endswith("shop web")
     wild.lab.bigip.clear_faults()

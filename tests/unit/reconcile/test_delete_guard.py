@@ -113,7 +113,7 @@ def rule(name: str, host: str) -> Rule:
 
 
 def test_holdable():
-    """Not the old form of a Host that is served; all that what is held needs."""
+    """Previous objects of a Host that is served go; dependencies of what is held stay."""
     gone, taken = rule("gone", "a.com"), rule("taken", "b.com")
     exception = Record(PASSTHROUGH, "b.com", "terminate")
     group = "/Common/ssl_reencrypt_serverssl_dg"
