@@ -8,13 +8,15 @@ reading, as it does after any write that may have been applied.
 import logging
 import threading
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from types import MappingProxyType
 
 from f5router.icontrol import folders
 from f5router.icontrol.calls import Calls
+from f5router.icontrol.drain import Drain
 from f5router.icontrol.failover import Failover
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.observe import observe
@@ -48,7 +50,7 @@ from f5router.model.errors import (
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool, Record
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, AnyChange, Plan, Stage
+from f5router.plan.change import DELETE, AnyChange, Plan
 from f5router.plan.overtaking import UncertainWrites
 
 log = logging.getLogger(__name__)
@@ -201,10 +203,10 @@ class Device:
             Standby: the unit is not active, or no longer.
             BigIPError: the device itself fails; confirmed writes are in `observed`.
         """
-        retained, routed, excluded, outcome = None, False, False, Outcome() if outcome is None else outcome
+        retained, drain, outcome = None, Drain(lambda: self._drain()), outcome or Outcome()
         self.sender.uncertain = UncertainWrites(soon)
         self.calls.begin()
-        try:
+        with self._stale_after_error():
             self.failover.require_active()
             for (deleting, stage), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.stage)):
                 changes = list(group)
@@ -216,21 +218,24 @@ class Device:
                     retained = retained or should_retain(outcome)
                     stays = {*earlier_failures, *deferred}
                     changes = self._without_retained(changes, retained, stays, outcome)
-                    routed = routed and not (changes and not stage.is_routing and self._drain())
-                    # Connections whose TLS has just started to be terminated here still reach the Rules.
-                    excluded = stage == Stage.EXCLUSION or (excluded and not (changes and self._drain()))
+                    drain.before_delete(stage, changes)
                 else:
                     changes = self._unblocked(changes, earlier_failures, outcome)
-                routed = routed or (stage.is_routing and bool(changes))
+                drain.note(stage, changes)
                 self._settle(self.sender.send(changes, newest, outcome.not_sent), outcome, on_change)
             self.calls.settle()
+        return outcome
+
+    @contextmanager
+    def _stale_after_error(self) -> Iterator[None]:
+        try:
+            yield
         except Busy:
             raise  # the request was not executed, and `observed` has those before it
         except BaseException:
             # Something may have been written that is not in `observed`.
             self.stale = True
             raise
-        return outcome
 
     def begin_updates(self, changes: Iterable[AnyChange]) -> None:
         """Start to write urgent Changes beside the requests in flight."""
@@ -243,22 +248,16 @@ class Device:
     def settle_updates(self, results: Iterable[Result], on_change: Callable[[AnyChange], None],
                        outcome: Outcome) -> None:
         """Record the results of urgent Changes. Raises: BigIPError."""
-        try:
+        with self._stale_after_error():
             self._settle(results, outcome, on_change)
-        except Busy:
-            raise
-        except BaseException:
-            self.stale = True
-            raise
 
     def is_in_flight(self, ref: Ref) -> bool:
         """True while a request for an object is in flight."""
         return self.sender.is_in_flight(ref)
 
-    def _drain(self) -> bool:
-        """Wait until requests that were just routed have connected; return True."""
+    def _drain(self) -> None:
+        """Wait until requests that were just routed have connected."""
         self.calls.pause(self._drain_s, self._given_up.wait)
-        return True
 
     def _records(self, group: str) -> list[Record]:
         return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]
@@ -268,8 +267,8 @@ class Device:
         """Record the results of Changes. Raises: the first error for which no object is to blame."""
         device_error = None
         for change, error in results:
-            if isinstance(error, Incomplete) and error.made != change.old:
-                applied = replace(change, new=error.made)
+            if isinstance(error, Incomplete) and error.applied != change.old:
+                applied = replace(change, new=error.applied)
                 self._confirm(applied)
                 on_change(applied)
             if error is None:

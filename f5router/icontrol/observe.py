@@ -67,11 +67,7 @@ def observe(
     """
     _require_ready(client)
     version = client.version()
-    read: dict[str, list[JSON]] = {
-        kind: collection(client, kind, folder, expand=kind in _EXPANDED) for kind in _PARTITIONED
-    }
-    for kind in (*_PROFILES, _HTTP):
-        read[kind] = client.get(kind).get("items") or []
+    read = _collections(client, folder)
     servers = [virtual(client, path) for path in virtuals]
     vxlan = vxlan and version >= tmos.VXLAN_SINCE
     network, others = tunnels.observe(client, folder) if vxlan else ([], ())
@@ -82,9 +78,8 @@ def observe(
     _require_ready(client)
 
     objects: dict[Ref, Object] = {obj.ref: obj for obj in network}
-    for kind in (*_PARTITIONED, *_PROFILES):
-        for obj in _decoded(kind, read[kind], folder):
-            objects[obj.ref] = obj
+    objects.update((obj.ref, obj) for kind in (*_PARTITIONED, *_PROFILES)
+                   for obj in _decoded(kind, read[kind], folder))
     facts: list[VirtualFacts | None] = []
     attached: list[Object] = []
     for path, raw, source in zip(virtuals, servers, sources, strict=True):
@@ -99,6 +94,14 @@ def observe(
     known = DeviceFacts(version, http, https, max(port, 0), others, own, unread, left)
     return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
                        ltm_nodes.places(_members(read[Pool.KIND], folder)))
+
+
+def _collections(client: Client, folder: str) -> dict[str, list[JSON]]:
+    """Read the collections of LTM objects and files, by kind."""
+    read = {kind: collection(client, kind, folder, expand=kind in _EXPANDED) for kind in _PARTITIONED}
+    for kind in (*_PROFILES, _HTTP):
+        read[kind] = client.get(kind).get("items") or []
+    return read
 
 
 def _members(pools: Iterable[JSON], folder: str) -> Iterable[JSON]:

@@ -232,13 +232,13 @@ class Incomplete(Refused):
     """The device refused parts of this object.
 
     Attributes:
-        made: the object as it is on the device now.
+        applied: the object as it is on the device now.
         usable: True if its dependents work with that.
     """
 
-    def __init__(self, error: Refused, made: Pool, *, usable: bool):
+    def __init__(self, error: Refused, applied: Pool, *, usable: bool):
         super().__init__(error.method, error.path, error.text, status=error.status)
-        self.made, self.usable = made, usable
+        self.applied, self.usable = applied, usable
 
 
 def is_usable(error: BigIPError) -> bool:

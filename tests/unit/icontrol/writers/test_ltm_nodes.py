@@ -144,7 +144,7 @@ def test_an_address_that_another_node_has(bench, where):
     bench.by_hand(where, A)
     with pytest.raises(Incomplete) as caught:
         bench.write(bench.p, pool(A, B))
-    assert (caught.value.made, caught.value.usable) == (pool(B), True)
+    assert (caught.value.applied, caught.value.usable) == (pool(B), True)
     assert caught.value.code == "0107176c"
     assert caught.value.text == (f"0107176c:3: Invalid Node, the IP address {A} already exists; one LTM node "
                                  "per address: routers that share pods need the same --f5-node-partition")

@@ -1,0 +1,32 @@
+"""Pauses between deletes, so that requests which were just routed have connected to pool members."""
+
+from collections.abc import Callable, Sized
+
+from f5router.plan.change import Stage
+
+
+class Drain:
+    """Pauses of one Plan."""
+
+    def __init__(self, pause: Callable[[], object]):
+        self._pause = pause
+        self._routed = False
+        """Rules or records were written since the last pause."""
+        self._excluded = False
+        """Exclusion records were deleted since the last pause."""
+
+    def before_delete(self, stage: Stage, changes: Sized) -> None:
+        """Pause if these deletes could cut off requests."""
+        if self._routed and changes and not stage.is_routing:
+            self._pause()
+            self._routed = False
+        if stage == Stage.EXCLUSION:
+            # Connections whose TLS has just started to be terminated here still reach the Rules.
+            self._excluded = True
+        elif self._excluded and changes:
+            self._pause()
+            self._excluded = False
+
+    def note(self, stage: Stage, changes: Sized) -> None:
+        """Note that these Changes are written now."""
+        self._routed = self._routed or (stage.is_routing and bool(changes))
