@@ -11,7 +11,7 @@ from f5router.plan.change import AnyChange
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the Changes of a Plan."""
+    """Result of the Changes of a Plan."""
 
     done: list[AnyChange] = field(default_factory=list)
     failed: dict[Ref, BigIPError] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 An API server that lists nothing by mistake looks like a cluster without Routes. Deletes of more than half
 of what serves requests, and of at least LEAST objects, are held back until a complete list that began
-afterwards confirms them. Precedent: Argo CD does not prune an application to nothing unless it is told to
+afterwards confirms them. Precedent: Argo CD does not prune an application to nothing by default
 (`allowEmpty`, https://argo-cd.readthedocs.io/en/stable/user-guide/auto_sync/).
 
 The guard counts Rules, passthrough records and client SSL profiles of Hosts that no Route has any more, and

@@ -1,4 +1,4 @@
-"""What all writers have in common."""
+"""Common parts of all writers."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
