@@ -13,7 +13,7 @@ from mocks.bigip.requests import Request, logged
 QUIET_S = 1.5
 LIMIT_S = 240.0
 """For what has to come: after a refusal the router waits, after a few longer."""
-LEFT_S = 60.0
+LEFT_S = 15.0
 """For files on the device's disk, once all else is as it should be."""
 NODES = "ltm/node "
 """Removed some seconds after the last write, or at the end of the router; see docs/bigip-objects.md."""

@@ -231,7 +231,7 @@ def test_one_that_starts_again_and_again(site):
 
         def until_they_are_put_back(_, before=before) -> bool:
             removed = site.untold() - before
-            site.kube.wait_for(lambda: removed - site.untold())
+            site.kube.wait_for(lambda: removed - site.untold(), 10.0)
             site.kube.wait_for(lambda: not removed & site.untold(), 0.5)  # not what went before, too
             return False
 

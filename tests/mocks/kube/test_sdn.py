@@ -7,6 +7,7 @@ import pytest
 
 from mocks.kube import FakeKube
 from mocks.kube.sdn import ASSIGN, FIXED_VNID, subnets
+from tests.waiting import until
 
 from .conftest import Http
 
@@ -104,7 +105,7 @@ def test_applied_again_moves(sdn, sdn_http):
     assert sdn.wait_for(again)
     assert given(sdn)["subnet"] == "10.129.0.0/23"
     sdn_http("DELETE", f"{GROUP}/f5")
-    assert sdn.wait_for(lambda: sdn.subnets == {"10.128.0.0/23"})
+    until(lambda: sdn.subnets == {"10.128.0.0/23"})
 
 
 @pytest.mark.parametrize("host_ip", ["127.0.0.1", "10.130.7.1", "172.30.0.1"])
