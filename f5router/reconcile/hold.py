@@ -10,7 +10,6 @@ class HoldReason(Enum):
 
     BACKOFF = "the device refused it; its back-off has not ended"
     BLOCKED = "it needs an object that the device refused"
-    AWAITING_SECRET = "a Secret that decides about it is not read yet"
     UNCONFIRMED = "a second list of the cluster must confirm that the pool loses all members"
     WRITTEN_BESIDE = "the members of the pool are written beside the Plan"
 
