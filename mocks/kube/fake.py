@@ -5,6 +5,7 @@ from __future__ import annotations  # FakeKube.list hides the builtin in its own
 import base64
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from .server import Server
 from .store import Record, Store
 
 TOKEN = "fake-kube-token"
+
+POLL_S = 0.1
+"""Between two evaluations of a condition that nothing on the server announces."""
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
@@ -224,12 +228,15 @@ class FakeKube:
             return sorted(self._server.watches.values())
 
     def wait_for(self, condition: Callable[[], object], timeout_s: float = 240.0) -> bool:
-        """Wait until a condition on this server holds: looked at on each change, request and watch.
+        """Wait until a condition holds: evaluated on each change, request and watch, and every 0.1 s.
 
         Returns whether it held within timeout_s.
         """
+        deadline = time.monotonic() + timeout_s
         with self._store.changed:
-            return bool(self._store.changed.wait_for(condition, timeout_s))
+            while not (holds := bool(condition())) and (left := deadline - time.monotonic()) > 0:
+                self._store.changed.wait(min(left, POLL_S))
+        return holds
 
     @property
     def subnets(self) -> set[str]:
