@@ -24,3 +24,11 @@ def until(condition: Callable[[], Result], problem: Callable[[], object] | str =
         assert time.monotonic() < deadline, problem() if callable(problem) else problem
         pause.wait(POLL_S)
     return result
+
+
+def ends_elsewhere(action: Callable[[], object]) -> bool:
+    """True if another thread completes an action meanwhile: no lock of the caller keeps it waiting."""
+    thread = threading.Thread(target=action, daemon=True)
+    thread.start()
+    thread.join(DEADLINE_S)
+    return not thread.is_alive()

@@ -29,11 +29,13 @@ class EventSignal:
         self._last = 0.0
         self._unseen: float | None = None
         self._woken = False
+        self._events = 0
 
     def notify(self) -> None:
         """Record that something changed."""
         with self._condition:
             self._last = self._clock()
+            self._events += 1
             if self._first is None:
                 self._first = self._last
             if self._unseen is None:
@@ -70,11 +72,11 @@ class EventSignal:
     def wait(self, until: Callable[[], float | None]) -> None:
         """Wait for the next event, at most until a monotonic time, and never longer than WAKE_S.
 
-        Args: until: asked while no event can come in, so that none is missed between asking and waiting.
+        Args: until: asked before the wait; an event that comes in meanwhile ends it.
         """
+        events, at = self._events, until()
+        timeout = WAKE_S if at is None else min(WAKE_S, max(0.0, at - self._clock()))
         with self._condition:
-            at = until()
-            timeout = WAKE_S if at is None else min(WAKE_S, max(0.0, at - self._clock()))
-            if timeout != 0.0 and not self._woken:
+            if timeout != 0.0 and not self._woken and self._events == events:
                 self._condition.wait(timeout)
             self._woken = False

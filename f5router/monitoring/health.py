@@ -51,10 +51,10 @@ class Heartbeat:
 
     def problem(self) -> str:
         """Return what is wrong with the loop; "" for nothing. The time before the first beat counts too."""
+        now, seen = self._clock(), self._progress()
         with self._lock:
             if self._thread is not None and not self._thread.is_alive():
                 return "the control loop has ended"
-            now, seen = self._clock(), self._progress()
             if seen != self._seen:
                 self._seen, self._at = seen, now
             silent_s = now - self._at

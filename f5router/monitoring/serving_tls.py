@@ -34,26 +34,31 @@ class Contexts:
 
     def current(self) -> ssl.SSLContext:
         """Return the context for one connection. Reads both files: a few KiB, little beside a handshake."""
+        try:
+            seen = _digest(self._tls)
+        except OSError as exc:
+            seen = reason(exc)
         with self._lock:
-            try:
-                seen = _digest(self._tls)
-            except OSError as exc:
-                seen = reason(exc)
-            if seen != self._seen:
-                # Noted before they are loaded: should they change between, they are loaded once more.
-                self._seen = seen
-                self._load()
-            return self._context
+            # Noted before they are loaded: should they change between, they are loaded once more.
+            before, self._seen = self._seen, seen
+        if seen != before:
+            self._load(seen)
+        return self._context
 
-    def _load(self) -> None:
+    def _load(self, seen: str) -> None:
+        """Load the files. Args: seen: their digest; nothing is done if another thread saw newer ones."""
         shown = {"certificate": self._tls.cert_file, "key": self._tls.key_file}
         try:
-            self._context = context(self._tls)
+            loaded = context(self._tls)
         except OSError as exc:
             log.warning("changed certificate of metrics and health not used, the one before is served",
                         extra={**shown, "reason": reason(exc)})
-        else:
-            log.info("changed certificate of metrics and health is served", extra=shown)
+            return
+        with self._lock:
+            if self._seen != seen:
+                return
+            self._context = loaded
+        log.info("changed certificate of metrics and health is served", extra=shown)
 
 
 def _digest(tls: TLS) -> str:

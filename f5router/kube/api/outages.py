@@ -29,19 +29,25 @@ class Outages:
             begins = exc.status not in self._since
             self._since.setdefault(exc.status, self._clock())
             before, self._cause_of[user] = self._cause_of.get(user, exc.status), exc.status
-            self._ended(before, user)
+            lasted_s = self._end(before)
+        _log_end(user, before, lasted_s)
         log.log(logging.WARNING if begins else logging.DEBUG, "API server cannot be used",
                 extra={"kind": user, "error": str(exc)})
 
     def answered(self, user: str) -> None:
         """Record that the API server answered a request, or refused it with a reason."""
         with self._lock:
-            if user in self._cause_of:
-                self._ended(self._cause_of.pop(user), user)
+            if (cause := self._cause_of.pop(user, None)) is None:
+                return
+            lasted_s = self._end(cause)
+        _log_end(user, cause, lasted_s)
 
-    def _ended(self, cause: int, user: str) -> None:
-        """Log the end of a cause, unless another user still meets it."""
-        if cause not in self._cause_of.values():
-            lasted_s = round(self._clock() - self._since.pop(cause), 1)
-            log.info("API server can be used again", extra={
-                "kind": user, "was": f"HTTP {cause}" if cause else "no reply", "lasted_s": lasted_s})
+    def _end(self, cause: int) -> float | None:
+        """End a cause, and return how long it lasted; None if another user still meets it."""
+        return None if cause in self._cause_of.values() else self._clock() - self._since.pop(cause)
+
+
+def _log_end(user: str, cause: int, lasted_s: float | None) -> None:
+    if lasted_s is not None:
+        log.info("API server can be used again", extra={
+            "kind": user, "was": f"HTTP {cause}" if cause else "no reply", "lasted_s": round(lasted_s, 1)})

@@ -166,7 +166,7 @@ class StatusWriter:
                     or self._is_settled(desired, new)):
                 return
             by_others = changed and self._contention.changed(new.uid, after)
-            self._log_contention(new.key)
+        self._log_contention(new.key)
         if by_others or returned:
             self._put(new.key, desired, self._repair_s if by_others else 0.0)
 
@@ -296,8 +296,8 @@ class StatusWriter:
         Args: entries: to write; None if there is nothing to change.
         """
         old = condition.own(route.status_ingress, self._router_name)
+        self._log_contention(route.key)
         with self._lock:
-            self._log_contention(route.key)
             if entries is None:
                 if old is not None:
                     self._contention.confirmed(route.uid, old)
@@ -352,14 +352,15 @@ class StatusWriter:
             self._cluster.observe(decode.route(obj))
 
     def _log_contention(self, key: Key) -> None:
-        lasting = self._contention.is_lasting()
-        if lasting and not self._contention_logged:
+        with self._lock:
+            lasting = self._contention.is_lasting()
+            logged, self._contention_logged = self._contention_logged, lasting
+        if lasting and not logged:
             log.warning(
                 "another router of the same name writes other statuses; give each a name of its own (--name)",
                 extra={"router": self._router_name, "route": str(key)})
-        elif self._contention_logged and not lasting:
+        elif logged and not lasting:
             log.info("no other router of the same name writes statuses", extra={"router": self._router_name})
-        self._contention_logged = lasting
 
     def _count(self, result: str) -> None:
         with self._lock:

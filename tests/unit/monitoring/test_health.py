@@ -7,6 +7,7 @@ import pytest
 from f5router.model.errors import Unreachable
 from f5router.monitoring import health
 from f5router.monitoring.health import Check, Health, Heartbeat
+from tests.waiting import ends_elsewhere
 
 
 class Clock:
@@ -55,6 +56,20 @@ def test_a_long_pass_is_alive_as_long_as_it_gets_on(clock):
         assert heart.problem() == ""
     clock.now += 31
     assert heart.problem()
+
+
+def test_progress_is_read_without_the_lock(clock):
+    """A beat of the loop does not wait for it."""
+    beats = []
+
+    def progress():
+        if heart is not None:
+            beats.append(ends_elsewhere(heart.beat))
+
+    heart = None
+    heart = Heartbeat(limit_s=30, progress=progress, clock=clock)
+    heart.problem()
+    assert beats == [True]
 
 
 def test_a_loop_whose_thread_ended_is_dead_at_once(clock):

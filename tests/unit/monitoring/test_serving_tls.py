@@ -294,6 +294,18 @@ def test_rotation(files, caplog):
         "changed certificate of metrics and health is served"]
 
 
+def test_a_change_is_logged_without_the_lock(files, unlocked):
+    """Every connection takes it."""
+    contexts = Contexts(files)
+    logged = unlocked(serving_tls.log, contexts.current)
+    for cert in (TWO.certificate, ONE.certificate):
+        Path(files.cert_file).write_text(cert)
+        contexts.current()
+    assert logged == {
+        "changed certificate of metrics and health not used, the one before is served": True,
+        "changed certificate of metrics and health is served": True}
+
+
 def test_rotation_as_kubelet_does_it(tmp_path):
     """A symbolic link to a folder is replaced."""
     for name, identity in (("one", ONE), ("two", TWO)):

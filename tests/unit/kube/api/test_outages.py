@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from f5router.kube.api import outages as outages_module
 from f5router.kube.api.outages import Outages
 from f5router.model.errors import KubeUnreachable
 
@@ -45,3 +46,13 @@ def test_fields(caplog):
     begun, ended = caplog.records
     assert (begun.levelno, begun.kind, begun.error) == (logging.WARNING, "routes", "GET /a: refused")
     assert (ended.levelno, ended.was, ended.lasted_s) == (logging.INFO, "no reply", 12.3)
+
+
+def test_messages_are_logged_without_the_lock(unlocked):
+    """Every watch and every reader of Secrets takes it for each event."""
+    outages = Outages(lambda: 0.0)
+    logged = unlocked(outages_module.log, lambda: outages.answered("services"))
+    outages.failed("routes", DOWN)
+    outages.failed("routes", BUSY)
+    outages.answered("routes")
+    assert logged == {"API server cannot be used": True, "API server can be used again": True}

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.kube.api import decode
+from f5router.kube.status import status_writer
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
@@ -496,6 +497,21 @@ def test_an_entry_that_somebody_changed(kube, write, wrong, caplog):
     assert status.writer.contended() == 1
     (told,) = caplog.records
     assert "another router of the same name" in told.message
+
+
+def test_contention_is_logged_without_the_lock(kube, write, unlocked):
+    """Every worker and watch takes it."""
+    kube.apply(objects.route("a"))
+    status = write()
+    logged = unlocked(status_writer.log, status.writer.contended)
+    status.submit()
+    assert status.flush(LIMIT_S)
+    for _ in range(2):
+        kube.apply(objects.route("a", ingress=[OTHER]))
+        status.cluster.read()
+        assert status.flush(LIMIT_S)
+    assert logged == {"another router of the same name writes other statuses; give each a name of its own "
+                      "(--name)": True}
 
 
 def test_a_route_that_was_away_just_then(kube, write):
