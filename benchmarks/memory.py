@@ -17,7 +17,7 @@ import click
 
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.settings import KubeSettings
+from f5router.kube.settings import KubeSettings, WatchSettings
 from mocks.kube import FakeKube
 
 SERVED_S = 600.0
@@ -63,7 +63,8 @@ def main(count: int, kilobytes: int, field: str) -> None:
         try:
             ready.wait(SERVED_S)
             changed = threading.Event()
-            cluster = ClusterWatcher(connect(KubeSettings(kubeconfig=path)), on_change=changed.set)
+            cluster = ClusterWatcher(
+                connect(KubeSettings(kubeconfig=path)), WatchSettings(), on_change=changed.set)
             before = held_kib()
             cluster.start()
             cluster.wait_synced(SERVED_S)

@@ -21,7 +21,7 @@ import tabulate
 
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.settings import KubeSettings
+from f5router.kube.settings import KubeSettings, WatchSettings
 from f5router.model.cluster import Key
 
 HEADERS = ("Secrets", "threads", "descriptors", "RSS MiB", "CPU s", "API server CPU s", "start s",
@@ -150,8 +150,9 @@ def measure(name: str, missing: int, existing: int, seconds: float) -> tuple:
     """A row of the table: a ClusterWatcher runs for so many seconds."""
     with api_server(missing, existing) as server:
         changed = threading.Event()
-        cluster = ClusterWatcher(connect(KubeSettings(kubeconfig=server.kubeconfig)), on_change=changed.set,
-                          watch_secrets=True)
+        cluster = ClusterWatcher(
+            connect(KubeSettings(kubeconfig=server.kubeconfig)), WatchSettings(secrets=True),
+            on_change=changed.set)
         seen = Seen(cluster, changed)
         before, there = time.process_time(), cpu_s(server.pid)
         begin = time.monotonic()

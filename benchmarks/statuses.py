@@ -21,7 +21,7 @@ from benchmarks.__main__ import Bench
 from benchmarks.cluster import routes, slices
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.settings import KubeSettings
+from f5router.kube.settings import KubeSettings, StatusSettings, WatchSettings
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.model.cluster import Delta, Key
 from f5router.status import condition
@@ -78,8 +78,9 @@ class Statuses:
 
     def __init__(self, stack: ExitStack, kubeconfig: str, rate_per_s: float, name: str = "public"):
         connection = connect(KubeSettings(kubeconfig=kubeconfig))
-        self.cluster = ClusterWatcher(connection, on_change=lambda: None)
-        self.writer = StatusWriter(connection, self.cluster, router_name=name, rate_per_s=rate_per_s)
+        self.cluster = ClusterWatcher(connection, WatchSettings(), on_change=lambda: None)
+        self.writer = StatusWriter(
+            connection, self.cluster, StatusSettings(router_name=name, rate_per_s=rate_per_s))
         self.cluster.watch_routes(self.writer.route_updated)
         stack.callback(self.cluster.stop)
         stack.callback(self.writer.stop)

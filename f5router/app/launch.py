@@ -37,7 +37,8 @@ def build_controller(
         Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
         guard=DeleteGuard(allow=config.allow_mass_delete))
     statuses = build_statuses(config, connection, cluster)
-    events = EventWriter(connection, router_name=config.router_name, route_source=cluster.route_source)
+    events = EventWriter(
+        connection, router_name=config.status.router_name, route_source=cluster.route_source)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)
     controller = Controller(
         config, cluster, reconciler, signal,

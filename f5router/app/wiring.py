@@ -17,6 +17,7 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.entry_cleanup import EntryCleanup
 from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.timing import StatusTiming, WatchTiming
 
 CONTENTION_PART = 10
 """A contended Route is left alone for this part of --resync-interval. Source:
@@ -52,24 +53,16 @@ def build_syncer(config: Config, device: Device, *, timing: SyncTiming,
 
 
 def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> ClusterWatcher:
-    """Build the watches of a Config, not yet started; Nodes are watched only where they are used."""
-    vxlan, nodeport = config.vxlan is not None, config.nodeport
+    """Build the watches of a Config, not yet started."""
     return ClusterWatcher(
-        connection, selection=config.selection, use_endpoints=config.watch_endpoints,
-        watch_nodes=vxlan or config.static_routes, watch_sdn=vxlan, nodeport=nodeport is not None,
-        node_selector=nodeport.selector if nodeport else "", watch_secrets=config.admission.external,
-        secret_limits=config.secret_limits,
-        resync_s=config.resync_s, on_change=on_change,
-    )
+        connection, config.watch, timing=WatchTiming(resync_s=config.resync_s), on_change=on_change)
 
 
 def build_statuses(config: Config, connection: Connection, cluster: ClusterWatcher) -> StatusWriter:
     """Build the writer of statuses, which is called for every Route that the watch stores."""
     statuses = StatusWriter(
-        connection, cluster, router_name=config.router_name, selection=config.selection,
-        canonical_hostname=config.canonical_hostname, rate_per_s=config.status_rate,
-        workers=STATUS_WORKERS, enabled=config.update_status, contention_s=config.resync_s / CONTENTION_PART,
-    )
+        connection, cluster, config.status, selection=config.watch.selection, workers=STATUS_WORKERS,
+        timing=StatusTiming(contention_s=config.resync_s / CONTENTION_PART))
     cluster.watch_routes(statuses.route_updated)
     return statuses
 
@@ -77,4 +70,5 @@ def build_statuses(config: Config, connection: Connection, cluster: ClusterWatch
 def build_cleanup(config: Config, connection: Connection, statuses: StatusWriter) -> EntryCleanup:
     """Build what removes entries that were left behind; it does nothing before it is started."""
     return EntryCleanup(
-        connection, statuses, router_name=config.router_name, namespace=config.selection.namespace)
+        connection, statuses, router_name=config.status.router_name,
+        namespace=config.watch.selection.namespace)

@@ -81,9 +81,10 @@ def _mass(guard: DeleteGuard) -> tuple[str, ...]:
 def _status_problem(config: Config, connection: Connection, cluster: ClusterWatcher) -> Iterable[str]:
     """Yield why no status can be written, where the API server says so. Either of the verbs is enough."""
     group = cluster.route_source().api_version.rpartition("/")[0]
-    if config.update_status and all(
+    namespace = config.watch.selection.namespace or ""
+    if config.status.enabled and all(
             review.may(connection, verb, "routes", subresource="status", group=group,
-                       namespace=config.selection.namespace or "") is False for verb in ("patch", "update")):
+                       namespace=namespace) is False for verb in ("patch", "update")):
         yield ("no status of a Route can be written: the right to patch or update routes/status is missing; "
                f"grant it with: oc apply -f {SHIPPED}")
 

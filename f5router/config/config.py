@@ -16,7 +16,7 @@ from f5router.config.metrics_tls import TLS
 from f5router.config.options import LATER, OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, SSHSettings
-from f5router.kube.settings import KubeSettings, SecretLimits
+from f5router.kube.settings import KubeSettings, SecretLimits, StatusSettings, WatchSettings
 from f5router.model import hostnames
 from f5router.model.errors import ConfigError
 from f5router.model.selection import Selection
@@ -66,19 +66,9 @@ class Config(pod_network.PodNetwork):
     hold_off_limit_s: float
     resync_s: float
     """Seconds between full lists of the cluster's objects."""
-    router_name: str
-    canonical_hostname: str
-    """"" for none."""
-    update_status: bool
-    clean_status: bool
-    """Remove entries from Routes that have left the selection."""
-    status_rate: float
-    """Writes per second."""
-    selection: Selection
+    status: StatusSettings
+    watch: WatchSettings
     admission: admission.AdmissionPolicy
-    secret_limits: SecretLimits
-    """Largest numbers of Secrets that are read for spec.tls.externalCertificate."""
-    watch_endpoints: bool
     log_level: str
     """"debug", "info", "warning", "error" or "critical"."""
     log_format: str
@@ -100,7 +90,7 @@ class Config(pod_network.PodNetwork):
     @property
     def cleans(self) -> bool:
         """True if Routes can leave the selection while they exist, and their status is then cleaned."""
-        return self.update_status and self.clean_status and self.selection.selective
+        return self.status.enabled and self.status.clean and self.watch.selection.selective
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -154,7 +144,7 @@ def _config(reader: Reader) -> Config:
     ssh, cert_upload = _upload(reader, host, bigip)
     folder, http_virtual, https_virtual = _places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
-    update_status, selection = reader.value("update-status"), _selection(reader)
+    selection, admission_policy = _selection(reader), _admission(reader)
     network = pod_network.load(reader)
     return Config(
         bigip=bigip, ssh=ssh, cert_upload=cert_upload,
@@ -171,15 +161,9 @@ def _config(reader: Reader) -> Config:
         observe_interval_s=reader.value("f5-resync-interval"),
         hold_off_s=hold_off_s, hold_off_limit_s=hold_off_limit_s,
         resync_s=reader.value("resync-interval"),
-        router_name=_router_name(reader, update_status),
-        canonical_hostname=reader.value("router-canonical-hostname"),
-        update_status=update_status, clean_status=reader.value("clean-status"),
-        status_rate=reader.value("status-rate"),
-        secret_limits=SecretLimits(
-            per_namespace=reader.value("max-secrets-per-namespace"), total=reader.value("max-secrets")),
-        selection=selection,
-        admission=_admission(reader),
-        watch_endpoints=reader.value("watch-endpoints"),
+        status=_status(reader),
+        watch=_watch(reader, selection, network, secrets=admission_policy.external),
+        admission=admission_policy,
         log_level=reader.value("log-level"), log_format=reader.value("log-format"),
         listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=metrics_tls.load(reader),
         warnings=_remarks(reader),
@@ -274,11 +258,27 @@ def _hold_off(reader: Reader) -> tuple[float, float]:
     return hold_off_s, limit_s
 
 
-def _router_name(reader: Reader, update_status: bool) -> str:
-    name: str = reader.value("name")
-    if update_status and not name:
+def _status(reader: Reader) -> StatusSettings:
+    name, enabled = reader.value("name"), reader.value("update-status")
+    if enabled and not name:
         reader.problem("a name must be specified, because the status of Routes is written", "name")
-    return name
+    return StatusSettings(
+        router_name=name, canonical_hostname=reader.value("router-canonical-hostname"), enabled=enabled,
+        clean=reader.value("clean-status"), rate_per_s=reader.value("status-rate"),
+    )
+
+
+def _watch(reader: Reader, selection: Selection, network: Mapping[str, Any], *,
+           secrets: bool) -> WatchSettings:
+    """Return what is watched: Nodes only where the way to the pods needs them."""
+    vxlan, nodeport = network["vxlan"] is not None, network["nodeport"]
+    return WatchSettings(
+        selection=selection, nodes=vxlan or network["static_routes"], sdn=vxlan,
+        nodeport=nodeport is not None, node_selector=nodeport.selector if nodeport else "",
+        use_endpoints=reader.value("watch-endpoints"), secrets=secrets,
+        secret_limits=SecretLimits(
+            per_namespace=reader.value("max-secrets-per-namespace"), total=reader.value("max-secrets")),
+    )
 
 
 def _admission(reader: Reader) -> admission.AdmissionPolicy:

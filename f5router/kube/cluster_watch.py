@@ -6,18 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.secrets import secret_watch
 from f5router.kube.secrets.secret_namespaces import NamespaceWatches
-from f5router.kube.secrets.secret_schedule import Pace
 from f5router.kube.secrets.secret_watch import SecretWatch
-from f5router.kube.settings import SecretLimits
+from f5router.kube.settings import WatchSettings
+from f5router.kube.timing import SecretPace, WatchTiming
 from f5router.kube.watch import named_namespace, poller
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
 from f5router.kube.watch.poller import Poller
-from f5router.kube.watch.reflector import Reflector, WatchTiming
+from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.sources import (
     CLUSTER_NETWORKS,
     ENDPOINTS,
@@ -32,9 +31,8 @@ from f5router.kube.watch.sources import (
     Source,
 )
 from f5router.kube.watch.store import Store
-from f5router.model.backoff import Backoff
 from f5router.model.cluster import Delta, Key, Route
-from f5router.model.selection import NamespaceFilter, Selection
+from f5router.model.selection import NamespaceFilter
 from f5router.model.selectors import EVERYTHING
 
 log = logging.getLogger(__name__)
@@ -44,15 +42,6 @@ JOIN_S = 0.9
 
 POLL_S = 0.05
 """Interval at which a wait looks for other reasons to end."""
-
-USUAL = WatchTiming()
-
-EVERY_ROUTE = Selection()
-
-SECRET_LIMITS, SECRET_PACE = SecretLimits(), Pace()
-
-SECRETS_S = 5.0
-"""How long the start waits for Secrets once every kind is listed: enough for many, not for one that hangs."""
 
 PROJECTS_S = 30.0
 """Interval between two lists of projects; half an hour in the original router."""
@@ -64,77 +53,57 @@ NETWORK_S = 60.0
 class ClusterWatcher:
     """Follows Routes, Services, endpoints and, if configured, Secrets, Nodes and their network."""
 
-    def __init__(self, connection: Connection, *, on_change: Callable[[], None],
-                 selection: Selection = EVERY_ROUTE, watch_nodes: bool = False, watch_sdn: bool = False,
-                 nodeport: bool = False, node_selector: str = "", use_endpoints: bool = False,
-                 watch_secrets: bool = False, secrets_s: float = SECRETS_S,
-                 secret_limits: SecretLimits = SECRET_LIMITS, secret_pace: Pace = SECRET_PACE,
-                 resync_s: float = USUAL.resync_s, page_size: int = USUAL.page_size,
-                 watch_s: tuple[float, float] = USUAL.watch_s, grace_s: float = USUAL.grace_s,
-                 backoff: Backoff = USUAL.backoff,
+    def __init__(self, connection: Connection, settings: WatchSettings, *, on_change: Callable[[], None],
+                 timing: WatchTiming | None = None, secret_pace: SecretPace | None = None,
                  clock: Callable[[], float] = time.monotonic,
                  sleep: Callable[[float], object] | None = None):
-        """Send nothing before start(). Arguments beside those of WatchTiming:
+        """Send nothing before start().
 
-        on_change: called from the threads of the watchers when synced() becomes true, and after each
-            stored change from then on. It must be quick.
-        selection: the Routes to watch; without a namespace, that of the connection, which may be all.
-        watch_nodes: watch Nodes; watch_sdn: watch HostSubnets and ClusterNetworks.
-        nodeport: pool members are Nodes, so nothing works without these; only the Nodes of
-            endpoints are kept, and endpoints may be forbidden.
-        node_selector: labels of the Nodes to watch.
-        use_endpoints: read Endpoints even if EndpointSlices are served.
-        watch_secrets: read the Secrets that Routes name in spec.tls.externalCertificate.
-        secrets_s: how long the start waits for them: it is unknown what the Routes of a missing one need.
-        secret_limits: how many of them are read; secret_pace: how often.
-        sleep: None for one that stop() ends early.
+        Args:
+            on_change: called from the threads of the watchers when synced() becomes true, and after each
+                stored change from then on. It must be quick.
+            sleep: None for one that stop() ends early.
         """
-        self._notify = on_change
+        self._connection, self._settings, self._notify = connection, settings, on_change
+        self._timing, self._clock = timing or WatchTiming(), clock
         self._store = Store()
         self._lock = threading.Lock()
         self._synced = threading.Event()
         self._stopped = threading.Event()
-        whole, listed = (PLACED_SLICES, PLACED_ENDPOINTS) if nodeport else (SLICES, ENDPOINTS)
-        self._slices = listed if use_endpoints else whole
-        self._selection, self._filter = selection, NamespaceFilter()
-        sources = [ROUTES, SERVICES, self._slices, *_namespace_source(selection),
-                   *((NODES,) if watch_nodes or nodeport else ()), *(OPTIONAL if watch_sdn else ())]
-        self._kinds = KindStates(sources, dispensable={*OPTIONAL, self._slices if nodeport else NODES})
-        self._node_selector = node_selector
+        self._sleep = sleep or self._stopped.wait
+        self._filter = NamespaceFilter()
+        self._slices = _slices(settings)
+        self._kinds = KindStates(
+            _sources(settings), dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES})
         self._first = Delta()
         """Changes until synced(), which are not drained yet."""
-        self._namespace = namespace = selection.namespace or connection.namespace
-        self._connection = connection
-        self._timing = WatchTiming(page_size, resync_s, watch_s, grace_s, backoff)
-        self._clock, self._sleep = clock, sleep or self._stopped.wait
-        self._secrets_timer = threading.Timer(secrets_s, self._begin, kwargs={"without_secrets": True})
-        self._secrets_timer.daemon = True
+        self._namespace = settings.selection.namespace or connection.namespace
         self._namespaces = NamespaceWatches(
             connection, timing=self._timing, clock=clock,
             on_change=lambda key: self._secrets.changed(key) if self._secrets else None,
             on_watch=lambda name, runs: self._secrets.watched(name, runs) if self._secrets else None)
-        self._secrets = self._secret_watch(secret_limits, secret_pace) if watch_secrets else None
-        self._readers = {source: self._reader(source, namespace) for source in sources}
-        routes = self._readers[ROUTES]
-        assert isinstance(routes, Reflector)
-        self._routes = routes
+        pace = secret_pace or SecretPace()
+        self._secrets = self._secret_watch(pace) if settings.secrets else None
+        self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
+        self._secrets_timer.daemon = True
+        self._readers = {source: self._reader(source) for source in _sources(settings)}
         self._relist_due = False
         """True if `on_change` is to be called once `relisted`."""
         self._threads = [
             threading.Thread(target=reader.run, name=f"watch-{source.resource}", daemon=True)
             for source, reader in self._readers.items()]
 
-    def _secret_watch(self, limits: SecretLimits, pace: Pace) -> SecretWatch:
+    def _secret_watch(self, pace: SecretPace) -> SecretWatch:
         return SecretWatch(
             secret_watch.reader(self._connection, pace.timeout_s), self._store, self._changed, self._clock,
-            outages=self._connection.outages, pace=pace, limits=limits, on_namespaces=self._namespaces.follow)
+            outages=self._connection.outages, pace=pace, limits=self._settings.secret_limits,
+            on_namespaces=self._namespaces.follow)
 
-    def _reader(self, source: Source, namespace: str | None) -> Reflector | Poller:
+    def _reader(self, source: Source) -> Reflector | Poller:
         connection, timing = self._connection, self._timing
-        callbacks: dict[str, Any] = {
-            "on_list": lambda: self._listed(source), "on_change": self._changed,
-            "on_problem": lambda text: self._problem(source, text)}
-        selectors = _selectors(self._selection, self._node_selector, source)
+        listener = Listener(on_list=lambda: self._listed(source), on_change=self._changed,
+                            on_problem=lambda text: self._problem(source, text))
+        selectors = _selectors(self._settings, source)
         if source is CLUSTER_NETWORKS:
             read, period_s = poller.object_reader(connection, source, "default"), NETWORK_S
         elif source is PROJECTS:
@@ -142,11 +111,11 @@ class ClusterWatcher:
                 connection, source, selectors, page_size=timing.page_size, stopped=self._stopped)
             period_s = PROJECTS_S
         else:
-            return Reflector(connection, source, self._store, namespace=namespace, selectors=selectors,
-                             timing=timing, clock=self._clock, sleep=self._sleep, **callbacks)
+            return Reflector(connection, source, self._store, namespace=self._namespace, selectors=selectors,
+                             timing=timing, clock=self._clock, sleep=self._sleep, listener=listener)
         return Poller(
             connection.outages, source, read, self._store, timing=timing, sleep=self._sleep,
-            period_s=min(period_s, timing.resync_s or period_s), **callbacks)
+            period_s=min(period_s, timing.resync_s or period_s), listener=listener)
 
     def start(self) -> None:
         """Start the threads; if the router is limited to one namespace, once that exists."""
@@ -272,17 +241,17 @@ class ClusterWatcher:
     def _chosen(self) -> Delta:
         """Drain the store; only Routes of the selection are kept."""
         delta = self._store.drain()
-        return self._filter.apply(delta) if self._selection.by_namespace else delta
+        return self._filter.apply(delta) if self._settings.selection.by_namespace else delta
 
     def warnings(self) -> tuple[str, ...]:
         """Return warnings about the selection, as of the last drain."""
-        if not self._selection.by_namespace or self._filter.namespaces or not self.synced():
+        selection = self._settings.selection
+        if not selection.by_namespace or self._filter.namespaces or not self.synced():
             return ()
-        projects = self._selection.project_labels
-        if projects:
+        if projects := selection.project_labels:
             return (f"--project-labels {projects!r} selects no project that the account may see: no Route is "
                     "served",)
-        return (f"--namespace-labels {self._selection.namespace_labels!r} selects no namespace: no Route is "
+        return (f"--namespace-labels {selection.namespace_labels!r} selects no namespace: no Route is "
                 "served",)
 
     def route(self, key: Key) -> Route | None:
@@ -292,7 +261,7 @@ class ClusterWatcher:
 
     def route_source(self) -> Source:
         """Return the API that serves Routes, as far as it is known."""
-        return self._routes.source
+        return self._readers[ROUTES].source
 
     def watch_routes(self, on_update: Callable[[Route, Route], None]) -> None:
         """Register what is called for every newer reading of a Route, status included, with old and new.
@@ -351,18 +320,29 @@ class ClusterWatcher:
             log.exception("listener failed")
 
 
-def _namespace_source(selection: Selection) -> tuple[Source, ...]:
-    """Return the kind that decides which namespaces are selected, if any does."""
-    if not selection.by_namespace:
-        return ()
-    return (PROJECTS if selection.project_labels else NAMESPACES,)
+def _slices(settings: WatchSettings) -> Source:
+    """Return the kind that endpoints are read of."""
+    slices, listed = (PLACED_SLICES, PLACED_ENDPOINTS) if settings.nodeport else (SLICES, ENDPOINTS)
+    return listed if settings.use_endpoints else slices
 
 
-def _selectors(selection: Selection, nodes: str, source: Source) -> dict[str, str]:
+def _sources(settings: WatchSettings) -> list[Source]:
+    """Return all kinds to watch, without Secrets."""
+    selection = settings.selection
+    sources = [ROUTES, SERVICES, _slices(settings)]
+    if selection.by_namespace:
+        sources.append(PROJECTS if selection.project_labels else NAMESPACES)
+    if settings.nodes or settings.nodeport:
+        sources.append(NODES)
+    return [*sources, *(OPTIONAL if settings.sdn else ())]
+
+
+def _selectors(settings: WatchSettings, source: Source) -> dict[str, str]:
     """Return labelSelector and fieldSelector of a kind; empty for everything."""
+    selection = settings.selection
+    projects = selection.project_labels
     labels = {ROUTES: selection.labels, NAMESPACES: selection.namespace_labels,
-              PROJECTS: selection.project_labels if selection.project_labels != EVERYTHING else "",
-              NODES: nodes}
+              PROJECTS: projects if projects != EVERYTHING else "", NODES: settings.node_selector}
     selectors = {"labelSelector": labels.get(source, ""),
-              "fieldSelector": selection.fields if source is ROUTES else ""}
+                 "fieldSelector": selection.fields if source is ROUTES else ""}
     return {name: text for name, text in selectors.items() if text}

@@ -1,9 +1,13 @@
-"""Settings of the connection to the API server, and bounds for what is read of it.
+"""Settings of the connection to the API server, of what is read of it, and of what is written to it.
 
 Nothing is imported here that takes long, so that the command line can read its settings at once.
 """
 
 from dataclasses import dataclass
+
+from f5router.model.selection import Selection
+
+EVERY_ROUTE = Selection()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +39,40 @@ class SecretLimits:
 
     per_namespace: int = 2000
     total: int = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchSettings:
+    """The kinds and objects that a ClusterWatcher follows."""
+
+    selection: Selection = EVERY_ROUTE
+    """The Routes; without a namespace, that of the connection, which may be all."""
+    nodes: bool = False
+    sdn: bool = False
+    """Watch HostSubnets and ClusterNetworks."""
+    nodeport: bool = False
+    """Pool members are Nodes, so nothing works without these; only the Nodes of endpoints are kept, and
+    endpoints may be forbidden."""
+    node_selector: str = ""
+    """Labels of the Nodes to watch."""
+    use_endpoints: bool = False
+    """Read Endpoints even if EndpointSlices are served."""
+    secrets: bool = False
+    """Read the Secrets that Routes name in spec.tls.externalCertificate."""
+    secret_limits: SecretLimits = SecretLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusSettings:
+    """The router's entry in the status of Routes, and if and how fast it is written."""
+
+    router_name: str
+    """Name of the router's entry."""
+    canonical_hostname: str = ""
+    """"" for none."""
+    enabled: bool = True
+    """False: nothing is written."""
+    clean: bool = True
+    """Remove entries from Routes that have left the selection."""
+    rate_per_s: float = 20
+    """Writes, by all workers together; a status that is there already costs nothing."""

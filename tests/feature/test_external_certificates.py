@@ -1,13 +1,14 @@
 """Certificates in Secrets that Routes name: from the right to read them to the client SSL profile."""
 
 import base64
+from dataclasses import replace
 
 import pytest
 
 from f5router.cli import preflight
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.secrets import secret_state
-from f5router.kube.secrets.secret_schedule import Pace
+from f5router.kube.timing import SecretPace
 from f5router.model.backoff import Backoff
 from f5router.model.ltm import Record, Rule
 from tests import manifests, waiting
@@ -22,7 +23,7 @@ REASON = "ExternalCertificateValidationFailed"
 def _quick(monkeypatch):
     """Secrets are read again at once."""
     backoff = Backoff(0.01, 0.1)
-    pace = Pace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent=backoff, failed=backoff)
+    pace = SecretPace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent=backoff, failed=backoff)
     monkeypatch.setitem(ClusterWatcher.__init__.__kwdefaults__, "secret_pace", pace)
 
 
@@ -137,7 +138,8 @@ def test_a_restart_changes_nothing(lab):
 @pytest.fixture
 def soon(monkeypatch):
     """The start does not wait for Secrets long."""
-    monkeypatch.setitem(ClusterWatcher.__init__.__kwdefaults__, "secrets_s", 0.2)
+    defaults = ClusterWatcher.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "secret_pace", replace(defaults["secret_pace"], start_s=0.2))
 
 
 HANGS = [pytest.param("503", {}, id="fails"), pytest.param("delay", {"seconds": 60}, id="hangs")]

@@ -12,9 +12,10 @@ import pytest
 from f5router.app.wiring import STATUS_WORKERS
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.settings import KubeSettings
+from f5router.kube.settings import KubeSettings, StatusSettings, WatchSettings
 from f5router.kube.status.entry_cleanup import PROBES, EntryCleanup
-from f5router.kube.status.status_writer import CONTENTION_S, StatusWriter
+from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.timing import StatusTiming
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
 from f5router.status.condition import Verdict
@@ -43,10 +44,11 @@ class Replica:
     def __init__(self, kube: FakeKube, connection, clock: Clock, verdict: Verdict, canonical_hostname: str,
                  workers: int):
         self._kube, self._verdict = kube, verdict
-        self.cluster = ClusterWatcher(connection, on_change=lambda: None)
+        self.cluster = ClusterWatcher(connection, WatchSettings(), on_change=lambda: None)
         self.writer = StatusWriter(
-            connection, self.cluster, router_name="public", canonical_hostname=canonical_hostname,
-            rate_per_s=1000, workers=workers, repair_s=0.01, clock=clock, wall=clock)
+            connection, self.cluster,
+            StatusSettings(router_name="public", canonical_hostname=canonical_hostname, rate_per_s=1000),
+            timing=StatusTiming(repair_s=0.01), workers=workers, clock=clock, wall=clock)
         self.cluster.watch_routes(self.writer.route_updated)
         self.cluster.start()
         assert self.cluster.wait_synced(DEADLINE_S)
@@ -92,7 +94,8 @@ class Site:
         """The writer of a router of the name that serves none of the Routes."""
         cluster = SimpleNamespace(
             route=lambda key: None, observe=lambda route: None, route_source=lambda: ROUTES)
-        return StatusWriter(self.connection, cluster, router_name="public", rate_per_s=1000)
+        return StatusWriter(
+            self.connection, cluster, StatusSettings(router_name="public", rate_per_s=1000))
 
     def passes(self, count: int, between_s: float = PASS_S) -> None:
         """Time goes by, in which every router makes so many full passes."""
@@ -179,7 +182,7 @@ def test_many_contended_routes_stop_the_rest(site, one, other):
     site.replica(*other)
     site.passes(1)
     before = site.written()
-    site.passes(10, between_s=CONTENTION_S / 20)
+    site.passes(10, between_s=StatusTiming().contention_s / 20)
     assert site.written() - before <= 40
     assert sum(replica.writer.counts["contended"] for replica in site.replicas) > 40
     # A new Route gets its status all the same.

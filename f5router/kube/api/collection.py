@@ -6,9 +6,7 @@ from typing import Any
 
 from f5router.kube.api.connection import PLAIN, Connection, value
 from f5router.kube.api.documents import Document
-
-PAGE_SIZE = 500
-"""Objects per page of a list."""
+from f5router.kube.timing import PAGE_SIZE
 
 
 class Collection:

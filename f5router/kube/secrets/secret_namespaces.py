@@ -15,7 +15,8 @@ from functools import partial
 
 from f5router.kube.api import fields, review
 from f5router.kube.api.connection import Connection
-from f5router.kube.watch.reflector import Reflector, WatchTiming
+from f5router.kube.timing import WatchTiming
+from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
 
@@ -154,8 +155,8 @@ class NamespaceWatches:
     def _start(self, namespace: str) -> None:
         reflector = Reflector(
             self._connection, SOURCE, SecretVersions(self._on_change), namespace=namespace, selectors={},
-            timing=self._timing, clock=self._clock, sleep=self._stopped.wait, on_list=lambda: None,
-            on_change=lambda: None, on_problem=partial(self._problem, namespace))
+            timing=self._timing, clock=self._clock, sleep=self._stopped.wait,
+            listener=Listener(on_problem=partial(self._problem, namespace)))
         thread = threading.Thread(target=reflector.run, name=f"watch-secrets-{namespace}", daemon=True)
         self._watches[namespace] = reflector, thread
         thread.start()

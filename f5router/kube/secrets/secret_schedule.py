@@ -8,43 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from f5router.kube.api.fair_queue import Bucket, FairQueue
+from f5router.kube.timing import SecretPace
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 
 BREAK_AFTER = 16
 """Failed reads in a row, in several namespaces, after which the API server itself counts as failing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How often Secrets are read; in seconds unless noted."""
-
-    readers: int = 8
-    """Reads in flight; each takes a thread and a connection."""
-    readers_per_namespace: int = 4
-    """Reads in flight for one namespace: one in which the API server hangs leaves readers to the others."""
-    readers_of_slow: int = 2
-    """Reads in flight for Secrets that the API server was slow to return the last time."""
-    burst: int = 5000
-    """First reads without a pause, as after a start: as many as the limit of Secrets."""
-    first_per_s: float = 20.0
-    """First reads per second, once the burst is used up."""
-    again_per_s: float = 25.0
-    """All other reads per second."""
-    refresh_s: float = 20.0
-    """Longest time between two reads of a Secret, as far as again_per_s permits."""
-    watched_s: float = 60.0
-    """The same in a namespace that is watched."""
-    hasten_s: float = 1.0
-    """Shortest time between two reads of a Secret, however often its Routes change."""
-    absent: Backoff = field(default=Backoff(first_s=2.0, limit_s=45.0))
-    """Waits for a Secret that is missing or forbidden."""
-    failed: Backoff = field(default=Backoff(first_s=0.5, limit_s=10.0))
-    """Waits for a Secret that the API server fails to read."""
-    probe: Backoff = field(default=Backoff(first_s=0.5, limit_s=8.0))
-    """Waits between two reads while the API server itself fails."""
-    timeout_s: float = 5.0
-    """Longest silence of the API server during a read."""
 
 
 @dataclass(slots=True)
@@ -96,7 +65,7 @@ class _Breaker:
 class ReadSchedule:
     """The schedule of all Secrets: take() returns one to read, answered() or failed() takes it back."""
 
-    def __init__(self, pace: Pace, clock: Callable[[], float]):
+    def __init__(self, pace: SecretPace, clock: Callable[[], float]):
         self._pace, self._clock = pace, clock
         self._entries: dict[Key, _Entry] = {}
         self._namespaces: Counter[str] = Counter()

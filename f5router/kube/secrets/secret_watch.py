@@ -20,9 +20,10 @@ from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.outages import Outages
 from f5router.kube.secrets.named_secrets import NamedSecrets, excess
-from f5router.kube.secrets.secret_schedule import Pace, ReadSchedule
+from f5router.kube.secrets.secret_schedule import ReadSchedule
 from f5router.kube.secrets.secret_state import SecretState
 from f5router.kube.settings import SecretLimits
+from f5router.kube.timing import SecretPace
 from f5router.kube.watch.reflector import decode_object
 from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store
@@ -47,7 +48,7 @@ class SecretWatch:
     """
 
     def __init__(self, read: Callable[[Key], Secret | None], store: Store, on_change: Callable[[], None],
-                 clock: Callable[[], float], *, outages: Outages, pace: Pace, limits: SecretLimits,
+                 clock: Callable[[], float], *, outages: Outages, pace: SecretPace, limits: SecretLimits,
                  on_namespaces: Callable[[Iterable[str]], None]):
         """Arguments:
         read: returns a Secret as it is now, None if it does not exist; raises KubeError.

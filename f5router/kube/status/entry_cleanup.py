@@ -14,11 +14,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from f5router.kube.api import decode, fields
-from f5router.kube.api.collection import PAGE_SIZE, Collection
+from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.documents import Document, Unreadable
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.timing import PAGE_SIZE
 from f5router.kube.watch.reflector import log_unreadable
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key

@@ -40,6 +40,9 @@ MESSAGE_LENGTH = 1024
 TRIES = 3
 """Attempts to write one warning while the API server cannot be reached."""
 
+COMPONENT = "f5router"
+"""Source of the Events."""
+
 JOIN_S = 0.9
 
 
@@ -73,19 +76,18 @@ class WrittenEvent:
 class EventWriter:
     """Writes Events from a thread of its own; a warning may be lost, the caller never waits."""
 
-    def __init__(self, connection: Connection, component: str = "f5router", *, router_name: str = "",
+    def __init__(self, connection: Connection, *, router_name: str = "",
                  route_source: Callable[[], Source] = lambda: ROUTES, rate_per_s: float = 10,
                  queue_size: int = QUEUE_SIZE, retry_s: float = 2.0,
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         """Arguments:
-        component: source of the Events.
         router_name: routers of different names have Events of their own.
         route_source: returns the API that serves Routes.
         rate_per_s: requests per second.
         retry_s: wait before the next attempt if the API server cannot be reached, unless it asks for another.
         wall: seconds since the epoch, for the times in Events.
         """
-        self._connection, self._component, self._router_name = connection, component, router_name
+        self._connection, self._router_name = connection, router_name
         self._size_limit, self._retry_s, self._clock, self._wall = queue_size, retry_s, clock, wall
         self._queue: WorkQueue[_Key] = WorkQueue(rate_per_s=rate_per_s, clock=clock)
         self._route_source = route_source
@@ -197,7 +199,7 @@ class EventWriter:
 
     def _event(self, warning: RouteWarning, now: str) -> dict[str, Any]:
         route = warning.route
-        identity = (self._component, self._router_name, route.uid, warning.reason, warning.message)
+        identity = (COMPONENT, self._router_name, route.uid, warning.reason, warning.message)
         suffix = f".{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}"
         return {
             "apiVersion": "v1",
@@ -213,8 +215,8 @@ class EventWriter:
             "count": 1,
             "firstTimestamp": now,
             "lastTimestamp": now,
-            "source": {"component": self._component},
-            "reportingComponent": self._component,
+            "source": {"component": COMPONENT},
+            "reportingComponent": COMPONENT,
             "reportingInstance": self._router_name,
         }
 

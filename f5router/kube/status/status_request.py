@@ -21,9 +21,6 @@ from f5router.status import condition
 
 log = logging.getLogger(__name__)
 
-FORBIDDEN_S = 60.0
-"""Wait of a Route after a refusal for want of rights; of the whole queue after two in a row."""
-
 CONFLICT_BACKOFF = Backoff(first_s=0.02, limit_s=10.0)
 """Waits after a conflict with another writer of the same Route."""
 

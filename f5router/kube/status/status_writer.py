@@ -16,9 +16,11 @@ from typing import Any
 from f5router.kube.api import decode, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkItem, WorkQueue
-from f5router.kube.cluster_watch import EVERY_ROUTE, ClusterWatcher
+from f5router.kube.cluster_watch import ClusterWatcher
+from f5router.kube.settings import EVERY_ROUTE, StatusSettings
 from f5router.kube.status import status_request
-from f5router.kube.status.status_request import FORBIDDEN_S, OwnedEntry, RetryPolicy, RouteStatus
+from f5router.kube.status.status_request import OwnedEntry, RetryPolicy, RouteStatus
+from f5router.kube.timing import StatusTiming
 from f5router.model.cluster import Key, Route
 from f5router.model.errors import (
     KubeConflict,
@@ -34,12 +36,6 @@ from f5router.status import condition
 from f5router.status.contention import Contention
 
 log = logging.getLogger(__name__)
-
-REPAIR_S = 3.0
-"""Wait before an entry is restored that somebody else changed: this router may be about to agree."""
-
-CONTENTION_S = 180.0
-"""How long a Route is left alone that another router of the same name keeps changing."""
 
 RESULTS = ("written", "removed", "conflict", "contended", "refused", "forbidden", "unreachable")
 """Results of attempts to write; see `StatusWriter.counts`."""
@@ -61,32 +57,27 @@ class DesiredStatus:
 class StatusWriter:
     """Writes the router's entry of status.ingress; entries of other routers are never lost."""
 
-    def __init__(self, connection: Connection, cluster: ClusterWatcher, *, router_name: str,
-                 selection: Selection = EVERY_ROUTE, canonical_hostname: str = "",
-                 rate_per_s: float = 20, workers: int = 1, enabled: bool = True,
-                 forbidden_s: float = FORBIDDEN_S, repair_s: float = REPAIR_S,
-                 contention_s: float = CONTENTION_S,
+    def __init__(self, connection: Connection, cluster: ClusterWatcher, settings: StatusSettings, *,
+                 selection: Selection = EVERY_ROUTE, timing: StatusTiming | None = None, workers: int = 1,
                  clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         """Arguments:
         selection: that of the watcher: a reply must not bring back a Route that has left it.
-        rate_per_s: writes per second, all workers together; a status that is there already costs nothing.
-        enabled: False makes submit() do nothing (--update-status=false).
         wall: seconds since the epoch, for lastTransitionTime.
         """
         self.route_source = cluster.route_source
         """The API that serves Routes."""
-        self._cluster, self._unselected = cluster, RouteStatus(connection, cluster.route_source)
+        self._cluster, self._settings = cluster, settings
+        self._router_name, self._timing = settings.router_name, timing or StatusTiming()
+        self._unselected = RouteStatus(connection, cluster.route_source)
         self._routes = RouteStatus(
             connection, cluster.route_source, labels=selection.labels, fields=selection.fields)
         self._all_known = not (selection.labels or selection.fields)
         """True if the watcher knows Routes outside the selection, too."""
-        self._router_name, self._canonical_hostname = router_name, canonical_hostname
-        self._enabled, self._repair_s = enabled, repair_s
-        self._clock, self._wall = clock, wall
-        self._queue: WorkQueue[Key] = WorkQueue(rate_per_s=rate_per_s, clock=clock)
-        self._retries = RetryPolicy(self._queue, connection.outages, forbidden_s=forbidden_s)
+        self._wall = wall
+        self._queue: WorkQueue[Key] = WorkQueue(rate_per_s=settings.rate_per_s, clock=clock)
+        self._retries = RetryPolicy(self._queue, connection.outages, forbidden_s=self._timing.forbidden_s)
         self._lock = threading.Lock()
-        self._contention = Contention(interval_s=contention_s, clock=clock)
+        self._contention = Contention(interval_s=self._timing.contention_s, clock=clock)
         self._desired: dict[Key, DesiredStatus] = {}
         self._absent: set[Key] = set()
         """Routes that did not exist when their status was due: they may return before the next pass."""
@@ -117,7 +108,7 @@ class StatusWriter:
         if route is None or condition.judged(route.status_ingress, self._router_name):
             return False
         self._submit(key, DesiredStatus(uid, verdict, host, only_new=True))
-        return self._enabled
+        return self._settings.enabled
 
     def is_requested(self, key: Key, uid: str) -> bool:
         """True if a status was requested, and the Route was not removed since."""
@@ -142,7 +133,7 @@ class StatusWriter:
                 entry = entry or condition.own(route.status_ingress, self._router_name)
                 self._absent.discard(key)
             self._discard(uid)
-        if remove and entry is not None and self._enabled:
+        if remove and entry is not None and self._settings.enabled:
             self._put(key, OwnedEntry(key, uid, entry))
 
     def drop_requests(self) -> None:
@@ -168,7 +159,7 @@ class StatusWriter:
             by_others = changed and self._contention.changed(new.uid, after)
         self._log_contention(new.key)
         if by_others or returned:
-            self._put(new.key, desired, self._repair_s if by_others else 0.0)
+            self._put(new.key, desired, self._timing.repair_s if by_others else 0.0)
 
     def contended(self) -> int:
         """Count the Routes that are left alone, because another router of this name keeps changing them."""
@@ -199,7 +190,7 @@ class StatusWriter:
                 thread.join(max(0.0, end - time.monotonic()))
 
     def _submit(self, key: Key, desired: DesiredStatus) -> None:
-        if not self._enabled:
+        if not self._settings.enabled:
             return
         with self._lock:
             known, self._desired[key] = self._desired.get(key), desired
@@ -331,7 +322,7 @@ class StatusWriter:
         now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return condition.entries(
             route, desired.verdict, host=desired.host, router_name=self._router_name,
-            canonical_hostname=self._canonical_hostname, now=now)
+            canonical_hostname=self._settings.canonical_hostname, now=now)
 
     def _entries_for(self, obj: dict[str, Any], desired: DesiredStatus) -> list[JSON] | None:
         """Compute the entries for an object that was read since; None if nothing is to be changed."""

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.outages import Outages
-from f5router.kube.watch.reflector import WatchTiming, decode_object, list_objects
+from f5router.kube.timing import WatchTiming
+from f5router.kube.watch.reflector import Listener, decode_object, list_objects
 from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store, Value
 from f5router.model.cluster import Key
@@ -34,18 +35,12 @@ class Poller:
     """Reads one kind until stop(); run() is the body of its thread, as a Reflector's is."""
 
     def __init__(self, outages: Outages, source: Source, read: Callable[[], Objects], store: Store, *,
-                 period_s: float, timing: WatchTiming, sleep: Callable[[float], object],
-                 on_list: Callable[[], None], on_change: Callable[[], None],
-                 on_problem: Callable[[str], None]):
-        """Arguments:
-        outages: those of the API server.
-        read: returns all current objects; raises KubeError.
-        on_list, on_change, on_problem: see Reflector.
-        """
-        self._outages = outages
-        self._source, self._read, self._store = source, read, store
+                 period_s: float, timing: WatchTiming, listener: Listener,
+                 sleep: Callable[[float], object]):
+        """Args: outages: those of the API server. read: returns all current objects; raises KubeError."""
+        self._outages, self.source, self._read, self._store = outages, source, read, store
         self._period_s, self._timing, self._sleep = period_s, timing, sleep
-        self._on_list, self._on_change, self._on_problem = on_list, on_change, on_problem
+        self._listener = listener
         self._stopped = threading.Event()
         self._failures = 0
         self._requested, self._relisted = 0, 0
@@ -59,11 +54,11 @@ class Poller:
             except KubeError as exc:
                 self._failed(exc)
             except Exception as exc:  # a bug here must not end the updates for good
-                log.exception("watcher failed", extra={"kind": self._source.resource})
+                log.exception("watcher failed", extra={"kind": self.source.resource})
                 self._failed(KubeError(str(exc)))
             else:
                 self._failures = 0
-                self._outages.answered(self._source.resource)
+                self._outages.answered(self.source.resource)
                 self._store_objects(objects, requested)
                 self._sleep(self._period_s)
 
@@ -83,23 +78,23 @@ class Poller:
     def _store_objects(self, objects: Objects, requested: int) -> None:
         if self._stopped.is_set():
             return
-        changed = self._store.replace(self._source.field, objects)
+        changed = self._store.replace(self.source.field, objects)
         self._relisted = requested
-        self._on_problem("")
-        self._on_list()
+        self._listener.on_problem("")
+        self._listener.on_list()
         if changed:
-            self._on_change()
+            self._listener.on_change()
 
     def _failed(self, exc: KubeError) -> None:
         if self._stopped.is_set():
             return
         self._failures += 1
         if isinstance(exc, KubeForbidden | ResourceUnavailable | KubeInvalid):
-            self._on_problem(str(exc))
+            self._listener.on_problem(str(exc))
         elif isinstance(exc, KubeUnreachable):
-            self._outages.failed(self._source.resource, exc)
+            self._outages.failed(self.source.resource, exc)
         else:
-            log.warning("kind not read", extra={"kind": self._source.resource, "error": str(exc)})
+            log.warning("kind not read", extra={"kind": self.source.resource, "error": str(exc)})
         self._sleep(self._timing.backoff.jittered_s(self._failures, exc.retry_after_s))
 
 

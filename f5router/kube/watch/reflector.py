@@ -4,16 +4,16 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from f5router.kube.api import api_errors, fields
-from f5router.kube.api.collection import PAGE_SIZE, Collection
+from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import PLAIN, Connection, LineStream
 from f5router.kube.api.documents import Document, Unreadable
+from f5router.kube.timing import WatchTiming
 from f5router.kube.watch.sources import Source, choose_served, is_served
 from f5router.kube.watch.store import Value
-from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
 from f5router.model.errors import (
     KubeError,
@@ -41,24 +41,6 @@ HEALTHY_S = 5.0
 """A watch that lasted this long, or delivered an event, did not fail."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchTiming:
-    """All in seconds, except page_size."""
-
-    page_size: int = PAGE_SIZE
-    """Objects per page of a list."""
-    resync_s: float = 1800.0
-    """Interval between two lists; 0 for none after the first."""
-    watch_s: tuple[float, float] = (240.0, 480.0)
-    """Range of the random duration of a watch, so that watches do not all end together."""
-    grace_s: float = 15.0
-    """How long after its end a silent watch counts as broken."""
-    backoff: Backoff = field(default=Backoff(first_s=0.5, limit_s=60.0))
-    """Waits after failures."""
-    confirm_s: float = 5.0
-    """Wait after a list that lacks most pool members, before the second one, which confirms it."""
-
-
 class Target(Protocol):
     """Receiver of the objects: a Store, or a substitute."""
 
@@ -69,24 +51,29 @@ class Target(Protocol):
     def missing(self, field: str, objects: Mapping[Key, tuple[Any, ...]], /) -> tuple[int, int]: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """Calls from the thread that follows a kind."""
+
+    on_list: Callable[[], None] = lambda: None
+    """A list is complete."""
+    on_change: Callable[[], None] = lambda: None
+    """A value in the store changed."""
+    on_problem: Callable[[str], None] = lambda text: None
+    """Given the reason why the kind cannot be read; "" when it can."""
+
+
 class Reflector:
     """Keeps the objects of one kind up to date until stop(); run() is the body of its thread."""
 
     def __init__(self, connection: Connection, source: Source, store: Target, *, namespace: str | None,
-                 selectors: Mapping[str, str], timing: WatchTiming, clock: Callable[[], float],
-                 sleep: Callable[[float], object], on_list: Callable[[], None],
-                 on_change: Callable[[], None], on_problem: Callable[[str], None]):
-        """Arguments:
-        selectors: labelSelector and fieldSelector, if any.
-        on_list: called when a list is complete.
-        on_change: called when a value in the store changed.
-        on_problem: called with the reason why the kind cannot be read; with "" when it can.
-        """
+                 selectors: Mapping[str, str], timing: WatchTiming, listener: Listener,
+                 clock: Callable[[], float], sleep: Callable[[float], object]):
+        """Args: selectors: labelSelector and fieldSelector, if any."""
         self._connection, self._source, self._store = connection, source, store
         self._namespace, self._selectors = namespace, selectors
         self._timing, self._clock, self._sleep = timing, clock, sleep
-        self._on_list, self._on_change = on_list, on_change
-        self._on_problem = on_problem
+        self._listener = listener
         self._stopped = threading.Event()
         self._stream: LineStream | None = None
         self._accepted_at: float | None = None
@@ -156,7 +143,7 @@ class Reflector:
         if isinstance(exc, ResourceUnavailable):  # perhaps served elsewhere since an upgrade
             self._source_is_chosen = self._preferred.fallback is None
         if isinstance(exc, lasting):
-            self._on_problem(self._explained(exc))
+            self._listener.on_problem(self._explained(exc))
         elif isinstance(exc, KubeUnreachable):
             if self._accepted_at is not None:
                 self._ends_at_once = self._clock() - self._accepted_at < HEALTHY_S
@@ -208,9 +195,9 @@ class Reflector:
         self._version = version
         self._list_at = self._clock() + (self._timing.resync_s or float("inf"))
         log.info("listed", extra={"kind": self._source.resource, "objects": len(objects)})
-        self._on_list()
+        self._listener.on_list()
         if changed:
-            self._on_change()
+            self._listener.on_change()
 
     def _read(self) -> tuple[dict[Key, tuple[Value, ...]], str]:
         """Read a list and its version; not to be used after stop(). Raises: KubeError."""
@@ -232,7 +219,7 @@ class Reflector:
         self._stream, self._not_accepted = stream, 0
         if self._stopped.is_set() or not self.relisted:  # stop() or relist() may not have seen it
             stream.close()
-        self._on_problem("")
+        self._listener.on_problem("")
         self._accepted_at = started = self._clock()
         if not self._ends_at_once:
             self._connection.outages.answered(self._source.resource)
@@ -279,7 +266,7 @@ class Reflector:
 
     def _put(self, key: Key | None, values: tuple[Value, ...]) -> None:
         if key is not None and self._store.put(self._source.field, key, values):
-            self._on_change()
+            self._listener.on_change()
 
 
 def list_objects(connection: Connection, source: Source, path: str, selectors: Mapping[str, str], *,

@@ -130,21 +130,21 @@ def test_every_flag_arrives(f5router, command):
 
 
 @pytest.mark.parametrize(("args", "field", "value"), [
-    (["--watch-endpoints"], "watch_endpoints", True),
-    (["--watch-endpoints=true"], "watch_endpoints", True),
-    (["--watch-endpoints=false"], "watch_endpoints", False),
-    (["--watch-endpoints=F"], "watch_endpoints", False),
-    (["--watch-endpoints", "--name=x"], "watch_endpoints", True),
-    (["--name=x", "--watch-endpoints"], "watch_endpoints", True),
-    (["--update-status=false"], "update_status", False),
-    (["--namespace", "ns"], "selection.namespace", "ns"),
-    (["--namespace=ns"], "selection.namespace", "ns"),
-    (["-n", "ns"], "selection.namespace", "ns"),
-    (["-nns"], "selection.namespace", "ns"),
-    (["-n=ns"], "selection.namespace", "ns"),
+    (["--watch-endpoints"], "watch.use_endpoints", True),
+    (["--watch-endpoints=true"], "watch.use_endpoints", True),
+    (["--watch-endpoints=false"], "watch.use_endpoints", False),
+    (["--watch-endpoints=F"], "watch.use_endpoints", False),
+    (["--watch-endpoints", "--name=x"], "watch.use_endpoints", True),
+    (["--name=x", "--watch-endpoints"], "watch.use_endpoints", True),
+    (["--update-status=false"], "status.enabled", False),
+    (["--namespace", "ns"], "watch.selection.namespace", "ns"),
+    (["--namespace=ns"], "watch.selection.namespace", "ns"),
+    (["-n", "ns"], "watch.selection.namespace", "ns"),
+    (["-nns"], "watch.selection.namespace", "ns"),
+    (["-n=ns"], "watch.selection.namespace", "ns"),
     (["--f5-http-vserver="], "http_virtual", None),
     (["--f5-http-vserver", ""], "http_virtual", None),
-    (["--name=a", "--name=b"], "router_name", "b"),
+    (["--name=a", "--name=b"], "status.router_name", "b"),
 ], ids=lambda args: " ".join(args) if isinstance(args, list) else "")
 def test_forms_of_flags(f5router, args, field, value):
     """The forms that Go's flags have, also for booleans."""

@@ -121,22 +121,23 @@ PRECEDENCE = [
     ("f5-resync-interval", "observe_interval_s", 300, "1m30s", 90, "10s", 10),
     ("hold-off", "hold_off_s", 0.1, "1s", 1, "0", 0),
     ("hold-off-limit", "hold_off_limit_s", 2, "3s", 3, "4s", 4),
-    ("name", "router_name", "public", "one", "one", "two", "two"),
-    ("router-canonical-hostname", "canonical_hostname", "", "a.example.com", "a.example.com", "b", "b"),
-    ("update-status", "update_status", True, "false", False, "true", True),
-    ("clean-status", "clean_status", True, "false", False, "true", True),
-    ("status-rate", "status_rate", 20, "5", 5, "0.5", 0.5),
+    ("name", "status.router_name", "public", "one", "one", "two", "two"),
+    ("router-canonical-hostname", "status.canonical_hostname", "", "a.example.com", "a.example.com", "b",
+     "b"),
+    ("update-status", "status.enabled", True, "false", False, "true", True),
+    ("clean-status", "status.clean", True, "false", False, "true", True),
+    ("status-rate", "status.rate_per_s", 20, "5", 5, "0.5", 0.5),
     ("disable-namespace-ownership-check", "admission.ownership", True, "true", False, "false", True),
     ("allow-wildcard-routes", "admission.wildcards", False, "true", True, "false", False),
     ("extended-validation", "admission.extended", True, "false", False, "true", True),
     ("allow-external-certificates", "admission.external", True, "false", False, "true", True),
-    ("max-secrets", "secret_limits.total", 5000, "1", 1, "100000", 100_000),
-    ("max-secrets-per-namespace", "secret_limits.per_namespace", 2000, "1", 1, "20", 20),
+    ("max-secrets", "watch.secret_limits.total", 5000, "1", 1, "100000", 100_000),
+    ("max-secrets-per-namespace", "watch.secret_limits.per_namespace", 2000, "1", 1, "20", 20),
     ("allowed-domains", "admission.allowed", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("denied-domains", "admission.denied", frozenset(), " a.b, ,c", {"a.b", "c"}, "d", {"d"}),
     ("hostname-template", "admission.naming.template", "", "${name}.a", "${name}.a", '"$name.b"', "$name.b"),
     ("router-domain", "admission.naming.domain", "", "a.b", "a.b", "c", "c"),
-    ("watch-endpoints", "watch_endpoints", False, "t", True, "F", False),
+    ("watch-endpoints", "watch.use_endpoints", False, "t", True, "F", False),
     ("master", "kube.master", None, "https://m:8443", "https://m:8443", "http://n", "http://n"),
     ("log-level", "log_level", "info", "debug", "debug", "err", "error"),
     ("log-format", "log_format", "text", "json", "json", "text", "text"),
@@ -146,12 +147,13 @@ PRECEDENCE = [
     # Without a variable:
     ("resync-interval", "resync_s", 1800, None, None, "1h", 3600),
     ("context", "kube.context", None, None, None, "c", "c"),
-    ("namespace", "selection.namespace", None, None, None, "ns", "ns"),
+    ("namespace", "watch.selection.namespace", None, None, None, "ns", "ns"),
     # Which Routes are served:
-    ("namespace-labels", "selection.namespace_labels", "", "a=b", "a=b", " !c ", "!c"),
-    ("project-labels", "selection.project_labels", "", "*", "*", "a in (b,c)", "a in (b,c)"),
-    ("labels", "selection.labels", "", "a=b", "a=b", "a>1", "a>1"),
-    ("fields", "selection.fields", "", "spec.host=a", "spec.host=a", "metadata.name!=b", "metadata.name!=b"),
+    ("namespace-labels", "watch.selection.namespace_labels", "", "a=b", "a=b", " !c ", "!c"),
+    ("project-labels", "watch.selection.project_labels", "", "*", "*", "a in (b,c)", "a in (b,c)"),
+    ("labels", "watch.selection.labels", "", "a=b", "a=b", "a>1", "a>1"),
+    ("fields", "watch.selection.fields", "", "spec.host=a", "spec.host=a", "metadata.name!=b",
+     "metadata.name!=b"),
 ]
 FILES = {  # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
@@ -414,8 +416,8 @@ def test_problem_shows_no_credentials(name):
 ])
 def test_boolean_variable(text, value):
     """Go's ParseBool; anything else is silently false, also where the default is true."""
-    assert config({"ROUTER_WATCH_ENDPOINTS": text}).watch_endpoints is value
-    assert config({"ROUTER_UPDATE_STATUS": text}).update_status is value
+    assert config({"ROUTER_WATCH_ENDPOINTS": text}).watch.use_endpoints is value
+    assert config({"ROUTER_UPDATE_STATUS": text}).status.enabled is value
 
 
 @pytest.mark.parametrize(("text", "value"), [
@@ -423,7 +425,7 @@ def test_boolean_variable(text, value):
 ])
 def test_boolean_flag(text, value):
     """The same words on the command line; others are in BAD."""
-    assert config(watch_endpoints=text).watch_endpoints is value
+    assert config(watch_endpoints=text).watch.use_endpoints is value
 
 
 def test_hold_off_above_limit():
@@ -437,7 +439,7 @@ def test_router_name():
     """A name is needed as long as the status is written."""
     (problem,) = problems(name="")
     assert problem.startswith("--name / ROUTER_SERVICE_NAME: ")
-    assert config(name="", update_status="false").router_name == ""
+    assert config(name="", update_status="false").status.router_name == ""
 
 
 @pytest.mark.parametrize(("name", "text"), [
@@ -846,7 +848,7 @@ def test_installed_by_oc_adm_router():
         "ROUTER_SERVICE_NAME": "router", "ROUTER_SERVICE_NAMESPACE": "default", "ROUTER_SUBDOMAIN": "",
         "ROUTER_CIPHERS": "", "STATS_PORT": "1936", "STATS_USERNAME": "admin", "STATS_PASSWORD": "x",
     })
-    assert (found.router_name, found.cert_upload, found.folder) == ("router", "rest", "/Common")
+    assert (found.status.router_name, found.cert_upload, found.folder) == ("router", "rest", "/Common")
 
 
 def test_equal_settings_equal_config():

@@ -3,13 +3,14 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import fields
 
 import pytest
 
 from f5router.kube.api.connection import Connection, connect
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.secrets.secret_schedule import Pace
-from f5router.kube.settings import KubeSettings
+from f5router.kube.settings import KubeSettings, WatchSettings
+from f5router.kube.timing import SecretPace, WatchTiming
 from f5router.model.backoff import Backoff
 from mocks.kube import FakeKube
 
@@ -17,7 +18,7 @@ LIMIT_S = 10.0
 
 AT_ONCE = Backoff(0.01, 0.05)
 
-HURRY = Pace(again_per_s=1000, refresh_s=0.1, hasten_s=0.0, absent=AT_ONCE, failed=AT_ONCE,
+HURRY = SecretPace(again_per_s=1000, refresh_s=0.1, hasten_s=0.0, absent=AT_ONCE, failed=AT_ONCE,
              probe=AT_ONCE, timeout_s=2.0)
 
 
@@ -47,6 +48,11 @@ def connection(kubeconfig) -> Connection:
     return connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=LIMIT_S, read_timeout_s=LIMIT_S))
 
 
+def taken(kind: type, options: dict):
+    """An object of the options that are its fields, which are removed."""
+    return kind(**{each.name: options.pop(each.name) for each in fields(kind) if each.name in options})
+
+
 class Follower:
     """A ClusterWatcher, and everything that its drains told."""
 
@@ -59,7 +65,9 @@ class Follower:
         """The same, by drain."""
         self.changed = threading.Event()
         options = {"backoff": AT_ONCE, "secret_pace": HURRY} | options
-        self.cluster = ClusterWatcher(connection, on_change=self.changed.set, **options)
+        self.cluster = ClusterWatcher(
+            connection, taken(WatchSettings, options), timing=taken(WatchTiming, options),
+            on_change=self.changed.set, **options)
         self.cluster.start()
 
     def until(self, condition: Callable[[], object]) -> None:
@@ -91,7 +99,7 @@ class Follower:
 
 @pytest.fixture
 def follow(connection):
-    """Makes Followers; keywords are those of ClusterWatcher."""
+    """Makes Followers; keywords are those of ClusterWatcher, and fields of its settings and timing."""
     followers = []
 
     def make(**options) -> Follower:

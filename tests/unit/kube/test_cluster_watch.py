@@ -10,7 +10,7 @@ import pytest
 from f5router.kube.api import decode
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.settings import KubeSettings
+from f5router.kube.settings import KubeSettings, WatchSettings
 from f5router.kube.watch.reflector import list_objects
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import ClusterNetwork, Delta, HostSubnet, Key
@@ -26,7 +26,7 @@ def test_first_lists(kube, follow):
     """The first drain holds everything of all kinds."""
     kube.apply([objects.route("a"), objects.route("b"), objects.service(), objects.node(),
                 objects.endpoint_slice("web-1", "10.1.0.1")])
-    follower = follow(watch_nodes=True)
+    follower = follow(nodes=True)
     assert follower.cluster.wait_synced(LIMIT_S)
     follower.drain()
     assert follower.names() == {"a", "b"}
@@ -250,7 +250,7 @@ def test_waiting_ends_when_a_kind_is_refused(kube, follow):
 def test_waiting_is_not_ended_by_nodes(kube, follow):
     kube.forbid("nodes")
     kube.inject("delay", method="list", path="routes", seconds=0.5)
-    assert follow(watch_nodes=True).cluster.wait_synced(LIMIT_S, refused_s=0.1)
+    assert follow(nodes=True).cluster.wait_synced(LIMIT_S, refused_s=0.1)
 
 
 def test_waiting_ends_when_told_to(kube, follow):
@@ -264,7 +264,7 @@ def test_forbidden_nodes(kube, follow):
     """Routes are served without Nodes; these follow when the right is granted."""
     kube.apply([objects.node(), objects.route("a")])
     kube.forbid("nodes")
-    follower = follow(watch_nodes=True)
+    follower = follow(nodes=True)
     follower.until(lambda: follower.names() == {"a"})
     (problem,) = follower.cluster.problems()
     assert "system:sdn-reader system:serviceaccount:default:router" in problem
@@ -325,7 +325,7 @@ def test_endpoints_on_request(kube, follow):
 
 def test_one_namespace(kube, follow):
     kube.apply([objects.route("a"), objects.route("b", namespace="other"), objects.node()])
-    follower = follow(selection=Selection("shop"), watch_nodes=True)
+    follower = follow(selection=Selection("shop"), nodes=True)
     follower.until(lambda: follower.names() == {"a"})
     assert lists(kube)[0].path == "/apis/route.openshift.io/v1/namespaces/shop/routes"
     assert lists(kube, "nodes")[0].path == "/api/v1/nodes"
@@ -360,7 +360,7 @@ def test_backoff(kubeconfig, kube):
 
     kube.inject("503", times=None, path="routes")
     connection = connect(KubeSettings(kubeconfig=kubeconfig))
-    cluster = ClusterWatcher(connection, on_change=lambda: None, sleep=sleep)
+    cluster = ClusterWatcher(connection, WatchSettings(), on_change=lambda: None, sleep=sleep)
     cluster.start()
     assert enough.wait(LIMIT_S)
     cluster.stop()
@@ -377,7 +377,7 @@ def test_retry_after(kubeconfig, kube):
 
     kube.inject("429", method="list", path="routes", retry_after=7)
     connection = connect(KubeSettings(kubeconfig=kubeconfig))
-    cluster = ClusterWatcher(connection, on_change=lambda: None, sleep=sleep)
+    cluster = ClusterWatcher(connection, WatchSettings(), on_change=lambda: None, sleep=sleep)
     cluster.start()
     assert once.wait(LIMIT_S)
     assert cluster.wait_synced(LIMIT_S)
@@ -443,7 +443,7 @@ def test_listener_may_fail(connection, kube, caplog):
         calls.append(1)
         raise RuntimeError("a bug")
 
-    cluster = ClusterWatcher(connection, on_change=listener)
+    cluster = ClusterWatcher(connection, WatchSettings(), on_change=listener)
     cluster.start()
     assert cluster.wait_synced(LIMIT_S)
     kube.apply(objects.route("a"))
@@ -484,7 +484,7 @@ def test_network_of_the_cluster(kube, follow):
     """HostSubnets are watched, the ClusterNetwork is read by name: no role allows to list it."""
     kube.apply([GHOST, NETWORK, objects.node()])
     kube.forbid("clusternetworks", ["list", "watch"])
-    follower = follow(watch_nodes=True, watch_sdn=True)
+    follower = follow(nodes=True, sdn=True)
     assert follower.cluster.wait_synced(LIMIT_S)
     delta = follower.cluster.drain()
     assert delta.host_subnets == {Key("", "f5"): HostSubnet(Key("", "f5"), "192.0.2.9", "10.131.0.0/23")}
@@ -509,7 +509,7 @@ def test_another_vxlan_port(kube, follow):
         go_on.wait(LIMIT_S)
         go_on.clear()
 
-    follower = follow(watch_nodes=True, watch_sdn=True, sleep=sleep)
+    follower = follow(nodes=True, sdn=True, sleep=sleep)
     assert follower.cluster.wait_synced(LIMIT_S)
     follower.cluster.drain()
     assert slept.get(timeout=LIMIT_S) == 60.0
@@ -526,7 +526,7 @@ def test_network_that_may_not_be_read(kube, follow, resource):
     """It is optional: no problem, and nothing waits for it."""
     kube.apply([GHOST, NETWORK])
     kube.forbid(resource)
-    follower = follow(watch_nodes=True, watch_sdn=True)
+    follower = follow(nodes=True, sdn=True)
     assert follower.cluster.wait_synced(LIMIT_S)
     assert follower.cluster.problems() == ()
     assert follower.cluster.missing() == ()
@@ -537,7 +537,7 @@ def test_nodes_are_complete_when_they_are_listed(kube, follow):
     """Before, nobody may be taken for gone."""
     kube.apply(objects.node())
     kube.forbid("nodes")
-    follower = follow(watch_nodes=True)
+    follower = follow(nodes=True)
     assert follower.cluster.wait_synced(LIMIT_S)
     assert not follower.cluster.drain().nodes_listed
     assert "system:sdn-reader" in follower.cluster.nodes_problem()
@@ -552,7 +552,7 @@ def test_nodes_are_complete_when_they_are_listed(kube, follow):
 
 
 @pytest.mark.parametrize(("resource", "options"), [
-    ("nodes", {"watch_nodes": True}), ("endpointslices", {"nodeport": True})])
+    ("nodes", {"nodes": True}), ("endpointslices", {"nodeport": True})])
 def test_an_empty_list_is_told(kube, follow, resource, options):
     """What nobody uses any more can be told from then on, although no object came."""
     kube.forbid(resource)

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.kube.api.fair_queue import FairQueue
-from f5router.kube.secrets.secret_schedule import Pace, ReadSchedule
+from f5router.kube.secrets.secret_schedule import ReadSchedule
+from f5router.kube.timing import SecretPace
 from f5router.model.cluster import Key
 
-PACE = Pace()
+PACE = SecretPace()
 FOUND, ABSENT, FAILED, HANGS = "found", "absent", "failed", "hangs"
 TOOK_S = 0.02
 
@@ -24,7 +25,7 @@ def keys(count: int, namespace: str = "shop") -> list[Key]:
 class Readers:
     """Plays the readers: every read takes TOOK_S, or timeout_s on a Secret that hangs."""
 
-    def __init__(self, pace: Pace = PACE, answer: Callable[[Key], str] = lambda key: FOUND):
+    def __init__(self, pace: SecretPace = PACE, answer: Callable[[Key], str] = lambda key: FOUND):
         self.now, self.pace, self.answer = 0.0, pace, answer
         self.schedule = ReadSchedule(pace, lambda: self.now)
         self.log: list[tuple[float, Key]] = []
@@ -105,7 +106,7 @@ def test_new_names_all_the_time():
     """A tenant whose Routes name other Secrets again and again costs no more than the burst and the rate, and
     others a moment.
     """
-    readers = Readers(Pace(burst=100), answer=lambda key: ABSENT)
+    readers = Readers(SecretPace(burst=100), answer=lambda key: ABSENT)
     for turn in range(60):
         for key in keys(50, f"n{turn - 1}"):
             readers.schedule.discard(key)

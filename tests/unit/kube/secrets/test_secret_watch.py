@@ -10,10 +10,10 @@ import pytest
 
 from f5router.kube.api.connection import connect
 from f5router.kube.secrets import secret_namespaces
-from f5router.kube.secrets.secret_schedule import Pace
 from f5router.kube.secrets.secret_state import PATIENCE_S
 from f5router.kube.settings import KubeSettings, SecretLimits
-from f5router.kube.watch.reflector import Reflector, WatchTiming
+from f5router.kube.timing import SecretPace, WatchTiming
+from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key, Secret
 from f5router.model.selection import Selection
@@ -34,7 +34,7 @@ def route(name="a", secret="tls", termination="edge", **spec):
 def test_only_those_that_are_named(kube, follow):
     """By a field selector, for which the right to one Secret is enough."""
     kube.apply([route(), objects.route("plain"), objects.secret(), objects.secret("other")])
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     follower.until(lambda: follower.names())
     assert follower.state["secrets"] == {TLS: Secret(TLS, "kubernetes.io/tls", "certificate", "key")}
     assert {entry.query["fieldSelector"] for entry in reads(kube)} == {"metadata.name=tls"}
@@ -52,7 +52,7 @@ def test_none_of_other_namespaces(kube, follow):
     """Routes that are not selected name nothing; when their namespace is, they wait for their Secret."""
     shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     kube.apply([shop, route(), objects.secret()])
-    follower = follow(watch_secrets=True, selection=Selection(namespace_labels="tier=web"))
+    follower = follow(secrets=True, selection=Selection(namespace_labels="tier=web"))
     assert follower.cluster.wait_synced(LIMIT_S)
     follower.drain()
     assert not lists(kube, "secrets")
@@ -73,7 +73,7 @@ def test_none_of_other_namespaces(kube, follow):
 def test_what_names_no_secret(kube, follow, wrong):
     """Nobody waits for it."""
     kube.apply(route(**wrong))
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     follower.until(lambda: follower.names() == {"a"})
     assert not lists(kube, "secrets")
 
@@ -82,7 +82,7 @@ def test_the_start_waits_for_it(kube, follow):
     """Without, every Route with a Secret would lose its certificate when the router starts."""
     kube.apply([route(), objects.secret()])
     kube.inject("503", method="list", path="secrets", times=1000)
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
     assert not follower.cluster.wait_synced(0)
     assert follower.cluster.missing() == ("Secret shop/tls is not read yet",)
@@ -98,7 +98,7 @@ def test_the_start_waits_for_what_routes_name_by_then(kube, follow):
     """
     kube.apply([route(secret="old"), objects.secret("old"), objects.secret()])
     kube.forbid("services")
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     assert kube.wait_for(lambda: watching(kube))
     kube.inject("503", method="list", path="secrets", times=1000)
     kube.apply(route())
@@ -116,7 +116,7 @@ def test_the_start_waits_for_what_routes_name_by_then(kube, follow):
 def test_the_start_waits_no_more_for_what_nobody_names(kube, follow):
     kube.apply(route())
     kube.inject("503", method="list", path="secrets", times=1000)
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     assert kube.wait_for(lambda: lists(kube, "secrets"))
     assert not follower.cluster.synced()
     kube.apply(objects.route())
@@ -129,7 +129,7 @@ def test_the_start_waits_for_a_while(kube, follow, fault):
     kube.apply([route(), objects.route("b"), objects.secret()])
     options = {"seconds": 60} if fault == "delay" else {}
     kube.inject(fault, method="list", path="secrets", times=1000, **options)
-    follower = follow(watch_secrets=True, secrets_s=0.3)
+    follower = follow(secrets=True, secret_pace=replace(HURRY, start_s=0.3))
     follower.until(lambda: follower.names() == {"a", "b"})
     assert lists(kube, "secrets") or fault == "delay"
     assert follower.names("secrets") == set()
@@ -141,7 +141,7 @@ def test_the_start_waits_for_a_while(kube, follow, fault):
 
 def test_a_start_that_ends_in_time_is_not_ended_again(kube, follow):
     kube.apply([route(), objects.secret()])
-    follower = follow(watch_secrets=True, secrets_s=3600)
+    follower = follow(secrets=True, secret_pace=replace(HURRY, start_s=3600))
     assert follower.cluster.wait_synced(LIMIT_S)
     follower.cluster.stop()
     assert kube.wait_for(lambda: not any(isinstance(t, threading.Timer) for t in threading.enumerate()))
@@ -152,7 +152,7 @@ def test_a_start_that_ends_in_time_is_not_ended_again(kube, follow):
 def test_a_route_is_told_before_its_secret(kube, follow, before):
     """Its claim counts at once; what of its Secret is not known is not told as missing."""
     kube.apply([objects.secret(), objects.secret("old"), *([before] if before else [])])
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     assert follower.cluster.wait_synced(LIMIT_S)
     follower.drain()
     kube.inject("503", method="list", path="secrets", times=1000)
@@ -166,7 +166,7 @@ def test_a_route_is_told_before_its_secret(kube, follow, before):
 
 
 def test_the_route_is_deleted_before_its_secret_is_read(kube, follow):
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     assert follower.cluster.wait_synced(LIMIT_S)
     kube.inject("503", method="list", path="secrets", times=1000)
     kube.apply(route())
@@ -181,7 +181,7 @@ def test_the_route_is_deleted_before_its_secret_is_read(kube, follow):
 
 def test_rotation_and_end(kube, follow):
     kube.apply([route(), objects.secret()])
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     follower.until(lambda: follower.names() == {"a"})
     kube.apply(objects.secret(**{"tls.crt": "second"}))
     follower.until(lambda: follower.state["secrets"][TLS].certificate == "second")
@@ -193,7 +193,7 @@ def test_rotation_and_end(kube, follow):
 
 def test_absent_until_it_is_made(kube, follow):
     kube.apply(route())
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     follower.until(lambda: follower.names("secrets") == {"tls"})
     assert follower.state["secrets"][TLS] == MISSING
     kube.apply(objects.secret())
@@ -203,7 +203,7 @@ def test_absent_until_it_is_made(kube, follow):
 def test_nobody_names_it_any_more(kube, follow):
     """Two Routes share one reading; it ends with the last."""
     kube.apply([route(), route("b"), objects.secret()])
-    follower = follow(watch_secrets=True, secret_pace=Pace())
+    follower = follow(secrets=True, secret_pace=SecretPace())
     follower.until(lambda: follower.names() == {"a", "b"} and follower.names("secrets") == {"tls"})
     assert len(reads(kube)) == 1
     kube.apply(objects.route("a"))
@@ -253,7 +253,7 @@ def grant(kube, *verbs: str, names: tuple[str, ...] = ("tls",)) -> None:
 def test_rights_for_one_secret(kube, account, follow):
     """Refused it is known too: the Route is told, with the way out. The right is noticed by itself."""
     kube.apply([route(), objects.secret()])
-    follower = follow(connection=account, watch_secrets=True)
+    follower = follow(connection=account, secrets=True)
     follower.until(lambda: follower.names() == {"a"})
     assert follower.state["secrets"][TLS].problem == (
         "the router may not get, list and watch Secret tls; "
@@ -271,7 +271,7 @@ def test_too_many(kube, follow):
     kube.apply([route(name, name) | {"metadata": {
         **route(name, name)["metadata"], "creationTimestamp": f"2026-01-0{9 - number}T00:00:00Z"}}
         for number, name in enumerate(names)])
-    follower = follow(watch_secrets=True, secret_limits=SecretLimits(per_namespace=2))
+    follower = follow(secrets=True, secret_limits=SecretLimits(per_namespace=2))
     assert follower.cluster.wait_synced(LIMIT_S)
     follower.until(lambda: follower.names("secrets") == set(names))
     secrets = {key.name: secret for key, secret in follower.state["secrets"].items()}
@@ -289,7 +289,7 @@ def secret_now(follower, name: str) -> Secret:
 def test_an_edit_of_the_route_hastens_it(kube, follow):
     """Nobody who adds the Secret afterwards has to wait for the next turn of a missing one."""
     kube.apply(route())
-    follower = follow(watch_secrets=True, secret_pace=Pace(hasten_s=0.0, absent=Backoff(3600, 3600)))
+    follower = follow(secrets=True, secret_pace=SecretPace(hasten_s=0.0, absent=Backoff(3600, 3600)))
     follower.until(lambda: follower.names("secrets") == {"tls"})
     kube.apply(objects.secret())
     kube.apply(route(host="edited.example.com"))
@@ -300,7 +300,7 @@ def test_one_that_hangs_costs_no_other(kube, follow):
     """Secrets of a namespace in which the API server hangs leave readers to the others, first reads too."""
     kube.apply([route(f"r{n}", f"s{n}") for n in range(20)])
     kube.inject("delay", method="list", path="namespaces/shop/secrets", times=None, seconds=60)
-    follower = follow(watch_secrets=True, secrets_s=0.0)
+    follower = follow(secrets=True, secret_pace=replace(HURRY, start_s=0.0))
     assert follower.cluster.wait_synced(LIMIT_S)
     other = route("other", "fine")
     kube.apply([{**other, "metadata": {**other["metadata"], "namespace": "bank"}},
@@ -316,7 +316,7 @@ def readers() -> list[threading.Thread]:
 def test_few_threads(kube, follow):
     """However many Secrets, and whether they exist or not; all end with the ClusterWatcher."""
     kube.apply([route(f"r{n}", f"s{n}") for n in range(100)])
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     follower.until(lambda: len(follower.state["secrets"]) == 100)
     assert 1 < len(readers()) <= HURRY.readers + 2
     follower.cluster.stop()
@@ -328,19 +328,19 @@ def test_few_threads(kube, follow):
 def test_no_thread_for_nothing(kube, follow):
     """Readers start when there is a Secret to read."""
     kube.apply(objects.route())
-    follower = follow(watch_secrets=True)
+    follower = follow(secrets=True)
     follower.until(lambda: follower.names() == {"a"})
     assert [thread.name for thread in readers()] == ["secrets"]
 
 
-SELDOM = Pace(refresh_s=3600, watched_s=3600, hasten_s=0.0, absent=Backoff(3600, 3600))
+SELDOM = SecretPace(refresh_s=3600, watched_s=3600, hasten_s=0.0, absent=Backoff(3600, 3600))
 
 
 def test_a_namespace_that_may_be_watched(kube, account, follow):
     """What changes there is read at once."""
     kube.apply([route(), objects.secret(), objects.secret("other")])
     grant(kube, "get", "list", "watch", names=())
-    follower = follow(connection=account, watch_secrets=True, secret_pace=SELDOM)
+    follower = follow(connection=account, secrets=True, secret_pace=SELDOM)
     follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
     kube.apply(objects.secret("other", **{"tls.crt": "changed"}))
     kube.apply(objects.secret(**{"tls.crt": "second"}))
@@ -377,8 +377,8 @@ def test_metadata_only(kube, connection):
     changes, done = secret_namespaces.SecretVersions(lambda key: None), threading.Event()
     reflector = Reflector(
         Spy(), secret_namespaces.SOURCE, changes, namespace="shop", selectors={}, timing=WatchTiming(),
-        clock=time.monotonic, sleep=done.wait, on_list=lambda: kube.apply(objects.secret("third")),
-        on_change=lambda: None, on_problem=lambda text: reflector.stop())
+        clock=time.monotonic, sleep=done.wait, listener=Listener(
+            on_list=lambda: kube.apply(objects.secret("third")), on_problem=lambda text: reflector.stop()))
     reflector.run()
     assert asked == ["/api/v1/namespaces/shop/secrets"] * 2
     assert len(seen) == 3
@@ -389,7 +389,7 @@ def test_metadata_only(kube, connection):
 def test_the_watch_of_a_namespace_ends(kube, follow, fault):
     """It begins anew, and nothing that happened meanwhile is missed."""
     kube.apply([route(), objects.secret()])
-    follower = follow(watch_secrets=True, secret_pace=SELDOM)
+    follower = follow(secrets=True, secret_pace=SELDOM)
     follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
     kube.inject(fault, path="secrets", **({"code": "410"} if fault == "error-event" else {}))
     if fault == "410":
@@ -403,7 +403,7 @@ def test_no_watch_without_the_right(kube, account, follow, verbs):
     """The right is asked for; no request is refused because of it."""
     kube.apply([route(), objects.secret()])
     grant(kube, *verbs, names=())
-    follower = follow(connection=account, watch_secrets=True)
+    follower = follow(connection=account, secrets=True)
     follower.until(lambda: follower.names("secrets") == {"tls"} and len(asked(kube)) >= 1)
     kube.apply(route("b", "more"))
     follower.until(lambda: follower.names("secrets") == {"tls", "more"})
@@ -419,8 +419,8 @@ def test_the_right_to_watch_is_withdrawn(kube, account, follow):
     """Its Secrets are read in turn again."""
     kube.apply([route(), objects.secret()])
     grant(kube, "get", "list", "watch", names=())
-    pace = Pace(refresh_s=0.1, watched_s=3600, hasten_s=0.0)
-    follower = follow(connection=account, watch_secrets=True, secret_pace=pace)
+    pace = SecretPace(refresh_s=0.1, watched_s=3600, hasten_s=0.0)
+    follower = follow(connection=account, secrets=True, secret_pace=pace)
     follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
     grant(kube, "get", "list", "watch")
     kube.inject("drop-watch", path="secrets")
@@ -434,7 +434,7 @@ def test_few_namespaces_are_watched(kube, follow):
     for number in range(secret_namespaces.MOST + 3):
         namespace = f"n{number}"
         kube.apply([route(f"r{each}", f"s{each}", namespace=namespace) for each in range(number + 1)])
-    follower = follow(watch_secrets=True, secret_pace=Pace())
+    follower = follow(secrets=True, secret_pace=SecretPace())
     follower.until(lambda: len(watches(kube, "secrets")) >= secret_namespaces.MOST)
     watched = {entry.path.split("/")[4] for entry in watches(kube, "secrets")}
     assert watched == {f"n{number}" for number in range(3, secret_namespaces.MOST + 3)}
@@ -453,7 +453,7 @@ def test_an_outage_is_logged_once(kube, follow, caplog):
     kube.apply([objects.secret(name) for name in names])
     kube.inject("503", method="list", path="secrets", times=10_000)
     kube.apply([{**route(secret=name), "metadata": {"namespace": "shop", "name": name}} for name in names])
-    follower = follow(watch_secrets=True, clock=lambda: time.monotonic() + later_s[0],
+    follower = follow(secrets=True, clock=lambda: time.monotonic() + later_s[0],
                       secret_pace=replace(HURRY, timeout_s=LIMIT_S))
 
     def logged(message: str) -> list[logging.LogRecord]:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.kube.api import decode
+from f5router.kube.settings import StatusSettings
 from f5router.kube.status.entry_cleanup import FOREIGN, PROBE_S, PROBES, EntryCleanup
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.watch.sources import ROUTES
@@ -25,7 +26,8 @@ def cleanup(kube, connection):
         known = {}
         cluster = SimpleNamespace(
             route=known.get, observe=lambda route: None, route_source=lambda: ROUTES)
-        writer = StatusWriter(connection, cluster, router_name="public", rate_per_s=1000)
+        writer = StatusWriter(
+            connection, cluster, StatusSettings(router_name="public", rate_per_s=1000))
         subject = EntryCleanup(connection, writer, router_name="public", wait=wait,
                            **{"namespace": None, "page_size": 3} | options)
         subject.statuses, subject.known = writer, known

@@ -7,14 +7,16 @@ from types import SimpleNamespace
 import pytest
 
 from f5router.kube.api import decode
+from f5router.kube.settings import StatusSettings
 from f5router.kube.status import status_writer
 from f5router.kube.status.status_writer import StatusWriter
+from f5router.kube.timing import StatusTiming
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
 from f5router.model.selection import Selection
 from f5router.status.condition import PENDING, Verdict, own, same
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S
+from tests.unit.kube.conftest import LIMIT_S, taken
 
 A = Key("shop", "a")
 HOST = "www.example.com"
@@ -60,7 +62,8 @@ def write(kube, connection):
         cluster = Known(kube, observing=observing)
         options = {"router_name": "public", "rate_per_s": 1000, "forbidden_s": 0.05, "repair_s": 0.02,
                    "wall": lambda: AT_S} | options
-        writers.append(StatusWriter(connection, cluster, **options))
+        writers.append(StatusWriter(connection, cluster, taken(StatusSettings, options),
+                                    timing=taken(StatusTiming, options), **options))
         cluster.heard = writers[-1].route_updated
 
         def submit(name="a", verdict=YES, host=HOST, uid=None):
@@ -692,7 +695,7 @@ def test_with_a_cluster(kube, follow, connection):
     kube.apply(objects.route("a"))
     follower = follow()
     follower.until(lambda: follower.names() == {"a"})
-    writer = StatusWriter(connection, follower.cluster, router_name="public")
+    writer = StatusWriter(connection, follower.cluster, StatusSettings(router_name="public"))
     writer.submit(A, follower.cluster.route(A).uid, YES, HOST)
     assert writer.flush(LIMIT_S)
     assert len(follower.cluster.route(A).status_ingress) == 1

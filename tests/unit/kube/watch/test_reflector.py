@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from f5router.kube.api.documents import Document
-from f5router.kube.watch.reflector import HEALTHY_S, TRIES_WITH_VERSION, Reflector, WatchTiming
+from f5router.kube.timing import WatchTiming
+from f5router.kube.watch.reflector import HEALTHY_S, TRIES_WITH_VERSION, Listener, Reflector
 from f5router.kube.watch.sources import ROUTES, SERVICES, Source
 from f5router.kube.watch.store import Store
 from f5router.model.backoff import Backoff
@@ -80,7 +81,7 @@ class Bench:
         self._answers = list(answers)
         self.reflector = Reflector(
             self, source, self.store, namespace=None, selectors={}, timing=TIMING, clock=clock,
-            sleep=self._sleep, on_list=lambda: None, on_change=lambda: None, on_problem=self._problem)
+            sleep=self._sleep, listener=Listener(on_problem=self._problem))
         self.reflector.run()
 
     def page(self, path, query, accept):
