@@ -18,7 +18,9 @@ from f5router.model.errors import Unconfirmed, is_usable
 from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
+from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.hold import Hold, HoldReason
+from f5router.reconcile.retention import Retention
 from f5router.reconcile.retry import RetrySchedule
 
 NAMESPACE_MOST = 2
@@ -33,17 +35,13 @@ OnChange = Callable[[AnyChange], None]
 class MemberWrites:
     """Pools whose members are to be written, and those whose members are being written."""
 
-    def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, *, folder: str,
-                 clock: Callable[[], float], queue: Callable[[Iterable[Ref]], None],
-                 is_held: Callable[[Ref], bool], patience_s: float = PATIENCE_S):
-        """Args:
-            queue: takes objects that a Plan must look at.
-            is_held: True for a pool that may not be written now.
-            patience_s: how long a pass waits for each write of members.
-        """
+    def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, retention: Retention,
+                 backlog: Backlog, *, folder: str, clock: Callable[[], float],
+                 patience_s: float = PATIENCE_S):
+        """Args: patience_s: how long a pass waits for each write of members."""
         self._engine, self._device, self._retry = engine, device, retry
-        self._folder, self._clock, self._queue, self._is_held = folder, clock, queue, is_held
-        self.patience_s = patience_s
+        self._retention, self._backlog = retention, backlog
+        self._folder, self._clock, self.patience_s = folder, clock, patience_s
         self.pending: set[Ref] = set()
         """Pools that are on the device, and whose members may differ."""
         self.planned: Set[Ref] = frozenset()
@@ -165,6 +163,9 @@ class MemberWrites:
         self._queue({ref})
         self.add({ref})
 
+    def _queue(self, refs: Iterable[Ref]) -> None:
+        self._backlog.add(refs, self._engine.objects, self._device.observed)
+
     def confirm(self, change: AnyChange, on_change: OnChange) -> None:
         """Note a write that the device has confirmed, of whatever kind."""
         if change.ref.kind == Pool.KIND:
@@ -206,6 +207,10 @@ class MemberWrites:
         failure = self._retry.failures.get(ref)
         beside = not self._may_begin(ref) or (failure is not None and isinstance(failure.error, Unconfirmed))
         return Hold(HoldReason.WRITTEN_BESIDE, math.inf) if beside else None
+
+    def _is_held(self, ref: Ref) -> bool:
+        """True for a pool that may not be written now."""
+        return self._retention.hold_write(ref, self._clock()) is not None
 
     def _may_begin(self, ref: Ref) -> bool:
         """True unless a pool is being written, or too many of its namespace are."""

@@ -47,12 +47,12 @@ class Reconciler:
         self.device = device
         self._clock = clock
         self._retry = RetrySchedule()
-        self._retention = Retention(engine, device, folder=folder, guard=self.guard, drain_s=drain_s)
+        self._retention = Retention(
+            engine, device, self._retry, folder=folder, guard=self.guard, drain_s=drain_s)
         self._backlog = Backlog()
         """Objects that may differ between Desired and Observed."""
-        self._members = MemberWrites(
-            engine, device, self._retry, folder=folder, clock=clock, queue=self._queue,
-            is_held=lambda ref: self._hold_write(ref) is not None, patience_s=patience_s)
+        self._members = MemberWrites(engine, device, self._retry, self._retention, self._backlog,
+                                     folder=folder, clock=clock, patience_s=patience_s)
         self._verdicts = Verdicts(engine, device, self._retry, self._retention.deferred, self._backlog)
         self._routes = ChangedRoutes(engine, device, self._backlog, look=device.calls.look)
         self._removed: dict[Key, Route] = {}
@@ -239,12 +239,7 @@ class Reconciler:
 
     def _hold(self, change: AnyChange) -> Hold | None:
         """Return why a Change is not in the Plan, and until when; None if it is."""
-        return self._hold_write(change.ref) or self._members.hold(change)
-
-    def _hold_write(self, ref: Ref) -> Hold | None:
-        """Return why it is too early to write an object."""
-        return self._retention.hold_write(ref) or self._retry.hold(
-            ref, self._clock(), lambda: self.engine.closure({ref}))
+        return self._retention.hold_write(change.ref, self._clock()) or self._members.hold(change)
 
     def foresee(self, plan: Plan) -> None:
         """Record the refusals of a Plan that are known beforehand, as if it had been carried out."""
@@ -336,10 +331,12 @@ class Reconciler:
         That is tried in every pass, but must not go on without end: an object waits for its turn if the last
         error of its write makes the next pass follow at once, with a reading.
         """
+        now = self._clock()
         waiting = {ref for ref, failure in self.failures.items()
-                   if isinstance(failure.error, UNCERTAIN_ERRORS) and self._hold_write(ref) is not None}
+                   if isinstance(failure.error, UNCERTAIN_ERRORS)
+                   and self._retention.hold_write(ref, now) is not None}
         changes = [change for change in self._retention.corrections(self.failures.keys())
-                   if change.ref not in waiting and self._retention.hold_write(change.ref) is None]
+                   if change.ref not in waiting and self._retention.hold_emptied(change.ref) is None]
         outcome = Outcome()
         try:
             self.device.apply(Plan(tuple(changes)), on_change=on_change, outcome=outcome)

@@ -1,9 +1,10 @@
-"""Decides what may not be deleted, or touched, yet: one object for each reason that a delete may wait for.
+"""Decides what may not be deleted, or touched, yet: one object for each reason to wait.
 
 - DeferredDeletes: the device still uses the object, or the object serves while its successor is refused.
 - Draining: the Route has just become passthrough.
 - Undetermined: a Secret that decides about the object is not read yet.
 - DeleteGuard: the deletes are so many that a second list of the cluster must confirm them.
+- RetrySchedule: the device has refused the object.
 """
 
 import math
@@ -24,7 +25,7 @@ from f5router.reconcile import delete_guard, previous_objects
 from f5router.reconcile.backlog import hosts_of
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.hold import Hold, HoldReason
-from f5router.reconcile.retry import BACKOFF
+from f5router.reconcile.retry import BACKOFF, RetrySchedule
 from f5router.reconcile.undetermined import Undetermined
 
 OF_NODES = (FDBRecord.KIND, StaticRoute.KIND)
@@ -106,8 +107,9 @@ class Draining:
 class Retention:
     """Joins these reasons, for one engine and one device."""
 
-    def __init__(self, engine: Engine, device: Device, *, folder: str, guard: DeleteGuard, drain_s: float):
-        self._engine, self._device, self._folder = engine, device, folder
+    def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, *, folder: str,
+                 guard: DeleteGuard, drain_s: float):
+        self._engine, self._device, self._retry, self._folder = engine, device, retry, folder
         self.guard = guard
         self.deferred = DeferredDeletes()
         self.draining = Draining(drain_s)
@@ -173,7 +175,11 @@ class Retention:
         emptied = [pool.ref for pool in pools if self._is_emptied(pool.ref)]
         self.guard.review_emptied(emptied, len(pools), now)
 
-    def hold_write(self, ref: Ref) -> Hold | None:
+    def hold_write(self, ref: Ref, now: float) -> Hold | None:
+        """Return why it is too early to write an object."""
+        return self.hold_emptied(ref) or self._retry.hold(ref, now, lambda: self._engine.closure({ref}))
+
+    def hold_emptied(self, ref: Ref) -> Hold | None:
         """Hold the write of a pool that would lose all members, until a second list confirms that."""
         held = ref in self.guard.emptied and self._is_emptied(ref)
         return Hold(HoldReason.UNCONFIRMED, math.inf) if held else None

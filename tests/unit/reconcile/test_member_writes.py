@@ -11,7 +11,8 @@ from f5router.model.errors import Incomplete, Refused, Unconfirmed
 from f5router.model.ltm import Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, UPDATE, Change
-from f5router.reconcile.hold import HoldReason
+from f5router.reconcile.backlog import Backlog
+from f5router.reconcile.hold import Hold, HoldReason
 from f5router.reconcile.member_writes import NAMESPACE_MOST, PATIENCE_S, MemberWrites
 from f5router.reconcile.retry import Failure, RetrySchedule
 from tests.builders import FACTS, Settings, endpoints, route, service
@@ -73,15 +74,16 @@ class Bench:
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.refs = [pool(name, namespace=namespace).ref for name in names]
         self.device = FakeDevice(*(self.engine.objects[ref] for ref in self.refs), *extra)
-        self.now, self.held, self.queued = 100.0, set(), []
+        self.now, self.held, self.backlog = 100.0, set(), Backlog()
         self.retry = RetrySchedule()
         self.writes = MemberWrites(
-            self.engine, self.device, self.retry, folder="/Common", clock=lambda: self.now,
-            queue=self.queued.extend, is_held=self.is_held, **more)
+            self.engine, self.device, self.retry, SimpleNamespace(hold_write=self.hold_write), self.backlog,
+            folder="/Common", clock=lambda: self.now, **more)
         self.engine.take_changes()
 
-    def is_held(self, ref: Ref) -> bool:
-        return ref in self.held or self.retry.hold(ref, self.now, lambda: [ref]) is not None
+    def hold_write(self, ref: Ref, now: float) -> Hold | None:
+        held = Hold(HoldReason.UNCONFIRMED) if ref in self.held else None
+        return held or self.retry.hold(ref, now, lambda: [ref])
 
     def endpoints(self, *addresses: str, name: str = "s0", namespace: str = "shop") -> None:
         """Change endpoints, as an event does."""
@@ -179,7 +181,7 @@ def test_results_of_a_pool_that_was_refused_before(error, failed, recovered):
     assert not bench.writes.take_recovered()
     assert bench.writes.has_changed
     assert (bench.writes.take_changed(), bench.writes.has_changed) == ({ref}, False)
-    assert (ref in bench.queued) == (error is None)
+    assert (ref in bench.backlog) == (error is None)
     if failed:
         assert (bench.retry.failures[ref].attempts, bench.retry.failures[ref].due) == (2, bench.now + 10)
 

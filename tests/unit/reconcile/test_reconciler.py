@@ -1,9 +1,12 @@
 """A Reconciler that has something to do gets on with it, or waits: it never turns in circles."""
 
+import gc
+import weakref
 from collections.abc import Iterable
 from random import Random
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +18,7 @@ from f5router.icontrol.sender import Sender
 from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
 from f5router.plan.change import DELETE, Change
 from f5router.reconcile.reconciler import Reconciler
-from tests.builders import FACTS, Settings
+from tests.builders import FACTS, Settings, route, service
 from tests.unit.desired.test_engine import STEPS, delta
 
 PASSES_AT_ONCE = 30
@@ -80,6 +83,13 @@ class Faulty(Device):
         self.facts, self.stale = FACTS, False
 
 
+@pytest.fixture
+def no_collections():
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def passes(reconciler: Reconciler, clock: Clock) -> None:
     """What the loop does until it may sleep."""
     for _ in range(PASSES_AT_ONCE):
@@ -115,5 +125,20 @@ def test_it_sleeps_whatever_was_refused(parts, seed, later):
             passes(reconciler, clock)
         assert reconciler.next_retry() is None
         assert not reconciler.has_members()
+    finally:
+        device.calls.close()
+
+
+def test_it_goes_with_its_last_reference(no_collections):
+    """No cycle of references keeps its objects, of thousands of Routes, until a full garbage collection."""
+    clock, device = Clock(), Faulty(seed=0)
+    device.sender.well = True
+    try:
+        reconciler = Reconciler(Engine(Settings()), device, folder="/Common", clock=clock)
+        reconciler.apply(delta((route("web"), True), (service("web"), True)))
+        passes(reconciler, clock)
+        ended = weakref.ref(reconciler)
+        del reconciler
+        assert ended() is None
     finally:
         device.calls.close()

@@ -15,6 +15,7 @@ from f5router.plan.change import CREATE, DELETE, UPDATE, Change, Plan
 from f5router.reconcile.delete_guard import LEAST, DeleteGuard
 from f5router.reconcile.hold import HoldReason
 from f5router.reconcile.retention import DeferredDeletes, Draining, Retention
+from f5router.reconcile.retry import RetrySchedule
 from f5router.reconcile.undetermined import Undetermined
 from tests.builders import FACTS, Settings, endpoints, route, service
 from tests.unit.desired.test_engine import delta
@@ -146,7 +147,7 @@ class Bench:
         self.engine.set_facts(FACTS)
         self.engine.apply(delta(*((obj, True) for obj in objects)))
         self.device = SimpleNamespace(observed={obj.ref: obj for obj in observed})
-        self.retention = Retention(self.engine, self.device, folder="/Common",
+        self.retention = Retention(self.engine, self.device, RetrySchedule(), folder="/Common",
                                    guard=DeleteGuard(), drain_s=30.0)
 
 
@@ -172,19 +173,20 @@ def test_many_pools_keep_their_members_until_it_is_confirmed():
     services = [service(f"s{number}") for number in range(LEAST)]
     bench = Bench(*routes, *services, observed=there)
     bench.retention.hold_members(NOW)
-    holds = [bench.retention.hold_write(pool.ref) for pool in there]
+    holds = [bench.retention.hold_emptied(pool.ref) for pool in there]
     assert {hold.reason for hold in holds} == {HoldReason.UNCONFIRMED}
     bench.engine.apply(delta((endpoints("10.1.1.2", service="s0"), True)))
-    assert [bench.retention.hold_write(pool.ref) is None for pool in there] == [True] + [False] * (LEAST - 1)
+    kept = [bench.retention.hold_emptied(pool.ref) is not None for pool in there]
+    assert kept == [False] + [True] * (LEAST - 1)
     bench.retention.guard.confirm(set())
-    assert not any(bench.retention.hold_write(pool.ref) for pool in there)
+    assert not any(bench.retention.hold_emptied(pool.ref) for pool in there)
 
 
 def test_few_pools_lose_their_members_at_once():
     there = pools(LEAST - 1, "10.1.1.1")
     bench = Bench(*(service(f"s{number}") for number in range(LEAST - 1)), observed=there)
     bench.retention.hold_members(NOW)
-    assert not any(bench.retention.hold_write(pool.ref) for pool in there)
+    assert not any(bench.retention.hold_emptied(pool.ref) for pool in there)
 
 
 def test_a_mass_of_deletes_is_held_and_released():
@@ -195,7 +197,7 @@ def test_a_mass_of_deletes_is_held_and_released():
     assert bench.retention.hold_deletes(refs, NOW) == frozenset()
     assert bench.retention.guard.held == refs
     assert bench.retention.held_hosts(2) == ["h0.com", "h1.com"]
-    assert bench.retention.hold_write(rules[0].ref) is None
+    assert bench.retention.hold_emptied(rules[0].ref) is None
     bench.engine.apply(delta((route("r0", host="h0.com"), True)))
     assert rules[0].ref in bench.retention.hold_deletes((), NOW)
 
