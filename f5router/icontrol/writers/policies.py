@@ -30,24 +30,14 @@ log = logging.getLogger(__name__)
 PLAIN, DRAFT, LEGACY = "plain", "draft", "legacy"
 
 
-def _refusal(change: Change[Rule], write: Callable[[], object]) -> Exception | None:
-    """Write an object; return the error because of which it was not done."""
-    try:
-        write()
-    except BigIPError as exc:
-        return exc
-    return None
-
-
 class PolicyWriter:
     """Writes policies alone, and the Rules of one policy at a time."""
 
     kinds = (Policy.KIND, Rule.KIND)
 
     def __init__(
-        self, client: Client, *, model: str = "auto", checkpoint: Callable[[], None] = lambda: None,
-        enough: Callable[[], bool] = lambda: False,
-        attempt: Callable[[Change[Rule], Callable[[], object]], Exception | None] = _refusal,
+        self, client: Client, *, model: str, checkpoint: Callable[[], None], enough: Callable[[], bool],
+        attempt: Callable[[Change[Rule], Callable[[], object]], Exception | None],
     ):
         """Args:
         checkpoint: called before each write of a Rule; what it raises ends the writing.
