@@ -34,7 +34,7 @@ from f5router.icontrol.writers.policies import PolicyWriter
 from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import StaticRouteWriter
 from f5router.icontrol.writers.tunnels import TunnelWriter
-from f5router.icontrol.writers.writer import Result, Results
+from f5router.icontrol.writers.writer import Result
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import (
     BigIPError,
@@ -50,7 +50,7 @@ from f5router.model.errors import (
 from f5router.model.json_types import JSON
 from f5router.model.ltm import BigIPState, Object, Pool, Record
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, AnyChange, Plan
+from f5router.plan.change import DELETE, AnyChange, Plan, Stage
 from f5router.plan.overtaking import UncertainWrites
 
 log = logging.getLogger(__name__)
@@ -79,11 +79,8 @@ class Device:
         drain_s: float = 0.0,
     ):
         """Args: drain_s: pause between deletes of Rules and records, and those of pools and TLS objects."""
-        self.client = client
+        self.client, self._files, self._folder, self._drain_s = client, files, folder, drain_s
         self.failover = Failover(client)
-        self._drain_s = drain_s
-        self._files = files
-        self._folder = folder
         self._virtuals = (http_virtual, https_virtual)
         self._network = {"vxlan": vxlan, "static_routes": static_routes}
         self.calls = Calls(max_in_flight)
@@ -91,14 +88,7 @@ class Device:
         self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
         self._nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
         self._attachments = AttachmentWriter(client, folder)
-        fdb = FDBWriter(client)
-        policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
-                                enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order)
-        self.sender.register(
-            files, TunnelWriter(client, folder), fdb, StaticRouteWriter(client, folder),
-            ObjectWriter(client, self._nodes), RecordWriter(client, self._records), policies,
-            self._attachments)
-        self._observers = (self._nodes, self._attachments, fdb, policies)
+        self._observers = (self._nodes, self._attachments, *self._register_writers(policy_model))
         """Writers that adapt to each Observation."""
         self.folder: JSON = {}
         """Properties of our folder; {} before the first observation."""
@@ -110,6 +100,17 @@ class Device:
         """Objects whose last write may have been applied or not, and that were not read since."""
         self.stale = True
         """True if the device must be read before the next pass."""
+
+    def _register_writers(self, policy_model: str) -> tuple[FDBWriter, PolicyWriter]:
+        """Register a writer for every kind; return the new ones that adapt to each Observation."""
+        client, folder, fdb = self.client, self._folder, FDBWriter(self.client)
+        policies = PolicyWriter(client, model=policy_model, checkpoint=self._checkpoint,
+                                enough=lambda: self.calls.interrupted, attempt=self.sender.attempt_in_order)
+        self.sender.register(
+            self._files, TunnelWriter(client, folder), fdb, StaticRouteWriter(client, folder),
+            ObjectWriter(client, self._nodes), RecordWriter(client, self._records), policies,
+            self._attachments)
+        return fdb, policies
 
     def close(self) -> None:
         """Stop the writers' threads."""
@@ -193,38 +194,38 @@ class Device:
 
         Args:
             earlier_failures: objects that were refused before and are not in this Plan.
-            deferred: objects whose delete was deferred before; their dependencies stay as long as they do.
+            deferred: objects that are not deleted now, or refused; their dependencies stay with them.
             should_retain: given what failed, tells which previous objects must stay.
             on_change: called for each Change that the device confirmed.
             newest: returns the current Change of a pool just before it is sent, None if none is left.
             soon: False for an object tried so often that less specific ones no longer wait for it.
             outcome: filled and returned; so the caller has it even if this raises.
-        Raises:
-            Standby: the unit is not active, or no longer.
-            BigIPError: the device itself fails; confirmed writes are in `observed`.
+        Raises: BigIPError: the device itself fails, or is not active; confirmed writes are in `observed`.
         """
-        retained, drain, outcome = None, Drain(lambda: self._drain()), outcome or Outcome()
+        retained, drain, outcome = None, Drain(self._drain), outcome or Outcome()
         self.sender.uncertain = UncertainWrites(soon)
         self.calls.begin()
         with self._stale_after_error():
             self.failover.require_active()
-            for (deleting, stage), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.stage)):
-                changes = list(group)
-                if outcome.not_sent or self.calls.interrupted:
-                    # A later stage must not be written before an earlier one.
-                    outcome.not_sent += changes
-                    continue
+            for deleting, stage, changes in self._stages(plan, outcome):
                 if deleting:
                     retained = retained or should_retain(outcome)
-                    stays = {*earlier_failures, *deferred}
-                    changes = self._without_retained(changes, retained, stays, outcome)
-                    drain.before_delete(stage, changes)
+                    changes = self._without_retained(changes, retained, deferred, outcome)
                 else:
                     changes = self._unblocked(changes, earlier_failures, outcome)
-                drain.note(stage, changes)
+                drain.before(stage, changes, deleting=deleting)
                 self._settle(self.sender.send(changes, newest, outcome.not_sent), outcome, on_change)
             self.calls.settle()
         return outcome
+
+    def _stages(self, plan: Plan, outcome: Outcome) -> Iterator[tuple[bool, Stage, list[AnyChange]]]:
+        """Yield True for deletes, a stage and its Changes, until one is interrupted: the rest is not sent."""
+        for (deleting, stage), group in groupby(plan, key=lambda c: (c.verb == DELETE, c.stage)):
+            changes = list(group)
+            if outcome.not_sent or self.calls.interrupted:
+                outcome.not_sent += changes  # never before those of an earlier stage
+            else:
+                yield deleting, stage, changes
 
     @contextmanager
     def _stale_after_error(self) -> Iterator[None]:
@@ -237,23 +238,11 @@ class Device:
             self.stale = True
             raise
 
-    def begin_updates(self, changes: Iterable[AnyChange]) -> None:
-        """Start to write urgent Changes beside the requests in flight."""
-        self.sender.begin_updates(changes)
-
-    def ended_updates(self) -> Results:
-        """Return the Changes of `begin_updates` that ended, for `settle_updates`."""
-        return self.sender.ended_updates()
-
     def settle_updates(self, results: Iterable[Result], on_change: Callable[[AnyChange], None],
                        outcome: Outcome) -> None:
-        """Record the results of urgent Changes. Raises: BigIPError."""
+        """Record the results of urgent Changes, from `sender.ended_updates`. Raises: BigIPError."""
         with self._stale_after_error():
             self._settle(results, outcome, on_change)
-
-    def is_in_flight(self, ref: Ref) -> bool:
-        """True while a request for an object is in flight."""
-        return self.sender.is_in_flight(ref)
 
     def _drain(self) -> None:
         """Wait until requests that were just routed have connected."""
@@ -344,7 +333,7 @@ class Device:
         return (None if missing is None else Refused(text=f"{missing} is not there")), False
 
     def _without_retained(
-        self, changes: list[AnyChange], retained: RetentionTest, stays: set[Ref], outcome: Outcome
+        self, changes: list[AnyChange], retained: RetentionTest, stays: Collection[Ref], outcome: Outcome
     ) -> list[AnyChange]:
         """Return the deletes that may be made: not of retained objects, nor of their dependencies."""
         staying = {*stays, *outcome.failed, *(change.ref for change in outcome.deferred_deletes)}

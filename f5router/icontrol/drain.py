@@ -15,8 +15,13 @@ class Drain:
         self._excluded = False
         """Exclusion records were deleted since the last pause."""
 
-    def before_delete(self, stage: Stage, changes: Sized) -> None:
-        """Pause if these deletes could cut off requests."""
+    def before(self, stage: Stage, changes: Sized, *, deleting: bool) -> None:
+        """Pause if these Changes, which are written next, could cut off requests."""
+        if deleting:
+            self._before_delete(stage, changes)
+        self._routed = self._routed or (stage.is_routing and bool(changes))
+
+    def _before_delete(self, stage: Stage, changes: Sized) -> None:
         if self._routed and changes and not stage.is_routing:
             self._pause()
             self._routed = False
@@ -26,7 +31,3 @@ class Drain:
         elif self._excluded and changes:
             self._pause()
             self._excluded = False
-
-    def note(self, stage: Stage, changes: Sized) -> None:
-        """Note that these Changes are written now."""
-        self._routed = self._routed or (stage.is_routing and bool(changes))

@@ -77,17 +77,12 @@ def observe(
     own, unread = own_addresses.read(client, folder, filter(None, servers))
     _require_ready(client)
 
-    objects: dict[Ref, Object] = {obj.ref: obj for obj in network}
-    objects.update((obj.ref, obj) for kind in (*_PARTITIONED, *_PROFILES)
-                   for obj in _decoded(kind, read[kind], folder))
-    facts: list[VirtualFacts | None] = []
-    attached: list[Object] = []
-    for path, raw, source in zip(virtuals, servers, sources, strict=True):
-        facts.append(replace(virtual_facts(path, raw, read, folder), **source) if path else None)
-        attached += attachments(path, raw, folder) if path and raw else []
+    facts = [replace(virtual_facts(path, raw, read, folder), **source) if path else None
+             for path, raw, source in zip(virtuals, servers, sources, strict=True)]
+    attached: list[Object] = [obj for path, raw in zip(virtuals, servers, strict=True) if path and raw
+                              for obj in attachments(path, raw, folder)]
     attached += tunnels.translations(facts) if vxlan else []
-    objects.update((obj.ref, obj) for obj in attached)
-    objects.update((obj.ref, obj) for obj in linked(objects, folder))
+    objects = _objects(network, read, attached, folder)
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
     left = original_facts(client, objects, facts, folder)
     http, https = facts
@@ -102,6 +97,17 @@ def _collections(client: Client, folder: str) -> dict[str, list[JSON]]:
     for kind in (*_PROFILES, _HTTP):
         read[kind] = client.get(kind).get("items") or []
     return read
+
+
+def _objects(network: Iterable[Object], read: Mapping[str, list[JSON]], attached: Iterable[Object],
+             folder: str) -> dict[Ref, Object]:
+    """Return all our objects, with their dependencies."""
+    objects = {obj.ref: obj for obj in network}
+    objects.update((obj.ref, obj) for kind in (*_PARTITIONED, *_PROFILES)
+                   for obj in _decoded(kind, read[kind], folder))
+    objects.update((obj.ref, obj) for obj in attached)
+    objects.update((obj.ref, obj) for obj in linked(objects, folder))
+    return objects
 
 
 def _members(pools: Iterable[JSON], folder: str) -> Iterable[JSON]:

@@ -113,7 +113,7 @@ class MemberWrites:
         for change in changes:
             self._writing[change.ref] = self._clock()
             self._retry.suspend(change.ref)
-        self._device.begin_updates(changes)
+        self._device.sender.begin_updates(changes)
         return self._is_waiting()
 
     def wait(self, on_change: OnChange) -> None:
@@ -131,7 +131,7 @@ class MemberWrites:
 
     def _take_results(self, on_change: OnChange) -> None:
         """Record the results of writes that have ended. Raises: BigIPError."""
-        outcome, results = Outcome(), self._device.ended_updates()
+        outcome, results = Outcome(), self._device.sender.ended_updates()
         try:
             self._device.settle_updates(results, lambda change: self.confirm(change, on_change), outcome)
         finally:
@@ -226,7 +226,7 @@ class MemberWrites:
             if len(changes) >= most:
                 break
             old, namespace = self._device.observed.get(ref), names.pool_namespace(ref.path)
-            under_way = self._device.is_in_flight(ref) or (
+            under_way = self._device.sender.is_in_flight(ref) or (
                 ref in self._retry.failures and ref in self.planned)
             if old is not None and (under_way or counts[namespace] >= NAMESPACE_MOST):
                 continue

@@ -32,6 +32,7 @@ class FakeDevice:
     def __init__(self, *objects: Pool):
         self.observed = {obj.ref: obj for obj in objects}
         self.unconfirmed: set[Ref] = set()
+        self.sender = self
         self.in_flight: dict[Ref, Change] = {}
         self.room = 10
         self.results: list = []
