@@ -13,12 +13,10 @@ from f5router.kube.secrets.secret_namespaces import NamespaceWatches
 from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import WatchSettings
 from f5router.kube.timing import SecretPace, WatchTiming
-from f5router.kube.watch import named_namespace, poller
+from f5router.kube.watch import named_namespace
 from f5router.kube.watch.kind_states import OPTIONAL, KindStates
-from f5router.kube.watch.poller import Poller
 from f5router.kube.watch.reflector import Listener, Reflector
 from f5router.kube.watch.sources import (
-    CLUSTER_NETWORKS,
     ENDPOINTS,
     NAMESPACES,
     NODES,
@@ -42,12 +40,6 @@ JOIN_S = 0.9
 
 POLL_S = 0.05
 """Interval at which a wait looks for other reasons to end."""
-
-PROJECTS_S = 30.0
-"""Interval between two lists of projects; half an hour in the original router."""
-
-NETWORK_S = 60.0
-"""Interval between two readings of the ClusterNetwork: another vxlanPort makes all pods unreachable."""
 
 
 class ClusterWatcher:
@@ -99,23 +91,13 @@ class ClusterWatcher:
             outages=self._connection.outages, pace=pace, limits=self._settings.secret_limits,
             on_namespaces=self._namespaces.follow)
 
-    def _reader(self, source: Source) -> Reflector | Poller:
-        connection, timing = self._connection, self._timing
-        listener = Listener(on_list=lambda: self._listed(source), on_change=self._changed,
-                            on_problem=lambda text: self._problem(source, text))
-        selectors = _selectors(self._settings, source)
-        if source is CLUSTER_NETWORKS:
-            read, period_s = poller.object_reader(connection, source, "default"), NETWORK_S
-        elif source is PROJECTS:
-            read = poller.collection_reader(
-                connection, source, selectors, page_size=timing.page_size, stopped=self._stopped)
-            period_s = PROJECTS_S
-        else:
-            return Reflector(connection, source, self._store, namespace=self._namespace, selectors=selectors,
-                             timing=timing, clock=self._clock, sleep=self._sleep, listener=listener)
-        return Poller(
-            connection.outages, source, read, self._store, timing=timing, sleep=self._sleep,
-            period_s=min(period_s, timing.resync_s or period_s), listener=listener)
+    def _reader(self, source: Source) -> Reflector:
+        return Reflector(
+            self._connection, source, self._store, namespace=self._namespace,
+            selectors=_selectors(self._settings, source), timing=self._timing, clock=self._clock,
+            sleep=self._sleep, listener=Listener(
+                on_list=lambda: self._listed(source), on_change=self._changed,
+                on_problem=lambda text: self._problem(source, text)))
 
     def start(self) -> None:
         """Start the threads; if the router is limited to one namespace, once that exists."""
@@ -210,7 +192,7 @@ class ClusterWatcher:
         self._relist_due = self._relist_due and not done
         return done
 
-    def _relisting(self) -> list[Reflector | Poller]:
+    def _relisting(self) -> list[Reflector]:
         return [self._readers[source] for source in self._kinds.required(self._readers)]
 
     def pending(self) -> int:

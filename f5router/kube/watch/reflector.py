@@ -1,4 +1,7 @@
-"""One kind of object, kept up to date in a Store: list, watch, and again when the watch ends."""
+"""One kind of object, kept up to date in a Store: list, watch, and again when the watch ends.
+
+A kind that may be read but not watched is read periodically instead.
+"""
 
 import logging
 import random
@@ -19,6 +22,7 @@ from f5router.model.errors import (
     KubeError,
     KubeForbidden,
     KubeInvalid,
+    KubeNotFound,
     KubeUnreachable,
     ResourceExpired,
     ResourceUnavailable,
@@ -126,9 +130,16 @@ class Reflector:
     def _follow(self) -> None:
         if not self._source_is_chosen:
             self._choose_source()
-        if not self._version or self._clock() >= self._list_at or not self.relisted:
+        period_s = self._source.period_s
+        if period_s or not self._version or self._clock() >= self._list_at or not self.relisted:
             self._list()
-        if not self._stopped.is_set():
+        if self._stopped.is_set():
+            return
+        if period_s:
+            self._record_success()
+            self._listener.on_problem("")
+            self._sleep(min(period_s, self._timing.resync_s or period_s))
+        else:
             self._watch()
 
     def _failed(self, exc: KubeError) -> None:
@@ -194,19 +205,42 @@ class Reflector:
         self._relisted = requested
         self._version = version
         self._list_at = self._clock() + (self._timing.resync_s or float("inf"))
-        log.info("listed", extra={"kind": self._source.resource, "objects": len(objects)})
+        log.log(logging.DEBUG if self._source.period_s else logging.INFO, "listed", extra={
+            "kind": self._source.resource, "objects": len(objects)})
         self._listener.on_list()
         if changed:
             self._listener.on_change()
 
     def _read(self) -> tuple[dict[Key, tuple[Value, ...]], str]:
-        """Read a list and its version; not to be used after stop(). Raises: KubeError."""
+        """Read a list and its version; not to be used after stop().
+
+        Raises: KubeError.
+        """
         path = self._source.path(self._namespace)
-        objects, version = list_objects(self._connection, self._source, path, self._selectors,
-                                        page_size=self._timing.page_size, stopped=self._stopped)
-        if not version and not self._stopped.is_set():
+        if self._source.name:
+            return self._read_object(f"{path}/{self._source.name}"), ""
+        objects: dict[Key, tuple[Value, ...]] = {}
+        collection = Collection(
+            self._connection, path, self._selectors, page_size=self._timing.page_size, stopped=self._stopped,
+            accept=METADATA_LIST if self._source.metadata_only else PLAIN)
+        for document in collection.documents():
+            key, values = decode_document(self._source, document)
+            if key is not None:
+                objects[key] = values
+        if self._source.period_s:
+            return objects, ""
+        if not collection.version and not self._stopped.is_set():
             raise KubeUnreachable(f"GET {path}: a list without a resourceVersion")
-        return objects, version
+        return objects, collection.version
+
+    def _read_object(self, path: str) -> dict[Key, tuple[Value, ...]]:
+        """Read the only object; nothing if it does not exist. Raises: KubeError."""
+        try:
+            key, values = decode_object(self._source, self._connection.request("GET", path))
+        except KubeNotFound as exc:
+            log.info("object does not exist", extra={"path": path, "reason": str(exc)})
+            return {}
+        return {} if key is None else {key: values}
 
     def _watch(self) -> None:
         lasts_s = min(random.uniform(*self._timing.watch_s), self._list_at - self._clock())
@@ -234,7 +268,7 @@ class Reflector:
             self._failures += 1
 
     def _record_success(self) -> None:
-        """Record that a watch delivered an event, or lasted."""
+        """Record that a watch delivered an event, or lasted, or that a kind without one was read."""
         self._failures, self._ends_at_once = 0, False
         self._connection.outages.answered(self._source.resource)
 
@@ -267,22 +301,6 @@ class Reflector:
     def _put(self, key: Key | None, values: tuple[Value, ...]) -> None:
         if key is not None and self._store.put(self._source.field, key, values):
             self._listener.on_change()
-
-
-def list_objects(connection: Connection, source: Source, path: str, selectors: Mapping[str, str], *,
-           page_size: int, stopped: threading.Event) -> tuple[dict[Key, tuple[Value, ...]], str]:
-    """List a collection, with its resourceVersion; not to be used after `stopped`.
-
-    Raises: KubeError.
-    """
-    objects: dict[Key, tuple[Value, ...]] = {}
-    collection = Collection(connection, path, selectors, page_size=page_size, stopped=stopped,
-                            accept=METADATA_LIST if source.metadata_only else PLAIN)
-    for document in collection.documents():
-        key, values = decode_document(source, document)
-        if key is not None:
-            objects[key] = values
-    return objects, collection.version
 
 
 def decode_document(source: Source, document: Document) -> tuple[Key | None, tuple[Value, ...]]:

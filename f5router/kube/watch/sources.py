@@ -31,6 +31,11 @@ class Source:
     fallback: "Source | None" = None
     """Source to use where this kind is not served, but the other one is."""
 
+    name: str = ""
+    """The only object that is read, by its name; "" for the whole collection."""
+    period_s: float = 0.0
+    """Interval between two readings of a kind that is not watched; 0 for a watch."""
+
     def path(self, namespace: str | None) -> str:
         """Return the path of the collection, of one namespace or of all."""
         if namespace and self.namespaced:
@@ -58,7 +63,9 @@ SLICES = Source("endpointslices", "/apis/discovery.k8s.io/v1", "slices", _slice,
 NAMESPACES = Source("namespaces", "/api/v1", "namespaces", lambda obj: (decode.namespace(obj),),
                     namespaced=False)
 PROJECTS = Source("projects", "/apis/project.openshift.io/v1", "namespaces",
-                  lambda obj: (decode.namespace(obj),), namespaced=False)
+                  lambda obj: (decode.namespace(obj),), namespaced=False, period_s=30.0)
+"""A watch on projects with a selector is silent when a label goes (openshift-apiserver,
+pkg/project/auth/watch.go), so they are listed periodically: every half hour by the original router."""
 PLACED_ENDPOINTS = replace(ENDPOINTS, decode=partial(decode.endpoints, placed=True))
 PLACED_SLICES = replace(SLICES, decode=partial(_slice, placed=True), fallback=PLACED_ENDPOINTS)
 """Endpoints of which only the Nodes of the ready pods are kept: a pod that starts or ends is no change."""
@@ -67,7 +74,10 @@ NODES = Source("nodes", "/api/v1", "nodes", lambda obj: (decode.node(obj),), nam
 HOST_SUBNETS = Source("hostsubnets", "/apis/network.openshift.io/v1", "host_subnets",
                       lambda obj: (decode.host_subnet(obj),), namespaced=False, members=True)
 CLUSTER_NETWORKS = Source("clusternetworks", "/apis/network.openshift.io/v1", "cluster_networks",
-                          lambda obj: (decode.cluster_network(obj),), namespaced=False)
+                          lambda obj: (decode.cluster_network(obj),), namespaced=False, name="default",
+                          period_s=60.0)
+"""system:sdn-reader allows `get` on it and nothing else (openshift/origin v3.11.0,
+pkg/cmd/server/bootstrappolicy/policy.go). Another vxlanPort makes all pods unreachable."""
 
 
 def is_served(connection: Connection, source: Source) -> bool:

@@ -11,7 +11,7 @@ from f5router.kube.api import decode
 from f5router.kube.api.connection import connect
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.settings import KubeSettings, WatchSettings
-from f5router.kube.watch.reflector import list_objects
+from f5router.kube.watch.reflector import decode_object
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import ClusterNetwork, Delta, HostSubnet, Key
 from f5router.model.selection import Selection
@@ -705,14 +705,13 @@ def test_an_annotation_that_is_read_is_a_change(kube, follow):
     assert follower.drained.count(("routes", A)) == 2
 
 
-def test_a_fault_of_a_decoder(kube, connection, caplog):
+def test_a_fault_of_a_decoder(kube, caplog):
     """Whatever goes wrong with one object costs this object only."""
     def decode(obj):
         return (1 // obj["spec"]["divisor"],)
 
     kube.apply([objects.route("a", divisor=0), objects.route("b", divisor=1), objects.route("c")])
     source = replace(ROUTES, decode=decode)
-    values, _ = list_objects(
-        connection, source, source.path(None), {}, page_size=2, stopped=threading.Event())
+    values = dict(decode_object(source, obj) for obj in kube.list("Route"))
     assert values == {Key("shop", "a"): (), Key("shop", "b"): (1,), Key("shop", "c"): ()}
     assert {record.object for record in caplog.records if record.exc_info} == {"shop/a", "shop/c"}
