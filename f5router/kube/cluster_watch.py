@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from f5router.kube.api.connection import Connection
-from f5router.kube.secrets import secret_watch
-from f5router.kube.secrets.secret_namespaces import NamespaceWatches
 from f5router.kube.secrets.secret_watch import SecretWatch
 from f5router.kube.settings import WatchSettings
 from f5router.kube.timing import SecretPace, WatchTiming
@@ -70,12 +68,10 @@ class ClusterWatcher:
         self._first = Delta()
         """Changes until synced(), which are not drained yet."""
         self._namespace = settings.selection.namespace or connection.namespace
-        self._namespaces = NamespaceWatches(
-            connection, timing=self._timing, clock=clock,
-            on_change=lambda key: self._secrets.changed(key) if self._secrets else None,
-            on_watch=lambda name, runs: self._secrets.watched(name, runs) if self._secrets else None)
         pace = secret_pace or SecretPace()
-        self._secrets = self._secret_watch(pace) if settings.secrets else None
+        self._secrets = SecretWatch(
+            connection, self._store, self._changed, limits=settings.secret_limits, pace=pace,
+            timing=self._timing, clock=clock) if settings.secrets else None
         self._secrets_timer = threading.Timer(pace.start_s, self._begin, kwargs={"without_secrets": True})
         self._secrets_timer.daemon = True
         self._readers = {source: self._reader(source) for source in _sources(settings)}
@@ -84,12 +80,6 @@ class ClusterWatcher:
         self._threads = [
             threading.Thread(target=reader.run, name=f"watch-{source.resource}", daemon=True)
             for source, reader in self._readers.items()]
-
-    def _secret_watch(self, pace: SecretPace) -> SecretWatch:
-        return SecretWatch(
-            secret_watch.reader(self._connection, pace.timeout_s), self._store, self._changed, self._clock,
-            outages=self._connection.outages, pace=pace, limits=self._settings.secret_limits,
-            on_namespaces=self._namespaces.follow)
 
     def _reader(self, source: Source) -> Reflector:
         return Reflector(
@@ -129,14 +119,12 @@ class ClusterWatcher:
             reflector.stop()
         if self._secrets is not None:
             self._secrets.stop()
-            self._namespaces.stop()
         end = time.monotonic() + JOIN_S
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
         if self._secrets is not None:
             self._secrets.join(end)
-            self._namespaces.join(end)
 
     def synced(self) -> bool:
         """True once every kind has been listed; a dispensable one that is forbidden is not awaited."""

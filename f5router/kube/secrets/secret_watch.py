@@ -12,18 +12,18 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from functools import partial
 
 from f5router.kube.api import decode
 from f5router.kube.api.connection import Connection
-from f5router.kube.api.outages import Outages
 from f5router.kube.secrets.named_secrets import NamedSecrets, excess
+from f5router.kube.secrets.secret_namespaces import NamespaceWatches
 from f5router.kube.secrets.secret_schedule import ReadSchedule
 from f5router.kube.secrets.secret_state import SecretState
 from f5router.kube.settings import SecretLimits
-from f5router.kube.timing import SecretPace
+from f5router.kube.timing import SecretPace, WatchTiming
 from f5router.kube.watch.reflector import decode_object
 from f5router.kube.watch.sources import Source
 from f5router.kube.watch.store import Store
@@ -43,22 +43,20 @@ NOTIFY_S = 0.02
 class SecretWatch:
     """Keeps the Secrets that Routes name up to date in a Store.
 
-    One thread owns the schedule and the states; it runs the calls of a queue. follow() and the readers, which
-    send the requests, only put calls there.
+    One thread owns the schedule and the states; it runs the calls of a queue. follow(), the readers, which
+    send the requests, and the watches of namespaces only put calls there.
     """
 
-    def __init__(self, read: Callable[[Key], Secret | None], store: Store, on_change: Callable[[], None],
-                 clock: Callable[[], float], *, outages: Outages, pace: SecretPace, limits: SecretLimits,
-                 on_namespaces: Callable[[Iterable[str]], None]):
+    def __init__(self, connection: Connection, store: Store, on_change: Callable[[], None], *,
+                 limits: SecretLimits, pace: SecretPace, timing: WatchTiming, clock: Callable[[], float]):
         """Arguments:
-        read: returns a Secret as it is now, None if it does not exist; raises KubeError.
-        outages: those of the API server; each Secret counts as a user, since one alone may hang.
         on_change: called when a value in the store changed, without locks.
-        on_namespaces: called with the namespaces that have Secrets to read, those with most of them first.
+        timing: of the watches of whole namespaces.
         """
-        self._read, self._store, self._on_change = read, store, on_change
-        self._on_namespaces = on_namespaces
-        self._clock, self._outages = clock, outages
+        self._connection, self._store, self._on_change = connection, store, on_change
+        self._clock, self._outages, self._timeout_s = clock, connection.outages, pace.timeout_s
+        self._namespaces = NamespaceWatches(
+            connection, timing=timing, clock=clock, on_change=self.changed, on_watch=self.watched)
         self._named, self._limits = NamedSecrets(), limits
         self._secrets: frozenset[Key] = frozenset()
         self._incomplete: list[Key] = []
@@ -83,12 +81,14 @@ class SecretWatch:
         """End the threads soon; no further change is stored."""
         self._stopped.set()
         self._calls.put(lambda: None)
+        self._namespaces.stop()
 
     def join(self, end: float) -> None:
         """Wait for the threads until a time of time.monotonic(); a request in flight may outlive it."""
         for thread in (self._thread, *self._readers):
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
+        self._namespaces.join(end)
 
     def follow(self, routes: Mapping[Key, Route | None]) -> None:
         """Apply changes of Routes. Not for several threads at once."""
@@ -176,7 +176,7 @@ class SecretWatch:
                 "unread": len(refused), "first": str(min(refused))})
         self._refused = refused
         namespaces = Counter(key.namespace for key in self._states)
-        self._on_namespaces(sorted(namespaces, key=lambda namespace: (-namespaces[namespace], namespace)))
+        self._namespaces.follow(sorted(namespaces, key=lambda namespace: (-namespaces[namespace], namespace)))
 
     def _hasten(self, keys: Set[Key]) -> None:
         for key in keys:
@@ -202,6 +202,20 @@ class SecretWatch:
                 log.exception("Secret failed", extra={"secret": str(key)})
                 call = partial(self._failed, key, KubeError(type(exc).__name__))
             self._calls.put(call)
+
+    def _read(self, key: Key) -> Secret | None:
+        """Read a Secret by a list that can contain no other; None if it does not exist. Raises: KubeError."""
+        path = SOURCE.path(key.namespace)
+        reply = self._connection.request(
+            "GET", path, query={"fieldSelector": f"metadata.name={key.name}"}, timeout_s=self._timeout_s)
+        items = reply.get("items") if isinstance(reply, Mapping) else None
+        if not isinstance(items, list | None) or not isinstance(reply, Mapping):
+            raise KubeUnreachable(f"GET {path}: the reply is no list")
+        for item in items or ():
+            name, values = decode_object(SOURCE, item)
+            if name == key:
+                return next((secret for secret in values if isinstance(secret, Secret)), None)
+        return None
 
     def _answered(self, key: Key, secret: Secret | None) -> None:
         self._reading -= 1
@@ -235,23 +249,5 @@ class SecretWatch:
 
 
 def _user(key: Key) -> str:
-    """Return the name of a Secret as a user of the API server."""
+    """Return the name of a Secret as a user of the API server: one alone may hang."""
     return f"secrets {key}"
-
-
-def reader(connection: Connection, timeout_s: float) -> Callable[[Key], Secret | None]:
-    """Return what reads a Secret by a list that can contain no other; None if it does not exist."""
-    def read(key: Key) -> Secret | None:
-        path = SOURCE.path(key.namespace)
-        reply = connection.request(
-            "GET", path, query={"fieldSelector": f"metadata.name={key.name}"}, timeout_s=timeout_s)
-        items = reply.get("items") if isinstance(reply, Mapping) else None
-        if not isinstance(items, list | None) or not isinstance(reply, Mapping):
-            raise KubeUnreachable(f"GET {path}: the reply is no list")
-        for item in items or ():
-            name, values = decode_object(SOURCE, item)
-            if name == key:
-                return next((secret for secret in values if isinstance(secret, Secret)), None)
-        return None
-
-    return read
