@@ -31,12 +31,12 @@ def build_controller(
     """Build everything that runs, and start it; the stack stops it."""
     signal = EventSignal(clock)
     connection = connect(config.kube)
-    cluster = build_cluster(config, connection, signal.notify)
-    device = build_device(config, stack, drain_s=timing.drain_s)
+    cluster = build_cluster(config, connection, signal.notify, timing=timing)
+    device = build_device(config, stack, timing=timing, clock=clock)
     reconciler = Reconciler(
         Engine(config), device, folder=config.folder, clock=clock, drain_s=timing.passthrough_drain_s,
         guard=DeleteGuard(allow=config.allow_mass_delete))
-    statuses = build_statuses(config, connection, cluster)
+    statuses = build_statuses(config, connection, cluster, timing=timing)
     events = EventWriter(
         connection, router_name=config.status.router_name, route_source=cluster.route_source)
     syncer = build_syncer(config, device, timing=timing.sync, clock=clock)

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from f5router.icontrol import failover
+from f5router.icontrol.rest import session
+from f5router.kube.timing import SecretPace, StatusTiming
 from f5router.model.backoff import Backoff
 
 
@@ -47,9 +50,13 @@ class Timing:
     """Longest of these waits while changed endpoints are pending; not after a refused login."""
     refused_login_s: float = 60.0
     """Pause after a refused login: accounts are locked after a few."""
+    login_pause_s: float = session.REFUSED_S
+    """Time after a refused login for which the client itself sends nothing."""
 
     failover_s: float = 5.0
     """Period at which the failover state is read while nothing is written, standby or not."""
+    failover_fresh_s: float = failover.FRESH_S
+    """Age up to which a failover state permits a write."""
     confirm_s: float = 5.0
     """Time between the holding back of deletes and the second list of the cluster, which confirms them."""
 
@@ -58,6 +65,10 @@ class Timing:
     passthrough_drain_s: float = 30.0
     """Time for which connections whose TLS ends at the BIG-IP go on when their Route becomes passthrough."""
 
+    statuses: StatusTiming = field(default_factory=StatusTiming)
+    """When a status is not written at once; its `contention_s` follows a setting."""
+    secret_pace: SecretPace = field(default_factory=SecretPace)
+    """How often Secrets are read, and when a failure to read them counts."""
     sync: SyncTiming = field(default_factory=SyncTiming)
 
 

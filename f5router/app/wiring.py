@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 
 from f5router.app.config_sync import ConfigSyncer
-from f5router.app.timing import DEFAULT, SyncTiming
+from f5router.app.timing import DEFAULT, SyncTiming, Timing
 from f5router.config.config import Config
 from f5router.icontrol.config_sync import ConfigSync
 from f5router.icontrol.device import Device
+from f5router.icontrol.failover import Failover
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.uploads.leftovers import Origin
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
@@ -17,7 +19,7 @@ from f5router.kube.api.connection import Connection
 from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.status.entry_cleanup import EntryCleanup
 from f5router.kube.status.status_writer import StatusWriter
-from f5router.kube.timing import StatusTiming, WatchTiming
+from f5router.kube.timing import WatchTiming
 
 CONTENTION_PART = 10
 """A contended Route is left alone for this part of --resync-interval. Source:
@@ -27,17 +29,21 @@ STATUS_WORKERS = 4
 """Status writes under way at once: at 0.2 s each, --status-rate's default is kept."""
 
 
-def build_device(config: Config, stack: ExitStack, *, drain_s: float = DEFAULT.drain_s) -> Device:
-    """Build the device of a Config; the stack closes it."""
-    client = stack.enter_context(Client(config.bigip))
+def build_device(
+    config: Config, stack: ExitStack, *, timing: Timing = DEFAULT,
+    clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
+) -> Device:
+    """Build the device of a Config; the stack closes it. Args: sleep: None for waits that give_up ends."""
+    client = stack.enter_context(
+        Client(config.bigip, login_pause_s=timing.login_pause_s, clock=clock, sleep=sleep))
     uploader = SSHUploader(config.ssh) if config.cert_upload == "ssh" else None
     device = Device(
         client, FileWriter(client, uploader, origin=Origin(config.folder), sleep=time.sleep),
-        folder=config.folder,
+        Failover(client, fresh_s=timing.failover_fresh_s, clock=clock), folder=config.folder,
         http_virtual=config.http_virtual, https_virtual=config.https_virtual,
         policy_model=config.policy_model, node_partition=config.node_partition,
         vxlan=config.vxlan is not None, static_routes=config.static_routes,
-        max_in_flight=config.bigip.max_in_flight, drain_s=drain_s,
+        max_in_flight=config.bigip.max_in_flight, drain_s=timing.drain_s, sleep=sleep,
     )
     stack.callback(device.close)
     return device
@@ -52,17 +58,20 @@ def build_syncer(config: Config, device: Device, *, timing: SyncTiming,
     )
 
 
-def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None]) -> ClusterWatcher:
+def build_cluster(config: Config, connection: Connection, on_change: Callable[[], None], *,
+                  timing: Timing = DEFAULT) -> ClusterWatcher:
     """Build the watches of a Config, not yet started."""
     return ClusterWatcher(
-        connection, config.watch, timing=WatchTiming(resync_s=config.resync_s), on_change=on_change)
+        connection, config.watch, timing=WatchTiming(resync_s=config.resync_s),
+        secret_pace=timing.secret_pace, on_change=on_change)
 
 
-def build_statuses(config: Config, connection: Connection, cluster: ClusterWatcher) -> StatusWriter:
+def build_statuses(config: Config, connection: Connection, cluster: ClusterWatcher, *,
+                   timing: Timing = DEFAULT) -> StatusWriter:
     """Build the writer of statuses, which is called for every Route that the watch stores."""
     statuses = StatusWriter(
         connection, cluster, config.status, selection=config.watch.selection, workers=STATUS_WORKERS,
-        timing=StatusTiming(contention_s=config.resync_s / CONTENTION_PART))
+        timing=replace(timing.statuses, contention_s=config.resync_s / CONTENTION_PART))
     cluster.watch_routes(statuses.route_updated)
     return statuses
 

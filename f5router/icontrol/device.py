@@ -67,6 +67,7 @@ class Device:
         self,
         client: Client,
         files: FileWriter,
+        failover: Failover,
         *,
         folder: str,
         http_virtual: str | None,
@@ -77,14 +78,19 @@ class Device:
         static_routes: bool = False,
         max_in_flight: int = 4,
         drain_s: float = 0.0,
+        sleep: Callable[[float], object] | None = None,
     ):
-        """Args: drain_s: pause between deletes of Rules and records, and those of pools and TLS objects."""
-        self.client, self._files, self._folder, self._drain_s = client, files, folder, drain_s
-        self.failover = Failover(client)
+        """Args:
+        drain_s: pause between deletes of Rules and records, and those of pools and TLS objects.
+        sleep: None for a wait that give_up ends.
+        """
+        self.client, self.failover, self._files, self._folder = client, failover, files, folder
+        self._drain_s = drain_s
         self._virtuals = (http_virtual, https_virtual)
         self._network = {"vxlan": vxlan, "static_routes": static_routes}
         self.calls = Calls(max_in_flight)
         self._given_up = threading.Event()
+        self._sleep = sleep or self._given_up.wait
         self.sender = Sender(self.calls, Blame(lambda: client.get_once(readiness.VERSION)), self._checkpoint)
         self._nodes = NodeWriter(client, own="/" + folder.split("/")[1], shared=node_partition)
         self._attachments = AttachmentWriter(client, folder)
@@ -246,7 +252,7 @@ class Device:
 
     def _drain(self) -> None:
         """Wait until requests that were just routed have connected."""
-        self.calls.pause(self._drain_s, self._given_up.wait)
+        self.calls.pause(self._drain_s, self._sleep)
 
     def _records(self, group: str) -> list[Record]:
         return [obj for obj in self.observed.values() if isinstance(obj, Record) and obj.group == group]

@@ -70,8 +70,10 @@ def parse(reply: JSON) -> FailoverState:
 class Failover:
     """Failover state of one BIG-IP, cached for a moment. Thread-safe."""
 
-    def __init__(self, client: Client, *, clock: Callable[[], float] = time.monotonic):
-        self._client, self._clock = client, clock
+    def __init__(self, client: Client, *, fresh_s: float = FRESH_S,
+                 clock: Callable[[], float] = time.monotonic):
+        """Args: fresh_s: age up to which a state permits a write."""
+        self._client, self._fresh_s, self._clock = client, fresh_s, clock
         self._lock = threading.Lock()
         self._read_at = float("-inf")
         self.state = FailoverState()
@@ -92,7 +94,7 @@ class Failover:
 
     def require_active(self) -> None:
         """Permit writes. Raises: Standby: the unit is not active; BigIPError: it does not answer."""
-        self.check(max_age_s=FRESH_S)
+        self.check(max_age_s=self._fresh_s)
         if obstacle := self.obstacle():
             raise Standby("GET", PATH, obstacle)
 

@@ -58,6 +58,9 @@ class SecretPace:
     """Waits between two reads while the API server itself fails."""
     timeout_s: float = 5.0
     """Longest silence of the API server during a read."""
+    patience_s: float = 60.0
+    """How long the API server may refuse a Secret that was read, or fail to return one that was not, before
+    the router acts on it: an API server that restarts does both for a moment."""
     start_s: float = 5.0
     """How long the start waits for Secrets once every kind is listed: enough for many, not for one that
     hangs. It is unknown what the Routes of a missing one need."""

@@ -6,8 +6,6 @@ from dataclasses import replace
 import pytest
 
 from f5router.cli import preflight
-from f5router.kube.cluster_watch import ClusterWatcher
-from f5router.kube.secrets import secret_state
 from f5router.kube.timing import SecretPace
 from f5router.model.backoff import Backoff
 from f5router.model.ltm import Record, Rule
@@ -19,12 +17,15 @@ PROFILE = "ltm/profile/client-ssl/~Common~openshift_host_b.com-client-ssl-profil
 REASON = "ExternalCertificateValidationFailed"
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch):
-    """Secrets are read again at once."""
-    backoff = Backoff(0.01, 0.1)
-    pace = SecretPace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent=backoff, failed=backoff)
-    monkeypatch.setitem(ClusterWatcher.__init__.__kwdefaults__, "secret_pace", pace)
+AT_ONCE = Backoff(0.01, 0.1)
+PACE = SecretPace(again_per_s=500, refresh_s=0.1, hasten_s=0.0, absent=AT_ONCE, failed=AT_ONCE)
+
+
+@pytest.fixture
+def lab(lab):
+    """Routers that read Secrets again at once."""
+    lab.timing = replace(lab.timing, secret_pace=PACE)
+    return lab
 
 
 def edge(name: str = "b", secret: str = "tls", *, host: str = "b.com", **fields) -> dict:
@@ -136,10 +137,9 @@ def test_a_restart_changes_nothing(lab):
 
 
 @pytest.fixture
-def soon(monkeypatch):
-    """The start does not wait for Secrets long."""
-    defaults = ClusterWatcher.__init__.__kwdefaults__
-    monkeypatch.setitem(defaults, "secret_pace", replace(defaults["secret_pace"], start_s=0.2))
+def soon(lab):
+    """Let routers not wait long for Secrets when they start."""
+    lab.timing = replace(lab.timing, secret_pace=replace(PACE, start_s=0.2))
 
 
 HANGS = [pytest.param("503", {}, id="fails"), pytest.param("delay", {"seconds": 60}, id="hangs")]
@@ -255,9 +255,9 @@ def entrances(router) -> set:
             or (isinstance(obj, Record) and obj.name == "b.com")}
 
 
-def test_a_failing_secret_is_told(lab, monkeypatch, soon):
-    """After PATIENCE_S, as an Event: the status stays what it was."""
-    monkeypatch.setattr(secret_state, "PATIENCE_S", 0.0)
+def test_a_failing_secret_is_told(lab):
+    """An Event reports it after `patience_s`: the status stays what it was."""
+    lab.timing = replace(lab.timing, secret_pace=replace(PACE, start_s=0.2, patience_s=0.0))
     lab.apply(edge(), secret(ONE))
     lab.kube.inject("500", method="list", path="secrets", times=None)
     router = lab.router()

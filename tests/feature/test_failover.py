@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from f5router.app.timing import SyncTiming
-from f5router.icontrol import failover
 from f5router.model.cluster import Key
 from mocks.bigip import FakeBigIP, unit
 from tests import manifests
@@ -20,9 +19,9 @@ SUBJECT = "failover state of the BIG-IP"
 
 
 @pytest.fixture
-def each_write_asks(monkeypatch) -> None:
+def each_write_asks(lab) -> None:
     """No answer is fresh enough for a second write, so that tests do not depend on speed."""
-    monkeypatch.setattr(failover, "FRESH_S", 0.0)
+    lab.timing = replace(lab.timing, failover_fresh_s=0.0)
 
 
 @pytest.fixture
@@ -220,17 +219,15 @@ def test_a_device_that_does_not_answer_is_no_standby(lab):
     assert router.cluster.wait_synced(DEADLINE_S)
     router.attempt_pass()
     lab.bigip.inject("503-html", times=None)
-    router.reconciler.device.failover._read_at = float("-inf")
     router.failover.check()
     router.attempt_pass()
     health = {check.name: check.problem for check in router.monitor.health.ready()}
     assert (health["bigip-active"], "503" in health["bigip-reached"]) == ("", True)
 
 
-def test_a_refused_login_is_not_tried_again_by_asking_for_the_state(lab, running, monkeypatch, caplog):
+def test_a_refused_login_is_not_tried_again_by_asking_for_the_state(lab, running, caplog):
     """The account would be locked: the pass that follows backs off, as after any refusal."""
-    lab.timing = replace(lab.timing, failover_s=0.05)
-    monkeypatch.setattr("f5router.icontrol.rest.session.REFUSED_S", 0.0)
+    lab.timing = replace(lab.timing, failover_s=0.05, login_pause_s=0.0)
     lab.apply(manifests.route("a"))
     router = running()
     router.wait(lambda: lab.admitted("shop", "a").get("status") == "True")

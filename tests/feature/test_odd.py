@@ -65,6 +65,9 @@ def put(value, where: tuple, odd) -> None:
     value[where[-1]] = odd
 
 
+VIRTUALS = ("/Common/ose-vserver", "/Common/https-ose-vserver")
+
+
 @pytest.mark.parametrize("odd", [None, 7, "x", [], {}, ["x"], [None], {"items": 7}, True], ids=repr)
 def test_every_property_of_an_unknown_form(lab, odd):
     """One of ours that is odd is as good as absent; nothing else is, and nothing ends."""
@@ -75,8 +78,7 @@ def test_every_property_of_an_unknown_form(lab, odd):
     lab.converge()
     client = lab.router().reconciler.device.client
     replies = Replies(client)
-    virtuals = ("/Common/ose-vserver", "/Common/https-ose-vserver")
-    whole = observe(replies, "/Common", virtuals)
+    whole = observe(replies, "/Common", VIRTUALS)
     for kind in ("pool", "policy", "data-group/internal", "rule", "profile/client-ssl", "profile/server-ssl"):
         path = f"ltm/{kind}"
         ours = [
@@ -86,7 +88,7 @@ def test_every_property_of_an_unknown_form(lab, odd):
         ]
         for where in places(replies.get(path)["items"][ours[0]], ("items", ours[0])):
             replies.change = lambda said, path=path, where=where: said[0] == path and put(said[1], where, odd)
-            seen = observe(replies, "/Common", virtuals)
+            seen = observe(replies, "/Common", VIRTUALS)
             assert len(whole.objects.keys() - seen.objects.keys()) <= 8, where
 
 
@@ -105,7 +107,7 @@ def test_an_odd_rule_is_written_anew(lab):
                         rule["ordinal"] = "first"
 
     replies.change = spoil
-    device.observed = observe(replies, "/Common", device._virtuals).objects
+    device.observed = observe(replies, "/Common", VIRTUALS).objects
     lab.clear()
     router.reconciler.run(full=True)
     rules = [path.rsplit("/", 1)[1] for _, path in lab.writes() if "/rules/" in path]

@@ -1,9 +1,11 @@
 """What application teams read: status.ingress and Events, whatever happens to the router, and to others."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
+from f5router.kube.timing import StatusTiming
 from f5router.model.errors import BigIPError
 from tests import manifests
 from tests.builders import identity
@@ -182,8 +184,8 @@ def test_a_status_that_is_refused(lab, caplog, fault, options, told):
     lab.apply(manifests.route("bad", host="bad.com"), *(
         manifests.route(f"r{number}", host=f"h{number}.com") for number in range(5)))
     lab.kube.inject(fault, times=None, path="/bad/status", **options)
+    lab.timing = replace(lab.timing, statuses=StatusTiming(forbidden_s=0.1))
     router = lab.router()
-    router.reporter.statuses._retries._forbidden_s = 0.1  # instead of a minute
     lab.converge_events(router)
     router.reconcile_once()
     until(lambda: all(lab.admitted("shop", f"r{number}") for number in range(5)))
@@ -384,12 +386,12 @@ def test_two_shards_of_one_name(make_lab, canonical):
         one.virtuals()
     lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
     lab.apply(labelled(manifests.route("a"), **BLUE))
+    lab.timing = replace(lab.timing, statuses=StatusTiming(repair_s=0.05))
     blue = lab.router(labels="shard=blue")
     green = lab.router(
         labels="shard=green", router_canonical_hostname=canonical, f5_host=other.bigip.address,
         f5_ca_bundle=str(other.bigip.ca_file))
     for router in (blue, green):
-        router.reporter.statuses._repair_s = 0.05
         assert lab.converge(router) == []
     lab.apply(labelled(manifests.route("a"), **GREEN))
     for router in (green, blue):

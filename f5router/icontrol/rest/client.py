@@ -19,7 +19,7 @@ import tenacity
 
 from f5router.icontrol.rest import file_transfer, readiness
 from f5router.icontrol.rest.encoding import encode_body, encode_query
-from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, Session
+from f5router.icontrol.rest.session import JSON_HEADERS, LOGIN, NO_RIGHT, REFUSED_S, Session
 from f5router.icontrol.rest.transport import Reply, Transport
 from f5router.icontrol.settings import ClientSettings
 from f5router.model import tmos
@@ -87,17 +87,19 @@ class Client:
     Unsupported about the device; NotFound, Conflict, InUse, Refused about the object.
 
     Args:
+        login_pause_s: time after a refused login for which nothing is sent.
         clock, sleep: monotonic seconds, and a wait; None for a wait that give_up ends.
     """
 
     def __init__(
-        self, settings: ClientSettings, *,
+        self, settings: ClientSettings, *, login_pause_s: float = REFUSED_S,
         clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] | None = None,
     ):
         self._given_up = threading.Event()
         self._settings, self._clock, self._sleep = settings, clock, sleep or self._given_up.wait
         self._transport = Transport(settings)
-        self._session = Session(settings, self._transport, clock=clock, sleep=self._sleep)
+        self._session = Session(settings, self._transport, refused_s=login_pause_s,
+                                clock=clock, sleep=self._sleep)
         self._version: tuple[int, ...] | None = None
 
     def __enter__(self) -> "Client":

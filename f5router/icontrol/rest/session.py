@@ -82,10 +82,11 @@ class Session:
     """Sends requests as the user of the settings; thread-safe."""
 
     def __init__(
-        self, settings: ClientSettings, transport: Transport, *,
+        self, settings: ClientSettings, transport: Transport, *, refused_s: float = REFUSED_S,
         clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], object] = time.sleep,
     ):
         self._settings, self._transport, self._clock, self._sleep = settings, transport, clock, sleep
+        self._refused_s = refused_s
         pair = base64.b64encode(f"{settings.username}:{settings.password}".encode()).decode()
         self._basic = Basic(pair)
         self._wants_token = settings.auth == "token"
@@ -199,7 +200,7 @@ class Session:
             exc.may_have_applied = False  # the caller's own request was not sent
             self._failure, self._dropped = _again(exc), old
             if isinstance(exc, AuthFailed):
-                self._refused_until = self._clock() + REFUSED_S
+                self._refused_until = self._clock() + self._refused_s
             raise
         finally:
             self._attempts += 1
@@ -259,7 +260,7 @@ class Session:
                 return
             self._token = None
             self._by_token = self._wants_token
-            self._failure, self._refused_until = _again(error), self._clock() + REFUSED_S
+            self._failure, self._refused_until = _again(error), self._clock() + self._refused_s
 
     def _delete(self, token: Token, auth: Token) -> None:
         try:

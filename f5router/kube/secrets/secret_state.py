@@ -6,18 +6,15 @@ from f5router.model.cluster import Key, Secret
 from f5router.model.errors import KubeError, KubeForbidden, KubeUnauthorized
 from f5router.model.hostnames import quote
 
-PATIENCE_S = 60.0
-"""How long the API server may refuse a Secret that was read, or fail to return one that was not, before the
-router acts on it: an API server that restarts does both for a moment."""
-
 _ACCOUNT = re.compile(r'User "system:serviceaccount:([^:"]+):([^:"]+)"')
 
 
 class SecretState:
     """Decides what each reply means for one Secret."""
 
-    def __init__(self, key: Key):
-        self.key = key
+    def __init__(self, key: Key, *, patience_s: float):
+        """Args: patience_s: see SecretPace."""
+        self.key, self._patience_s = key, patience_s
         self._known = self._readable = self._reported = False
         self._failing_at: float | None = None
         """When the API server began to refuse this Secret, or to fail to return it."""
@@ -40,7 +37,7 @@ class SecretState:
         if self._failing_at is None:
             self._failing_at = now
         at_once = forbidden and not self._readable
-        if not at_once and now - self._failing_at < PATIENCE_S:
+        if not at_once and now - self._failing_at < self._patience_s:
             return None
         if forbidden:
             self._known, self._readable = True, False

@@ -54,7 +54,8 @@ class SecretWatch:
         timing: of the watches of whole namespaces.
         """
         self._connection, self._store, self._on_change = connection, store, on_change
-        self._clock, self._outages, self._timeout_s = clock, connection.outages, pace.timeout_s
+        self._clock, self._outages = clock, connection.outages
+        self._timeout_s, self._patience_s = pace.timeout_s, pace.patience_s
         self._namespaces = NamespaceWatches(
             connection, timing=timing, clock=clock, on_change=self.changed, on_watch=self.watched)
         self._named, self._limits = NamedSecrets(), limits
@@ -167,7 +168,7 @@ class SecretWatch:
         for key, problem in refused.items():
             self._put(key, Secret(key, problem=problem))
         for key in sorted(keys - self._states.keys()):
-            self._states[key] = SecretState(key)
+            self._states[key] = SecretState(key, patience_s=self._patience_s)
             self._schedule.add(key)
             if key in self._refused:
                 self._put(key, None)

@@ -10,7 +10,6 @@ import pytest
 
 from f5router.kube.api.connection import connect
 from f5router.kube.secrets import secret_namespaces
-from f5router.kube.secrets.secret_state import PATIENCE_S
 from f5router.kube.settings import KubeSettings, SecretLimits
 from f5router.kube.timing import SecretPace, WatchTiming
 from f5router.kube.watch.reflector import Listener, Reflector
@@ -460,7 +459,7 @@ def test_an_outage_is_logged_once(kube, follow, caplog):
         return [record for record in caplog.records if record.message == message]
 
     def all_unread() -> bool:
-        later_s[0] += PATIENCE_S / 10  # each look takes so long
+        later_s[0] += HURRY.patience_s / 10  # each look takes so long
         return len(logged("Secret cannot be read")) == len(names)
 
     follower.until(all_unread)
