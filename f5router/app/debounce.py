@@ -22,8 +22,9 @@ def wake_at(first: float, last: float, *, hold_off_s: float, limit_s: float) -> 
 class EventSignal:
     """Remembers that something changed, and wakes the loop. Thread-safe."""
 
-    def __init__(self, clock: Callable[[], float]):
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float], *, wake_s: float = WAKE_S):
+        """Args: wake_s: longest wait."""
+        self._clock, self._wake_s = clock, wake_s
         self._condition = threading.Condition()
         self._first: float | None = None
         self._last = 0.0
@@ -70,12 +71,12 @@ class EventSignal:
             return wake_at(self._first, self._last, hold_off_s=hold_off_s, limit_s=limit_s)
 
     def wait(self, until: Callable[[], float | None]) -> None:
-        """Wait for the next event, at most until a monotonic time, and never longer than WAKE_S.
+        """Wait for the next event, at most until a monotonic time, and never longer than wake_s.
 
         Args: until: asked before the wait; an event that comes in meanwhile ends it.
         """
         events, at = self._events, until()
-        timeout = WAKE_S if at is None else min(WAKE_S, max(0.0, at - self._clock()))
+        timeout = self._wake_s if at is None else min(self._wake_s, max(0.0, at - self._clock()))
         with self._condition:
             if timeout != 0.0 and not self._woken and self._events == events:
                 self._condition.wait(timeout)

@@ -7,7 +7,7 @@ import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
-from f5router.app import debounce, launch, monitor
+from f5router.app import launch, monitor
 from f5router.model.errors import ConfigError
 from f5router.monitoring.http_server import Server
 from tests import manifests
@@ -163,33 +163,6 @@ def test_the_loop_beats_and_its_end_is_noticed(lab, serve):
     thread.join(DEADLINE_S)
     assert served.get("/healthz").text == (
         "[-]controller failed: the control loop has ended\nhealthz check failed\n")
-
-
-def test_an_idle_loop_comes_round(lab):
-    """No wait is longer than WAKE_S, whatever there is to wait for."""
-    now = [0.0]
-    events = debounce.EventSignal(lambda: now[0])
-    waits = []
-    events._condition = Condition(waits)
-    for due in (None, 5.0, 1000.0):
-        events.wait(lambda due=due: due)
-    assert waits == [monitor.WAKE_S, 5.0, monitor.WAKE_S]
-
-
-class Condition:
-    """Notes how long somebody would have waited."""
-
-    def __init__(self, waits: list):
-        self._waits = waits
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        pass
-
-    def wait(self, timeout):
-        self._waits.append(timeout)
 
 
 def test_the_login_of_the_settings(lab, serve):

@@ -1,11 +1,11 @@
 """How the fakes are told to end."""
 
-import os
 import signal
 
 import pytest
 
 from mocks.stopping import stop_event
+from tests.signals import signal_in_wait
 from tests.waiting import DEADLINE_S
 
 NUMBERS = (signal.SIGTERM, signal.SIGINT)
@@ -22,7 +22,4 @@ def _restored():
 @pytest.mark.parametrize("number", NUMBERS)
 def test_while_the_waiting_thread_holds_the_lock(number):
     """A signal may come between two lines of Event.wait(), which has the lock there."""
-    stop = stop_event()
-    with stop._cond:
-        os.kill(os.getpid(), number)
-    assert stop.wait(DEADLINE_S)
+    assert signal_in_wait(stop_event(), number, timeout_s=DEADLINE_S)

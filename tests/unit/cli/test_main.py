@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from operator import attrgetter
 
 import pytest
@@ -18,6 +17,8 @@ from f5router import __version__
 from f5router.cli.main import main
 from f5router.config.options import GROUPS, OPTIONS
 from f5router.model.errors import ConfigError
+from tests.signals import signal_in_wait
+from tests.waiting import DEADLINE_S
 
 HOST = "ROUTER_EXTERNAL_HOST_"
 PASSWORD = "s3cr3t-word"
@@ -243,12 +244,7 @@ def test_signal(f5router, number):
 def test_signal_while_waiting(f5router):
     """A thread that holds the event's lock when the signal comes does not wait for itself."""
     def act(stop):
-        with stop._cond:
-            os.kill(os.getpid(), signal.SIGTERM)
-            deadline = time.monotonic() + 0.05
-            while time.monotonic() < deadline:
-                pass
-        assert stop.wait(10)
+        assert signal_in_wait(stop, signal.SIGTERM, timeout_s=DEADLINE_S)
 
     assert f5router("run", controller=Controller(act=act)).exit_code == 0
 
