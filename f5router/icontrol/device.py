@@ -64,11 +64,7 @@ class Device:
     """One BIG-IP. Not thread-safe; it sends requests in threads of its own, independent ones in parallel."""
 
     def __init__(
-        self,
-        client: Client,
-        files: FileWriter,
-        failover: Failover,
-        *,
+        self, client: Client, files: FileWriter, failover: Failover, *,
         folder: str,
         http_virtual: str | None,
         https_virtual: str | None,
