@@ -93,8 +93,10 @@ def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,
         All entries: those of others unchanged and in order, ours in the place of our first one or at
         the end, without further ones of our name. None if only a time would change.
     """
-    ours = [entry for entry in route.status_ingress if entry.get("routerName") == router_name]
-    old = ours[0] if ours else {}
+    existing = route.status_ingress
+    ours = [at for at, entry in enumerate(existing) if entry.get("routerName") == router_name]
+    at = ours[0] if ours else len(existing)
+    old = existing[at] if ours else {}
     # Unknown fields may be defaults of the server: without them every pass would write.
     new = {field: value for field, value in old.items() if field != CANONICAL} | {
         "host": host,
@@ -106,34 +108,18 @@ def entries(route: Route, verdict: Verdict, *, host: str, router_name: str,
         new[CANONICAL] = canonical_hostname
     if len(ours) == 1 and old == new:
         return None
-    return _replaced(route.status_ingress, router_name, new)
-
-
-def _replaced(existing: tuple[JSON, ...], router_name: str, new: dict[str, Any]) -> list[JSON]:
-    result: list[JSON] = []
-    placed = False
-    for entry in existing:
-        if entry.get("routerName") != router_name:
-            result.append(entry)
-        elif not placed:
-            result.append(new)
-            placed = True
-    return result if placed else [*result, new]
+    return [*existing[:at], new, *without(existing[at:], router_name)]
 
 
 def _conditions(existing: object, verdict: Verdict, now: str) -> list[JSON]:
     """Return the conditions of our entry: Admitted replaced in place, or put first; others kept."""
     known = _objects(existing)
     new = _admitted(verdict, now)
-    result: list[JSON] = []
-    placed = False
-    for condition in known:
-        if condition.get("type") != ADMITTED:
-            result.append(condition)
-        elif not placed:
-            result.append(_renewed(condition, new))
-            placed = True
-    return result if placed else [new, *result]
+    at = next((at for at, item in enumerate(known) if item.get("type") == ADMITTED), None)
+    if at is None:
+        return [new, *known]
+    others = [item for item in known[at:] if item.get("type") != ADMITTED]
+    return [*known[:at], _renewed(known[at], new), *others]
 
 
 def _admitted(verdict: Verdict, now: str) -> dict[str, Any]:
