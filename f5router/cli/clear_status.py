@@ -30,6 +30,7 @@ from f5router.model.errors import (
     ResourceUnavailable,
 )
 from f5router.model.printable import printable
+from f5router.model.selection import Selection
 from f5router.status import condition
 
 log = logging.getLogger(__name__)
@@ -40,22 +41,12 @@ TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """Routes to look at, from flags alone: a router may have left entries outside of what it selects."""
-
-    namespace: str = ""
-    """"" for all."""
-    labels: str = ""
-    """A selector, as it goes to the API server; so fields."""
-    fields: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ClearConfig:
     """Settings of the command, checked."""
 
     router_name: str
-    scope: Scope
+    scope: Selection
+    """From flags alone: a router may have left entries outside of what it selects."""
     kube: KubeSettings
     rate_per_s: float
     log_level: str
@@ -64,7 +55,7 @@ class ClearConfig:
     """Waits before a Route is tried again."""
 
 
-def load(router_name: str, scope: Scope, flags: Mapping[str, str | None],
+def load(router_name: str, scope: Selection, flags: Mapping[str, str | None],
          environ: Mapping[str, str]) -> ClearConfig:
     """ClearConfig of the flags given and the environment. Raises: ConfigError: with all problems."""
     reader = Reader(flags, environ, read_text)
@@ -94,7 +85,7 @@ def run(settings: ClearConfig, *, dry_run: bool) -> int:
         source = choose_served(connection, ROUTES) or ROUTES
         given = {name: text for name, text in selectors.items() if text}
         entries = entry_cleanup.find_entries(
-            connection, source, settings.router_name, namespace=scope.namespace or None, selectors=given)
+            connection, source, settings.router_name, namespace=scope.namespace, selectors=given)
     except KubeError as exc:
         log.error("Routes cannot be listed", extra={"error": str(exc)})
         return 1

@@ -25,6 +25,7 @@ from f5router.config.options import GROUPS, OPTIONS, Option
 from f5router.logs import log_output
 from f5router.model.errors import ConfigError
 from f5router.model.printable import printable
+from f5router.model.selection import Selection
 from f5router.plan.preview import FAILED
 
 log = logging.getLogger("f5router")
@@ -180,7 +181,7 @@ def clear(router_name: str, namespace: str, labels: str, fields: str, dry_run: b
     """Remove the entries of a router name from all Routes; a router that runs puts them back."""
     with _reported():
         statusclear = importlib.import_module("f5router.cli.clear_status")
-        scope = statusclear.Scope(namespace, labels, fields)
+        scope = Selection(namespace or None, labels, fields)
         settings = statusclear.load(router_name, scope, _named(flags), os.environ)
         log_output.setup(settings.log_level, settings.log_format)
         exit_status = statusclear.run(settings, dry_run=dry_run)

@@ -13,6 +13,7 @@ from f5router.kube.status.status_request import OwnedEntry
 from f5router.kube.watch.sources import ROUTES
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key
+from f5router.model.selection import Selection
 from mocks.kube import FakeKube
 from tests.unit.kube import objects
 from tests.unit.kube.status.test_owned_entries import OTHER, OURS
@@ -60,7 +61,7 @@ def impatient(kubeconfig, capsys):
 
     def run():
         settings = clear_status.load(
-            "public", clear_status.Scope(), {"config": kubeconfig, "status-rate": "1000"}, {})
+            "public", Selection(), {"config": kubeconfig, "status-rate": "1000"}, {})
         status = clear_status.run(replace(settings, backoff=Backoff(0.001, 0.01)), dry_run=False)
         return status, capsys.readouterr().out
 
@@ -146,7 +147,7 @@ def test_conflicts_and_lost_routes(kube, impatient):
 
 def test_an_entry_that_was_changed_since_it_was_found(kube, kubeconfig):
     """It goes too."""
-    settings = clear_status.load("public", clear_status.Scope(), {"config": kubeconfig}, {})
+    settings = clear_status.load("public", Selection(), {"config": kubeconfig}, {})
     uid = kube.get("Route", "shop", "a")["metadata"]["uid"]
     found = OwnedEntry(Key("shop", "a"), uid, OURS | {"host": "old.com"})
     assert clear_status.Clearing(connect(settings.kube), ROUTES, settings).run([found]) == {"cleared": 1}
@@ -204,5 +205,5 @@ def test_bad_settings(kube, clear, args, said):
 def test_settings():
     """From flags and variables, with the defaults of the router."""
     flags, environ = {"master": "api:6443"}, {"ROUTER_STATUS_RATE": "5"}
-    found = clear_status.load("public", clear_status.Scope(), flags, environ)
+    found = clear_status.load("public", Selection(), flags, environ)
     assert (found.kube.master, found.rate_per_s, found.log_level) == ("https://api:6443", 5, "info")
