@@ -13,6 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     load_pem_private_key,
@@ -109,17 +110,23 @@ def private_key(reader: Reader) -> str | None:
         return None
     if text is None:
         return None
-    openssh = "BEGIN OPENSSH PRIVATE KEY" in text
+    key = parsed_key(reader, "f5-private-key", text, openssh=True)
+    if key is None or isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey):
+        return path if key else None
+    reader.problem(f"the key in {path!r} is neither RSA, ECDSA nor Ed25519", "f5-private-key")
+    return None
+
+
+def parsed_key(reader: Reader, name: str, text: str, *, openssh: bool) -> PrivateKeyTypes | None:
+    """Return the private key of a file; None after a problem. Args: openssh: it may have OpenSSH's form."""
+    load = load_ssh_private_key if openssh and "BEGIN OPENSSH PRIVATE KEY" in text else load_pem_private_key
     try:
-        key = (load_ssh_private_key if openssh else load_pem_private_key)(text.encode(), password=None)
+        return load(text.encode(), password=None)
     except TypeError:
-        reader.problem(f"the key in {path!r} has a passphrase; give one without", "f5-private-key")
+        reader.problem(f"the key in {reader.text(name)!r} has a passphrase; give one without", name)
     except (ValueError, UnsupportedAlgorithm):
-        reader.problem(f"{path!r} is not a private key in PEM or OpenSSH form", "f5-private-key")
-    else:
-        if isinstance(key, RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey):
-            return path
-        reader.problem(f"the key in {path!r} is neither RSA, ECDSA nor Ed25519", "f5-private-key")
+        form = "PEM or OpenSSH" if openssh else "PEM"
+        reader.problem(f"{reader.text(name)!r} is not a private key in {form} form", name)
     return None
 
 

@@ -7,9 +7,6 @@ import re
 import ssl
 from dataclasses import dataclass
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
 from f5router.config import files
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
@@ -48,29 +45,14 @@ def load(reader: Reader) -> TLS | None:
                 reader.warn(f"not used: there is no {OPTIONS[CERT].label}", name)
         return None
     tls = TLS(reader.text(CERT), reader.text(KEY), minimum, ciphers)
-    good = [bool(files.certificates(reader, CERT)), _key_parses(reader)]
-    if not all(good):
+    certificates, key = files.certificates(reader, CERT), reader.read(KEY)
+    if key is None or not files.parsed_key(reader, KEY, key, openssh=False) or not certificates:
         return None
     try:
         context(tls)
     except OSError as exc:
         reader.problem(reason(exc), CERT, KEY)
     return tls
-
-
-def _key_parses(reader: Reader) -> bool:
-    text = reader.read(KEY)
-    if text is None:
-        return False
-    try:
-        load_pem_private_key(text.encode(), password=None)
-    except TypeError:
-        reader.problem(f"the key in {reader.text(KEY)!r} has a passphrase; give one without", KEY)
-    except (ValueError, UnsupportedAlgorithm):
-        reader.problem(f"{reader.text(KEY)!r} is not a private key in PEM form", KEY)
-    else:
-        return True
-    return False
 
 
 def _limits(reader: Reader) -> tuple[str, str]:
