@@ -38,10 +38,7 @@ IN_SYNC = Decision()
 
 
 def decide(group: DeviceGroup, status: SyncStatus, own_names: frozenset[str], *, push: bool) -> Decision:
-    """Decide what follows from the status of a group.
-
-    Args: push: the router is asked to sync its changes.
-    """
+    """Decide what follows from the status of a group. Args: push: the router is asked to sync its changes."""
     where = f"device group {group.name}"
     if status.status in ("In Sync", "Standalone"):
         return IN_SYNC

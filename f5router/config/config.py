@@ -127,8 +127,7 @@ def load(
     Args:
         flags: text by Option.name; None, or no entry, where the flag was not given.
         read_file: text of a path; raises OSError, UnicodeDecodeError.
-    Raises:
-        ConfigError: with all problems, each beginning with flag and variable.
+    Raises: ConfigError: with all problems, each beginning with flag and variable.
     """
     reader = Reader(flags, environ, read_file)
     config = _config(reader)

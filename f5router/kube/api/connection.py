@@ -74,8 +74,7 @@ class LineStream:
     def documents(self) -> Iterator[Document]:
         """Yield the documents as they arrive, until the server ends the reply, or close() is called.
 
-        Raises:
-            KubeUnreachable: the connection broke, was silent for too long, or a line is cut off.
+        Raises: KubeUnreachable: the connection broke, was silent for too long, or a line is cut off.
         """
         splitter = Splitter()
         try:
@@ -278,8 +277,7 @@ class Connection:
 def connect(settings: KubeSettings) -> Connection:
     """Return a Connection; nothing is sent yet.
 
-    Raises:
-        ConfigError: no configuration, or one that cannot be used.
+    Raises: ConfigError: no configuration, or one that cannot be used.
     """
     files = MemoryFiles()
     return Connection(lambda: _configuration(settings, files), settings)

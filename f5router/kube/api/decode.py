@@ -132,8 +132,7 @@ def _tls(name: Key, tls: object) -> RouteTLS | None:
 def service(obj: JSON) -> Service:
     """Decode a core/v1 Service; a headless one has cluster_ip "".
 
-    Raises:
-        DecodeError: no name; too many ports.
+    Raises: DecodeError: no name; too many ports.
     """
     name = fields.namespaced_key(obj)
     spec = fields.mapping(obj.get("spec"))
@@ -165,10 +164,8 @@ def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
 
     An endpoint without conditions.ready is ready.
 
-    Args:
-        placed: keep the Nodes of the ready endpoints instead of their addresses.
-    Raises:
-        DecodeError: no name.
+    Args: placed: keep the Nodes of the ready endpoints instead of their addresses.
+    Raises: DecodeError: no name.
     """
     name = fields.namespaced_key(obj)
     owner = fields.text(fields.mapping(fields.mapping(obj["metadata"]).get("labels")).get(SERVICE_LABEL))
@@ -188,10 +185,8 @@ def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
 def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
     """Decode a core/v1 Endpoints object: one value per subset, keyed <name>/<number> from 0.
 
-    Args:
-        placed: see endpoint_slice.
-    Raises:
-        DecodeError: no name; too many subsets.
+    Args: placed: see endpoint_slice.
+    Raises: DecodeError: no name; too many subsets.
     """
     name, subsets = fields.namespaced_key(obj), fields.objects(obj.get("subsets"))
     if len(subsets) > MOST_SUBSETS:
@@ -236,11 +231,7 @@ def namespace(obj: JSON) -> Namespace:
 
 
 def node(obj: JSON) -> Node:
-    """Decode a core/v1 Node; one without a Ready condition is ready.
-
-    Raises:
-        DecodeError: no name.
-    """
+    """Decode a core/v1 Node; one without a Ready condition is ready. Raises: DecodeError: no name."""
     name = fields.cluster_key(obj)
     metadata = fields.mapping(obj["metadata"])
     spec, status = fields.mapping(obj.get("spec")), fields.mapping(obj.get("status"))
@@ -265,8 +256,7 @@ def node(obj: JSON) -> Node:
 def secret(obj: JSON) -> Secret:
     """Decode a core/v1 Secret; of types other than kubernetes.io/tls only the type is kept.
 
-    Raises:
-        DecodeError: no name.
+    Raises: DecodeError: no name.
     """
     name, kind = fields.namespaced_key(obj), fields.text(obj.get("type"))
     data = fields.mapping(obj.get("data"))
@@ -286,8 +276,7 @@ def _plain(text: object) -> str:
 def host_subnet(obj: JSON) -> HostSubnet:
     """Decode a network.openshift.io/v1 HostSubnet, whose fields are at the top level.
 
-    Raises:
-        DecodeError: no name.
+    Raises: DecodeError: no name.
     """
     host_ip = addresses.parse(obj.get("hostIP")) or ""
     return HostSubnet(fields.key(obj), host_ip, fields.text(obj.get("subnet")))
@@ -298,8 +287,7 @@ def cluster_network(obj: JSON) -> ClusterNetwork:
 
     vxlanPort came with OpenShift 3.10 (openshift/api#57, openshift/origin#20024).
 
-    Raises:
-        DecodeError: no name.
+    Raises: DecodeError: no name.
     """
     listed = tuple(fields.text(item.get("CIDR")) for item in fields.objects(obj.get("clusterNetworks")))
     networks = listed or ((fields.text(obj.get("network")),) if obj.get("network") else ())

@@ -39,8 +39,7 @@ class DecodeError(RouterError):
 def key(obj: object) -> Key:
     """Return namespace and name of any object.
 
-    Raises:
-        DecodeError: the name is missing, or no object of any kind can have it.
+    Raises: DecodeError: the name is missing, or no object of any kind can have it.
     """
     metadata = mapping(mapping(obj).get("metadata"))
     name, space = metadata.get("name"), metadata.get("namespace")
@@ -58,8 +57,7 @@ def cluster_key(obj: object) -> Key:
 
     Sources: k8s.io/apimachinery, NameIsDNSSubdomain; for Routes openshift/library-go, validateRouteName.
 
-    Raises:
-        DecodeError: the name is no DNS subdomain.
+    Raises: DecodeError: the name is no DNS subdomain.
     """
     object_key = key(obj)
     if not is_object_name(object_key.name):
@@ -70,8 +68,7 @@ def cluster_key(obj: object) -> Key:
 def namespaced_key(obj: object) -> Key:
     """Return the key of an object of a kind that has namespaces.
 
-    Raises:
-        DecodeError: the name is no DNS subdomain, or there is no namespace.
+    Raises: DecodeError: the name is no DNS subdomain, or there is no namespace.
     """
     object_key = cluster_key(obj)
     if not object_key.namespace:

@@ -82,8 +82,7 @@ class RouteStatus:
                 since causes a conflict instead of being lost.
             renew: computes ingress for a newer object, None for no change; called where only a
                 whole object may be written.
-        Raises:
-            KubeError: KubeConflict: the object has changed meanwhile.
+        Raises: KubeError: KubeConflict: the object has changed meanwhile.
         """
         if not self._patch_is_forbidden:
             body = {"metadata": {"resourceVersion": version}, "status": {"ingress": ingress}}

@@ -212,10 +212,7 @@ class Reflector:
             self._listener.on_change()
 
     def _read(self) -> tuple[dict[Key, tuple[Value, ...]], str]:
-        """Read a list and its version; not to be used after stop().
-
-        Raises: KubeError.
-        """
+        """Read a list and its version; not to be used after stop(). Raises: KubeError."""
         path = self._source.path(self._namespace)
         if self._source.name:
             return self._read_object(f"{path}/{self._source.name}"), ""
@@ -273,10 +270,7 @@ class Reflector:
         self._connection.outages.answered(self._source.resource)
 
     def _handle(self, document: Document) -> None:
-        """Handle an event.
-
-        Raises: KubeError: an ERROR event, or no event at all: the watch cannot go on.
-        """
+        """Handle an event. Raises: KubeError: an ERROR event, or no event at all: the watch cannot go on."""
         try:
             event = document.load()
         except Unreadable as exc:

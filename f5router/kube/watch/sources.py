@@ -97,10 +97,7 @@ def is_served(connection: Connection, source: Source) -> bool:
 
 
 def choose_served(connection: Connection, source: Source) -> Source | None:
-    """Return the source or its fallback, whichever is served; None if neither is.
-
-    Raises: KubeUnreachable.
-    """
+    """Return the source or its fallback, whichever is served; None if neither is. Raises: KubeUnreachable."""
     if is_served(connection, source):
         return source
     other = source.fallback
