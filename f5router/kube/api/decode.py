@@ -3,7 +3,7 @@
 Nothing here trusts its input: objects may have been stored before a validation existed, or come from a custom
 resource without one. A field of a wrong type counts as absent; where an absent field would serve something
 that nobody asked for, the object is refused with DecodeError and counts as absent itself. So does an object
-with a name that the API never gives: names on the BIG-IP and paths of requests are built from it.
+without a name, or with one that the API never gives: names on the BIG-IP and paths of requests use it.
 
 Only what the router reads is kept, so that nobody fills its memory, and no edit of anything else wakes it: no
 annotation or label but those named here, and no text longer than any valid one.
@@ -132,7 +132,7 @@ def _tls(name: Key, tls: object) -> RouteTLS | None:
 def service(obj: JSON) -> Service:
     """Decode a core/v1 Service; a headless one has cluster_ip "".
 
-    Raises: DecodeError: no name; too many ports.
+    Raises: DecodeError: too many ports.
     """
     name = fields.namespaced_key(obj)
     spec = fields.mapping(obj.get("spec"))
@@ -165,7 +165,6 @@ def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
     An endpoint without conditions.ready is ready.
 
     Args: placed: keep the Nodes of the ready endpoints instead of their addresses.
-    Raises: DecodeError: no name.
     """
     name = fields.namespaced_key(obj)
     owner = fields.text(fields.mapping(fields.mapping(obj["metadata"]).get("labels")).get(SERVICE_LABEL))
@@ -186,7 +185,7 @@ def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
     """Decode a core/v1 Endpoints object: one value per subset, keyed <name>/<number> from 0.
 
     Args: placed: see endpoint_slice.
-    Raises: DecodeError: no name; too many subsets.
+    Raises: DecodeError: too many subsets.
     """
     name, subsets = fields.namespaced_key(obj), fields.objects(obj.get("subsets"))
     if len(subsets) > MOST_SUBSETS:
@@ -226,12 +225,12 @@ def _endpoint_ports(items: object) -> tuple[EndpointPort, ...]:
 
 
 def namespace(obj: JSON) -> Namespace:
-    """Decode a v1 Namespace or a project.openshift.io/v1 Project. Raises: DecodeError: no name."""
+    """Decode a v1 Namespace or a project.openshift.io/v1 Project."""
     return Namespace(fields.cluster_key(obj))
 
 
 def node(obj: JSON) -> Node:
-    """Decode a core/v1 Node; one without a Ready condition is ready. Raises: DecodeError: no name."""
+    """Decode a core/v1 Node; one without a Ready condition is ready."""
     name = fields.cluster_key(obj)
     metadata = fields.mapping(obj["metadata"])
     spec, status = fields.mapping(obj.get("spec")), fields.mapping(obj.get("status"))
@@ -254,10 +253,7 @@ def node(obj: JSON) -> Node:
 
 
 def secret(obj: JSON) -> Secret:
-    """Decode a core/v1 Secret; of types other than kubernetes.io/tls only the type is kept.
-
-    Raises: DecodeError: no name.
-    """
+    """Decode a core/v1 Secret; of types other than kubernetes.io/tls only the type is kept."""
     name, kind = fields.namespaced_key(obj), fields.text(obj.get("type"))
     data = fields.mapping(obj.get("data"))
     if kind != TLS_SECRET:
@@ -274,10 +270,7 @@ def _plain(text: object) -> str:
 
 
 def host_subnet(obj: JSON) -> HostSubnet:
-    """Decode a network.openshift.io/v1 HostSubnet, whose fields are at the top level.
-
-    Raises: DecodeError: no name.
-    """
+    """Decode a network.openshift.io/v1 HostSubnet, whose fields are at the top level."""
     host_ip = addresses.parse(obj.get("hostIP")) or ""
     return HostSubnet(fields.key(obj), host_ip, fields.text(obj.get("subnet")))
 
@@ -286,8 +279,6 @@ def cluster_network(obj: JSON) -> ClusterNetwork:
     """Decode a network.openshift.io/v1 ClusterNetwork: clusterNetworks, or network before OpenShift 3.7.
 
     vxlanPort came with OpenShift 3.10 (openshift/api#57, openshift/origin#20024).
-
-    Raises: DecodeError: no name.
     """
     listed = tuple(fields.text(item.get("CIDR")) for item in fields.objects(obj.get("clusterNetworks")))
     networks = listed or ((fields.text(obj.get("network")),) if obj.get("network") else ())
