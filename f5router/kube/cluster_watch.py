@@ -94,22 +94,17 @@ class ClusterWatcher:
         if self._secrets is not None:
             self._secrets.start()
         if self._namespace:
-            threading.Thread(target=self._start_in_namespace, args=(self._namespace,), name="namespace",
-                             daemon=True).start()
+            threading.Thread(target=self._start_watching, name="namespace", daemon=True).start()
         else:
             self._start_watching()
 
     def _start_watching(self) -> None:
+        if namespace := self._namespace:  # before it exists its lists are empty, and so would be the BIG-IP
+            named_namespace.wait_for(
+                self._connection, namespace, stopped=self._stopped,
+                on_absent=lambda problem: self._kinds.record_namespace(namespace, problem))
         for thread in self._threads:  # after stop() they end at once
             thread.start()
-
-    def _start_in_namespace(self, namespace: str) -> None:
-        """List nothing before the namespace exists: its lists would be empty, and so would the BIG-IP."""
-        named_namespace.wait_for(
-            self._connection, namespace, stopped=self._stopped,
-            on_absent=lambda problem: self._kinds.record_namespace(namespace, problem))
-        if not self._stopped.is_set():
-            self._start_watching()
 
     def stop(self) -> None:
         """End the threads, within a second; one that is still connecting ends later, without effect."""
