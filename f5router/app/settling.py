@@ -36,10 +36,6 @@ class Settling:
         if self._first_write is None:
             self._first_write = self._last_write
 
-    def is_pending(self) -> bool:
-        """True if there are writes that no save has begun for."""
-        return self._first_write is not None
-
     def settles_at(self) -> float | None:
         """Return when the writes count as settled; None without writes."""
         if self._first_write is None:

@@ -98,7 +98,9 @@ def _clean(config: Config, router: Controller, stop: threading.Event,
     if config.https_virtual:
         io.detach(router.device.client, config.https_virtual, {ref.path for ref in going})
         router.settling.record_write()
-    return [*reasons, *_remove(router, going), *_once_more(router, stop)]
+    refused = _remove(router, going)
+    router.device.stale = True
+    return [*reasons, *refused, *once.converge(router, stop)]
 
 
 def _drain(router: Controller, stop: threading.Event, drain_s: float) -> bool:
@@ -124,12 +126,6 @@ def _remove(router: Controller, going: Iterable[Ref]) -> list[str]:
         log.info("removed", extra={"object": str(ref)})
         router.settling.record_write()
     return refused
-
-
-def _once_more(router: Controller, stop: threading.Event) -> list[str]:
-    """Converge without the original's objects, and save."""
-    router.device.stale = True
-    return once.converge(router, stop)
 
 
 def _leftovers(config: Config, client: Client, unserved: Mapping[str, str]) -> list[Leftover]:

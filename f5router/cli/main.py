@@ -61,7 +61,8 @@ class _SettingsCommand(click.Command):
         return super().parse_args(ctx, [a[:2] + a[3:] if a.startswith(shorts) else a for a in args])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [param.get_help_record(ctx) for param in self.get_params(ctx) if not _setting(param)]
+        own = [param.get_help_record(ctx) for param in self.get_params(ctx)
+               if not isinstance(param, _Flag)]
         with formatter.section("Options"):
             formatter.write_dl([record for record in own if record])
         for group in GROUPS:
@@ -81,10 +82,6 @@ def _flag(option: Option) -> _Flag:
         names.append(f"-{option.short}")
     bare: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if option.boolean else {}
     return _Flag(names, type=str, default=None, **bare)
-
-
-def _setting(param: click.Parameter) -> bool:
-    return isinstance(param, _Flag)
 
 
 def _help(option: Option) -> tuple[str, str]:
