@@ -4,8 +4,12 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from f5router.model.cluster import Backend
+from f5router.model.route_options import RouteOptions
 from tests import builders
 
+OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn"]),
+                    pod_connections=st.sampled_from([0, 10]))
 NAMESPACES = st.sampled_from(["shop", "bank"])
 HOSTS = st.sampled_from(["www.example.com", "api.example.com", "a.b", "a.www.example.com"])
 PATHS = st.sampled_from(["", "/", "/a", "/a/", "/a/b", "/ab", "/a//b", "/%61", '/"q{$x}', "/A"])
@@ -32,8 +36,11 @@ def _tls(kind: str) -> st.SearchStrategy[dict]:
 def routes(draw):
     """A Route of one of few names, so that a second one replaces it."""
     kind = draw(st.sampled_from(["", "edge", "reencrypt", "passthrough"]))
+    weights = st.sampled_from([None, 0, 1, 3, 100, 257])
+    alternates = st.lists(
+        st.builds(Backend, st.sampled_from(["web", "api", "none", "NO NAME"]), weights), max_size=4)
     policies = ["", "None", "Redirect"] + (["Allow"] if kind in ("edge", "reencrypt") else [])
-    return builders.route(
+    made = builders.route(
         draw(st.sampled_from(["r1", "r2", "r3"])),
         namespace=draw(NAMESPACES),
         host=draw(HOSTS),
@@ -46,6 +53,10 @@ def routes(draw):
         wildcard=draw(st.sampled_from([False, False, False, True])),
         **draw(_tls(kind)),
     )
+    if draw(st.booleans()):
+        return made
+    return replace(made, weight=draw(weights), alternates=tuple(draw(alternates)), options=draw(OPTIONS),
+                   option_problems=draw(st.sampled_from([(), ("metadata.annotations: no",)])))
 
 
 @st.composite

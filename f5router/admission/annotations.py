@@ -6,6 +6,8 @@ clouddocs, Container Ingress Services, Route annotations.
 
 from collections.abc import Collection, Iterable
 
+from f5router.admission import route_options
+
 PREFIXES = ("haproxy.router.openshift.io/", "router.openshift.io/", "virtual-server.f5.com/")
 
 HEADERS = "spec.httpHeaders"
@@ -25,8 +27,12 @@ MOST_CHARACTERS = 317
 
 
 def select(keys: Iterable[str]) -> tuple[str, ...]:
-    """Select the keys for a router; PROTECTIONS first, so that others cannot crowd them out."""
-    ours = {key for key in keys if key.startswith(PREFIXES) and len(key) <= MOST_CHARACTERS}
+    """Select the keys for a router that it does not read.
+
+    PROTECTIONS come first, so that others cannot crowd them out.
+    """
+    ours = {key for key in keys if key.startswith(PREFIXES) and len(key) <= MOST_CHARACTERS
+            and key not in route_options.KEYS}
     others = sorted(ours - PROTECTIONS)
     return (*sorted(ours & PROTECTIONS), *others[:MOST_KEYS])
 

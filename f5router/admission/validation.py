@@ -28,6 +28,9 @@ _IN_SECRET = {
 }
 """What messages name instead, where a Secret has the certificate."""
 
+MOST_ALTERNATES = 3
+"""Services beside spec.to. Source: openshift/library-go, validateRoute."""
+
 _PORT_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SERVICE = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
@@ -109,16 +112,24 @@ def _service_problems(route: Route) -> Iterator[str]:
         yield f"spec.to.kind: {quote(route.service_kind)} is not supported, only Service"
     if not _SERVICE.fullmatch(route.service):
         yield f"spec.to.name: {quote(route.service)} is not the name of a Service"
-    if route.weight == 0:
-        yield "spec.to.weight: 0 is not yet supported"
-    if route.alternate_services:
-        yield "spec.alternateBackends: not yet supported"
+    yield from _alternate_problems(route)
     port = route.target_port
     if port.isascii() and port.isdigit():
         if not _PORT_NUMBER.fullmatch(port) or int(port) > 65535:
             yield f"spec.port.targetPort: {quote(port)} is not a port number"
     elif port and not _PORT_NAME.fullmatch(port):
         yield f"spec.port.targetPort: {quote(port)} is neither a number nor the name of a port"
+
+
+def _alternate_problems(route: Route) -> Iterator[str]:
+    if len(route.alternates) > MOST_ALTERNATES:
+        yield f"spec.alternateBackends: there are more than {MOST_ALTERNATES}"
+    for number, backend in enumerate(route.alternates):
+        name = f"spec.alternateBackends[{number}]"
+        if backend.kind != "Service":
+            yield f"{name}.kind: {quote(backend.kind)} is not supported, only Service"
+        if not _SERVICE.fullmatch(backend.service):
+            yield f"{name}.name: {quote(backend.service)} is not the name of a Service"
 
 
 def _path_problems(route: Route) -> Iterator[str]:

@@ -14,18 +14,20 @@ from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.certificate_queue import CheckQueue
 from f5router.admission.claim_index import ClaimIndex
 from f5router.admission.host_claims import ClaimResult
-from f5router.desired import baseline, route_objects
+from f5router.desired import baseline, pools, route_objects
 from f5router.desired.cluster_state import ClusterState
-from f5router.desired.route_objects import HostObjects, PoolKey
+from f5router.desired.pools import PoolKey
+from f5router.desired.route_objects import HostObjects
+from f5router.desired.wanted_pools import WantedPools
 from f5router.model import names
 from f5router.model.cluster import Delta, Key, Route, Secret
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Object, Pool
 from f5router.model.objects import Ref
 from f5router.model.steps import Steps, finish
-from f5router.network import node_ports, pool_members, refused_addresses, static_routes, vxlan, vxlan_checks
+from f5router.network import node_ports, refused_addresses, static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings
-from f5router.network.pool_members import LeftOut, ServiceView
+from f5router.network.pool_members import ServiceView
 
 _EMPTY = HostObjects()
 
@@ -51,10 +53,7 @@ class Engine:
         self._host_objects: dict[str, HostObjects] = {}
         self._undetermined: dict[str, frozenset[Ref]] = {}
         """Undetermined objects by Host, where there are any."""
-        self._pool_users: dict[PoolKey, set[str]] = {}
-        self._pools_of: dict[Key, set[PoolKey]] = {}
-        self._left_out: dict[PoolKey, LeftOut] = {}
-        """Endpoints that a pool leaves out, where there are any."""
+        self._pools = WantedPools(config, self._view)
         self._baseline: Mapping[Ref, Object] = {}
         self._fdb_records: dict[Key, Mapping[Ref, Object]] = {}
         """By Node."""
@@ -147,9 +146,23 @@ class Engine:
         return seen
 
     def pool(self, path: str) -> Pool | None:
-        """Return a pool with its present members, wanted or not; None if its name shows no Service."""
-        key = names.pool_key(self._config.folder, path)
-        return route_objects.pool(PoolKey(*key), self._view(key[0]), self._config)[0] if key else None
+        """Return a pool with its present members, wanted or not.
+
+        Returns: None if it is not wanted and its name shows no Service.
+        """
+        wanted = self.objects.get(Ref(Pool.KIND, path))
+        if isinstance(wanted, Pool):
+            return wanted
+        parts = names.pool_key(self._config.folder, path)
+        if parts is None:
+            return None
+        key = PoolKey(*parts)
+        return pools.build(key, pools.shared(key), self._view, self._config).pool
+
+    def option_problems(self, key: Key) -> str:
+        """Return why options of a Route have no effect; "" if all have."""
+        route = self.route(key)
+        return "; ".join(route.option_problems) if route else ""
 
     def routes_of_host(self, host: str) -> Iterable[Key]:
         """Return the Routes of a Host."""
@@ -157,7 +170,9 @@ class Engine:
 
     def warnings(self, key: Key) -> tuple[str, ...]:
         """Return what the team should know about a Route that is served."""
-        return (*self._objects_of(key).warnings.get(key, ()), *self._service_warning(key))
+        route, objects = self.route(key), self._objects_of(key)
+        of_services = self._pools.warnings(route, served=key in objects.uses) if route else ()
+        return (*objects.warnings.get(key, ()), *of_services)
 
     def network_findings(self) -> Findings:
         """Return what is wrong between settings, device, Nodes and cluster network."""
@@ -181,7 +196,7 @@ class Engine:
         self._rebuild_baseline()
         for host, (checked, claims) in list(self._claims_by_host.items()):
             finish(self._rebuild_host(host, checked, claims))
-        for pool_key in self._pool_users if other_addresses else ():
+        for pool_key in self._pools.keys() if other_addresses else ():
             self._rebuild_pool(pool_key)
         for key in list(self.cluster.nodes):
             self._rebuild_fdb_record(key)
@@ -211,18 +226,17 @@ class Engine:
             self._evaluate(key, self._undecided[key])
         for host, routes, claims in self._claim_index.take():
             yield from self._rebuild_host(host, routes, claims)
-        self._rebuild_pools_of({*self._pools_of} if everywhere else services)
+        self._rebuild_pools_of(self._pools.services() if everywhere else services)
         self._refresh_warnings(services if self._config.nodeport else delta.services)
 
     def _rebuild_pools_of(self, services: Collection[Key]) -> None:
-        for service in services & self._pools_of.keys():
-            for pool_key in self._pools_of[service]:
-                self._rebuild_pool(pool_key)
+        for pool_key in {key for service in services for key in self._pools.of_service(service)}:
+            self._rebuild_pool(pool_key)
 
     def _refresh_warnings(self, services: Iterable[Key]) -> None:
         """Mark Routes whose warnings may differ; with node ports these depend on endpoints too."""
         for service in services:
-            for pool_key in self._pools_of.get(service, ()):
+            for pool_key in self._pools.of_service(service):
                 self._mark_users(pool_key)
 
     def _apply_nodes(self, delta: Delta) -> bool:
@@ -285,11 +299,13 @@ class Engine:
         if new.undetermined:
             self._undetermined[host] = new.undetermined
         self._dirty |= old.undetermined ^ new.undetermined
-        for key in new.pools - old.pools:
-            self._use_pool(key, host)
+        for key, settings in new.pools.items():
+            if self._pools.use(key, settings, host):
+                self._rebuild_pool(key)
         self._swap(old.objects, new.objects)
-        for key in old.pools - new.pools:
-            self._drop_pool(key, host)
+        for key in old.pools.keys() - new.pools.keys():
+            if self._pools.drop(key, host):
+                self._drop_pool(key)
 
     def _swap(self, old: Mapping[Ref, Object], new: Mapping[Ref, Object]) -> None:
         for ref, obj in new.items():
@@ -304,42 +320,21 @@ class Engine:
                 del self._count[ref], self.objects[ref]
                 self._dirty.add(ref)
 
-    def _use_pool(self, key: PoolKey, host: str) -> None:
-        users = self._pool_users.setdefault(key, set())
-        users.add(host)
-        self._pools_of.setdefault(key.service, set()).add(key)
-        if len(users) == 1:
-            self._rebuild_pool(key)
-
-    def _drop_pool(self, key: PoolKey, host: str) -> None:
-        users = self._pool_users[key]
-        users.discard(host)
-        if users:
-            return
-        del self._pool_users[key]
-        self._left_out.pop(key, None)
-        self._pools_of[key.service].discard(key)
-        if not self._pools_of[key.service]:
-            del self._pools_of[key.service]
-        ref = Ref("ltm/pool", names.pool(self._config.folder, *key))
+    def _drop_pool(self, key: PoolKey) -> None:
+        ref = Ref(Pool.KIND, names.pool(self._config.folder, *key))
         del self.objects[ref]
         self._dirty.add(ref)
 
     def _rebuild_pool(self, key: PoolKey) -> None:
-        pool, left_out = route_objects.pool(key, self._view(key.service), self._config)
-        old = self.objects.get(pool.ref)
-        full = isinstance(old, Pool) and old.members and pool.members
-        if not full or left_out != self._left_out.get(key, LeftOut()):
-            self._mark_users(key)  # their warnings may differ
-        self._left_out.pop(key, None)
-        if left_out:
-            self._left_out[key] = left_out
-        if old != pool:
+        pool, warnings_differ = self._pools.build(key)
+        if warnings_differ:
+            self._mark_users(key)
+        if self.objects.get(pool.ref) != pool:
             self.objects[pool.ref] = pool
             self._dirty.add(pool.ref)
 
     def _mark_users(self, key: PoolKey) -> None:
-        for host in self._pool_users.get(key, ()):
+        for host in self._pools.hosts(key):
             self._affected_routes |= self._claims_by_host[host][0].keys()
 
     def _rebuild_fdb_record(self, key: Key) -> None:
@@ -366,34 +361,3 @@ class Engine:
 
     def _view(self, service: Key) -> ServiceView:
         return self.cluster.view(service, self._facts.own_addresses)
-
-    def _service_warning(self, key: Key) -> Iterable[str]:
-        route = self.route(key)
-        if route is None:
-            return
-        wanted, owner = route.target_port, Key(key.namespace, route.service)
-        view = self._view(owner)
-        left_out = self._left_out_of(owner, wanted)
-        if view.service is None:
-            yield f"spec.to.name: there is no Service {route.service}"
-        elif self._config.nodeport:
-            yield from node_ports.warnings(wanted, view) if key in self._objects_of(key).uses else ()
-        elif not self._has_members(owner, wanted) and not left_out:
-            served = key in self._objects_of(key).uses
-            yield from pool_members.warnings(wanted, view, served=served)
-        if left_out.refused:
-            yield pool_members.refusal_warning(route.service, left_out.refused)
-        if left_out.total:
-            yield pool_members.limit_warning(route.service, left_out.total, self._config.max_pool_members)
-
-    def _left_out_of(self, service: Key, port: str) -> LeftOut:
-        """Return what the pools of a Service port leave out; it is the same in each."""
-        return next((self._left_out[key] for key in self._pools_of.get(service, ())
-                     if key.port == port and key in self._left_out), LeftOut())
-
-    def _has_members(self, service: Key, port: str) -> bool:
-        pools = (names.pool(self._config.folder, *key)
-                 for key in self._pools_of.get(service, ()) if key.port == port)
-        objects = (self.objects[Ref("ltm/pool", path)] for path in pools)
-        return any(isinstance(pool, Pool) and pool.members for pool in objects)
-

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from f5router.admission import admission, annotations
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.admission.pem import TLSKeyPair
-from f5router.desired import baseline, match_conditions
+from f5router.desired import baseline, match_conditions, pools
+from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import hostnames, names, priority
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -31,8 +32,7 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.model.steps import Steps
-from f5router.network import node_ports, pool_members
-from f5router.network.pool_members import LeftOut, ServiceView
+from f5router.network import weights
 
 
 def redirect(host: str) -> Redirect | CheckedRedirect:
@@ -53,11 +53,8 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
     return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
 
 
-class DesiredSettings(baseline.BaselineSettings, Protocol):
+class DesiredSettings(baseline.BaselineSettings, pools.PoolConfig, Protocol):
     """The part of config.Config that is used here."""
-
-    @property
-    def pool_monitor(self) -> str: ...
 
     @property
     def default_destination_ca(self) -> str: ...
@@ -68,24 +65,9 @@ class DesiredSettings(baseline.BaselineSettings, Protocol):
     @property
     def static_routes(self) -> bool: ...
 
-    @property
-    def nodeport(self) -> node_ports.NodePortConfig | None:
-        """None: pods are the pool members, not Nodes."""
-
-    @property
-    def max_pool_members(self) -> int: ...
-
 
 ROUTES_OF_A_STEP = 20
 """Routes of a Host whose objects are made in one step."""
-
-
-class PoolKey(NamedTuple):
-    """A Service port and the TLS towards its pods."""
-
-    service: Key
-    port: str
-    tls: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +75,7 @@ class HostObjects:
     """Everything that the Routes of one Host ask for."""
 
     objects: Mapping[Ref, Object] = field(default_factory=dict)
-    pools: frozenset[PoolKey] = frozenset()
+    pools: Mapping[PoolKey, PoolSettings] = field(default_factory=dict)
     uses: Mapping[Key, frozenset[Ref]] = field(default_factory=dict)
     """By admitted Route: the objects through which requests come to it."""
     rejections: Mapping[Key, Rejection] = field(default_factory=dict)
@@ -124,17 +106,10 @@ def host_objects(
         if number % ROUTES_OF_A_STEP == 0:
             yield
     return HostObjects(
-        builder.objects, frozenset(builder.pools), builder.uses,
+        builder.objects, builder.pools, builder.uses,
         {key: rejection for key, rejection in verdicts.items() if rejection is not None},
         builder.faults, builder.warnings, builder.undetermined,
     )
-
-
-def pool(key: PoolKey, view: ServiceView, config: DesiredSettings) -> tuple[Pool, LeftOut]:
-    """Build the pool of a Service port; returns it with what it leaves out."""
-    chosen = (node_ports if config.nodeport else pool_members).choose(key.port, view, config.max_pool_members)
-    path = names.pool(config.folder, key.service, key.port, key.tls)
-    return Pool(path, config.pool_monitor, chosen.members), chosen.left_out
 
 
 class _HostBuilder:
@@ -148,7 +123,7 @@ class _HostBuilder:
         self.wildcard = host.startswith("*.")
         self.needs_exclusion = claims.passthrough and not self.wildcard
         self.objects: dict[Ref, Object] = {}
-        self.pools: set[PoolKey] = set()
+        self.pools: dict[PoolKey, PoolSettings] = {}
         self.uses: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, str] = {}
         self.warnings: dict[Key, tuple[str, ...]] = {}
@@ -195,12 +170,17 @@ class _HostBuilder:
         if not termination and self.config.http_virtual is None:
             self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
             return
+        if self._differ_in_names(evaluated):
+            self._fault(route, "spec.alternateBackends: the default destination CA verifies the name of one "
+                               "Service only; set spec.tls.destinationCACertificate")
+            return
         if route.tls and route.tls.key and not evaluated.key_pair and termination in ("edge", "reencrypt"):
             self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
-        for text in annotations.warnings(route.unsupported):
+        for text in (*route.option_problems, *weights.warnings(route),
+                     *annotations.warnings(route.unsupported)):
             self._warn(route, text)
         if evaluated.pending_secret and evaluated.pending_secret.problem:
             self._warn(route, f"spec.tls.externalCertificate: {evaluated.pending_secret.problem}")
@@ -342,10 +322,15 @@ class _HostBuilder:
         Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
         tls = self._pod_tls(evaluated) if evaluated.termination == "reencrypt" else ""
-        route = evaluated.route
-        key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
-        self.pools.add(key)
+        key, settings = pools.of_route(evaluated.route, evaluated.termination, tls)
+        self.pools[key] = settings
         return tls, Forward(names.pool(self.config.folder, *key), baseline.sets_pool_variable(self.facts))
+
+    def _differ_in_names(self, evaluated: EvaluatedRoute) -> bool:
+        """True if pods of a Route must carry different names; a server SSL profile verifies only one."""
+        default = self.config.default_destination_ca and not evaluated.destination_ca
+        return bool(evaluated.termination == "reencrypt" and default
+                    and len(pools.backends(evaluated.route)) > 1)
 
     def _pod_tls(self, evaluated: EvaluatedRoute) -> str:
         """Add the server SSL profile towards the pods; returns the digest of that TLS."""

@@ -288,7 +288,7 @@ class Device:
     def _confirm(self, change: AnyChange) -> None:
         if isinstance(change.old, Pool):
             stays = change.new.members if isinstance(change.new, Pool) else frozenset()
-            self._nodes.forget({m.address for m in change.old.members - stays})
+            self._nodes.forget({m.address for m in change.old.members} - {m.address for m in stays})
         self._record_object(change.ref, change.new)
         if self._meanwhile is not None:
             self._meanwhile[change.ref] = change.new

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from f5router.model.json_types import JSON
+from f5router.model.route_options import DEFAULTS, RouteOptions
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _OBJECT_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
@@ -45,6 +46,15 @@ class RouteTLS:
     """Name of a Secret; "" without one."""
 
 
+class Backend(NamedTuple):
+    """An entry of spec.alternateBackends, as written."""
+
+    service: str = ""
+    """Name of the Service."""
+    weight: int | None = None
+    kind: str = "Service"
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """An OpenShift Route."""
@@ -61,11 +71,15 @@ class Route:
     """spec.to.name."""
     service_kind: str = "Service"
     weight: int | None = None
-    alternate_services: tuple[str, ...] = ()
+    alternates: tuple[Backend, ...] = ()
+    """spec.alternateBackends; of more than are possible only one more is kept."""
     target_port: str = ""
     """spec.port.targetPort, number or name, as text; "" without one."""
     tls: RouteTLS | None = None
     wildcard_policy: str = "None"
+    options: RouteOptions = DEFAULTS
+    option_problems: tuple[str, ...] = ()
+    """Why options have no effect, each beginning with the field."""
     unsupported: tuple[str, ...] = ()
     """Keys of annotations for a router, and other fields, without effect here; see annotations.py."""
     resource_version: str = field(default="", compare=False, repr=False)

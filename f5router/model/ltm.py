@@ -14,11 +14,17 @@ from f5router.model.objects import BigIPObject, NamedObject, Ref
 
 
 class PoolMember(NamedTuple):
-    """Address and port of an endpoint."""
+    """Address and port of an endpoint, and its share of the pool's connections."""
 
     address: str
     """Canonical text without route domain."""
     port: int
+    ratio: int = 1
+    """Share of the connections, relative to those of the other members."""
+    connection_limit: int = 0
+    """Connections at a time; 0 for no limit."""
+    draining: bool = False
+    """True if the member keeps its connections and persistent clients, but gets no new ones."""
 
     @property
     def name(self) -> str:
@@ -36,6 +42,8 @@ class Pool(NamedObject):
     members: frozenset[PoolMember] = frozenset()
     """Ready endpoints; may be empty."""
     load_balancing: str = "round-robin"
+    queue_ms: int = 0
+    """How long a connection waits while every member is at its limit, in milliseconds; 0: it is refused."""
 
 
 @dataclass(frozen=True, slots=True)

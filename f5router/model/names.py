@@ -101,23 +101,29 @@ def rule(key: Key, alternative: int = 0) -> str:
     return route(key) if not alternative else f"{route(key)}__{alternative}"
 
 
-def pool(folder: str, service: Key, port: str = "", tls: str = "") -> str:
+def pool(folder: str, service: Key, port: str = "", tls: str = "", route: str = "") -> str:
     """Return the full path of the pool of a Service port.
 
     Args:
         port: targetPort of the Route, number or name; "" for every port of the Service.
         tls: digest of the TLS towards pods, "" for none: Routes share a pool only if it is equal.
+        route: name of the Route to which alone the pool belongs, "" for none.
     """
     stem = f"openshift_{service.namespace}_{service.name}"
-    if port or tls:
+    if port or tls or route:
         stem += f"_{port}"
-    if tls:
+    if tls or route:
         stem += f"_{tls}"
+    if route:
+        stem += f"_{digest(route)}"
     return full_path(folder, shorten(stem))
 
 
 def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
-    """Return Service, port and tls from a full path made by `pool`; None if it was shortened."""
+    """Return Service, port and tls from a full path made by `pool`.
+
+    Returns: None if the path was shortened, or the pool belongs to one Route.
+    """
     parts = path.removeprefix(f"{folder}/openshift_").split("_")
     if "._" in path or not 2 <= len(parts) <= 4:
         return None

@@ -124,24 +124,27 @@ def findings(candidates: Mapping[str, Candidate], config: NodePortConfig | None)
     return Findings((f"no Node {chosen}: every pool is empty",))
 
 
-def warnings(port: str, view: ServiceView) -> Iterator[str]:
-    """Yield why a Route to an existing Service has no members, or perhaps the wrong ones."""
+def warnings(field: str, port: str, view: ServiceView) -> Iterator[str]:
+    """Yield why a Route to an existing Service has no members, or perhaps the wrong ones.
+
+    Args: field: the one that names the Service.
+    """
     service = view.service
     if service is None:
         return
     name = service.key.name
     if service.type not in PUBLISHED:
-        yield (f"spec.to.name: Service {name} is of type {service.type}; this router takes node ports "
+        yield (f"{field}: Service {name} is of type {service.type}; this router takes node ports "
                "(--pool-member-type), which only types NodePort and LoadBalancer have")
         return
     selected = ports(port, view)
     if not selected:
         yield f"spec.port.targetPort: Service {name} has no port {port}" if port else (
-            f"spec.to.name: Service {name} has no TCP port")
+            f"{field}: Service {name} has no TCP port")
     elif without := [str(service_port.port) for service_port in selected if not service_port.node_port]:
-        yield f"spec.to.name: port {', '.join(without)} of Service {name} has no nodePort"
+        yield f"{field}: port {', '.join(without)} of Service {name} has no nodePort"
     if view.listed and not places(view):
-        yield f"spec.to.name: Service {name} has no ready endpoints"
+        yield f"{field}: Service {name} has no ready endpoints"
     elif service.local and not view.listed:
-        yield (f"spec.to.name: Service {name} has externalTrafficPolicy Local, and EndpointSlices may not be "
+        yield (f"{field}: Service {name} has externalTrafficPolicy Local, and EndpointSlices may not be "
                "read: Nodes without a pod of it are members too")

@@ -134,28 +134,33 @@ def _endpoints(slices: Iterable[tuple[EndpointSlice, set[int]]], *, in_order: bo
     )
 
 
-def limit_warning(name: str, total: int, most: int) -> str:
-    """Return the warning about a Service with more endpoints than a pool may have members."""
-    return (f"spec.to.name: Service {name} would have {total} pool members or more, and a pool has {most} at "
+def limit_warning(field: str, name: str, total: int, most: int) -> str:
+    """Return the warning about a Service with more endpoints than a pool may have members.
+
+    Args: field: the one that names the Service.
+    """
+    return (f"{field}: Service {name} would have {total} pool members or more, and a pool has {most} at "
             "most (--max-pool-members): the others get no requests")
 
 
-def refusal_warning(name: str, refused: Mapping[str, str]) -> str:
+def refusal_warning(field: str, name: str, refused: Mapping[str, str]) -> str:
     """Return the warning about refused addresses of a Service.
 
     Args:
+        field: the one that names the Service.
         name: of the Service.
         refused: reasons by address, one at least.
     """
     shown = [f"{address} ({refused[address]})" for address in sorted(refused)[:SHOWN]]
     more = [f"{len(refused) - SHOWN} more"] * (len(refused) > SHOWN)
-    return f"spec.to.name: addresses of Service {name} that are no pool members: {', '.join(shown + more)}"
+    return f"{field}: addresses of Service {name} that are no pool members: {', '.join(shown + more)}"
 
 
-def warnings(port: str, view: ServiceView, *, served: bool) -> Iterator[str]:
+def warnings(field: str, port: str, view: ServiceView, *, served: bool) -> Iterator[str]:
     """Yield why a Route to an existing Service has no pods.
 
     Args:
+        field: the one that names the Service.
         served: True if the Route is served at all.
     """
     if view.service is None:
@@ -164,7 +169,7 @@ def warnings(port: str, view: ServiceView, *, served: bool) -> Iterator[str]:
     if port and not _has_port(port, view):
         yield f"spec.port.targetPort: Service {name} has no port {port}"
     elif served:
-        yield f"spec.to.name: Service {name} has no ready endpoints"
+        yield f"{field}: Service {name} has no ready endpoints"
 
 
 def _has_port(wanted: str, view: ServiceView) -> bool:

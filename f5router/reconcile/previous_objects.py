@@ -152,7 +152,10 @@ def _present_members(engine: Engine, pool: Pool,
     else:
         known = addresses(names.pool_namespace(pool.path))
         members = frozenset(member for member in pool.members if member.address in known)
-    return members & pool.members if pool.ref in engine.objects else members
+    if pool.ref not in engine.objects:
+        return members
+    wanted = {member.name for member in members}
+    return frozenset(member for member in pool.members if member.name in wanted)
 
 
 def _missing_exclusions(engine: Engine, observed: BigIPState, old: Iterable[Object]) -> Iterator[Record]:

@@ -44,7 +44,7 @@ class Verdicts:
             return None
         known = not engine.pending_secret(key) and not engine.pending(key)
         served = known and needed <= self._device.observed.keys()
-        return Verdict(True) if served else None
+        return Verdict(True, message=engine.option_problems(key)) if served else None
 
     def _refused_object(self, needed: set[Ref]) -> Ref | None:
         """Return the first object of a Route that was refused, not one that needs it; None if none was."""

@@ -25,7 +25,9 @@ _PAYMENTS = ("openshift_shop_payments__*", ("10.128.0.51:8443", "10.129.0.52:844
 _ROUTES: Mapping[str, Serving] = {
     "docs/host-route": Serving(ADMITTED, RULE, "", *_HELLO),
     "docs/no-route-hostname": Serving("NoHostValue"),
-    "docs/route-alternate-service": Serving("ExtendedValidationFailed"),
+    "docs/route-alternate-service": Serving(
+        ADMITTED, RULE, "", "openshift_docs_service-name___*",
+        ("10.128.0.11:8080", "10.128.0.14:8080", "10.129.0.12:8080", "10.129.0.15:8080")),
     "docs/route-edge-secured": Serving(ADMITTED, "", RULE, *_HELLO, OWN),
     "docs/route-edge-secured-allow-insecure": Serving(ADMITTED, RULE, RULE, *_HELLO, DEFAULT),
     "docs/route-edge-secured-redirect-insecure": Serving(ADMITTED, REDIRECT, RULE, *_HELLO, DEFAULT),

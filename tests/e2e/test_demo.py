@@ -24,7 +24,9 @@ WEB = ("openshift_shop_web", "10.128.0.31:8080, 10.129.0.32:8080")
 SHOWN = {
     "docs/host-route": ("host.example.com", "unsecured", "80   rule", *HELLO, "Admitted"),
     "docs/no-route-hostname": ("(no host)", "unsecured", "rejected"),
-    "docs/route-alternate-service": ("alternate.example.com", "rejected"),
+    "docs/route-alternate-service": (
+        "alternate.example.com", "80   rule", "openshift_docs_service-name___", "10.128.0.14:8080",
+        "Admitted"),
     "docs/route-edge-secured": ("edge.example.com", "own certificate", "443  rule", *HELLO, "Admitted"),
     "docs/route-edge-secured-allow-insecure": (
         "edge-allow.example.com", "edge, Allow", "default certificate", "80   rule", "443  rule", *HELLO,
@@ -117,7 +119,6 @@ def test_the_table_has_every_route(once):
 
 @pytest.mark.parametrize(("name", "reason", "message"), [
     ("docs/no-route-hostname", "NoHostValue", "spec.host: no host value"),
-    ("docs/route-alternate-service", "ExtendedValidationFailed", "spec.alternateBackends: not yet supported"),
     ("docs/route-wildcard", "RouteNotAdmitted", "spec.wildcardPolicy"),
     ("shop/newsletter", "ExtendedValidationFailed", "spec.tls.key: the key does not match the certificate"),
 ])

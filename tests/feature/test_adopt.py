@@ -152,10 +152,10 @@ def test_what_a_route_leans_on_stays_until_it_is_served(lab, capsys):
 
 @pytest.mark.parametrize("command", ["plan", "adopt"])
 def test_what_would_not_be_served_any_more_is_listed_first(lab, taken, capsys, command):
-    """The original served spec.to of a Route with alternateBackends."""
+    """The original served a Route to everybody, whatever its annotations ask for."""
     taken.route("blue", "blue.example.com", "web")
     blue = manifests.route("blue", host="blue.example.com")
-    blue["spec"]["alternateBackends"] = [{"kind": "Service", "name": "green", "weight": 10}]
+    blue["metadata"]["annotations"] = {"virtual-server.f5.com/waf": "/Common/strict"}
     lab.apply(blue, manifests.route("bad", host="bad.example.com", path="x"))  # never served
     if command == "plan":
         preflight.plan(lab.config(), output="table")
@@ -164,7 +164,7 @@ def test_what_would_not_be_served_any_more_is_listed_first(lab, taken, capsys, c
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not served any more")]
     assert len(shown) == 1
     assert "shop/blue" in shown[0]
-    assert "spec.alternateBackends: not yet supported" in shown[0]
+    assert "does not enforce virtual-server.f5.com/waf" in shown[0]
 
 
 @pytest.mark.usefixtures("taken")

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import EvaluatedRoute, Rejection
-from f5router.desired import baseline, route_objects
+from f5router.desired import baseline, pools, route_objects
 from f5router.desired.engine import Engine
 from f5router.model.cluster import (
     ClusterNetwork,
@@ -85,12 +85,14 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
     for host_objects in by_host:
         objects.update(host_objects.objects)
     candidates = node_ports.candidates(snapshot.nodes, config.nodeport)
-    for pool_key in {key for host_objects in by_host for key in host_objects.pools}:
-        view = ServiceView(
-            snapshot.services.get(pool_key.service),
-            tuple(snapshot.slices.get(pool_key.service, {}).values()),
+
+    def view_of(service: Key) -> ServiceView:
+        return ServiceView(
+            snapshot.services.get(service), tuple(snapshot.slices.get(service, {}).values()),
             snapshot.slices_listed, candidates, facts.own_addresses)
-        pool, _ = route_objects.pool(pool_key, view, config)
+
+    for pool_key, settings in _merged(host_objects.pools for host_objects in by_host).items():
+        pool = pools.build(pool_key, settings, view_of, config).pool
         objects[pool.ref] = pool
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))

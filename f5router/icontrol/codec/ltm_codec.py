@@ -81,8 +81,21 @@ def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -
         "loadBalancingMode": pool.load_balancing,
         # Braces were refused by some versions (bigip-behaviour.md B3).
         "monitor": " ".join(pool.monitor.replace("{", " ").replace("}", " ").split()) or "none",
-        "members": [{"name": m.name, "partition": places.get(m.address, own).strip("/")}
-                    for m in sorted(pool.members)],
+        "queueOnConnectionLimit": "enabled" if pool.queue_ms else "disabled",
+        "queueTimeLimit": pool.queue_ms,
+        "members": [_encode_member(m, places.get(m.address, own)) for m in sorted(pool.members)],
+    }
+
+
+def _encode_member(member: PoolMember, place: str) -> dict[str, Any]:
+    """Encode all properties that we set: those left out may keep their values or get their defaults.
+
+    Source: f5-cccl, f5_cccl/resource/ltm/pool_member.py, which writes the same ones.
+    """
+    return {
+        "name": member.name, "partition": place.strip("/"), "ratio": member.ratio,
+        "connectionLimit": member.connection_limit,
+        "session": "user-disabled" if member.draining else "user-enabled",
     }
 
 
@@ -91,6 +104,7 @@ def decode_pool(obj: JSON) -> Pool:
         path_of(obj), _monitor(obj.get("monitor", "")),
         frozenset(decode_member(item) for item in items(obj, "members")),
         obj.get("loadBalancingMode", "round-robin"),
+        _number(obj.get("queueTimeLimit"), 0) if obj.get("queueOnConnectionLimit") == "enabled" else 0,
     )
 
 
@@ -100,7 +114,15 @@ def decode_member(item: JSON) -> PoolMember:
     dotted = name.count(":") > 1
     node, _, port = name.rpartition("." if dotted else ":")
     address = address_of(str(item.get("address") or node)) or address_of(node)
-    return PoolMember(address or node, int(port) if port.isdigit() else 0)
+    # A monitored member reads monitor-enabled unless a user has disabled it (bigip-behaviour.md B3).
+    return PoolMember(address or node, int(port) if port.isdigit() else 0, _number(item.get("ratio"), 1),
+                      _number(item.get("connectionLimit"), 0), item.get("session") == "user-disabled")
+
+
+def _number(value: object, default: int) -> int:
+    """Return a number that some versions send as text; the default if it is absent or neither."""
+    text = str(value)
+    return int(text) if text.isdecimal() else default
 
 
 def address_of(text: str) -> str:

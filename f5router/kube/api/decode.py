@@ -14,13 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from sys import intern
 
-from f5router.admission import annotations
+from f5router.admission import annotations, route_options
+from f5router.admission.validation import MOST_ALTERNATES
 from f5router.kube.api import addresses, fields
 from f5router.kube.api.fields import DecodeError
 from f5router.model.cluster import (
     OVN_SUBNETS,
     TLS_SECRET,
     VXLAN_PORT,
+    Backend,
     ClusterNetwork,
     EndpointPort,
     EndpointSlice,
@@ -41,9 +43,6 @@ SERVICE_LABEL = "kubernetes.io/service-name"
 MOST_ANNOTATION = 1 << 18
 """Limit of all annotations of an object, in characters. Source: k8s.io/apimachinery,
 TotalAnnotationSizeLimitB."""
-
-MOST_ALTERNATES = 3
-"""Services beside spec.to. Source: openshift/library-go, validateRoute."""
 
 MOST_PORTS = 1000
 """Ports of a Service. Each one costs memory, and the API sets no limit."""
@@ -77,7 +76,9 @@ def route(obj: JSON) -> Route:
     path = spec.get("path")
     if not (path is None or isinstance(path, str)):
         raise DecodeError(str(name), "spec.path")
-    to = fields.mapping(spec.get("to"))
+    to, tls = fields.mapping(spec.get("to")), _tls(name, spec.get("tls"))
+    options, problems = route_options.parse(
+        fields.mapping(metadata.get("annotations")), tls.termination if tls else "")
     return Route(
         key=name,
         uid=fields.text(metadata.get("uid")),
@@ -88,10 +89,12 @@ def route(obj: JSON) -> Route:
         service=fields.text(to.get("name")),
         service_kind=intern(fields.text(to.get("kind")) or "Service"),
         weight=fields.integer(to.get("weight")),
-        alternate_services=_alternates(spec.get("alternateBackends")),
+        alternates=_alternates(spec.get("alternateBackends")),
         target_port=fields.port_text(fields.mapping(spec.get("port")).get("targetPort")),
-        tls=_tls(name, spec.get("tls")),
+        tls=tls,
         wildcard_policy=intern(fields.text(spec.get("wildcardPolicy")) or "None"),
+        options=options,
+        option_problems=problems,
         unsupported=_unsupported(metadata, spec),
         resource_version=fields.text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),
@@ -107,10 +110,12 @@ def _unsupported(metadata: JSON, spec: JSON) -> tuple[str, ...]:
     return tuple(intern(key) for key in (*keys, *((annotations.HEADERS,) if headers else ())))
 
 
-def _alternates(items: object) -> tuple[str, ...]:
-    """Return the first few Services that have a name; the API allows three."""
-    named = (service for item in fields.objects(items) if (service := fields.text(item.get("name"))))
-    return tuple(islice(named, MOST_ALTERNATES))
+def _alternates(items: object) -> tuple[Backend, ...]:
+    """Return the Services beside spec.to, and one more if there are too many."""
+    return tuple(
+        Backend(fields.text(item.get("name")), fields.integer(item.get("weight")),
+                intern(fields.text(item.get("kind")) or "Service"))
+        for item in map(fields.mapping, islice(fields.items(items), MOST_ALTERNATES + 1)))
 
 
 def _tls(name: Key, tls: object) -> RouteTLS | None:

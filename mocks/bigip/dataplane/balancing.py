@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from fractions import Fraction
 
 from mocks.bigip import addresses, pools, selection
 from mocks.bigip.matching import Unsupported
@@ -17,6 +18,7 @@ from mocks.bigip.store import Store
 ROUND_ROBIN = frozenset(("round-robin",))
 RATIO = frozenset(("ratio-member", "ratio-session"))
 LEAST = frozenset(("least-connections-member",))
+RATIO_LEAST = frozenset(("ratio-least-connections-member",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,13 @@ class Balancer:
             return self._next(usable)
         if method in RATIO:
             return self._weighted(usable)
-        if method in LEAST:
-            fewest = min(self.connections[one.key] for one in usable)
-            return self._next([one for one in usable if self.connections[one.key] == fewest])
+        if method in LEAST | RATIO_LEAST:
+            shares = [
+                (Fraction(self.connections[one.key], one.ratio if method in RATIO_LEAST else 1), one)
+                for one in usable
+            ]
+            fewest = min(share for share, _ in shares)
+            return self._next([one for share, one in shares if share == fewest])
         raise Unsupported(f"load-balancing method {method}")
 
     def _next(self, usable: list[Member]) -> Member:

@@ -20,7 +20,7 @@ from f5router.admission.admission import (
     NO_HOST,
     NOT_ADMITTED,
 )
-from f5router.model.cluster import Key, Route, RouteTLS
+from f5router.model.cluster import Backend, Key, Route, RouteTLS
 from f5router.model.hostnames import Naming
 from tests import strategies
 from tests.builders import Identity, identity, route, secret
@@ -222,14 +222,16 @@ def test_refusals_name_the_field(wrong, reason, field):
         pytest.param({"unsupported": ("haproxy.router.openshift.io/ip_whitelist",)}, NOT_ADMITTED,
                      "metadata.annotations: this router does not enforce haproxy.router.openshift.io/ip_",
                      id="a protection"),
-        pytest.param(
-            {"alternate_services": ("b",)}, INVALID, "spec.alternateBackends", id="alternate backends"
-        ),
-        pytest.param({"weight": 0}, INVALID, "spec.to.weight", id="weight 0"),
+        pytest.param({"alternates": (Backend("b"),) * 4}, INVALID,
+                     "spec.alternateBackends: there are more than 3", id="four alternates"),
+        pytest.param({"alternates": (Backend("b"), Backend("B"))}, INVALID,
+                     "spec.alternateBackends[1].name: 'B' is not the name", id="an alternate's name"),
+        pytest.param({"alternates": (Backend("b", 1, "Pod"),)}, INVALID,
+                     "spec.alternateBackends[0].kind: 'Pod' is not supported", id="an alternate's kind"),
         pytest.param({"service_kind": "Pod"}, INVALID, "spec.to.kind", id="not a Service"),
     ],
 )
-def test_what_is_not_yet_supported_is_refused(change, reason, field):
+def test_what_is_not_supported_is_refused(change, reason, field):
     rejection = admission.check(replace(route("a"), **change), SETTINGS).rejection
     assert (rejection.reason, rejection.message.startswith(field)) == (reason, True)
 

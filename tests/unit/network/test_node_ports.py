@@ -166,7 +166,7 @@ NO_ENDPOINTS = "spec.to.name: Service web has no ready endpoints"
                   "read: Nodes without a pod of it are members too"], id="Local, endpoints may not be read"),
 ])
 def test_warnings(port, more, expected):
-    assert list(node_ports.warnings(port, view(**more))) == expected
+    assert list(node_ports.warnings("spec.to.name", port, view(**more))) == expected
 
 
 def test_findings():

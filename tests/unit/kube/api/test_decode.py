@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from f5router.admission import annotations
 from f5router.kube.api import addresses, decode, fields
 from f5router.model.cluster import (
+    Backend,
     EndpointPort,
     EndpointSlice,
     Key,
@@ -40,7 +41,7 @@ FULL = {
 
 ROUTE = Route(
     Key("shop", "a"), uid="u1", created="2026-01-01T00:00:00Z", host="www.example.com", subdomain="www",
-    path="/x", service="web", weight=10, alternate_services=("b", "c"), target_port="http",
+    path="/x", service="web", weight=10, alternates=(Backend("b", 1), Backend("c")), target_port="http",
     tls=RouteTLS("reencrypt", "Redirect", "C", "K", "CA", "D", "secret"),
     wildcard_policy="Subdomain",
 )
@@ -87,9 +88,11 @@ def test_smallest_route():
     pytest.param("spec.to.weight", None, "weight", None, id="no weight"),
     pytest.param("spec.to.weight", 0, "weight", 0, id="weight 0"),
     pytest.param("spec.to.weight", "10", "weight", None, id="odd weight"),
-    pytest.param("spec.alternateBackends", {"name": "b"}, "alternate_services", (), id="odd alternates"),
-    pytest.param("spec.alternateBackends", [7, {"name": "b"}, {}], "alternate_services", ("b",),
-                 id="odd alternate"),
+    pytest.param("spec.alternateBackends", {"name": "b"}, "alternates", (), id="odd alternates"),
+    pytest.param("spec.alternateBackends", [7, {"name": "b", "weight": "1", "kind": "Pod"}], "alternates",
+                 (Backend(), Backend("b", None, "Pod")), id="odd alternate"),
+    pytest.param("spec.alternateBackends", [{"name": "b"}] * 99, "alternates", (Backend("b"),) * 4,
+                 id="many alternates"),
     pytest.param("spec.tls", None, "tls", None, id="no tls"),
     pytest.param("status", 5, "status_ingress", (), id="odd status"),
 ])

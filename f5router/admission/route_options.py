@@ -1,0 +1,90 @@
+"""The table of annotations that set options of a Route, and their parsing.
+
+A value that is not valid has no effect, as in openshift/router, and gets a sentence for its team.
+Source: openshift/router, images/router/haproxy/conf/haproxy-config.template; OpenShift documentation,
+Route-specific annotations.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from f5router.model.hostnames import quote
+from f5router.model.route_options import DEFAULTS, RouteOptions
+
+HAPROXY = "haproxy.router.openshift.io/"
+ROUTER = "router.openshift.io/"
+
+ALL = frozenset({"", "edge", "reencrypt", "passthrough"})
+"""Terminations; "" for a Route without TLS."""
+
+MAX_COUNT = 2**31 - 1
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A row of the table."""
+
+    key: str
+    field: str
+    """Field of RouteOptions."""
+    parse: Callable[[str], Any]
+    """Raises: ValueError: the value is not valid."""
+    expected: str
+    """Description of a valid value, which follows "must be"."""
+    terminations: frozenset[str] = ALL
+
+
+def parse_count(text: str) -> int:
+    """Parse an integer of 0 or more. Raises: ValueError."""
+    if _INTEGER.fullmatch(text) is None or not 0 <= int(text) <= MAX_COUNT:
+        raise ValueError(text)
+    return int(text)
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError(text)
+        return text
+    return parse
+
+
+_COUNT_TEXT = f"a whole number, 0 to {MAX_COUNT}"
+
+OPTIONS = (
+    Option(f"{HAPROXY}balance", "balance", _one_of("roundrobin", "leastconn", "random"),
+           "roundrobin, leastconn or random"),
+    Option(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
+)
+
+KEYS = frozenset(option.key for option in OPTIONS)
+"""Annotations whose values are read."""
+
+
+def parse(annotations: Mapping[str, object], termination: str) -> tuple[RouteOptions, tuple[str, ...]]:
+    """Read the options of a Route.
+
+    Args:
+        annotations: by key; those without a row, and empty ones, are passed over.
+        termination: of spec.tls; "" without TLS.
+    Returns: the options, and for each that has no effect a sentence with the reason.
+    """
+    options, problems = DEFAULTS, []
+    for option in OPTIONS:
+        text = annotations.get(option.key)
+        if not isinstance(text, str) or not text:
+            continue
+        if termination not in option.terminations:
+            kind = f"with termination {quote(termination)}" if termination else "without TLS"
+            problems.append(f"metadata.annotations: {option.key} has no effect on a Route {kind}")
+            continue
+        try:
+            options = replace(options, **{option.field: option.parse(text)})
+        except ValueError:
+            problems.append(f"metadata.annotations: {option.key} is {quote(text)} but must be "
+                            f"{option.expected}; the default applies")
+    return options, tuple(problems)

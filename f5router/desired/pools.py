@@ -1,0 +1,150 @@
+"""Pools: which Routes share one, and the members and properties of each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from f5router.model import names
+from f5router.model.cluster import Key, Route
+from f5router.model.ltm import Pool, PoolMember
+from f5router.network import node_ports, pool_members, weights
+from f5router.network.pool_members import LeftOut, ServiceView
+
+QUEUE_MS = 5000
+"""How long a connection waits for a pod that is at its limit, in milliseconds. Source: openshift/router: as
+long as for a connection to a pod, 5 s by default (HAProxy, timeout queue)."""
+
+
+class PoolConfig(Protocol):
+    """The part of config.Config that is used here."""
+
+    @property
+    def folder(self) -> str: ...
+
+    @property
+    def pool_monitor(self) -> str: ...
+
+    @property
+    def nodeport(self) -> node_ports.NodePortConfig | None:
+        """None: pods are the pool members, not Nodes."""
+
+    @property
+    def max_pool_members(self) -> int: ...
+
+
+class PoolKey(NamedTuple):
+    """A Service port, the TLS towards its pods, and the Route to which alone the pool belongs, if any."""
+
+    service: Key
+    """spec.to."""
+    port: str
+    tls: str
+    route: str = ""
+    """Name of the Route, which is in the namespace of the Service; "" if Routes may share the pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """Properties of a pool that a Route chooses."""
+
+    weights: tuple[tuple[str, int], ...]
+    """Name of each Service with its weight; all in the namespace of the Route."""
+    balance: str = ""
+    """leastconn; "" for all that take turns."""
+    connection_limit: int = 0
+    """Connections at a time to each pod; 0 for no limit."""
+
+    @property
+    def load_balancing(self) -> str:
+        """The load balancing mode of the pool.
+
+        Turns by ratio stand for `random` too: both spread requests evenly.
+        """
+        several = sum(weight > 0 for _, weight in self.weights) > 1
+        if self.balance == "leastconn":
+            return "ratio-least-connections-member" if several else "least-connections-member"
+        return "ratio-member" if several else "round-robin"
+
+
+class Share(NamedTuple):
+    """The part of a pool that comes from one Service."""
+
+    members: int = 0
+    """Number of its members."""
+    left_out: LeftOut = LeftOut()
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPool:
+    """A pool, and what it has of each Service."""
+
+    pool: Pool
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    """By name of the Service."""
+
+
+def backends(route: Route) -> dict[str, int]:
+    """Return the Services of a Route with their weights; of one named twice the last weight counts.
+
+    Source: openshift/router, pkg/router/template/router.go: getServiceUnits, routeWeights.
+    """
+    return {route.service: weights.effective(route.weight),
+            **{backend.service: weights.effective(backend.weight) for backend in route.alternates}}
+
+
+def of_route(route: Route, termination: str, tls: str) -> tuple[PoolKey, PoolSettings]:
+    """Return the pool of a Route, which is its own as soon as it asks for more than a Service's members.
+
+    Routes that share a pool would share its limits too; HAProxy's router has a backend for each Route.
+
+    Args: tls: digest of the TLS towards the pods, "" for none.
+    """
+    weights_of = backends(route)
+    if len(weights_of) == 1 and weights_of[route.service]:
+        weights_of[route.service] = 1  # a single weight is a share of nothing
+    if termination == "passthrough":
+        # No sessions are kept there, so nothing is left for pods of weight 0.
+        weights_of = {name: weight for name, weight in weights_of.items() if weight}
+    options = route.options
+    settings = PoolSettings(tuple(weights_of.items()), "leastconn" if options.balance == "leastconn" else "",
+                            options.pod_connections)
+    key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
+    return (key if settings == shared(key) else key._replace(route=route.key.name)), settings
+
+
+def shared(key: PoolKey) -> PoolSettings:
+    """Return the settings of a pool that Routes share."""
+    return PoolSettings(((key.service.name, 1),))
+
+
+def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
+    """Return the Services whose endpoints are members of a pool, and spec.to."""
+    return {key.service, *(Key(key.service.namespace, name) for name, _ in settings.weights)}
+
+
+def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], ServiceView],
+          config: PoolConfig) -> BuiltPool:
+    """Build a pool. Members of a Service with weight 0 keep their sessions and get no new ones.
+
+    An address and port that two Services have is one member, with both their shares.
+
+    Args: view_of: returns what is known of a Service.
+    """
+    most, choose = config.max_pool_members, (node_ports if config.nodeport else pool_members).choose
+    views = {name: view_of(Key(key.service.namespace, name)) for name, _ in settings.weights}
+    choices = {name: choose(key.port, view, most) for name, view in views.items()}
+    if sum(len(choice.members) for choice in choices.values()) > most:
+        choices = {name: choose(key.port, view, max(1, most // len(views))) for name, view in views.items()}
+    counts = {name: len(choice.members) for name, choice in choices.items()}
+    ratios = weights.ratios(dict(settings.weights), counts)
+    members: dict[PoolMember, int] = {}
+    for name, choice in choices.items():
+        for member in choice.members:
+            members[member] = min(members.get(member, 0) + ratios[name], weights.MAX_RATIO)
+    path = names.pool(config.folder, *key)
+    pool = Pool(path, config.pool_monitor, frozenset(
+        member._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit, draining=not ratio)
+        for member, ratio in members.items()
+    ), settings.load_balancing, QUEUE_MS if settings.connection_limit else 0)
+    return BuiltPool(pool, {
+        name: Share(counts[name], choice.left_out) for name, choice in choices.items()})

@@ -1,0 +1,118 @@
+"""The pools that Routes want, the Services that each has members of, and warnings about these."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from f5router.desired import pools
+from f5router.desired.pools import PoolConfig, PoolKey, PoolSettings, Share
+from f5router.model.cluster import Key, Route
+from f5router.model.ltm import Pool
+from f5router.network import node_ports, pool_members
+from f5router.network.pool_members import LeftOut, ServiceView
+
+
+class WantedPools:
+    """Not thread-safe."""
+
+    def __init__(self, config: PoolConfig, view_of: Callable[[Key], ServiceView]):
+        """Args: view_of: returns what is known of a Service."""
+        self._config, self._view_of = config, view_of
+        self._users: dict[PoolKey, set[str]] = {}
+        """Hosts whose Routes use a pool."""
+        self._settings: dict[PoolKey, PoolSettings] = {}
+        self._of_service: dict[Key, set[PoolKey]] = {}
+        self._shares: dict[PoolKey, Mapping[str, Share]] = {}
+        """What a pool has of each Service, by name."""
+
+    # --- which pools -------------------------------------------------------------------------
+
+    def use(self, key: PoolKey, settings: PoolSettings, host: str) -> bool:
+        """Take a pool that a Host uses; returns True if it must be built anew."""
+        self._users.setdefault(key, set()).add(host)
+        if self._settings.get(key) == settings:
+            return False
+        self._put_settings(key, settings)
+        return True
+
+    def drop(self, key: PoolKey, host: str) -> bool:
+        """Take a pool that a Host uses no longer; returns True if no other does."""
+        users = self._users[key]
+        users.discard(host)
+        if users:
+            return False
+        del self._users[key], self._shares[key]
+        self._put_settings(key, None)
+        return True
+
+    def _put_settings(self, key: PoolKey, settings: PoolSettings | None) -> None:
+        """Take the settings of a pool, and follow its Services; None if it is not wanted any more."""
+        if (old := self._settings.pop(key, None)) is not None:
+            for service in pools.services_of(key, old):
+                self._of_service[service].discard(key)
+                if not self._of_service[service]:
+                    del self._of_service[service]
+        if settings is not None:
+            self._settings[key] = settings
+            for service in pools.services_of(key, settings):
+                self._of_service.setdefault(service, set()).add(key)
+
+    def keys(self) -> Collection[PoolKey]:
+        """Return all pools."""
+        return self._users.keys()
+
+    def services(self) -> Collection[Key]:
+        """Return the Services of all pools."""
+        return self._of_service.keys()
+
+    def of_service(self, service: Key) -> Collection[PoolKey]:
+        """Return the pools that follow a Service."""
+        return self._of_service.get(service, ())
+
+    def hosts(self, key: PoolKey) -> Collection[str]:
+        """Return the Hosts whose Routes use a pool."""
+        return self._users.get(key, ())
+
+    # --- their members -----------------------------------------------------------------------
+
+    def build(self, key: PoolKey) -> tuple[Pool, bool]:
+        """Build a pool with its present members; returns it with True if warnings may differ."""
+        built = pools.build(key, self._settings[key], self._view_of, self._config)
+        before, self._shares[key] = self._shares.get(key), built.shares
+        full = before is not None and all(share.members for share in built.shares.values())
+        return built.pool, not full or _compared(before) != _compared(built.shares)
+
+    def warnings(self, route: Route, *, served: bool) -> Iterator[str]:
+        """Yield warnings about the Services of a Route; one of weight 0 may be without pods.
+
+        Args: served: True if the Route is served at all.
+        """
+        weights = pools.backends(route)
+        fields = {route.service: "spec.to.name"}
+        for number, backend in enumerate(route.alternates):
+            fields.setdefault(backend.service, f"spec.alternateBackends[{number}].name")
+        for name, field in fields.items():
+            yield from self._warnings_of(route, name, field, served=served, active=weights[name] > 0)
+
+    def _warnings_of(self, route: Route, name: str, field: str, *,
+                     served: bool, active: bool) -> Iterator[str]:
+        port, service = route.target_port, Key(route.key.namespace, name)
+        view, share = self._view_of(service), self._share(service, port)
+        if view.service is None:
+            yield f"{field}: there is no Service {name}"
+        elif self._config.nodeport:
+            yield from node_ports.warnings(field, port, view) if served and active else ()
+        elif active and not share.members and not share.left_out:
+            yield from pool_members.warnings(field, port, view, served=served)
+        if share.left_out.refused:
+            yield pool_members.refusal_warning(field, name, share.left_out.refused)
+        if share.left_out.total:
+            yield pool_members.limit_warning(field, name, share.left_out.total, self._config.max_pool_members)
+
+    def _share(self, service: Key, port: str) -> Share:
+        """Return the smallest share that a pool has of a Service port: several Services share the room."""
+        shares = (self._shares[key].get(service.name) for key in self.of_service(service) if key.port == port)
+        return min((share for share in shares if share), key=lambda share: share.members, default=Share())
+
+
+def _compared(shares: Mapping[str, Share] | None) -> dict[str, tuple[bool, LeftOut]]:
+    """Return what warnings depend on."""
+    return {name: (share.members > 0, share.left_out) for name, share in (shares or {}).items()}

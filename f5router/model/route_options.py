@@ -1,0 +1,16 @@
+"""Settings of one Route besides its spec: values, checked and in one unit."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOptions:
+    """Options of a Route; each default means "as the router is configured"."""
+
+    balance: str = ""
+    """roundrobin, leastconn or random."""
+    pod_connections: int = 0
+    """Connections at a time to each pod; 0 for no limit."""
+
+
+DEFAULTS = RouteOptions()

@@ -1,0 +1,78 @@
+"""Options of Routes: the objects on the BIG-IP, what is told to the team, and what a change costs."""
+
+import pytest
+
+from f5router.admission.route_options import HAPROXY, KEYS
+from tests import manifests
+from tests.feature.conftest import Lab
+
+HOSTILE = ["'", '"', "{", "}", "[exec reboot]", "$x", "a;b", "a\nb", "‮", "x" * 100_000, "\\",
+           "}; delete ltm pool all;", "-5", "1.5"]
+
+
+def optional(name: str = "a", **annotations: str) -> dict:
+    """A Route with annotations of HAProxy's router."""
+    obj = manifests.route(name, host=f"{name}.example.com")
+    obj["metadata"]["annotations"] = {
+        HAPROXY + key.replace("_", "-"): text for key, text in annotations.items()}
+    return obj
+
+
+def own_path(lab: Lab) -> str:
+    """The path of the pool that belongs to a single Route."""
+    return next(item.path for item in lab.bigip.items("ltm/pool") if "___" in item.path)
+
+
+@pytest.mark.parametrize(("balance", "mode"), [
+    ("roundrobin", None), ("random", None), ("leastconn", "least-connections-member")])
+def test_balance(lab, balance, mode):
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), optional(balance=balance))
+    assert lab.converge() == []
+    modes = {item.fields["loadBalancingMode"] for item in lab.bigip.items("ltm/pool") if "___" in item.path}
+    assert modes == ({mode} if mode else set())
+
+
+def test_a_bad_value_is_told_and_costs_nothing_else(lab):
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), optional("b"))
+    for number, text in enumerate(HOSTILE):
+        bad = optional(f"r{number}")
+        bad["metadata"]["annotations"] = dict.fromkeys(KEYS, text)
+        lab.apply(bad)
+    assert lab.converge() == []
+    for number in range(len(HOSTILE)):
+        condition = lab.admitted("shop", f"r{number}")
+        assert condition["status"] == "True"
+        assert all(key in condition["message"] for key in KEYS)
+        assert condition["message"].isprintable()
+    assert "message" not in lab.admitted("shop", "b")
+    assert lab.pools() == {"/Common/openshift_shop_web"}
+
+
+def test_an_option_that_changes_is_one_write(lab):
+    router = lab.router()
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), optional("b"),
+              optional(pod_concurrent_connections="5"))
+    lab.settle(router)
+    for limit in ("6", "7"):
+        lab.apply(optional(pod_concurrent_connections=limit))
+        lab.clear()
+        lab.settle(router)
+        assert [method for method, _ in lab.writes()] == ["PATCH"]
+        member = lab.bigip.items("ltm/pool/members")
+        limits = {item.key[0]: item.fields["connectionLimit"] for item in member}
+        assert limits == {"/Common/openshift_shop_web": 0, own_path(lab): int(limit)}
+    lab.apply(optional())
+    lab.settle(router)
+    lab.later()
+    lab.settle(router)
+    assert lab.pools() == {"/Common/openshift_shop_web"}
+
+
+def test_a_member_that_was_disabled_by_hand_is_enabled_again(lab):
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")), optional("b"))
+    assert lab.converge() == []
+    lab.change("PATCH", "ltm/pool/~Common~openshift_shop_web/members/~Common~10.1.1.1:8080",
+               {"session": "user-disabled"})
+    assert lab.converge() == []
+    sessions = {item.fields.get("session") for item in lab.bigip.items("ltm/pool/members")}
+    assert sessions <= {"user-enabled", "monitor-enabled"}

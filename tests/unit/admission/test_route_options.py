@@ -1,0 +1,56 @@
+"""Annotations that set options of a Route: upstream's parsing, and a sentence for what has no effect."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.admission import annotations
+from f5router.admission.route_options import HAPROXY, KEYS, OPTIONS, parse
+from f5router.model.route_options import RouteOptions
+
+HOSTILE = ["'", '"', "{", "}", "[exec reboot]", "$x", "a;b", "a\nb", "\x1b[2J", "‮", "\ud800", "x" * 100_000,
+           "}; delete ltm pool all;", "\\", "%[src]", "\0", " ", "-5", "1.5", "٣", "9" * 30]
+
+
+@pytest.mark.parametrize(("key", "text", "options"), [
+    (f"{HAPROXY}balance", "roundrobin", RouteOptions(balance="roundrobin")),
+    (f"{HAPROXY}balance", "leastconn", RouteOptions(balance="leastconn")),
+    (f"{HAPROXY}balance", "random", RouteOptions(balance="random")),
+    (f"{HAPROXY}pod-concurrent-connections", "10", RouteOptions(pod_connections=10)),
+    (f"{HAPROXY}pod-concurrent-connections", "+10", RouteOptions(pod_connections=10)),
+    (f"{HAPROXY}pod-concurrent-connections", "0", RouteOptions()),
+])
+@pytest.mark.parametrize("termination", ["", "edge", "reencrypt", "passthrough"])
+def test_valid_values(key, text, options, termination):
+    assert parse({key: text}, termination) == (options, ())
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:20]))
+def test_a_bad_value_counts_for_nothing_and_is_reported(option, text):
+    options, problems = parse({option.key: text}, "edge")
+    assert options == RouteOptions()
+    assert len(problems) == 1
+    assert problems[0].startswith(f"metadata.annotations: {option.key} is ")
+    assert "the default applies" in problems[0]
+    assert problems[0].isprintable()
+    assert len(problems[0]) < 1000
+
+
+@pytest.mark.parametrize("value", ["", None, 5, {}, [], True])
+def test_what_is_no_text_asks_for_nothing(value):
+    assert parse({option.key: value for option in OPTIONS}, "edge") == (RouteOptions(), ())
+
+
+@given(st.dictionaries(st.sampled_from(sorted(KEYS)), st.text()), st.text())
+def test_any_values_give_options_or_a_sentence_each(values, termination):
+    options, problems = parse(values, termination)
+    given = sum(bool(value) for value in values.values())
+    default = RouteOptions()
+    changed = sum(getattr(options, option.field) != getattr(default, option.field) for option in OPTIONS)
+    assert len(problems) + changed <= given
+    assert all(problem.isprintable() for problem in problems)
+
+
+def test_an_annotation_that_is_read_is_not_reported_as_unsupported():
+    assert annotations.select(KEYS) == ()

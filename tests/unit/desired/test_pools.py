@@ -1,0 +1,137 @@
+"""Which Routes share a pool, and the members and properties of one that belongs to a Route."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.desired import pools
+from f5router.desired.pools import PoolKey, PoolSettings, Share
+from f5router.model import names
+from f5router.model.cluster import Backend, Key
+from f5router.model.ltm import PoolMember
+from f5router.model.route_options import RouteOptions
+from f5router.network.pool_members import LeftOut, ServiceView
+from tests.builders import Settings, endpoints, route, service
+
+WEB, API = Key("shop", "web"), Key("shop", "api")
+SHARED = PoolKey(WEB, "", "")
+OWN = PoolKey(WEB, "", "", "a")
+
+
+def view_of(**addresses):
+    """What is known of Services: the addresses of the pods of each."""
+    return lambda key: ServiceView(
+        service(key.name), (endpoints(*addresses.get(key.name, ()), service=key.name),))
+
+
+def built(settings, most=1000, **addresses):
+    return pools.build(OWN, settings, view_of(**addresses), Settings(max_pool_members=most))
+
+
+@pytest.mark.parametrize(("change", "key", "settings"), [
+    pytest.param({}, SHARED, PoolSettings((("web", 1),)), id="nothing asked for"),
+    pytest.param({"weight": 100}, SHARED, PoolSettings((("web", 1),)), id="a single weight"),
+    pytest.param({"weight": 0}, OWN, PoolSettings((("web", 0),)), id="weight 0"),
+    pytest.param({"options": RouteOptions(balance="roundrobin")}, SHARED, PoolSettings((("web", 1),)),
+                 id="the default by name"),
+    pytest.param({"options": RouteOptions(balance="random")}, SHARED, PoolSettings((("web", 1),)),
+                 id="random is turns"),
+    pytest.param({"options": RouteOptions(balance="leastconn")}, OWN,
+                 PoolSettings((("web", 1),), "leastconn"), id="leastconn"),
+    pytest.param({"options": RouteOptions(pod_connections=7)}, OWN, PoolSettings((("web", 1),), "", 7),
+                 id="a limit"),
+    pytest.param({"weight": 3, "alternates": (Backend("api", 1), Backend("b"))}, OWN,
+                 PoolSettings((("web", 3), ("api", 1), ("b", 1))), id="alternates"),
+    pytest.param({"weight": 3, "alternates": (Backend("api", 1), Backend("api", 300))}, OWN,
+                 PoolSettings((("web", 3), ("api", 256))), id="the last weight counts"),
+    pytest.param({"weight": 3, "alternates": (Backend("web", 0),)}, OWN, PoolSettings((("web", 0),)),
+                 id="spec.to again"),
+    pytest.param({"weight": 3, "alternates": (Backend("web", 2),)}, SHARED, PoolSettings((("web", 1),)),
+                 id="spec.to again, with some weight"),
+])
+def test_of_route(change, key, settings):
+    assert pools.of_route(replace(route("a"), **change), "edge", "") == (key, settings)
+
+
+def test_a_passthrough_route_has_no_pods_of_weight_0():
+    weighted = replace(route("a"), weight=0, alternates=(Backend("api", 5),))
+    assert pools.of_route(weighted, "passthrough", "") == (OWN, PoolSettings((("api", 5),)))
+    assert pools.of_route(replace(route("a"), weight=0), "passthrough", "") == (OWN, PoolSettings(()))
+
+
+@pytest.mark.parametrize(("balance", "weights", "mode"), [
+    ("", (1,), "round-robin"), ("", (3, 1), "ratio-member"), ("", (3, 0), "round-robin"),
+    ("leastconn", (1,), "least-connections-member"),
+    ("leastconn", (3, 1), "ratio-least-connections-member"),
+])
+def test_load_balancing(balance, weights, mode):
+    settings = PoolSettings(tuple((str(number), weight) for number, weight in enumerate(weights)), balance)
+    assert settings.load_balancing == mode
+
+
+def test_weights_become_ratios():
+    """75 to 25, with one and two pods: each of the two gets a sixth of what the one gets."""
+    result = built(PoolSettings((("web", 75), ("api", 25))), web=("10.1.1.1",), api=("10.1.2.1", "10.1.2.2"))
+    assert result.pool.members == {PoolMember("10.1.1.1", 8080, 6), PoolMember("10.1.2.1", 8080, 1),
+                                   PoolMember("10.1.2.2", 8080, 1)}
+    assert result.shares == {"web": Share(1), "api": Share(2)}
+
+
+def test_pods_of_weight_0_keep_their_sessions():
+    result = built(PoolSettings((("web", 0), ("api", 5))), web=("10.1.1.1",), api=("10.1.2.1",))
+    assert result.pool.members == {PoolMember("10.1.1.1", 8080, draining=True), PoolMember("10.1.2.1", 8080)}
+
+
+def test_a_pod_of_two_services_has_both_shares():
+    """They select the same pod; 3 of 4 go to it by one, and half of the rest by the other."""
+    result = built(PoolSettings((("web", 3), ("api", 1))), web=("10.1.1.1",), api=("10.1.1.1", "10.1.2.2"))
+    assert result.pool.members == {PoolMember("10.1.1.1", 8080, 7), PoolMember("10.1.2.2", 8080, 1)}
+    both = built(PoolSettings((("web", 0), ("api", 1))), web=("10.1.1.1",), api=("10.1.1.1",))
+    assert both.pool.members == {PoolMember("10.1.1.1", 8080)}
+
+
+def test_the_limit_of_connections_is_that_of_each_pod():
+    pool = built(PoolSettings((("web", 1),), "", 7), web=("10.1.1.1",)).pool
+    assert pool.members == {PoolMember("10.1.1.1", 8080, connection_limit=7)}
+    assert pool.queue_ms == 5000
+    assert built(PoolSettings((("web", 1),)), web=("10.1.1.1",)).pool.queue_ms == 0
+
+
+def test_several_services_share_the_room_of_a_pool():
+    pods = {name: tuple(f"10.{number}.1.{last}" for last in range(1, 31))
+            for number, name in enumerate(("web", "api"), start=1)}
+    result = built(PoolSettings((("web", 1), ("api", 1))), most=10, **pods)
+    assert [member.address[:4] for member in sorted(result.pool.members)] == ["10.1"] * 5 + ["10.2"] * 5
+    assert result.shares == {name: Share(5, LeftOut(total=30)) for name in ("web", "api")}
+    alone = built(PoolSettings((("web", 1), ("api", 1))), most=30, web=pods["web"])
+    assert len(alone.pool.members) == 30
+
+
+@given(st.dictionaries(
+    st.sampled_from("abcd"), st.tuples(st.integers(0, 256), st.integers(0, 9)), min_size=1))
+def test_members_are_what_a_device_takes(services):
+    """Each is there once; a pod that gets new clients has a ratio of 1 to 100."""
+    settings = PoolSettings(tuple((name, weight) for name, (weight, _) in services.items()))
+    pods = {name: tuple(f"10.{number}.1.{last}" for last in range(count))
+            for number, (name, (_, count)) in enumerate(services.items())}
+    members = built(settings, **pods).pool.members
+    assert len({member.name for member in members}) == len(members) == sum(
+        count for _, count in services.values())
+    assert all(1 <= member.ratio <= 100 for member in members)
+    for number, (weight, _) in enumerate(services.values()):
+        own = [member for member in members if member.address.startswith(f"10.{number}.")]
+        assert all(member.draining == (weight == 0) for member in own)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["", "http"]),
+                          st.sampled_from(["", "0" * 16]), st.sampled_from(["", "a", "b", "x" * 253])),
+                min_size=2, max_size=2, unique=True))
+def test_no_two_pools_have_one_name(keys):
+    paths = [names.pool("/Common", Key("shop", name), port, tls, own) for name, port, tls, own in keys]
+    assert paths[0] != paths[1]
+    for (*_, own), path in zip(keys, paths, strict=True):
+        assert names.owns_path("/Common", "ltm/pool", path)
+        assert names.pool_namespace(path) == "shop"
+        assert (names.pool_key("/Common", path) is None) == bool(own)
