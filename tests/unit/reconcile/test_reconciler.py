@@ -74,8 +74,8 @@ class Faulty(Device):
 
     def __init__(self, seed: int):
         super().__init__(None, SimpleNamespace(kinds=(), close=lambda: None), folder="/Common",
-                         http_virtual="/Common/ose-vserver", https_virtual="/Common/https-ose-vserver")
-        self.failover = SimpleNamespace(require_active=lambda: None)
+                         http_virtual="/Common/ose-vserver", https_virtual="/Common/https-ose-vserver",
+                         failover=SimpleNamespace(require_active=lambda: None))
         self.sender = FaultySender(self.calls, seed)
 
     def observe(self, *, create_folder: bool = True) -> None:
