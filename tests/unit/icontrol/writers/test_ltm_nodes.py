@@ -20,6 +20,7 @@ from tests.unit.icontrol.rest.test_client_on_device import settings_of
 
 RECORDINGS = Path(__file__).parents[3] / "recordings" / "ltm"
 A, B, C = "10.1.1.1", "10.1.1.2", "2001:db8::1"
+ABSENT = {"status": 404, "message": "01020036:3: The requested Node was not found."}
 
 
 def left(writer: NodeWriter, *addresses: str) -> int:
@@ -228,6 +229,28 @@ def test_what_was_left_is_not_forgotten(bench):
     bench.requests()
     assert bench.p.remove_left(()) == 0
     assert bench.requests() == []
+
+
+def test_a_node_that_is_gone_already_counts_as_deleted(bench):
+    """An administrator, or another router, deleted it after the nodes were read."""
+    bench.write(bench.p, pool(A))
+    bench.write(bench.p, pool(), pool(A))
+    bench.big.inject("refuse", times=None, method="DELETE", path="ltm/node", **ABSENT)
+    bench.big.inject("refuse", times=None, method="GET", path=f"ltm/node/~Common~{A}", **ABSENT)
+    assert left(bench.p, A) == 1
+    assert bench.p.left == 0
+
+
+def test_a_404_for_a_node_that_the_device_still_shows_is_an_error(bench):
+    """The node stays, and is deleted the next time (bigip-behaviour.md A2.3)."""
+    bench.write(bench.p, pool(A))
+    bench.write(bench.p, pool(), pool(A))
+    bench.big.inject("refuse", times=1, method="DELETE", path="ltm/node", **ABSENT)
+    with pytest.raises(NotFound):
+        left(bench.p, A)
+    assert bench.p.left == 1
+    assert bench.p.remove_left(()) == 1
+    assert bench.nodes() == {}
 
 
 def test_recorded_members():
