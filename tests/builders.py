@@ -179,7 +179,7 @@ class Identity:
 def authority(name: str = "Example CA") -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     """A CA; made once per name."""
     key = ec.generate_private_key(ec.SECP256R1())
-    return _certificate(name, key.public_key(), name, key, ca=True), key
+    return signed(name, key.public_key(), name, key, ca=True), key
 
 
 @functools.cache
@@ -198,7 +198,7 @@ def identity(
         if algorithm == "rsa"
         else ec.generate_private_key(ec.SECP256R1())
     )
-    cert = _certificate(host, key.public_key(), ca, issuer_key, expired=expired)
+    cert = signed(host, key.public_key(), ca, issuer_key, expired=expired)
     return Identity(
         _pem(cert),
         key.private_bytes(
@@ -220,7 +220,7 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _certificate(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expired: bool = False):
+def signed(name: str, public, issuer: str, issuer_key, *, ca: bool = False, expired: bool = False):
     begin = EPOCH - datetime.timedelta(days=1000 if expired else 1)
     end = EPOCH - datetime.timedelta(days=500) if expired else EPOCH + datetime.timedelta(days=3650)
     return (

@@ -28,13 +28,13 @@ def check(certs: list[x509.Certificate], authorities: list[x509.Certificate]) ->
 
     Raises: PEMError: naming spec.tls.certificate; there are none, or they were not found in MAX_CHECKS.
     """
-    search = _Search(authorities)
+    search = IssuerSearch(authorities)
     yield from search.know([*authorities, *certs[1:]])
     if not (yield from search.leads(certs[0])):
         raise PEMError(f"{_WHERE}: {search.reason or 'it was not issued by spec.tls.caCertificate'}")
 
 
-class _Search:
+class IssuerSearch:
     """Reaches each certificate once, by the likeliest way first."""
 
     def __init__(self, authorities: Iterable[x509.Certificate]):

@@ -106,7 +106,7 @@ def certificates(text: str, where: str) -> Steps[list[x509.Certificate]]:
     Raises: PEMError: naming `where`; also without any certificate.
     """
     certs: list[x509.Certificate] = []
-    for label, block in (yield from _blocks(text, where)):
+    for label, block in (yield from find_blocks(text, where)):
         if label in _CERTS:
             certs.append(_parsed(f"{where}: certificate {len(certs) + 1} does not parse",
                                  x509.load_pem_x509_certificate, block.encode()))
@@ -122,7 +122,7 @@ def keys(text: str, where: str, *, only: bool) -> Steps[list[PrivateKey]]:
     Args: only: nothing else may be in it.
     Raises: PEMError: naming `where`.
     """
-    blocks = yield from _blocks(text, where)
+    blocks = yield from find_blocks(text, where)
     texts = [block for label, block in blocks if label in _KEYS]
     if only and len(texts) != len(blocks):
         raise PEMError(f"{where}: it may hold a private key only")
@@ -166,7 +166,7 @@ def extension(cert: x509.Certificate, kind: type[Extension]) -> Extension | None
         raise PEMError("spec.tls: an extension of a certificate does not parse") from None
 
 
-def _blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
+def find_blocks(text: str, where: str) -> Steps[list[tuple[str, str]]]:
     """Find label and text of each block: from a BEGIN to the first END of its label."""
     if len(text) > MAX_TEXT:
         raise PEMError(f"{where}: {len(text)} characters, at most {MAX_TEXT} are supported")

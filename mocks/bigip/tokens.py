@@ -116,6 +116,10 @@ class Tokens:
             raise refusals.java(401, "X-F5-Auth-Token does not exist.")
         return user
 
+    def live(self) -> list[Token]:
+        """Tokens that are good now."""
+        return [token for token in self._live.values() if not self._is_over(token)]
+
     def _is_over(self, token: Token) -> bool:
         return token.expired or self.clock() >= token.start + token.life_s
 
@@ -126,9 +130,7 @@ class Tokens:
         user = self._checked(
             str(body.get("username")), str(body.get("password")), refusals.java(401, "Authentication failed.")
         )
-        live = [
-            token for token in self._live.values() if token.user == user.name and not self._is_over(token)
-        ]
+        live = [token for token in self.live() if token.user == user.name]
         if len(live) >= LIMIT and self.version >= versions.TOKEN_LIMIT:
             raise refusals.java(400, f"user {java_uuid(user.name)} has reached maximum active login tokens")
         token = Token(

@@ -1,6 +1,5 @@
 """Whose certificates are checked when, and what is not checked again."""
 
-import inspect
 import itertools
 import threading
 
@@ -92,9 +91,18 @@ def test_namespaces_take_turns():
     for _ in range(2 * steps):
         queue.turn()
     assert B in queue.work()
-    begun = [job for jobs in queue._waiting.values() for job in jobs.values()
-             if inspect.getgeneratorstate(job.steps) != inspect.GEN_CREATED]
-    assert len(begun) == 1, "what a check has read so far is held of one Route of a namespace"
+
+
+def test_routes_of_a_namespace_are_checked_one_after_the_other():
+    """What a check has read so far is held for one Route of a namespace."""
+    queue, routes = stepping(), [Key("a", f"r{number}") for number in range(5)]
+    for route in routes:
+        queue.ask(route, CHEAP)
+    verdicts = []
+    while queue.turn():
+        verdicts.append(len(routes) - queue.pending())
+    steps = sum(1 for _ in certificates.check_in_steps(CHEAP)) + 1
+    assert verdicts.index(1) + 1 == len(verdicts) / len(routes) == steps
 
 
 def test_a_text_that_is_none():

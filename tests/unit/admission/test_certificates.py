@@ -103,7 +103,7 @@ def checks(fields: dict[str, str]) -> int:
     """How many signatures are verified."""
     certs, authorities = (finish(pem.certificates(fields[name], name))
                           for name in ("certificate", "ca_certificate"))
-    search = issuers._Search(authorities)
+    search = issuers.IssuerSearch(authorities)
     finish(search.know(authorities))
     with contextlib.suppress(pem.PEMError):
         finish(search.leads(certs[0]))
@@ -215,7 +215,7 @@ def test_blocks_of_any_text(text):
     wanted, allowed = scanned(text), text.replace(" A-", " CERTIFICATE-").replace(" B-", " PRIVATE KEY-")
     try:
         found = [block.replace(" CERTIFICATE-", " A-").replace(" PRIVATE KEY-", " B-")
-                 for _, block in finish(pem._blocks(allowed, "x"))]
+                 for _, block in finish(pem.find_blocks(allowed, "x"))]
     except pem.PEMError:
         found = None
     assert found == wanted

@@ -160,7 +160,7 @@ def test_files_in_the_place_of_paths():
 def test_a_key_that_openssl_finds_too_weak(files):
     """OpenSSL's own reason, at start."""
     weak = rsa.generate_private_key(65537, 1024)
-    cert = builders._certificate("weak", weak.public_key(), "weak", weak)
+    cert = builders.signed("weak", weak.public_key(), "weak", weak)
     write(files, builders.Identity(cert.public_bytes(Encoding.PEM).decode(), weak.private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()))
     assert problems(variables(files)) == (BOTH + "OpenSSL does not take them: ee key too small",)

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from f5router.icontrol.rest import session
 from f5router.icontrol.rest.session import token_life_s
 from f5router.model.errors import AuthFailed, NotReady, Unreachable, Unsupported
 from tests.unit.icontrol.scripted import PASSWORD, USER, Answer, connected, login
@@ -82,7 +83,9 @@ def test_threads_share_a_renewal():
 def test_waiting_threads_share_a_failed_login():
     """Who waits for a login that fails does not try again: ten threads would wait ten time-outs."""
     def others_wait():
-        while sum(f.f_code.co_name == "_auth" for f in sys._current_frames().values()) < 5:
+        """Wait until the other threads stand in the module: only the lock keeps them there."""
+        while [frame.f_code.co_filename for frame in sys._current_frames().values()].count(
+                session.__file__) < 5:
             pass
 
     with connected(max_in_flight=8, retry_s=0) as (device, client, _):

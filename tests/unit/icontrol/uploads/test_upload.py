@@ -28,6 +28,11 @@ SOON_S = 5.0
 """A test that takes longer was not ended by LIMIT_S."""
 
 
+def transports() -> list[paramiko.Transport]:
+    """Connections of this process, with those of the fake's end."""
+    return [thread for thread in threading.enumerate() if isinstance(thread, paramiko.Transport)]
+
+
 @pytest.mark.parametrize("data", [
     pytest.param(b"", id="empty"),
     pytest.param(b"x", id="one byte"),
@@ -354,7 +359,8 @@ def test_connection_known_to_be_lost(server, uploader):
     ours = uploader()
     ours.put(PATH, DATA)
     server.drop_connections()
-    ours._transport.join()  # until paramiko has noticed
+    for transport in transports():
+        transport.join()  # until paramiko has noticed
     server.inject("drop-mid-transfer")
     ours.put(PATH, DATA)
     assert server.disk == {PATH: DiskFile(DATA, 0o600)}
@@ -412,17 +418,17 @@ def test_failure_leaves_no_connection(server, uploader, fault, changes):
     with pytest.raises(UploadError):
         ours.put(PATH, DATA)
     ours.close()
-    for thread in threading.enumerate():  # ours, and the server's other end
-        if isinstance(thread, paramiko.Transport):
-            thread.join(timeout=SOON_S)
-            assert not thread.is_alive()
+    for transport in transports():
+        transport.join(timeout=SOON_S)
+        assert not transport.is_alive()
 
 
 def test_small_packets_are_sent_at_once(uploader):
     """With Nagle's algorithm a file takes 190 ms instead of 3 ms on a loopback."""
     ours = uploader()
     ours.put(PATH, DATA)
-    assert ours._transport.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    (client,) = [transport for transport in transports() if not transport.server_mode]
+    assert client.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_device_that_is_down(uploader):
@@ -484,7 +490,7 @@ def test_remove_fails(server, uploader):
         ours.remove(PATH)
 
 
-def test_nothing_secret_is_told(server, uploader, keys, caplog, tmp_path):
+def test_nothing_secret_is_told(server, settings, uploader, keys, caplog, tmp_path):
     """Neither exceptions nor logs, those of paramiko included, hold a password, a key or file data."""
     caplog.set_level(logging.DEBUG)
     told = []
@@ -492,7 +498,9 @@ def test_nothing_secret_is_told(server, uploader, keys, caplog, tmp_path):
     data = b"-----BEGIN PRIVATE KEY-----\nRm9vdHByaW50\n" * 2000
     faults = ("refuse-auth", "drop-mid-transfer", "disk-full", "scp-fatal", "hang", "rm-fails", "hang-exit")
     for fault in faults:
-        ours = uploader(private_key_text=key, io_timeout_s=LIMIT_S)
+        changes = {"private_key_text": key, "io_timeout_s": LIMIT_S}
+        told.append(repr(dataclasses.replace(settings, **changes)))
+        ours = uploader(**changes)
         server.inject(fault, times=2)
         try:
             with ours.staged(PATH, data):
@@ -501,7 +509,6 @@ def test_nothing_secret_is_told(server, uploader, keys, caplog, tmp_path):
             told.append(traceback.format_exc())
         while server.take(fault):
             pass
-        told.append(repr(ours._settings))
     broken = tmp_path / "router.pem"
     broken.write_text(key.replace("b3BlbnNza", "xxxxxxxxx"))
     with pytest.raises(ValueError, match="not a private key") as caught:

@@ -77,7 +77,7 @@ class Bench:
         self.log: list = []
         self.problem = ""
         self.outages = Outages(self.log)
-        self.store, self._clock, self._served = Store(), clock, served
+        self.store, self.clock, self._served = Store(), clock, served
         self._answers = list(answers)
         self.reflector = Reflector(
             self, source, self.store, namespace=None, selectors={}, timing=TIMING, clock=clock,
@@ -102,7 +102,7 @@ class Bench:
 
         class Stream:
             def documents(self):
-                bench._clock.now += watched.lasts_s
+                bench.clock.now += watched.lasts_s
                 yield from (Document(json.dumps(each).encode()) for each in watched.events)
                 if watched.error:
                     raise watched.error
@@ -125,7 +125,7 @@ class Bench:
 
     def _sleep(self, seconds: float) -> None:
         self.log.append("confirm" if seconds == TIMING.confirm_s else "wait")
-        self._clock.now += seconds
+        self.clock.now += seconds
 
     def _problem(self, text: str) -> None:
         if text:
