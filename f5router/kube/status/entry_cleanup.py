@@ -12,15 +12,15 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from f5router.kube.api import decode, fields
 from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection
-from f5router.kube.api.documents import Document, Unreadable
 from f5router.kube.status.status_request import OwnedEntry, RouteStatus
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.kube.timing import PAGE_SIZE
-from f5router.kube.watch.reflector import log_unreadable
+from f5router.kube.watch.reflector import decode_document
 from f5router.kube.watch.sources import Source
 from f5router.model.cluster import Key
 from f5router.model.errors import (
@@ -28,9 +28,9 @@ from f5router.model.errors import (
     KubeError,
     KubeInvalid,
     KubeNotFound,
-    KubeUnreachable,
     ResourceExpired,
 )
+from f5router.model.json_types import JSON
 from f5router.status import condition
 
 log = logging.getLogger(__name__)
@@ -61,34 +61,20 @@ def find_entries(connection: Connection, source: Source, router_name: str, *, na
     Args: source: the API that serves Routes. selectors: labelSelector and fieldSelector of the request.
     Raises: KubeError.
     """
+    def decode_entry(obj: JSON) -> tuple[OwnedEntry, ...]:
+        entry = condition.own(decode.ingress(obj), router_name)
+        return () if entry is None else (OwnedEntry(fields.key(obj), fields.uid(obj), entry),)
+
+    decoding = replace(source, decode=decode_entry)
     for attempt in range(LIST_TRIES):
         routes = Collection(connection, source.path(namespace), selectors or {}, page_size=page_size)
         try:
             return [entry for document in routes.documents()
-                    if (entry := _owned_entry(source, document, router_name))]
+                    for entry in decode_document(decoding, document)[1]]
         except ResourceExpired:
             if attempt == LIST_TRIES - 1:
                 raise
     return []
-
-
-def _owned_entry(source: Source, document: Document, router_name: str) -> OwnedEntry | None:
-    """Decode a Route of a list; None if it has no entry of the router name.
-
-    Raises: KubeUnreachable: it is no JSON.
-    """
-    try:
-        obj = document.load()
-        key = fields.key(obj)
-    except Unreadable as exc:
-        log_unreadable(source, document.members("metadata"), exc)
-        return None
-    except fields.DecodeError:
-        return None
-    except ValueError as exc:
-        raise KubeUnreachable(f"{source.resource}: the reply is not JSON") from exc
-    entry = condition.own(decode.ingress(obj), router_name)
-    return None if entry is None else OwnedEntry(key, fields.uid(obj), entry)
 
 
 class EntryCleanup:

@@ -297,7 +297,7 @@ class Reflector:
             self._listener.on_change()
 
 
-def decode_document(source: Source, document: Document) -> tuple[Key | None, tuple[Value, ...]]:
+def decode_document(source: Source, document: Document) -> tuple[Key | None, tuple[Any, ...]]:
     """Decode an object of a list to key and values; without values, or even a key, if it cannot be used.
 
     Raises: KubeUnreachable: it is no JSON, so no API server sent the list.
@@ -321,7 +321,7 @@ def log_unreadable(source: Source, metadata: JSON, reason: Unreadable) -> Key | 
     return key
 
 
-def decode_object(source: Source, obj: Any) -> tuple[Key | None, tuple[Value, ...]]:
+def decode_object(source: Source, obj: Any) -> tuple[Key | None, tuple[Any, ...]]:
     """Decode an object to key and values; without values, or even a key, if it cannot be used.
 
     An error affects this object only.
