@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from f5router.kube.api import documents
+from f5router.kube.api import documents, fields
 from f5router.model.errors import (
     EXCERPT,
     KubeConflict,
@@ -79,7 +79,7 @@ def error_for(method: str, path: str, status: int, body: bytes,
 
 def error_in_stream(path: str, status: object) -> KubeError:
     """Return the exception for the object of an ERROR event of a watch, a Status."""
-    details = status if isinstance(status, Mapping) else {}
+    details = fields.mapping(status)
     code = details.get("code")
     return _error("GET", path, code if isinstance(code, int) else 500,
                   excerpt(str(details.get("message") or "error without a message")), details, {})
@@ -98,7 +98,7 @@ def _error(method: str, path: str, status: int, text: str, details: JSON,
         return KubeUnreachable(message, _retry_after_s(headers, details), status)
     if issubclass(kind, KubeForbidden):
         return kind(f"{message}; {_grant(method, path, status, text, sdn=sdn)}")
-    if kind is KubeNotFound and not _details(details).get("name"):
+    if kind is KubeNotFound and not fields.mapping(details.get("details")).get("name"):
         return ResourceUnavailable(message)  # a missing object is named in the reply, a missing kind is not
     return kind(message)
 
@@ -148,20 +148,14 @@ def _bind(role: str, text: str) -> str:
 
 def _status_object(body: bytes) -> JSON:
     try:
-        status = documents.loads(body)
+        return fields.mapping(documents.loads(body))
     except ValueError:
         return {}
-    return status if isinstance(status, Mapping) else {}
-
-
-def _details(status: JSON) -> JSON:
-    details = status.get("details")
-    return details if isinstance(details, Mapping) else {}
 
 
 def _retry_after_s(headers: Mapping[str, str], status: JSON) -> float | None:
     """Return the seconds of the header Retry-After or of a Status; an HTTP date is ignored."""
-    text = headers.get("Retry-After") or _details(status).get("retryAfterSeconds")
+    text = headers.get("Retry-After") or fields.mapping(status.get("details")).get("retryAfterSeconds")
     try:
         seconds = float(str(text))
     except (TypeError, ValueError):

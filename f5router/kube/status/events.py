@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from f5router.kube.api import fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.api.work_queue import WorkQueue
 from f5router.kube.watch.sources import ROUTES, Source
@@ -187,9 +188,8 @@ class EventWriter:
 
     def _increase(self, path: str, name: str, now: str) -> int:
         """Raise the unknown count of an Event, without the right to read it; return the count."""
-        event = self._patch(path, name, {"lastTimestamp": now})
-        count = event.get("count") if isinstance(event, dict) else None
-        count = count + 1 if isinstance(count, int) else 2
+        event = fields.mapping(self._patch(path, name, {"lastTimestamp": now}))
+        count = (fields.integer(event.get("count")) or 1) + 1
         self._patch(path, name, {"count": count})
         return count
 

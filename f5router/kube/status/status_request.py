@@ -69,9 +69,8 @@ class RouteStatus:
         if self._labels:
             query["labelSelector"] = self._labels
         reply = self._connection.request("GET", self._source().path(key.namespace), query=query)
-        items = reply.get("items") if isinstance(reply, dict) else None
-        newest: dict[str, Any] | None = items[0] if items else None
-        return newest
+        items = fields.items(fields.mapping(reply).get("items"))
+        return items[0] if items else None
 
     def write(self, key: Key, version: str, ingress: Ingress,
               renew: Callable[[dict[str, Any]], Ingress | None]) -> dict[str, Any] | None:
@@ -104,9 +103,8 @@ class RouteStatus:
         obj = self.read(key)
         if obj is None or (ingress := renew(obj)) is None:
             return None
-        old = status if isinstance(status := obj.get("status"), dict) else {}
         body = {"apiVersion": self._source().api_version, "kind": "Route", **obj,
-                "status": {**old, "ingress": ingress}}
+                "status": {**fields.mapping(obj.get("status")), "ingress": ingress}}
         try:
             whole: dict[str, Any] | None = self._connection.request("PUT", self._status_path(key), body=body)
             return whole

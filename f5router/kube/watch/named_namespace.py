@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from urllib.parse import quote
 
+from f5router.kube.api import fields
 from f5router.kube.api.collection import Collection
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.reflector import METADATA_LIST
@@ -62,13 +63,8 @@ def _hint(connection: Connection, name: str, stopped: threading.Event) -> str:
     """Return the nearest existing name, if Namespaces may be listed and one is similar."""
     namespaces = Collection(connection, NAMESPACES.path(None), {}, stopped=stopped, accept=METADATA_LIST)
     try:
-        names = [text for item in namespaces.values() if isinstance(text := _name(item), str)]
-    except KubeError:
+        names = [fields.key(item).name for item in namespaces.values()]
+    except (KubeError, fields.DecodeError):
         return ""
     near = difflib.get_close_matches(name, names, n=1)
     return f"; the nearest name is {near[0]!r}" if near else ""
-
-
-def _name(item: object) -> object:
-    metadata = item.get("metadata") if isinstance(item, dict) else None
-    return metadata.get("name") if isinstance(metadata, dict) else None

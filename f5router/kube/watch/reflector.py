@@ -272,7 +272,7 @@ class Reflector:
     def _handle(self, document: Document) -> None:
         """Handle an event. Raises: KubeError: an ERROR event, or no event at all: the watch cannot go on."""
         try:
-            event = document.load()
+            event = fields.mapping(document.load())
         except Unreadable as exc:
             metadata = document.members("object", "metadata")
             self._put(log_unreadable(self._source, metadata, exc), ())
@@ -280,8 +280,7 @@ class Reflector:
             return
         except ValueError as exc:
             raise KubeUnreachable("the watch sent a line that is not JSON") from exc
-        kind = event.get("type") if isinstance(event, Mapping) else None
-        obj = event.get("object") if isinstance(event, Mapping) else None
+        kind, obj = event.get("type"), event.get("object")
         if kind == "ERROR":
             self._version = ""
             raise api_errors.error_in_stream(self._source.path(self._namespace), obj)

@@ -1,12 +1,12 @@
 """The API that serves each kind, and a check which one does on this cluster."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from f5router.kube.api import decode
+from f5router.kube.api import decode, fields
 from f5router.kube.api.connection import Connection
 from f5router.kube.watch.store import Value
 from f5router.model.errors import KubeForbidden, ResourceUnavailable
@@ -91,9 +91,8 @@ def is_served(connection: Connection, source: Source) -> bool:
         return False
     except KubeForbidden:  # discovery is forbidden: the first list will show
         return True
-    listed = reply.get("resources") if isinstance(reply, Mapping) else None
-    return any(isinstance(item, Mapping) and item.get("name") == source.resource
-               for item in (listed if isinstance(listed, list) else ()))
+    listed = fields.objects(fields.mapping(reply).get("resources"))
+    return any(item.get("name") == source.resource for item in listed)
 
 
 def choose_served(connection: Connection, source: Source) -> Source | None:
