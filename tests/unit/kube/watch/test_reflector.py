@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -183,6 +183,25 @@ def test_after_a_failed_watch(clock, answers, steps):
 def test_after_a_failed_list(clock, error, steps):
     """What lasts until an administrator acts is reported; the list is tried again all the same."""
     assert Bench(clock, error, Listed("1")).steps()[:len(steps)] == steps
+
+
+@pytest.mark.parametrize(("answers", "steps", "names"), [
+    pytest.param([Listed("", ["a"]), Listed("", ["b"])], ["list", "wait", "list", "wait", "list"], {"b"},
+                 id="a list has no version"),
+    pytest.param([KubeForbidden("403"), Listed("1", ["a"])],
+                 ["list", "problem", "wait", "list", "wait", "list"], {"a"}, id="forbidden"),
+    pytest.param([Listed("1", ["a"]), KubeInvalid("400")],
+                 ["list", "wait", "list", "problem", "wait", "list"], {"a"}, id="refused later"),
+    pytest.param([Listed("1", ["a"]), AWAY], ["list", "wait", "list", "wait", "list"], {"a"},
+                 id="unreachable"),
+])
+def test_a_kind_that_cannot_be_watched_is_read_again(clock, answers, steps, names):
+    """What is known stays while it cannot be read."""
+    begin = clock.now
+    bench = Bench(clock, *answers, source=replace(SERVICES, period_s=30.0))
+    assert bench.steps() == steps
+    assert bench.names() == names
+    assert clock.now - begin >= 30.0 * sum(isinstance(answer, Listed) for answer in answers)
 
 
 def test_a_list_without_a_version_is_no_list(clock):
