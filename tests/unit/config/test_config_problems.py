@@ -1,0 +1,179 @@
+"""Settings that are missing, contradict each other or cannot be read."""
+
+import pytest
+
+from f5router.config import parsers
+from f5router.config.options import OPTIONS
+from tests.unit.config.loading import HOST, LOGIN, config, problems
+
+
+@pytest.mark.parametrize(("env", "problem"), [
+    ({HOST + "HOSTNAME": ""}, "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME: F5 host must be specified"),
+    ({HOST + "USERNAME": None},
+     "--f5-username / ROUTER_EXTERNAL_HOST_USERNAME: F5 username must be specified"),
+    ({HOST + "PASSWORD": ""},
+     "--f5-password / ROUTER_EXTERNAL_HOST_PASSWORD: F5 password must be specified"),
+], ids=["host", "username", "password"])
+def test_required(env, problem):
+    """What must be there, in the words of the original."""
+    assert problems(env) == (problem,)
+
+
+@pytest.mark.parametrize("name", ["f5-host", "f5-username", "f5-password"])
+def test_required_blanked(name):
+    """An empty flag goes before the variable, and is nothing."""
+    assert problems(**{name: ""}) == (
+        f"{OPTIONS[name].label}: F5 {name.removeprefix('f5-')} must be specified",)
+
+
+def test_both_vservers_blank():
+    """At least one virtual server; blank ones come from flags only."""
+    assert problems(f5_http_vserver="", f5_https_vserver="") == (
+        "--f5-http-vserver / ROUTER_EXTERNAL_HOST_HTTP_VSERVER, "
+        "--f5-https-vserver / ROUTER_EXTERNAL_HOST_HTTPS_VSERVER: "
+        "F5 HTTP and HTTPS vservers cannot both be blank",)
+
+
+@pytest.mark.parametrize(("blank", "other"), [("http", "https"), ("https", "http")])
+def test_one_vserver_blank(blank, other):
+    """One blank virtual server is no path, and a warning."""
+    found = config(**{f"f5-{blank}-vserver": ""})
+    assert getattr(found, f"{blank}_virtual") is None
+    assert getattr(found, f"{other}_virtual") is not None
+    assert any(f"nothing is served over {blank.upper()}" in warning for warning in found.warnings)
+
+
+def test_all_problems_at_once():
+    """One start shows everything that is wrong, the original's checks in the original's order."""
+    found = problems(
+        {HOST + "HOSTNAME": "", HOST + "USERNAME": "", HOST + "PASSWORD": "",
+         HOST + "INTERNAL_ADDRESS": "x", "ROUTER_F5_TIMEOUT": "soon"},
+        f5_http_vserver="", f5_https_vserver="", f5_partition_path="/a/../b", namespace="A",
+    )
+    kept = [problem.rpartition(": ")[2] for problem in found]
+    assert [text for text in kept if "must" in text or "both" in text] == [
+        "F5 host must be specified", "F5 username must be specified", "F5 password must be specified",
+        "F5 HTTP and HTTPS vservers cannot both be blank",
+        "For VxLAN setup, both internal-address and gateway-cidr must be specified",
+    ]
+    assert len(found) == 9
+    for name in ("f5-internal-address", "f5-timeout", "f5-partition-path", "namespace"):
+        assert any(problem.startswith(OPTIONS[name].label + ": ") for problem in found), name
+
+
+BAD = {
+    "f5-host": "http://bigip", "f5-username": "a:b", "f5-password": "a\nb", "f5-auth": "Token",
+    "f5-partition-path": "/a/../b", "f5-http-vserver": "/Common/v", "f5-https-vserver": "a b",
+    "f5-node-partition": "/Common/x",
+    "f5-connect-timeout": "10s", "f5-timeout": "0", "f5-max-in-flight": "33", "f5-ssh-port": "0",
+    "f5-ssh-host-key": "ssh-rsa AAAA", "f5-policy-model": "drafts", "f5-config-sync": "force",
+    "cert-upload": "scp",
+    "f5-pool-monitor": "tcp", "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",
+    "hold-off-limit": "x", "status-rate": "0", "router-canonical-hostname": "10.0.0.1", "namespace": "A",
+    "master": "ftp://m", "log-level": "loud", "log-format": "JSON",
+    "pool-member-type": "pods", "node-label-selector": "a in b", "nodeport-exclude": "notready",
+    "max-pool-members": "10001",
+    "listen-addr": "localhost", "stats-port": "http", "stats-user": "a:b", "stats-password": "a\nb",
+    "metrics-tls-min-version": "SSLv3", "max-secrets": "0", "max-secrets-per-namespace": "many",
+    "labels": "a b", "fields": "a", "namespace-labels": ",a", "project-labels": "a in b",
+    "allowed-domains": "a b", "denied-domains": "A", "hostname-template": "$x", "router-domain": "a:80",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_text(name):
+    """A text that does not parse is one problem, by flag and by variable; test_values has the texts."""
+    option, text = OPTIONS[name], BAD[name]
+    for found in [problems(LOGIN, **{name: text})] + (
+            [problems(LOGIN | {option.env: text})] if option.env else []):
+        assert len(found) == 1
+        assert found[0].startswith(option.label + ": ")
+
+
+@pytest.mark.parametrize("name", [option.name for option in OPTIONS.values() if option.boolean])
+@pytest.mark.parametrize("text", ["yes", ""], ids=["yes", "empty"])
+def test_bad_boolean_flag(name, text):
+    """A bad word on the command line is an error."""
+    assert problems(**{name: text}) == (f"{OPTIONS[name].label}: {text!r} is neither true nor false",)
+
+
+def test_every_parser_has_a_bad_text():
+    """No checked option is left out."""
+    # test_bad_internal_address, test_bad_gateway, test_bad_domains
+    elsewhere = {"f5-internal-address", "f5-vxlan-gateway-cidr", "override-domains"}
+    checked = {o.name for o in OPTIONS.values() if o.parse is not str and not o.boolean}
+    assert checked - elsewhere == BAD.keys()
+
+
+@pytest.mark.parametrize("name", ["f5-host", "master"])
+def test_problem_shows_no_credentials(name):
+    """User name and password in a URL are refused, not printed."""
+    assert "geheim" not in "".join(problems(**{name: "https://admin:geheim@bigip"}))
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    *[(word, True) for word in ("1", "t", "T", "true", "TRUE", "True")],
+    *[(word, False) for word in ("0", "f", "F", "false", "FALSE", "False")],
+    *[(word, False) for word in ("yes", "on", " true", "tRUE", "garbage")],
+])
+def test_boolean_variable(text, value):
+    """Go's ParseBool; anything else is silently false, also where the default is true."""
+    assert config({"ROUTER_WATCH_ENDPOINTS": text}).watch.use_endpoints is value
+    assert config({"ROUTER_UPDATE_STATUS": text}).status.enabled is value
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    *[(word, True) for word in parsers.TRUE_WORDS], *[(word, False) for word in parsers.FALSE_WORDS],
+])
+def test_boolean_flag(text, value):
+    """The same words on the command line; others are in BAD."""
+    assert config(watch_endpoints=text).watch.use_endpoints is value
+
+
+def test_hold_off_above_limit():
+    """The limit may not be below the hold-off."""
+    (problem,) = problems(hold_off="3s")
+    assert problem.startswith(f"{OPTIONS['hold-off'].label}, {OPTIONS['hold-off-limit'].label}: ")
+    assert config(hold_off="2s").hold_off_s == 2
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("include-udp-endpoints", "true"),
+])
+def test_not_yet_supported(name, text):
+    """Refused by flag and by variable; the default, an empty variable and an empty flag pass."""
+    option = OPTIONS[name]
+    assert problems(**{name: text}) == (f"{option.label}: not yet supported",)
+    if option.env:
+        assert problems({option.env: text}) == (f"{option.label}: not yet supported",)
+        config({option.env: ""})
+        config({option.env: text}, **{name: option.default})
+    config(**{name: option.default})
+
+
+PAIRS = [("project-labels", "namespace"), ("namespace-labels", "project-labels"),
+         ("namespace-labels", "namespace")]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_one_way_to_tell_namespaces(one, other):
+    """Source: openshift/router pkg/cmd/infra/router/router.go, RouterSelection.Complete."""
+    given = {"namespace": "shop", "namespace-labels": "a=b", "project-labels": "*"}
+    assert problems(**{name: given[name] for name in (one, other)}) == (
+        f"{OPTIONS[one].label}, {OPTIONS[other].label}: only one of them may be used",)
+    config(**{one: given[one]}, **{other: ""})
+
+
+def test_all_ways_to_tell_namespaces():
+    """One of them as a variable; the selectors of Routes go with each."""
+    found = problems({"NAMESPACE_LABELS": "a=b", "PROJECT_LABELS": "a"}, namespace="shop", labels="a=b")
+    assert len(found) == 3
+    config({"NAMESPACE_LABELS": "a=b", "ROUTE_LABELS": "a=b", "ROUTE_FIELDS": "spec.host=x"})
+
+
+def test_partition_path_empty():
+    """An explicitly empty path: a warning, and /Common."""
+    found = config(f5_partition_path="")
+    assert found.folder == "/Common"
+    assert any(warning.startswith("--f5-partition-path / ") for warning in found.warnings)
+    assert config({HOST + "PARTITION_PATH": ""}).warnings == ()

@@ -1,0 +1,215 @@
+"""Kinds that some clusters lack or some routers need: endpoints, Nodes, the network."""
+
+import queue
+import threading
+import time
+
+import pytest
+
+from f5router.kube.api.connection import connect
+from f5router.kube.settings import KubeSettings
+from f5router.model.cluster import ClusterNetwork, HostSubnet, Key
+from f5router.model.selection import Selection
+from mocks.kube import FakeKube
+from tests.unit.kube import objects
+from tests.unit.kube.conftest import LIMIT_S, Follower, lists, watches, watching
+
+
+def test_routes_not_served(tmp_path):
+    """A cluster that is no OpenShift: the message says so, also when RBAC answers first."""
+    with FakeKube(openshift=False) as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
+        end = time.monotonic() + LIMIT_S
+        while not follower.cluster.problems():
+            assert time.monotonic() < end
+        assert "does not serve routes of route.openshift.io/v1" in follower.cluster.problems()[0]
+        assert not follower.cluster.synced()
+        follower.cluster.stop()
+
+
+@pytest.mark.parametrize("hidden", [
+    pytest.param(False, id="not served"),
+    pytest.param(True, id="not served, and no right on it"),
+])
+def test_endpoints_instead_of_slices(tmp_path, hidden):
+    """OpenShift 3 has no EndpointSlices; to an account without rights it says 403, not 404."""
+    with FakeKube(slices=False) as kube:
+        if hidden:
+            kube.inject("403", times=None, path="/endpointslices")
+        kube.write_kubeconfig(tmp_path / "config")
+        kube.apply(objects.endpoints("web", (8080, ["10.1.0.1"]), (9090, ["10.1.0.2"])))
+        follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
+        follower.until(lambda: follower.names("slices") == {"web/0", "web/1"})
+        kube.apply(objects.endpoints("web", (8080, ["10.1.0.3"])))
+        follower.until(lambda: follower.names("slices") == {"web/0"})
+        kube.delete("Endpoints", "shop", "web")
+        follower.until(lambda: not follower.names("slices"))
+        follower.cluster.stop()
+
+
+def test_endpoints_on_request(kube, follow):
+    kube.apply([objects.endpoints("web", (8080, ["10.1.0.1"])), objects.endpoint_slice("web-1", "10.1.0.1")])
+    follower = follow(use_endpoints=True)
+    follower.until(lambda: follower.names("slices") == {"web/0"})
+    assert lists(kube, "endpointslices") == []
+
+
+def test_one_namespace(kube, follow):
+    kube.apply([objects.route("a"), objects.route("b", namespace="other"), objects.node()])
+    follower = follow(selection=Selection("shop"), nodes=True)
+    follower.until(lambda: follower.names() == {"a"})
+    assert lists(kube)[0].path == "/apis/route.openshift.io/v1/namespaces/shop/routes"
+    assert lists(kube, "nodes")[0].path == "/api/v1/nodes"
+
+
+def test_namespace_of_the_settings(kube, kubeconfig):
+    kube.apply([objects.route("a"), objects.route("b", namespace="other")])
+    follower = Follower(connect(KubeSettings(kubeconfig=kubeconfig, namespace="other")))
+    follower.until(lambda: follower.names() == {"b"})
+    follower.cluster.stop()
+
+
+GHOST = {"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": "f5"},
+         "host": "f5", "hostIP": "192.0.2.9", "subnet": "10.131.0.0/23"}
+NETWORK = {"apiVersion": "network.openshift.io/v1", "kind": "ClusterNetwork", "metadata": {"name": "default"},
+           "network": "10.128.0.0/14"}
+
+
+def test_network_of_the_cluster(kube, follow):
+    """HostSubnets are watched, the ClusterNetwork is read by name: no role allows to list it."""
+    kube.apply([GHOST, NETWORK, objects.node()])
+    kube.forbid("clusternetworks", ["list", "watch"])
+    follower = follow(nodes=True, sdn=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    delta = follower.cluster.drain()
+    assert delta.host_subnets == {Key("", "f5"): HostSubnet(Key("", "f5"), "192.0.2.9", "10.131.0.0/23")}
+    assert delta.cluster_networks == {
+        Key("", "default"): ClusterNetwork(Key("", "default"), ("10.128.0.0/14",))}
+    assert delta.nodes_listed
+    assert lists(kube, "clusternetworks") == []
+    kube.delete("HostSubnet", "", "f5")
+    end = time.monotonic() + LIMIT_S
+    while not (delta := follower.cluster.drain()):
+        assert time.monotonic() < end
+    assert delta.host_subnets == {Key("", "f5"): None}
+
+
+def test_another_vxlan_port(kube, follow):
+    """The ClusterNetwork is read every minute, not only when everything is listed again."""
+    kube.apply(NETWORK)
+    slept, go_on = queue.Queue(), threading.Event()
+
+    def sleep(seconds):
+        slept.put(seconds)
+        go_on.wait(LIMIT_S)
+        go_on.clear()
+
+    follower = follow(nodes=True, sdn=True, sleep=sleep)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    follower.cluster.drain()
+    assert slept.get(timeout=LIMIT_S) == 60.0
+    kube.apply(NETWORK | {"vxlanPort": 4800})
+    go_on.set()
+    end = time.monotonic() + LIMIT_S
+    while not (delta := follower.cluster.drain()):
+        assert time.monotonic() < end
+    assert delta.cluster_networks[Key("", "default")].vxlan_port == 4800
+
+
+@pytest.mark.parametrize("resource", ["hostsubnets", "clusternetworks"])
+def test_network_that_may_not_be_read(kube, follow, resource):
+    """It is optional: no problem, and nothing waits for it."""
+    kube.apply([GHOST, NETWORK])
+    kube.forbid(resource)
+    follower = follow(nodes=True, sdn=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.problems() == ()
+    assert follower.cluster.missing() == ()
+    assert follower.cluster.nodes_problem() == ""
+
+
+def test_nodes_are_complete_when_they_are_listed(kube, follow):
+    """Before, nobody may be taken for gone."""
+    kube.apply(objects.node())
+    kube.forbid("nodes")
+    follower = follow(nodes=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert not follower.cluster.drain().nodes_listed
+    assert "system:sdn-reader" in follower.cluster.nodes_problem()
+    kube.allow("nodes")
+    end = time.monotonic() + LIMIT_S
+    known = {}
+    while not (delta := follower.cluster.drain()).nodes_listed:
+        known |= delta.nodes
+        assert time.monotonic() < end
+    # Told with the Nodes or after them, never before.
+    assert {key.name for key in known | delta.nodes} == {"node-1"}
+
+
+def test_nodes_are_needed_as_members(kube, follow):
+    """Without them every pool would be emptied."""
+    kube.apply([objects.route("a"), objects.node()])
+    kube.forbid("nodes")
+    follower = follow(nodeport=True)
+    follower.until(follower.cluster.problems)
+    assert not follower.cluster.synced()
+    assert any("nodes" in text for text in follower.cluster.missing())
+    kube.allow("nodes")
+    follower.until(lambda: follower.names("nodes") == {"node-1"} and follower.names() == {"a"})
+
+
+@pytest.mark.parametrize("slices", [True, False])
+def test_nodes_of_endpoints(slices, tmp_path):
+    """Of endpoints only their Nodes are kept; without EndpointSlices those of Endpoints."""
+    with FakeKube(slices=slices, bookmark_s=0.2) as kube:
+        kube.write_kubeconfig(tmp_path / "config")
+        new, old = objects.endpoint_slice("web-1", "10.1.0.1"), objects.endpoints("web", (80, ["10.1.0.1"]))
+        for where in (new["endpoints"][0], old["subsets"][0]["addresses"][0]):
+            where["nodeName"] = "n1"
+        kube.apply(new if slices else old)
+        follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))), nodeport=True)
+        follower.until(lambda: follower.state["slices"])
+        (endpoint_slice,) = follower.state["slices"].values()
+        assert (endpoint_slice.addresses, endpoint_slice.nodes) == (frozenset(), {"n1"})
+        follower.cluster.stop()
+
+
+def test_endpoints_are_dispensable_with_nodes_as_members(kube, follow):
+    """Forbidden, they are not waited for; when the right is granted, they follow."""
+    kube.apply([objects.route("a"), objects.endpoint_slice("web-1", "10.1.0.1")])
+    kube.forbid("endpointslices")
+    follower = follow(nodeport=True)
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert not follower.cluster.drain().slices_listed
+    assert follower.cluster.missing() == ()
+    kube.allow("endpointslices")
+    end = time.monotonic() + LIMIT_S
+    known = {}
+    while not (delta := follower.cluster.drain()).slices_listed:
+        known |= delta.slices
+        assert time.monotonic() < end
+    assert {key.name for key in known | delta.slices} == {"web-1"}
+
+
+def test_slices_are_listed(kube, follow):
+    """Where pods are members they always are, at the first drain."""
+    follower = follow()
+    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.drain().slices_listed
+
+
+def test_node_selector(kube, follow):
+    """The API server selects; a Node that gets the label joins, one that loses it is gone."""
+    def labelled(name: str, **labels: str) -> dict:
+        return objects.node(name) | {"metadata": {"name": name, "labels": labels}}
+
+    kube.apply([labelled("n1", tier="edge"), labelled("n2"), labelled("n3", tier="edge")])
+    follower = follow(nodeport=True, node_selector="tier in (edge)")
+    follower.until(lambda: follower.names("nodes") == {"n1", "n3"})
+    assert kube.wait_for(lambda: watching(kube, "nodes"))
+    kube.apply([labelled("n2", tier="edge"), labelled("n3")])
+    follower.until(lambda: follower.names("nodes") == {"n1", "n2"})
+    asked = {entry.query.get("labelSelector") for entry in (*lists(kube, "nodes"), *watches(kube, "nodes"))}
+    assert asked == {"tier in (edge)"}
+    assert {entry.query.get("labelSelector") for entry in lists(kube, "services")} == {None}
