@@ -150,12 +150,12 @@ def address_problem(text: str) -> str:
         address = IPv4Address(text)
     except ValueError:
         return f"{text!r} is not an IPv4 address; OpenShift's SDN has no other"
-    for kind, found in (
+    for kind, applies in (
         ("the unspecified address", address.is_unspecified), ("a loopback address", address.is_loopback),
         ("a multicast address", address.is_multicast), ("a link-local address", address.is_link_local),
         ("the broadcast address or reserved", address.is_reserved),
     ):
-        if found:
+        if applies:
             return f"{text} is {kind}; nodes cannot send to it"
     return ""
 

@@ -82,8 +82,8 @@ def _served() -> dict[str, str]:
 
 def _openssl(name: str) -> str:
     """Return OpenSSL's name of a cipher, also for IANA's names: TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
-    exchange, found, cipher = name.removeprefix("TLS_").partition("_WITH_")
-    if not found:
+    exchange, separator, cipher = name.removeprefix("TLS_").partition("_WITH_")
+    if not separator:
         return name
     cipher = _AES.sub(r"AES\1", cipher.replace("_", "-")).replace("POLY1305-SHA256", "POLY1305")
     return cipher if exchange == "RSA" else f"{exchange.replace('_', '-')}-{cipher}"

@@ -31,7 +31,7 @@ def test_recorded(path):
     assert state.obstacle(GROUP) == ""
 
 
-@pytest.mark.parametrize(("found", "traffic_group", "expected"), [
+@pytest.mark.parametrize(("answer", "traffic_group", "expected"), [
     pytest.param(reply("ACTIVE"), GROUP, "", id="a version that lists no groups"),
     pytest.param(reply("ACTIVE", f"active for {GROUP}"), "", "", id="folder not read yet"),
     pytest.param(reply("ACTIVE", "active for /Common/b"), "none", "", id="folder of no group"),
@@ -47,8 +47,8 @@ def test_recorded(path):
     pytest.param({}, GROUP, "", id="nothing"),
     pytest.param(reply(""), GROUP, "", id="no status"),
 ])
-def test_obstacle(found, traffic_group, expected):
-    assert parse(found).obstacle(traffic_group) == expected
+def test_obstacle(answer, traffic_group, expected):
+    assert parse(answer).obstacle(traffic_group) == expected
 
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -59,8 +59,8 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(["entries", "kind"]), JSON))
-def test_any_reply_is_a_state(found):
-    state = parse(found)
+def test_any_reply_is_a_state(answer):
+    state = parse(answer)
     assert bool(state.status) != bool(state.unreadable)
 
 
@@ -73,10 +73,10 @@ class Client:
     def get_once(self, path: str) -> dict:
         assert path == failover.PATH
         self.asked += 1
-        found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     get = get_once
 

@@ -9,7 +9,7 @@ def access(**roles: str) -> list[dict]:
     return [{"name": name.replace("_", "-"), "role": role} for name, role in roles.items()]
 
 
-@pytest.mark.parametrize(("found", "problem", "warning"), [
+@pytest.mark.parametrize(("reply", "problem", "warning"), [
     pytest.param(access(all_partitions="admin"), False, False, id="admin"),
     pytest.param(access(all="admin"), False, False, id="admin up to 11.5"),
     pytest.param(access(Shop="admin"), False, False, id="admin of our partition"),
@@ -25,8 +25,8 @@ def access(**roles: str) -> list[dict]:
     pytest.param("admin", False, False, id="another form"),
     pytest.param(["admin"], False, False, id="another form of items"),
 ])
-def test_roles(found, problem, warning):
-    findings = rights.judge("robot", "Shop", found)
+def test_roles(reply, problem, warning):
+    findings = rights.judge("robot", "Shop", reply)
     assert (bool(findings.problems), bool(findings.warnings)) == (problem, warning)
     texts = (*findings.problems, *findings.warnings)
     assert all("robot" in text and "partition Shop" in text for text in texts)

@@ -226,10 +226,10 @@ def test_number():
 
 def _keys() -> list[str]:
     """Private keys in PEM, of each sort that a Route may have."""
-    made = [rsa.generate_private_key(public_exponent=65537, key_size=2048),
+    keys = [rsa.generate_private_key(public_exponent=65537, key_size=2048),
             ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP384R1())]
     forms = (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL)
-    return [key.private_bytes(Encoding.PEM, form, NoEncryption()).decode() for key in made for form in forms]
+    return [key.private_bytes(Encoding.PEM, form, NoEncryption()).decode() for key in keys for form in forms]
 
 
 def _body(pem: str) -> str:

@@ -72,8 +72,8 @@ LISTS = [
 
 
 def check(host, *, subdomain="", policy="None", name="a", namespace="shop", **settings):
-    found = replace(route(name, namespace=namespace, host=host), subdomain=subdomain, wildcard_policy=policy)
-    return admission.check(found, admission.AdmissionPolicy(**settings))
+    asking = replace(route(name, namespace=namespace, host=host), subdomain=subdomain, wildcard_policy=policy)
+    return admission.check(asking, admission.AdmissionPolicy(**settings))
 
 
 @pytest.mark.parametrize(("source", "lists", "host", "message"), LISTS)
@@ -132,9 +132,9 @@ NAMES = [
 
 @pytest.mark.parametrize(("source", "naming", "host", "subdomain", "wanted"), NAMES)
 def test_names(source, naming, host, subdomain, wanted):
-    found = check(host, subdomain=subdomain, naming=naming)
-    assert found.route.host == wanted
-    assert (found.rejection.reason if found.rejection else "") == ("" if wanted else NO_HOST)
+    checked = check(host, subdomain=subdomain, naming=naming)
+    assert checked.route.host == wanted
+    assert (checked.rejection.reason if checked.rejection else "") == ("" if wanted else NO_HOST)
 
 
 @given(st.builds(Naming, domain=st.sampled_from(["", "x.y"]), template=st.sampled_from(["", "$name.x.y"]),
@@ -176,9 +176,9 @@ VALID_HOSTS = [
 @pytest.mark.parametrize(("source", "host", "valid"), VALID_HOSTS, ids=[row[0] for row in VALID_HOSTS])
 def test_valid_hosts(source, host, valid):
     """Upstream's are openshift/router unique_host_test.go and, newer, openshift/library-go ValidateHost."""
-    found = check(host)
-    assert (found.rejection.reason if found.rejection else "") == ("" if valid else INVALID_HOST)
-    assert found.claims == valid
+    checked = check(host)
+    assert (checked.rejection.reason if checked.rejection else "") == ("" if valid else INVALID_HOST)
+    assert checked.claims == valid
 
 
 @pytest.mark.parametrize(("source", "naming", "host", "subdomain", "field"), [
@@ -190,11 +190,11 @@ def test_valid_hosts(source, host, valid):
     ("issue: 254 characters", Naming(template="$name." + LONG), "", "", "--hostname-template"),
 ])
 def test_bad_hosts(source, naming, host, subdomain, field):
-    found = check(host, subdomain=subdomain, naming=naming)
-    assert found.rejection.reason == INVALID_HOST
-    assert found.rejection.message.startswith(f"{field}: '")
-    assert len(found.rejection.message) < 250
-    assert not found.claims
+    checked = check(host, subdomain=subdomain, naming=naming)
+    assert checked.rejection.reason == INVALID_HOST
+    assert checked.rejection.message.startswith(f"{field}: '")
+    assert len(checked.rejection.message) < 250
+    assert not checked.claims
 
 
 @pytest.mark.parametrize(("text", "words"), [

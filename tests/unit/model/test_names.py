@@ -42,15 +42,15 @@ def test_names_of_the_original():
 @given(st.lists(st.tuples(KEYS, PORTS, TLS), min_size=2, max_size=2, unique=True))
 def test_distinct_pools(pair):
     """Service `a-80` and port 80 of Service `a` are two pools."""
-    one, other = (names.pool("/Common", *item) for item in pair)
-    assert len({one, other, f"/Common/{names.NOWHERE_POOL}"}) == 3
-    assert max(map(len, (one, other))) < 255
+    first, second = (names.pool("/Common", *item) for item in pair)
+    assert len({first, second, f"/Common/{names.NOWHERE_POOL}"}) == 3
+    assert max(map(len, (first, second))) < 255
 
 
 @given(st.lists(st.tuples(KEYS, st.integers(0, 3)), min_size=2, max_size=2, unique=True))
 def test_distinct_rules(pair):
-    one, other = (names.rule(*item) for item in pair)
-    assert one != other
+    first, second = (names.rule(*item) for item in pair)
+    assert first != second
 
 
 ANY_HOST = strategies.HOST_NAMES | strategies.HOST_NAMES.map(lambda host: f"*.{host}")
@@ -58,10 +58,10 @@ ANY_HOST = strategies.HOST_NAMES | strategies.HOST_NAMES.map(lambda host: f"*.{h
 
 @given(st.lists(ANY_HOST, min_size=2, max_size=2, unique=True))
 def test_distinct_profiles(pair):
-    one, other = (names.client_ssl("/Common", host) for host in pair)
-    assert one != other
-    assert len(one) < 255
-    assert "*" not in one
+    first, second = (names.client_ssl("/Common", host) for host in pair)
+    assert first != second
+    assert len(first) < 255
+    assert "*" not in first
 
 
 @given(ANY_HOST)
@@ -81,12 +81,12 @@ def test_owns_whatever_can_be_named(namespace, name, to, port, host):
     obj = {"metadata": {"namespace": namespace, "name": name},
            "spec": {"host": host, "to": {"name": to}, "port": {"targetPort": port}}}
     try:
-        found = admission.check(decode.route(obj), admission.AdmissionPolicy())
+        checked = admission.check(decode.route(obj), admission.AdmissionPolicy())
     except fields.DecodeError:
         return
-    if found.rejection is not None:
+    if checked.rejection is not None:
         return
-    route, policy = found.route, f"/Common/{names.SECURE_POLICY}"
+    route, policy = checked.route, f"/Common/{names.SECURE_POLICY}"
     ours = [
         Pool(names.pool("/Common", Key(route.key.namespace, route.service), route.target_port)),
         Rule(policy, names.rule(route.key), 0, frozenset(), Forward("/x")),

@@ -9,16 +9,16 @@ LABELS = st.sampled_from([0, 0, 1, 2, 3, hostnames.MOST_LABELS])
 
 
 @given(st.integers(0, 2200), st.integers(0, 2200), LABELS, LABELS, st.text(), st.text())
-def test_bands_order_rules(one, other, labels_one, labels_other, name_one, name_other):
+def test_bands_order_rules(length_one, length_other, labels_one, labels_other, name_one, name_other):
     """Exact hosts before wildcards, longer domains first, longer paths first; every ordinal in its band."""
-    paths = ["/" + "x" * (length - 1) if length else "" for length in (one, other)]
+    paths = ["/" + "x" * (length - 1) if length else "" for length in (length_one, length_other)]
     bands = [priority.priority_band(path, labels=labels)
              for path, labels in zip(paths, (labels_one, labels_other), strict=True)]
     if labels_one != labels_other:
         before = not labels_one or (labels_other and labels_one > labels_other)
         assert (bands[0] < bands[1]) == bool(before)
-    elif max(one, other) <= priority.MAX_PATH:
-        assert (bands[0] < bands[1]) == (one > other)
+    elif max(length_one, length_other) <= priority.MAX_PATH:
+        assert (bands[0] < bands[1]) == (length_one > length_other)
     ordinal = priority.first_ordinal(bands[0], name_one)
     assert priority.band_of(ordinal) == bands[0]
     assert 0 < ordinal < priority.LAST_ORDINAL

@@ -28,31 +28,31 @@ def names(**selected: bool) -> Delta:
 
 
 def routes(*present, gone=()) -> Delta:
-    return Delta(routes={one.key: one for one in present} | {one.key: None for one in gone})
+    return Delta(routes={obj.key: obj for obj in present} | {obj.key: None for obj in gone})
 
 
 def test_enters_and_leaves():
     """Only what changes for the router is in a Delta."""
-    one = NamespaceFilter()
-    assert one.apply(routes(A, B, OTHER)).routes == {}
-    assert one.apply(names(shop=True)).routes == {A.key: A, B.key: B}
-    assert one.namespaces == {"shop"}
+    selected = NamespaceFilter()
+    assert selected.apply(routes(A, B, OTHER)).routes == {}
+    assert selected.apply(names(shop=True)).routes == {A.key: A, B.key: B}
+    assert selected.namespaces == {"shop"}
     new = route("a", host="new.com")
-    assert one.apply(routes(new, OTHER, gone=[B])).routes == {new.key: new, B.key: None}
-    assert one.apply(names(bank=True, shop=False)).routes == {OTHER.key: OTHER, A.key: None}
-    assert one.apply(routes(gone=[A])).routes == {}
-    assert one.apply(names(shop=True)).routes == {}
+    assert selected.apply(routes(new, OTHER, gone=[B])).routes == {new.key: new, B.key: None}
+    assert selected.apply(names(bank=True, shop=False)).routes == {OTHER.key: OTHER, A.key: None}
+    assert selected.apply(routes(gone=[A])).routes == {}
+    assert selected.apply(names(shop=True)).routes == {}
 
 
 def test_both_at_once():
     """A Delta holds what happened since the last one, in no order."""
-    one = NamespaceFilter()
-    one.apply(routes(A))
+    selected = NamespaceFilter()
+    selected.apply(routes(A))
     entered = Delta(routes={A.key: None, B.key: B}, namespaces=names(shop=True).namespaces)
-    assert one.apply(entered).routes == {B.key: B}
+    assert selected.apply(entered).routes == {B.key: B}
     left = Delta(routes={A.key: A, B.key: None}, namespaces=names(shop=False).namespaces)
-    assert one.apply(left).routes == {B.key: None}
-    assert one.apply(names(shop=True)).routes == {A.key: A}
+    assert selected.apply(left).routes == {B.key: None}
+    assert selected.apply(names(shop=True)).routes == {A.key: A}
 
 
 def test_the_rest_of_a_delta_stays():
@@ -62,26 +62,26 @@ def test_the_rest_of_a_delta_stays():
 
 def test_an_older_route_of_another_namespace_claims_nothing():
     """Not selected is not there; selected, it takes its host."""
-    one, engine = NamespaceFilter(), Engine(Settings())
+    selected, engine = NamespaceFilter(), Engine(Settings())
     engine.set_facts(FACTS)
-    engine.apply(one.apply(routes(A, OTHER)))
-    engine.apply(one.apply(names(shop=True)))
+    engine.apply(selected.apply(routes(A, OTHER)))
+    engine.apply(selected.apply(names(shop=True)))
     assert engine.rejection(A.key) is None
     assert engine.route(OTHER.key) is None
-    engine.apply(one.apply(names(bank=True)))
+    engine.apply(selected.apply(names(bank=True)))
     assert engine.rejection(A.key).reason == "HostAlreadyClaimed"
-    engine.apply(one.apply(names(bank=False)))
+    engine.apply(selected.apply(names(bank=False)))
     assert engine.rejection(A.key) is None
 
 
 def test_one_namespace_costs_its_routes():
     """Of a thousand Routes the ten of the namespace are judged anew."""
-    one, engine = NamespaceFilter(), Engine(Settings())
+    selected, engine = NamespaceFilter(), Engine(Settings())
     many = [route(f"r{n}", namespace=f"ns{n % 100}", host=f"h{n}.com") for n in range(1000)]
-    engine.apply(one.apply(routes(*many)))
-    engine.apply(one.apply(names(**{f"ns{n}": True for n in range(99)})))
+    engine.apply(selected.apply(routes(*many)))
+    engine.apply(selected.apply(names(**{f"ns{n}": True for n in range(99)})))
     engine.take_changes()
-    engine.apply(one.apply(names(ns99=True, ns7=False)))
+    engine.apply(selected.apply(names(ns99=True, ns7=False)))
     _, touched = engine.take_changes()
     assert {key.namespace for key in touched} == {"ns99", "ns7"}
     assert len(touched) == 20
@@ -98,7 +98,7 @@ CUTS = st.sets(st.integers(0, 24))
 @given(STEPS, CUTS)
 def test_equals_the_definition(steps, cuts):
     """Whatever comes in whatever order, several changes to a Delta, against everything from scratch."""
-    one, engine = NamespaceFilter(), Engine(Settings())
+    by_deltas, engine = NamespaceFilter(), Engine(Settings())
     engine.set_facts(FACTS)
     every, chosen, delta = {}, set(), Delta({}, namespaces={})
     for number, (what, present) in enumerate(steps):
@@ -111,7 +111,7 @@ def test_equals_the_definition(steps, cuts):
             delta.routes[what.key] = what if present else None
         if number in cuts:
             continue
-        engine.apply(one.apply(delta))
+        engine.apply(by_deltas.apply(delta))
         delta = Delta({}, namespaces={})
         wanted = selected(every, chosen)
         assert snapshot_of(engine).routes == wanted

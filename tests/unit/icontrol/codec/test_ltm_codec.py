@@ -31,7 +31,7 @@ RECORDINGS = Path(__file__).parents[3] / "recordings"
 
 def as_read(body: dict, *, version: int = 14) -> dict:
     """The form in which the device gives back what was posted: lists of parts under references."""
-    path = "/" + "/".join(part for part in (body.get("partition"), body.get("subPath"), body["name"]) if part)
+    path = "/" + "/".join(filter(None, (body.get("partition"), body.get("subPath"), body["name"])))
     shown = {**body, "fullPath": path if body.get("partition") else body["name"], "generation": 7}
     for name in ("members", "rules", "conditions", "actions"):
         if isinstance(shown.get(name), list) and all(isinstance(item, dict) for item in shown[name]):
@@ -132,7 +132,7 @@ def test_what_a_rule_tells_is_that_of_its_action():
     redirect = {"httpReply": True, "redirect": True, "request": True, "location": "tcl:https://x"}
 
     def action(*actions):
-        items = [{"name": str(n), **one} for n, one in enumerate(actions)]
+        items = [{"name": str(n), **fields} for n, fields in enumerate(actions)]
         return policy_codec.decode_rule("/P/p", {"name": "r", "actionsReference": {"items": items}}).action
 
     told, other = {**sets, "expression": "/P/x"}, {**sets, "expression": "/P/y"}
@@ -141,13 +141,13 @@ def test_what_a_rule_tells_is_that_of_its_action():
     assert action(redirect) == Redirect("tcl:https://x")
     foreign = [action(redirect, told), action(told), action(forward, {**told, "tmName": "mine"}),
                action(forward, {**told, "response": True})]
-    assert all(isinstance(one, Foreign) for one in foreign)
+    assert all(isinstance(decoded, Foreign) for decoded in foreign)
     wild = {**sets, "tmName": "f5router_wildcard", "expression": ".a.com"}
     asks = {**sets, "tmName": "f5router_redirect", "expression": "1"}
     assert action(wild, asks) == CheckedRedirect()
     foreign = [action(asks), action(wild), action(wild, asks, redirect), action(wild, asks, forward, told),
                action(wild, asks, told), action(wild, {**asks, "expression": "2"})]
-    assert all(isinstance(one, Foreign) for one in foreign)
+    assert all(isinstance(decoded, Foreign) for decoded in foreign)
 
 
 def test_server_filled_fields_are_no_difference():

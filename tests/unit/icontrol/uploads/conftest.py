@@ -75,15 +75,15 @@ def settings(server) -> SSHSettings:
 @pytest.fixture
 def uploader(settings):
     """make(**changes): an uploader with changed settings, closed after the test."""
-    made = []
+    uploaders = []
 
     def make(clock=None, **changes) -> SSHUploader:
         arguments = {"clock": clock} if clock else {}
-        made.append(SSHUploader(dataclasses.replace(settings, **changes), **arguments))
-        return made[-1]
+        uploaders.append(SSHUploader(dataclasses.replace(settings, **changes), **arguments))
+        return uploaders[-1]
 
     yield make
-    for each in made:
+    for each in uploaders:
         each.close()
 
 
@@ -110,6 +110,6 @@ def real_settings(openssh, keys, tmp_path) -> SSHSettings:
 @pytest.fixture
 def folder(tmp_path) -> Path:
     """A directory of the real server."""
-    made = tmp_path / "remote"
-    made.mkdir()
-    return made
+    directory = tmp_path / "remote"
+    directory.mkdir()
+    return directory

@@ -28,9 +28,9 @@ SetEnv SHLVL=2
 
 def require(program: str) -> str:
     """Path of a program. Raises: AssertionError: it is missing, with what to install."""
-    found = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin")
-    assert found, f"{program} is missing: install the Debian packages openssh-server and openssh-client"
-    return found
+    path = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin")
+    assert path, f"{program} is missing: install the Debian packages openssh-server and openssh-client"
+    return path
 
 
 class OpenSSH:

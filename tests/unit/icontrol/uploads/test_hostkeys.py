@@ -89,11 +89,11 @@ def test_fingerprints_are_those_of_ssh_keygen(openssh, tmp_path):
     """SHA256 and MD5 equal what ssh-keygen prints for the same key."""
     path = tmp_path / "known_hosts"
     path.write_text(openssh.known_hosts)
-    found = read_known_hosts(str(path), "127.0.0.1", openssh.port).accepted
-    assert {key.sha256 for key in found} == set(openssh.fingerprints.values())
+    keys = read_known_hosts(str(path), "127.0.0.1", openssh.port).accepted
+    assert {key.sha256 for key in keys} == set(openssh.fingerprints.values())
     listed = subprocess.run([require("ssh-keygen"), "-l", "-E", "md5", "-f", path], check=True,
                             capture_output=True, text=True).stdout
-    assert {f"MD5:{key.md5}" for key in found} == {line.split()[1] for line in listed.splitlines()}
+    assert {f"MD5:{key.md5}" for key in keys} == {line.split()[1] for line in listed.splitlines()}
 
 
 @pytest.mark.parametrize(("policy", "accepted"), [

@@ -62,9 +62,9 @@ def clean(device) -> None:
 @contextmanager
 def connected(big, clock, **changes):
     """A client of a user."""
-    found = ClientSettings(base_url=big.url, verify=str(big.ca_file), retry_s=1, **{
+    settings = ClientSettings(base_url=big.url, verify=str(big.ca_file), retry_s=1, **{
         "username": big.username, "password": big.password, **changes})
-    with Client(found, clock=clock, sleep=clock.sleep) as client:
+    with Client(settings, clock=clock, sleep=clock.sleep) as client:
         yield client
 
 
@@ -75,8 +75,8 @@ def clock():
 
 @pytest.fixture
 def client(big, clock):
-    with connected(big, clock) as made:
-        yield made
+    with connected(big, clock) as own_client:
+        yield own_client
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def run(server, keys, tmp_path):
                    "GlobalKnownHostsFile=/dev/null", f"Port={server.port}", f"User={USERNAME}")
         return subprocess.run(
             [require(program), *legacy, "-F", "none", "-q", "-i", key,
-             *(part for option in options for part in ("-o", option)), *arguments],
+             *(argument for option in options for argument in ("-o", option)), *arguments],
             capture_output=True, text=True, timeout=60)
 
     return call

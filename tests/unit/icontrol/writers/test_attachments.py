@@ -54,7 +54,8 @@ def test_problems(attachment, facts, words):
 def test_the_503_page_is_written_apart():
     """Where a device refuses it, the iRules and profiles that Routes need are attached all the same."""
     tls = Attachment(VIRTUAL, "profiles", "/Common/openshift_default-server-ssl-profile", ServerSSL.KIND)
-    changes = [Change(CREATE, None, one) for one in (UNAVAILABLE, PASSTHROUGH, tls, REENCRYPT, PROFILE)]
+    attachments = (UNAVAILABLE, PASSTHROUGH, tls, REENCRYPT, PROFILE)
+    changes = [Change(CREATE, None, attachment) for attachment in attachments]
     divided = [{change.obj for change in unit} for unit in units(changes)]
     assert divided == [{PASSTHROUGH, tls, REENCRYPT}, {UNAVAILABLE}, {PROFILE}]
 
@@ -98,8 +99,8 @@ def test_irules_have_one_order_after_any_history(device, history, there, count, 
         for path in missing:
             obj = Attachment(VIRTUAL, "rules", path, IRule.KIND)
             assert [error for _, error in writer.write([Change(CREATE, None, obj)])] == [None]
-        found = client.get(item_path("ltm/virtual", VIRTUAL))["rules"]
-    assert found == [path for path in there if path in ADMINS] + OURS
+        attached = client.get(item_path("ltm/virtual", VIRTUAL))["rules"]
+    assert attached == [path for path in there if path in ADMINS] + OURS
 
 
 @pytest.mark.parametrize("version", ["11.6.0", "17.1.0"])
@@ -143,6 +144,6 @@ def test_a_profile_of_the_original_goes_in_the_same_write(device):
             VIRTUAL, client_ssl=("/Common/default",), sni_defaults=("/Common/default",)))))
         assert [error for _, error in writer.write([Change(CREATE, None, new)])] == [None]
         assert [entry.method for entry in device.writes()] == ["PATCH"]
-        found = client.get(item_path("ltm/virtual", VIRTUAL, "profiles"))["items"]
-        assert {item["fullPath"] for item in found} == {
+        profiles = client.get(item_path("ltm/virtual", VIRTUAL, "profiles"))["items"]
+        assert {item["fullPath"] for item in profiles} == {
             "/Common/tcp", "/Common/http", "/Common/default", PROFILE.target}

@@ -57,17 +57,17 @@ class Bench:
         self.big.put_object("ltm/node", body)
 
     def members(self, wanted: Pool) -> set[str]:
-        found = self.big.get(f"ltm/pool/{wanted.path.replace('/', '~')}")
-        return {item["fullPath"] for item in ltm_codec.items(found, "members")}
+        body = self.big.get(f"ltm/pool/{wanted.path.replace('/', '~')}")
+        return {item["fullPath"] for item in ltm_codec.items(body, "members")}
 
     def nodes(self) -> dict[str, str]:
         """Description by path."""
         return {item.path: item.fields.get("description", "") for item in self.big.items("ltm/node")}
 
     def requests(self) -> list[str]:
-        found = [f"{e.method} {e.path.rpartition('/ltm/')[2]}" for e in self.big.log if "/ltm/" in e.path]
+        sent = [f"{e.method} {e.path.rpartition('/ltm/')[2]}" for e in self.big.log if "/ltm/" in e.path]
         self.big.clear_log()
-        return found
+        return sent
 
 
 @pytest.fixture
@@ -255,12 +255,12 @@ def test_a_404_for_a_node_that_the_device_still_shows_is_an_error(bench):
 
 def test_recorded_members():
     """Where the nodes of recorded members lie."""
-    found = {}
+    partitions = {}
     for path in sorted((RECORDINGS / "pool" / "members").glob("*.json")):
         read = json.loads(path.read_text())
-        found |= ltm_nodes.places(read.get("items", [read]))
-    assert found["1.1.1.1"] == "/Common"
-    assert set(found.values()) == {"/Common", "/DMZ"}
+        partitions |= ltm_nodes.places(read.get("items", [read]))
+    assert partitions["1.1.1.1"] == "/Common"
+    assert set(partitions.values()) == {"/Common", "/DMZ"}
 
 
 def test_a_few_at_a_time(bench):

@@ -56,7 +56,7 @@ PATCH = ("PATCH", URL, {"gw": "10.1.1.1"})
 GONE = ("DELETE", URL, None)
 
 
-@pytest.mark.parametrize(("change", "found", "sent"), [
+@pytest.mark.parametrize(("change", "before", "sent"), [
     pytest.param(Change(CREATE, None, ROUTE), None, [POST], id="create"),
     pytest.param(Change(CREATE, None, ROUTE), there(gw="10.1.1.1"), [POST], id="created before"),
     pytest.param(Change(CREATE, None, ROUTE), there(gw="10.1.1.1%5", network="10.128.0.0%5/23"), [POST],
@@ -67,8 +67,8 @@ GONE = ("DELETE", URL, None)
     pytest.param(Change(DELETE, ROUTE, None), there(gw="10.1.1.1"), [GONE], id="delete"),
     pytest.param(Change(DELETE, ROUTE, None), None, [GONE], id="deleted before"),
 ])
-def test_writes(change, found, sent):
-    device = Device(found)
+def test_writes(change, before, sent):
+    device = Device(before)
     StaticRouteWriter(device, "/Common").write([change])
     assert device.sent == sent
 
@@ -94,8 +94,8 @@ def test_a_network_that_is_taken():
     ("default%5", "10.1.1.1", ("default%5", "10.1.1.1")),
 ])
 def test_decode(network, gateway, expected):
-    found = net_codec.decode_route(there(network=network, gw=gateway))
-    assert (found.network, found.gateway) == expected
+    route = net_codec.decode_route(there(network=network, gw=gateway))
+    assert (route.network, route.gateway) == expected
 
 
 @pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.json")), ids=lambda path: path.stem)
@@ -103,9 +103,9 @@ def test_recordings(path):
     """Every recorded route is understood, and none is taken for one of ours."""
     recorded = json.loads(path.read_text())
     for item in recorded.get("items", [recorded]):
-        found = net_codec.decode_route(item)
-        assert found == StaticRoute(item["fullPath"], item["network"], item.get("gw", ""))
-        assert not names.owns("/Common", found)
+        route = net_codec.decode_route(item)
+        assert route == StaticRoute(item["fullPath"], item["network"], item.get("gw", ""))
+        assert not names.owns("/Common", route)
 
 
 def test_encode_and_decode():

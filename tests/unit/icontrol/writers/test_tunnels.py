@@ -135,22 +135,22 @@ def test_created_meanwhile():
     assert device.state == Device(TUNNEL, ADDRESS).state
 
 
-@pytest.mark.parametrize(("found", "written"), [
+@pytest.mark.parametrize(("translation", "written"), [
     ({"type": "none"}, True), (None, True), ({"type": "automap"}, False),
     ({"type": "snat", "pool": "/Common/sp"}, False),
 ])
-def test_source_addresses(found, written):
+def test_source_addresses(translation, written):
     """A setting that came meanwhile is not overridden."""
     device = Device()
     url = "ltm/virtual/~Common~v"
-    device.objects[url] = {"sourceAddressTranslation": found} if found else {}
+    device.objects[url] = {"sourceAddressTranslation": translation} if translation else {}
     change = Change(UPDATE, SourceTranslation("/Common/v", "none"), SourceTranslation("/Common/v", "automap"))
-    if found and found["type"] == "snat":
+    if translation and translation["type"] == "snat":
         with pytest.raises(Conflict, match="was set meanwhile"):
             write(device, change)
     else:
         write(device, change)
-    wanted = {"type": "automap"} if written else found
+    wanted = {"type": "automap"} if written else translation
     assert device.objects[url]["sourceAddressTranslation"] == wanted
 
 
@@ -209,8 +209,8 @@ OWN, OTHER = "/P/vxlan5000", "/Q/vxlan5000"
 ])
 def test_tunnels_of_all(replies, facts):
     """Self IPs on them count as far as they are in our route domain (bigip-behaviour.md B9: the suffix)."""
-    _, found = tunnels.observe(replies, "/P")
-    assert [(one.path, one.local_address, one.addresses) for one in found] == facts
+    _, observed = tunnels.observe(replies, "/P")
+    assert [(other.path, other.local_address, other.addresses) for other in observed] == facts
 
 
 @pytest.mark.parametrize("kind", ["tunnels", "addresses"])
