@@ -4,7 +4,7 @@ The only module that imports the HTTP library. It does not handle tokens and nev
 exceptions hold no request, header or body of the library: those contain the password, the token and private
 keys.
 
-Proxies of the environment (HTTPS_PROXY, NO_PROXY) are honoured, as the original router did; the
+Proxies of the environment (HTTPS_PROXY, NO_PROXY) at the start are honoured, as the original router did; the
 credentials of a .netrc file are not, and cookies are neither kept nor sent.
 """
 
@@ -76,7 +76,7 @@ class Reply:
 
 
 class _Headers(requests.auth.AuthBase):
-    """Credentials as headers, even none: without such an object requests reads .netrc."""
+    """Credentials as headers, perhaps none."""
 
     def __init__(self, headers: Mapping[str, str]):
         self._headers = headers
@@ -111,6 +111,10 @@ class Transport:
             "Accept": "application/json",
             "User-Agent": f"f5router/{f5router.__version__}",
         }
+        # Once: the library would read all variables of the environment twice for each request.
+        environment = self._session.merge_environment_settings(self._base, {}, None, settings.verify, None)
+        self._session.proxies, self._session.verify = environment["proxies"], environment["verify"]
+        self._session.trust_env = False
         # A replayed BIGIPAuthCookie outlives the token and hides a wrong password.
         self._session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
         self._session.mount("https://", requests.adapters.HTTPAdapter(
@@ -143,8 +147,7 @@ class Transport:
                 answer = self._session.request(
                     method, f"{self._base}{path}{'?' if query else ''}{query}",
                     data=body, headers=dict(headers or {}), auth=_Headers(credentials), allow_redirects=False,
-                    timeout=(connect_s, timeout_s or self._settings.timeout_s),
-                    verify=self._settings.verify)  # here: from the session, REQUESTS_CA_BUNDLE would win
+                    timeout=(connect_s, timeout_s or self._settings.timeout_s))
                 return Reply(answer.status_code, answer.content, _target(answer))
             except (OSError, wire.HTTPError) as exc:
                 failure = _failure(method, hide_token(path), exc)

@@ -66,6 +66,9 @@ def test_environment_does_not_replace_the_bundle(monkeypatch):
         client.get("ltm/pool")
     with connected(verify=True) as (_, client, _):
         assert "--f5-ca-bundle" in failure(client).text
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", authority().file)
+    with connected(verify=True) as (_, client, _):
+        client.get("ltm/pool")
 
 
 @pytest.mark.parametrize("name", ["big-ip.example.com", "127.0.0.2"])
@@ -182,7 +185,8 @@ def test_proxy(monkeypatch):
         assert error.text == "the proxy of the environment gave no connection"
         assert not error.may_have_applied
         assert not device.requests
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with connected(retry_s=0) as (_, client, _):
         client.get("ltm/pool")
 
 
