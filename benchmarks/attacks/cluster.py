@@ -32,7 +32,7 @@ NAMES = ("edge", "own0", "own1", "own2", "taken-tls", "rival-tls", "rival-edge",
 def make_material() -> Material:
     """A few seconds of work."""
     hosts = {
-        f"{name}-{serial}": identity(f"{name}.example.com", serial=serial, algorithm="ec")
+        f"{name}-{serial}": identity(f"{name}.example.com", serial=serial)
         for name in NAMES
         for serial in (1, 2)
     }

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
 
 GENERATED = "generated"
@@ -29,7 +29,7 @@ class Authority:
 
     def issue(self, *hosts: str) -> tuple[str, str]:
         """A certificate for hosts and its key, both PEM."""
-        key = rsa.generate_private_key(65537, 2048)
+        key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])])
         builder = _builder(subject, self._name, key.public_key())
         names = x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts])
@@ -78,7 +78,7 @@ def _pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 
-def _key_pem(key: rsa.RSAPrivateKey) -> str:
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()

@@ -5,7 +5,7 @@ import pytest
 from tests import manifests
 from tests.builders import identity
 
-ONE, TWO = identity(serial=1), identity(serial=2)
+ONE, TWO = identity(algorithm="rsa"), identity(serial=2)
 
 
 def edge(name: str, who, *, host: str = "b.com", **fields) -> dict:

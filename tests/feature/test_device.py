@@ -10,7 +10,7 @@ from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
 from tests.waiting import until
 
-ONE, TWO = identity(), identity(serial=2)
+ONE, TWO = identity(algorithm="rsa"), identity(serial=2)
 CERT = {"certificate": ONE.certificate, "key": ONE.key, "caCertificate": ONE.issuer}
 ALL_KINDS = (
     manifests.route("plain"),

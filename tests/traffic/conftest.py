@@ -14,7 +14,7 @@ from tests.feature.conftest import Lab
 from tests.feature.test_loop import Running
 
 HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
-DEFAULT = identity("default.example.com", ca="Default CA")
+DEFAULT = identity("default.example.com", ca="Default CA", algorithm="rsa")
 """Of the client SSL profile that the administrator made."""
 PODS = identity("pods.example.com", ca="Pod CA")
 """Of all pods that speak TLS."""

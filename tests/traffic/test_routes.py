@@ -7,7 +7,7 @@ import pytest
 from tests import manifests
 from tests.builders import identity
 from tests.traffic import clients
-from tests.traffic.conftest import PODS, Site
+from tests.traffic.conftest import Site
 from tests.unit.desired.irules import hello
 
 KINDS = {
@@ -17,8 +17,12 @@ KINDS = {
     "reencrypt-redirect": ("reencrypt", "Redirect"),
     "passthrough": ("passthrough", ""), "passthrough-redirect": ("passthrough", "Redirect"),
 }
-NAMED = {name: identity(f"{name}.example.com") for name in KINDS if name.startswith(("edge", "reenc"))}
+RSA = ("reencrypt",)
+"""Those with RSA keys: the ClientHellos below offer no other suites."""
+NAMED = {name: identity(f"{name}.example.com", algorithm="rsa" if name in RSA else "ec")
+         for name in KINDS if name.startswith(("edge", "reenc"))}
 DEFAULT, POD = "default.example.com", "pods.example.com"
+PODS = identity(POD, ca="Pod CA", algorithm="rsa")
 
 
 def host(name: str) -> str:

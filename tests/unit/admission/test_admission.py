@@ -25,7 +25,7 @@ from f5router.model.hostnames import Naming
 from tests import strategies
 from tests.builders import Identity, identity, route, secret
 
-ID = identity()
+ID = identity(algorithm="rsa")
 OTHER = identity(serial=1)
 SETTINGS = admission.AdmissionPolicy()
 
@@ -385,7 +385,7 @@ def test_a_fault_of_ours_gives_no_host_away():
 
 P256, OTHER_CURVE = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030104")
 VERSION_3, VERSION_9 = bytes.fromhex("a003020102"), bytes.fromhex("a003020108")
-EC = identity(algorithm="ec")
+EC = identity()
 
 
 def changed(pem_text: str, old: bytes, new: bytes) -> str:

@@ -15,7 +15,7 @@ from f5router.model.steps import finish
 from tests import bombs
 from tests.builders import authority, identity
 
-ID = identity(algorithm="ec")
+ID = identity()
 EMPTY = "-----BEGIN EC PARAMETERS-----\n-----END EC PARAMETERS-----\n"
 OWN = {"certificate": ID.certificate, "key": ID.key}
 

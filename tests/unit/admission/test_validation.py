@@ -19,7 +19,7 @@ from tests.builders import authority, identity, route
 
 CERT, KEY, CA, DEST = "certificate", "key", "caCertificate", "destinationCACertificate"
 POLICY, TERMINATION = "insecureEdgeTerminationPolicy", "termination"
-ID, OTHER, FAR = identity(), identity(serial=1), identity(ca="Elsewhere")
+ID, OTHER, FAR = identity(algorithm="rsa"), identity(serial=1), identity(ca="Elsewhere")
 EXPIRED = identity(expired=True)
 DAY = datetime.timedelta(days=1)
 
