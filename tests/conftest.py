@@ -1,5 +1,6 @@
 """What holds for all tests, and what is printed at the end."""
 
+import gc
 import logging
 from collections.abc import Iterator
 
@@ -25,6 +26,17 @@ def _logging_as_before() -> Iterator[None]:
     logging.captureWarnings(False)
     for name, before in levels.items():
         logging.getLogger(name).setLevel(before)
+
+
+def pytest_configure() -> None:
+    """Collect no garbage while tests are imported and collected: all of that stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector the modules and test items, which it would look through again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 UNDER_LOAD = "requests under load"
