@@ -35,13 +35,14 @@ demo: environment
 	@tests/system-packages tclsh curl
 	@$(BIN)/python -m mocks.demo $(if $(filter-out 0 no false,$(ONCE)),--once)
 
-# Compiled once, for all the processes that tests start.
+# Compiled once, for all the processes that tests start; the tests themselves by pytest, which rewrites their
+# asserts: in a new clone each of its processes would do that for all of them. Types are checked meanwhile.
 test: export PYTHONDONTWRITEBYTECODE =
 test: environment
 	@tests/system-packages
 	@$(LINT)
-	@$(TYPES)
-	@$(BIN)/python -m compileall -q f5router ghost_hostsubnet mocks benchmarks
+	@$(TYPES) & types=$$!; $(BIN)/python -m compileall -q f5router ghost_hostsubnet mocks benchmarks; \
+	  [ -d tests/__pycache__ ] || $(BIN)/pytest --collect-only >/dev/null || true; wait $$types
 	@$(BIN)/pytest --numprocesses $$((2 * $$(nproc))) --dist loadscope --no-loadscope-reorder --durations 10 --durations-min 1
 
 lint: environment

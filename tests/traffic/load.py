@@ -22,7 +22,8 @@ from tests.waiting import DEADLINE_S
 
 KEPT = 12
 """Most requests on one connection."""
-PAUSE_S = 0.002
+PAUSE_S = 0.008
+"""Between two requests of a client: without it the machine's speed would set their number."""
 
 
 @dataclass
@@ -72,6 +73,9 @@ class Load:
         self._kept, self._pause_s = kept, pause_s
         self.targets, self.report = list(targets), Report()
         self._clients, self._random = clients, random.Random(seed)
+        self._context = _context()
+        self._asked: Counter = Counter()
+        """Requests that began by name of the target."""
         self._busy: Counter = Counter()
         """Requests under way by name of the target, with the opening of their connections."""
         self._stop = threading.Event()
@@ -108,7 +112,11 @@ class Load:
             if not awake:
                 await asyncio.sleep(self._pause_s)
                 continue
-            await self._connection(self._random.choice(awake), self._random.randint(1, self._kept))
+            await self._connection(self._chosen(awake), self._random.randint(1, self._kept))
+
+    def _chosen(self, targets: list[Target]) -> Target:
+        """Pick two targets at random, and of these the one that was asked less: each gets its share soon."""
+        return min(self._random.choices(targets, k=2), key=lambda one: self._asked[one.name])
 
     def _mixed(self, first: Target) -> list[Target]:
         """What a connection that was opened for a target may be used for."""
@@ -124,7 +132,8 @@ class Load:
                 usable = [one for one in mixed if not one.asleep and (one is first or not one.alone)]
                 if self._stop.is_set() or not usable:
                     break
-                target = self._random.choice(usable)
+                target = self._chosen(usable)
+                self._asked[target.name] += 1
                 fresh = writer is None or reader.at_eof()
                 self._busy[target.name] += 1
                 try:
@@ -147,9 +156,10 @@ class Load:
     async def _open(self, target: Target, old):
         _closed(old)
         self.report.connections += 1
-        context, certificates = _context() if target.tls else None, target.certificates
-        reader, writer = await asyncio.wait_for(asyncio.open_connection(
-            *target.address, ssl=context, server_hostname=target.host if target.tls else None), DEADLINE_S)
+        context, certificates = self._context if target.tls else None, target.certificates
+        async with asyncio.timeout(DEADLINE_S):
+            reader, writer = await asyncio.open_connection(
+                *target.address, ssl=context, server_hostname=target.host if target.tls else None)
         if target.tls and target.certificates:
             shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
             if shown not in certificates | target.certificates:
@@ -161,11 +171,11 @@ class Load:
         request = f"GET {target.path} HTTP/1.1\r\nHost: {target.host}\r\n\r\n"
         try:
             writer.write(request.encode())
-            await writer.drain()
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), DEADLINE_S)
-            status, headers = _head(head)
-            length = int(headers.get("content-length", 0))
-            body = await asyncio.wait_for(reader.readexactly(length), DEADLINE_S)
+            async with asyncio.timeout(DEADLINE_S):
+                await writer.drain()
+                head = await reader.readuntil(b"\r\n\r\n")
+                status, headers = _head(head)
+                body = await reader.readexactly(int(headers.get("content-length", 0)))
         except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError) as exc:
             partial = getattr(exc, "partial", b"")
             if fresh or partial or isinstance(exc, TimeoutError):
