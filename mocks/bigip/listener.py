@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from mocks import closing
 from mocks.bigip.replies import Reply
 from mocks.bigip.requests import Request, split_target
 
@@ -89,14 +90,7 @@ class Listener:
 
     async def _close(self) -> None:
         if self._runner is not None:
-            for site in list(self._runner.sites):
-                await site.stop()
-            # A handshake that has begun is a task; left alone, its client would wait for an answer.
-            if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.wait(tasks, timeout=1)
-            await self._runner.cleanup()
+            await closing.close(self._runner)
             self._runner = None
 
     def _end(self) -> None:

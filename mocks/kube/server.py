@@ -1,12 +1,13 @@
 """HTTPS in a thread of its own: takes requests off the wire, acts out faults, streams watches."""
 
 import asyncio
-import contextlib
 import logging
 import ssl
 import threading
 
 from aiohttp import web
+
+from mocks import closing
 
 from .access import Access
 from .api import JSON, TEXT, Api, Reply, failure
@@ -89,17 +90,7 @@ class Server:
         return self._runner.addresses[0][1]
 
     async def _close(self) -> None:
-        for site in list(self._runner.sites):
-            await site.stop()
-        # A handshake that has begun is a task; left alone, its client would wait for an answer.
-        if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks, timeout=1)
-        # Watches never end by themselves: cut them, cleanup would wait.
-        for connection in self._runner.server.connections:
-            _cut(connection.transport)
-        await self._runner.cleanup()
+        await closing.close(self._runner)
 
     def _end_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -114,7 +105,7 @@ class Server:
             return await self._stream(request, outcome)
         if outcome is DROPPED:
             self._note(request, 0)
-            _cut(request.transport)
+            closing.reset(request.transport)
             return web.Response()  # nobody reads it
         self._note(request, outcome.code)
         return web.Response(
@@ -217,13 +208,6 @@ class Server:
 
 DROPPED = Reply(0, b"")
 """No answer: the connection is cut."""
-
-
-def _cut(transport: asyncio.Transport | None) -> None:
-    """Reset a connection. One with TLS that was closed twice raises (seen with Python 3.11.2)."""
-    if transport is not None:
-        with contextlib.suppress(AttributeError):
-            transport.abort()
 
 
 def _refusal(call: Call, error: ApiError) -> Reply:

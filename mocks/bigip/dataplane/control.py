@@ -17,6 +17,7 @@ from typing import Any
 
 from aiohttp import web
 
+from mocks import closing
 from mocks.bigip.dataplane.loop import LoopThread
 from mocks.bigip.dataplane.plane import DataPlane
 
@@ -37,7 +38,7 @@ class Control:
         self.close()
 
     def close(self) -> None:
-        self._thread.run(self._runner.cleanup())
+        self._thread.run(closing.close(self._runner))
         self._thread.stop()
 
     async def _start(self, port: int) -> str:
