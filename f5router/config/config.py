@@ -147,7 +147,7 @@ def _config(reader: Reader) -> Config:
     network = pod_network.load(reader)
     return Config(
         bigip=bigip, ssh=ssh, cert_upload=cert_upload,
-        kube=kube_settings(reader, namespace=selection.namespace, sdn=network["vxlan"] is not None),
+        kube=kube_settings(reader, sdn=network["vxlan"] is not None),
         folder=folder, node_partition=_node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual,
         policy_model=reader.value("f5-policy-model"),
@@ -319,13 +319,13 @@ def _metrics_login(reader: Reader) -> tuple[str, str] | None:
             files.sourced(reader, "the password for the metrics", password[0], {password[1]: ""}))
 
 
-def kube_settings(reader: Reader, *, namespace: str | None = None, sdn: bool = True) -> KubeSettings:
+def kube_settings(reader: Reader, *, sdn: bool = True) -> KubeSettings:
     """Return the settings of the connection to the API server."""
     if reader.text("config"):
         reader.read("config")
     return KubeSettings(
         kubeconfig=reader.text("config") or None, context=reader.text("context") or None,
-        master=reader.value("master") or None, namespace=namespace, sdn=sdn,
+        master=reader.value("master") or None, sdn=sdn,
     )
 
 

@@ -67,7 +67,7 @@ class ClusterWatcher:
             _sources(settings), dispensable={*OPTIONAL, self._slices if settings.nodeport else NODES})
         self._first = Delta()
         """Changes until synced(), which are not drained yet."""
-        self._namespace = settings.selection.namespace or connection.namespace
+        self._namespace = settings.selection.namespace
         pace = secret_pace or SecretPace()
         self._secrets = SecretWatch(
             connection, self._store, self._changed, limits=settings.secret_limits, pace=pace,

@@ -24,8 +24,6 @@ class KubeSettings:
     """Context of the kubeconfig; None for its current one."""
     master: str | None = None
     """URL that replaces the server of the configuration (KUBERNETES_MASTER)."""
-    namespace: str | None = None
-    """Namespace to which a ClusterWatcher is limited; None for all."""
     connect_timeout_s: float = 10
     read_timeout_s: float = 60
     """Longest silence in a reply; a watch sets its own."""
@@ -46,7 +44,7 @@ class WatchSettings:
     """The kinds and objects that a ClusterWatcher follows."""
 
     selection: Selection = EVERY_ROUTE
-    """The Routes; without a namespace, that of the connection, which may be all."""
+    """The Routes; its namespace limits all other kinds that have namespaces, too."""
     nodes: bool = False
     sdn: bool = False
     """Watch HostSubnets and ClusterNetworks."""

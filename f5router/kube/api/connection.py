@@ -170,11 +170,6 @@ class Connection:
         """URL of the API server, for log messages."""
         return self._base
 
-    @property
-    def namespace(self) -> str | None:
-        """Namespace of the settings."""
-        return self._settings.namespace
-
     def request(self, method: str, path: str, *, query: dict[str, Any] | None = None, body: object = None,
                 content_type: str = "application/json", stream: bool = False,
                 timeout_s: float | None = None, accept: str = PLAIN) -> Any:

@@ -63,13 +63,6 @@ def test_one_namespace(kube, follow):
     assert lists(kube, "nodes")[0].path == "/api/v1/nodes"
 
 
-def test_namespace_of_the_settings(kube, kubeconfig):
-    kube.apply([objects.route("a"), objects.route("b", namespace="other")])
-    follower = Follower(connect(KubeSettings(kubeconfig=kubeconfig, namespace="other")))
-    follower.until(lambda: follower.names() == {"b"})
-    follower.cluster.stop()
-
-
 GHOST = {"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": "f5"},
          "host": "f5", "hostIP": "192.0.2.9", "subnet": "10.131.0.0/23"}
 NETWORK = {"apiVersion": "network.openshift.io/v1", "kind": "ClusterNetwork", "metadata": {"name": "default"},
