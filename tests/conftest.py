@@ -1,4 +1,4 @@
-"""What holds for all tests, and what is printed at the end."""
+"""Rules for all tests, and the summary that is printed at the end."""
 
 import gc
 import logging

@@ -139,7 +139,7 @@ READ = ["get", "list", "watch"]
 
 
 def sdn_reader() -> dict:
-    """What a stock OpenShift has for the nodes' part of its SDN.
+    """The role that a stock OpenShift has for the nodes' part of its SDN.
 
     Source of both: GetOpenshiftBootstrapClusterRoles of OpenShift 3.11 and 4, as far as it matters here.
     """

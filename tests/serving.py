@@ -1,4 +1,4 @@
-"""What a BIG-IP with a state of objects does with a request: the Rules and records alone, without a device.
+"""Decision of a BIG-IP with a state of objects on a request: the Rules and records alone, without a device.
 
 Sources: bigip-behaviour.md B4, B11; docs/bigip-objects.md. tests/feature asks the fake, which has these rules
 of its own.

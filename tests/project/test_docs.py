@@ -58,7 +58,7 @@ def reasons() -> set[str]:
 
 
 def test_every_reason_is_explained():
-    """What a Route's status can say, and nothing else; each with what it means and what to do."""
+    """The page has the reasons of a Route's status and no others, each with its meaning and a remedy."""
     text = page("routes.md").split("## Reasons")[1]
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
     assert len(reasons()) == 8
@@ -89,7 +89,7 @@ def test_every_object_is_listed(kind, name):
 
 
 def test_every_package_is_in_the_architecture():
-    """Those of the tree, and no other."""
+    """The page names the packages of the tree and no others."""
     rows = re.findall(r"^\| `(\w+)/` \|", page("architecture.md").split("## Packages")[1], re.MULTILINE)
     assert len(rows) == len(set(rows))
     assert set(rows) == {path.parent.name for path in (ROOT / "f5router").glob("*/__init__.py")}

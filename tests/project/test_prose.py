@@ -17,6 +17,8 @@ TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in TOP)])
 MODULES = sorted(path for package in ("f5router",
                                       "ghost_hostsubnet") for path in (ROOT / package).rglob("*.py"))
+TESTS = sorted([*(ROOT / "tests").glob("*.py"), *(ROOT / "tests" / "unit").rglob("*.py"),
+                *(ROOT / "tests" / "project").glob("*.py")])
 
 WIDTH = 110
 """Longest line of a page, apart from tables, headings, commands and links."""
@@ -45,15 +47,15 @@ def prose(path: Path) -> str:
 
 
 def docstrings() -> list[tuple[str, str]]:
-    """Return place and text of every docstring of the programs."""
-    found = []
-    for path in MODULES:
+    """Return place and text of every docstring of the programs, of the unit tests and of these."""
+    texts = []
+    for path in (*MODULES, *TESTS):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node,
                           ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
                 name = getattr(node, "name", "module")
-                found.append((f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)} {name}", text))
-    return found
+                texts.append((f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)} {name}", text))
+    return texts
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,4 +1,4 @@
-"""What several modules need: a clock that a test turns, and a look at locks while a message is logged."""
+"""Fixtures for several packages: a clock that a test turns, and a look at locks while a message is logged."""
 
 import logging
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Who holds a host and path, and what is wrong with a Route.
+"""Holders of hosts and paths, and problems of Routes.
 
 Sources: openshift/router, pkg/router/controller/host_admitter.go, unique_host.go and extended_validator.go.
 """
@@ -312,7 +312,7 @@ def test_a_secret_that_cannot_be_used(given, reason, words):
 @pytest.mark.parametrize(
     "given", [None, secret(not_loaded=True), secret(problem="it hangs", not_loaded=True)])
 def test_a_secret_that_is_not_read_yet(given):
-    """No verdict on it; what else is wrong with the Route is told, and a name that none can have."""
+    """It has no verdict; other problems of the Route, and a name that no Secret can have, are reported."""
     named = route("a", kind="edge", external_certificate="tls", certificate="not looked at")
     found = admission.check(named, SETTINGS, given)
     assert (found.rejection, found.key_pair) == (None, None)

@@ -1,4 +1,4 @@
-"""Whose certificates are checked when, and what is not checked again."""
+"""Order of the checks of certificates, and verdicts that are kept."""
 
 import itertools
 import threading
@@ -94,7 +94,7 @@ def test_namespaces_take_turns():
 
 
 def test_routes_of_a_namespace_are_checked_one_after_the_other():
-    """What a check has read so far is held for one Route of a namespace."""
+    """So the queue holds the memory of one unfinished check for a namespace."""
     queue, routes = stepping(), [Key("a", f"r{number}") for number in range(5)]
     for route in routes:
         queue.ask(route, CHEAP)

@@ -85,7 +85,7 @@ def test_beyond_a_bound(fields, message):
         bombs.rsa_authority(16384, subject="Another"))}, id="a key that verifies nothing"),
 ])
 def test_at_the_bounds(fields):
-    """What is admitted without bounds is admitted."""
+    """The bounds refuse nothing that stays within them."""
     assert judged(**fields).problems == ()
 
 

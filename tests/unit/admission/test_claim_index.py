@@ -222,7 +222,7 @@ def test_an_event_costs_its_host():
     ids=["no wildcard", "no denied host", "the oldest", "its host's", "first", "last", "of others"],
 )
 def test_who_keeps_a_wildcard_out(found, routes):
-    """Of all older hosts of other namespaces one is looked at: when the wildcard is made anew, and later."""
+    """One of the older hosts of other namespaces is looked at: when the wildcard is made anew, and later."""
     kept, verdicts = claim_index.ClaimIndex(ownership=True), {}
 
     def put(name, namespace, host, age) -> int:

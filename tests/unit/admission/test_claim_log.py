@@ -33,7 +33,7 @@ def test_another_reason(claims, caplog):
 
 
 def test_bound(claims, now, caplog):
-    """A tenant with a thousand such Routes gets no thousand lines; how many were left out is told."""
+    """A tenant with a thousand such Routes gets few lines; the log has the number of those left out."""
     for _ in range(1000):
         claims.lost(route("thief"), LOST)
     assert len(caplog.records) == MOST

@@ -1,4 +1,4 @@
-"""Who holds a host, with the source of each row. Upstream is openshift/router, host_admitter_test.go.
+"""Holders of hosts, with the source of each row. Upstream is openshift/router, host_admitter_test.go.
 
 Its fuzz tests list for each Route the older ones that keep it out; the chain that follows there, UniqueHost,
 keeps out a second Route of the same spec.host and path. Judged from scratch, a Route is admitted when none
@@ -166,7 +166,7 @@ def built(row):
 
 
 def expected(rows) -> dict[str, bool]:
-    """Whether a Route is admitted, by the lists of upstream."""
+    """Return for each Route True if upstream's lists admit it."""
     admitted: dict[str, bool] = {}
     for row in sorted(rows, key=lambda row: built(row).age):
         name, host, path, _, _, against = row
@@ -195,7 +195,7 @@ def verdicts(routes, found: AdmissionPolicy):
 
 
 def compare(rows, found: AdmissionPolicy) -> None:
-    """Upstream's verdicts; whoever lost is told apart from its holder, which is admitted and older."""
+    """Compare with upstream's verdicts; a holder is admitted, older than the loser, and another Route."""
     made, admitted = judged(map(built, rows), found), expected(rows)
     assert {name: not rejection for name, rejection in made.items()} == admitted
     age = {row[0]: built(row).age for row in rows}
@@ -618,7 +618,7 @@ PASSTHROUGH = {"wildcard": True, "kind": "passthrough"}
     ids=["passthrough", "edge", "no wildcard", "beside a path", "lost", "invalid"],
 )
 def test_the_wildcard_is_passthrough(routes, found):
-    """Only one that is served: hosts of the subdomain whose TLS ends here must then be told apart."""
+    """Only one that is served: hosts of the subdomain whose TLS ends here then need an exclusion record."""
     assert host_claims.resolve([admission.check(r, WILD) for r in routes],
                                ownership=True).passthrough == found
 

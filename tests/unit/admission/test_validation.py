@@ -1,4 +1,4 @@
-"""What spec.tls may say, with the source of each row.
+"""Accepted and refused values of spec.tls, with the source of each row.
 
 Upstream is openshift/router, routeapihelpers/validation_test.go: TestExtendedValidateRoute, by the names
 of its rows; and validation.go, where it has no row. Fields are those of the problems, in order.

@@ -1,4 +1,4 @@
-"""What follows from a sync status: nothing is synced unless the device says that it is right."""
+"""Reactions to a sync status: nothing is synced unless the device recommends it."""
 
 import json
 from pathlib import Path

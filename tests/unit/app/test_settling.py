@@ -1,4 +1,4 @@
-"""What follows writes: nodes are removed, the configuration is saved, when writes have settled."""
+"""Work after writes: nodes are removed and the configuration is saved once writes have settled."""
 
 import logging
 

@@ -191,7 +191,7 @@ def test_problems_found_later(f5router, command):
 
 @COMMANDS
 def test_warnings_are_logged(f5router, command):
-    """Those of Config, in the format that was asked for."""
+    """Warnings of Config appear in the format of --log-format."""
     result = f5router(command, "--f5-insecure", "--log-format=json")
     lines = [json.loads(line) for line in result.stderr.splitlines()]
     assert [line["setting"] for line in lines if line["level"] == "warning"] == [

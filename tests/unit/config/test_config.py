@@ -179,7 +179,7 @@ def test_metrics_login(env, flags, expected):
     (LOGIN | {"STATS_PASSWORD_FILE": "/none"}, "--stats-password-file / STATS_PASSWORD_FILE: cannot read"),
 ], ids=["user only", "two passwords", "password only", "no file"])
 def test_half_a_metrics_login(env, label):
-    """What is meant to protect the metrics is never dropped silently."""
+    """A setting that protects the metrics is never dropped silently."""
     (problem,) = problems(env, files(word="filed-word"))
     assert problem.startswith(label)
 

@@ -96,7 +96,7 @@ def test_credentials_directory():
 
 
 def test_credentials_directory_incomplete():
-    """What neither the directory nor a setting has is missing, and both are named."""
+    """The problem names both places where a value could be: the directory and the setting."""
     with pytest.raises(ConfigError) as caught:
         load({}, {HOST + "CREDENTIALS_DIR": "/d", HOST + "HOSTNAME": "a"}, files(d_username="u"))
     assert caught.value.problems == (
@@ -272,6 +272,6 @@ def test_bad_private_key(text):
     pytest.param({"cert_upload": "rest"}, None, id="no ssh"),
 ])
 def test_host_key_warning(flags, words):
-    """Whether the SSH host key can be checked is said at start."""
+    """A warning at start says that the SSH host key cannot be checked."""
     warnings = config({}, files(key=KEY, known="b ssh-rsa A"), f5_private_key="/key", **flags).warnings
     assert [words in warning for warning in warnings] == ([True] if words else [])

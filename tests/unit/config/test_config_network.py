@@ -153,7 +153,7 @@ def test_override(name, text, field, value):
     ("router-domain", "a b", "is not a domain"),
 ])
 def test_bad_domains(name, text, words):
-    """What can match no host is told at start, not found out when a denied host is served."""
+    """A domain that matches no host is refused at start: otherwise a denied host would be served."""
     option = OPTIONS[name]
     (problem,) = problems(**{name: text}, **({"hostname-template": "$name.a"} if "override" in name else {}))
     assert problem.startswith(f"{option.label}: ")

@@ -15,7 +15,7 @@ from tests.unit.config.loading import HOST, LOGIN, config, problems
      "--f5-password / ROUTER_EXTERNAL_HOST_PASSWORD: F5 password must be specified"),
 ], ids=["host", "username", "password"])
 def test_required(env, problem):
-    """What must be there, in the words of the original."""
+    """Required settings, in the words of the original router."""
     assert problems(env) == (problem,)
 
 

@@ -150,7 +150,7 @@ def test_master_scheme():
 
 
 def test_virtual_server_path():
-    """A path in place of a name is told where the folder is set."""
+    """The problem of a path in place of a name says where the folder is set."""
     with pytest.raises(ValueError, match="--f5-partition-path"):
         parsers.virtual_server("/Common/ose-vserver")
 

@@ -164,7 +164,7 @@ def test_order_does_not_matter(steps, random):
 @settings(max_examples=100)
 @given(STEPS, CONFIGS, st.lists(st.integers(0, 12), min_size=25, max_size=25))
 def test_certificates_that_are_checked_later(steps, config, turns):
-    """What is not checked yet has no part in Desired; checked, all is as if it had been checked at once."""
+    """An unchecked Route has no part in Desired; later all is as if it had been checked at once."""
     engine, latest = Engine(config, CheckQueue(at_once_s=0.0)), {}
     engine.set_facts(FACTS)
     wanted, unknown = {}, frozenset()

@@ -1,4 +1,4 @@
-"""What each event costs the engine, and the warnings that follow it."""
+"""Cost of each event for the engine, and the warnings that follow it."""
 
 from dataclasses import replace
 
@@ -144,7 +144,7 @@ def test_a_node_event_touches_each_pool_once():
 
 
 def test_endpoints_that_may_be_read_from_now_on():
-    """Whether or not there are any: then no Node has a pod."""
+    """Without endpoints no Node has a pod."""
     engine = Engine(NODEPORT)
     web = service("web", node_port=30080, type="NodePort", local=True)
     engine.apply(delta((route("a"), True), (web, True), (node("n1", "10.1.1.1"), True)))
@@ -234,7 +234,7 @@ def test_warns_of_a_missing_service_and_port():
 
 
 def test_the_number_of_a_service_port_is_no_port_of_the_pods():
-    """HAProxy's router compares with the endpoints too: such a Route has an empty pool, and is told."""
+    """HAProxy's router compares with the endpoints too: such a Route has an empty pool, and a warning."""
     engine = Engine(Settings())
     wanted = route("a", port="80")
     web = replace(service("web"), ports=(ServicePort("http", 80, target_port="8080"),))

@@ -11,7 +11,7 @@ PATHS = st.lists(st.sampled_from(["a", "b", ""]), max_size=4).map(
 
 
 def is_for(path: str, request: str) -> bool:
-    """What docs/routes.md says of a path and a request's path."""
+    """True if a Route's path covers a request's path, as docs/routes.md defines it."""
     return path in ("", "/") or request == path or request.startswith(path if path[-1] == "/" else f"{path}/")
 
 

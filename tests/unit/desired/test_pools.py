@@ -21,7 +21,7 @@ OWN = PoolKey(WEB, "", "", "a")
 
 
 def view_of(**addresses):
-    """What is known of Services: the addresses of the pods of each."""
+    """Return a view of Services, made of the addresses of each one's pods."""
     return lambda key: ServiceView(
         service(key.name), (endpoints(*addresses.get(key.name, ()), service=key.name),))
 

@@ -197,7 +197,7 @@ def test_a_service_in_another_namespace_is_never_used():
 
 
 def matches(path: str, request: str) -> bool:
-    """What BIG-IP does with our conditions, after bigip-behaviour.md B4."""
+    """True if the conditions of a path hold for a request, after bigip-behaviour.md B4."""
 
     def holds(c):
         if c.selector == "path":

@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Request:
-    """What the server was sent."""
+    """A request as the server received it."""
 
     method: str
     path: str

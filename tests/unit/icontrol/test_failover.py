@@ -1,4 +1,4 @@
-"""What a unit reports of itself, and how often it is asked."""
+"""The failover state of a unit, and how often it is read."""
 
 import json
 from pathlib import Path

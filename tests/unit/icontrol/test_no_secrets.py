@@ -91,7 +91,7 @@ def test_no_secret_leaves(path, name, caplog):
 
 
 def test_no_secret_in_representations():
-    """Of what stays in memory."""
+    """Objects that stay in memory show no secret."""
     with connected() as (_, client, _):
         client.get("ltm/pool")
         kept = list(reachable(client, set()))

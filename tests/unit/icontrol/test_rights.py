@@ -1,4 +1,4 @@
-"""What a user's roles say before anything is written."""
+"""Roles of a user, judged before anything is written."""
 
 import pytest
 

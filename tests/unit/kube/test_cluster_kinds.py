@@ -154,7 +154,7 @@ def test_nodes_are_needed_as_members(kube, follow):
 
 @pytest.mark.parametrize("slices", [True, False])
 def test_nodes_of_endpoints(slices, tmp_path):
-    """Of endpoints only their Nodes are kept; without EndpointSlices those of Endpoints."""
+    """Only the Nodes of endpoints are kept; without EndpointSlices those of Endpoints."""
     with FakeKube(slices=slices, bookmark_s=0.2) as kube:
         kube.write_kubeconfig(tmp_path / "config")
         new, old = objects.endpoint_slice("web-1", "10.1.0.1"), objects.endpoints("web", (80, ["10.1.0.1"]))

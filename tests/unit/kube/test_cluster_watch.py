@@ -200,7 +200,7 @@ def test_observe(kube, follow):
 @pytest.mark.parametrize(("resource", "options"), [
     ("nodes", {"nodes": True}), ("endpointslices", {"nodeport": True})])
 def test_an_empty_list_is_told(kube, follow, resource, options):
-    """What nobody uses any more can be told from then on, although no object came."""
+    """Unused objects are known from then on, although no object came."""
     kube.forbid(resource)
     follower = follow(**options)
     assert follower.cluster.wait_synced(LIMIT_S)

@@ -347,7 +347,7 @@ def test_record_is_copied(written):
 
 
 def test_python_warnings(written):
-    """What libraries say with warnings.warn is logged too."""
+    """Libraries' calls of warnings.warn are logged too."""
     import warnings
 
     out = written()

@@ -267,7 +267,7 @@ def test_no_part_of_a_key_is_shown(pem, chunk, separator, quote, whole_lines, st
 
 @pytest.mark.parametrize("name", [name for name, _ in CLASSES])
 def test_no_recorded_refusal_is_taken_for_a_key(name):
-    """Of one temporary folder the random name is hidden, not the path."""
+    """The random name of a temporary folder is hidden, not its path."""
     text = error_for("POST", "x", *recorded(name)).text
     assert "[redacted]" not in text.replace("/var/system/tmp/tmsh/[redacted]/company.com.chain", "")
 
@@ -281,5 +281,5 @@ def test_no_recorded_refusal_is_taken_for_a_key(name):
     "Authorization failed: user=https://localhost/mgmt/shared/authz/users/u resource=/mgmt/tm/util/unix-ls",
 ])
 def test_paths_and_names_stay(text):
-    """What an operator needs to find the object."""
+    """An operator needs them to find the object."""
     assert BigIPError("POST", "x", text).text == text

@@ -238,13 +238,13 @@ DOMAINS = st.sets(st.sampled_from(["a", "a.a", "a.a.a", ".a", "a" * 253]), min_s
 
 @given(st.text("a.", max_size=600), DOMAINS)
 def test_a_host_of_any_length_lies_in_a_domain(host, domains):
-    """What no Host can be may still be refused for its domain; its length costs nothing."""
+    """A text that cannot be a Host may be refused for its domain; its length costs nothing."""
     suffixes = {host} | {host[place + 1:] for place, letter in enumerate(host) if letter == "."}
     assert hostnames.within(host, domains) == bool(suffixes & domains)
     assert hostnames.within("a." * 1_000_000 + "b", domains) is False
 
 
 def test_a_long_text_is_quoted_in_short():
-    """Of user text at most 60 characters are looked at."""
+    """At most 60 characters of user text are looked at."""
     for text in ("a" * 58, "a" * 59, "é" * 30, "é" * 1_000_000, "'" * 70):
         assert hostnames.quote(text) == (ascii(text) if len(ascii(text)) <= 60 else f"{ascii(text)[:57]}...'")

@@ -77,7 +77,7 @@ NAMES = st.one_of(
 
 @given(NAMES, NAMES, NAMES, NAMES, NAMES)
 def test_owns_whatever_can_be_named(namespace, name, to, port, host):
-    """What is made of all that decoding and validation let through is ours."""
+    """Every object made of a Route that decoding and validation admit is ours."""
     obj = {"metadata": {"namespace": namespace, "name": name},
            "spec": {"host": host, "to": {"name": to}, "port": {"targetPort": port}}}
     try:

@@ -75,7 +75,7 @@ def test_an_older_route_of_another_namespace_claims_nothing():
 
 
 def test_one_namespace_costs_its_routes():
-    """Of a thousand Routes the ten of the namespace are judged anew."""
+    """The namespace's ten of a thousand Routes are judged anew."""
     selected, engine = NamespaceFilter(), Engine(Settings())
     many = [route(f"r{n}", namespace=f"ns{n % 100}", host=f"h{n}.com") for n in range(1000)]
     engine.apply(selected.apply(routes(*many)))

@@ -73,7 +73,7 @@ PIECES = st.lists(st.sampled_from([
 @example("xin (a)")
 @example("a in (b) c")
 def test_labels_as_the_server_reads_them(text):
-    """What it takes is taken; what it refuses is refused, but for lists with two commas in a row."""
+    """The same texts are accepted and refused, except for lists with two commas in a row."""
     server = good(label_requirements, text, Unreadable)
     ours = good(selectors.labels, text, ValueError)
     assert ours == server or (ours and ",," in text.translate({9: None, 32: None}))

@@ -1,4 +1,4 @@
-"""What clients cannot do to the metrics port: hold threads, lock others out, print a traceback."""
+"""Attacks on the metrics port: clients hold no threads, lock nobody out, print no traceback."""
 
 import contextlib
 import logging
@@ -69,7 +69,7 @@ def client_context() -> ssl.SSLContext:
 
 
 def everything(client: socket.socket) -> bytes:
-    """What comes until the end of the connection."""
+    """Read until the end of the connection."""
     found = b""
     with contextlib.suppress(OSError):
         while part := client.recv(65536):
@@ -168,7 +168,7 @@ def test_a_slow_reader_is_cut_off(caplog):
 
 @pytest.mark.parametrize("sources", [1, 200])
 def test_silent_connections_lock_nobody_out(serve, sources, caplog):
-    """Of one client or of many: threads are bounded, the probes of kubelet answered, all returned."""
+    """From one client or many: threads are bounded, the probes of kubelet answered, all returned."""
     before = threading.active_count()
     with serve() as server, contextlib.ExitStack() as stack:
         for number in range(300):

@@ -1,4 +1,4 @@
-"""What the metrics count."""
+"""Values of the metrics."""
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families

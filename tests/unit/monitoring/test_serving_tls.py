@@ -94,7 +94,7 @@ def ask(running: Server, path: str, *, tls: bool, **headers: str) -> tuple[int, 
 
 
 def serial(running: Server) -> str:
-    """Of the certificate that is served now."""
+    """Return the serial number of the certificate that is served now."""
     with handshake(running) as connection:
         return connection.getpeercert()["serialNumber"]
 
@@ -261,7 +261,7 @@ def test_versions(files, tls, limits, good):
 
 
 def test_ciphers(files):
-    """Of TLS 1.2 those that are set alone."""
+    """Only the ciphers of TLS 1.2 that are set are served."""
     two = client(maximum_version=ssl.TLSVersion.TLSv1_2)
     with server(TLS(files.cert_file, files.key_file, ciphers=RSA)) as running:
         with handshake(running, two) as connection:
@@ -354,7 +354,7 @@ def test_files_that_are_gone_before_it_serves(files):
 
 
 def hello(sent: bytes, running: Server) -> bytes:
-    """What comes back for these bytes."""
+    """Return the reply to these bytes."""
     with socket.create_connection(running.server_address, timeout=LIMIT_S) as raw:
         with contextlib.suppress(OSError):  # it may have hung up already
             raw.sendall(sent)

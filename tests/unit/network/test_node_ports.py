@@ -138,7 +138,7 @@ def test_exclude(nodes, exclude, expected):
 
 
 def test_exclude_and_local():
-    """Of the Nodes with a pod."""
+    """Both settings choose among the Nodes with a pod."""
     for places, expected in ((("n1", "n3"), {"10.1.0.3:30080"}), (("n1",), {"10.1.0.1:30080"})):
         slices = (endpoints(nodes=places),)
         assert names("http", view(DOWN, N2, N3, of=LOCAL, slices=slices, exclude=("not-ready",))) == expected

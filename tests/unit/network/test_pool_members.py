@@ -35,7 +35,7 @@ def many(count: int, *, name: str = "web-1", omitted: int = 0, first: int = 0) -
                  id="more than are looked at"),
 ])
 def test_limit(parts, most, count, total):
-    """So many at most; how many there would be is told when some are left out."""
+    """So many at most; a warning has the full number when some are left out."""
     found = pool_members.choose("", ServiceView(slices=parts), most)
     assert (len(found.members), found.left_out.total) == (count, total)
     assert found == pool_members.choose("", ServiceView(slices=parts[::-1]), most)
@@ -65,7 +65,7 @@ def of_nodes(addresses, most):
 @given(addresses=st.lists(st.sampled_from(ADDRESSES), unique=True, max_size=30),
        other=st.sampled_from(ADDRESSES), most=st.integers(1, 10))
 def test_one_that_comes_or_goes_changes_one_member(choose, addresses, other, most):
-    """Of the ready ones, at most so many; all others stay."""
+    """At most so many of the ready ones; all others stay."""
     less = [address for address in addresses if address != other]
     before, after = choose(less, most), choose([*less, other], most)
     for found, ready in ((before, less), (after, [*less, other])):

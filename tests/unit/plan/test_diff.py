@@ -68,7 +68,7 @@ CONFIGS = st.sampled_from([
 
 
 def step(state: dict, cluster, config) -> tuple[dict, Plan]:
-    """What a cluster wants of a device, and how it gets there; what waits for Secrets is left out."""
+    """Return a desired state and the plan that leads to it; objects that wait for Secrets are left out."""
     found = build(snapshot(*cluster), config, FACTS)
     changes = diff(found.objects, state, owns)
     return found.objects, Undetermined.of(found.undetermined, found.objects, state).split(changes, state)[0]
@@ -260,7 +260,7 @@ def test_members_come_before_everything_else():
     ],
 )
 def test_a_changed_route_is_always_served(before, after, order):
-    """What requests come through, in the order of its writes."""
+    """Objects that route its requests, in the order of its writes."""
     pods = endpoints("10.1.1.1")
     state = applied({}, diff(built(route("a", **before), pods), {}, owns))
     changes = diff(built(route("a", **after), pods), state, owns)

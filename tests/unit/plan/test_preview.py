@@ -1,4 +1,4 @@
-"""What a preflight says in its last line, and by its exit status."""
+"""Last line and exit status of a preflight."""
 
 import json
 

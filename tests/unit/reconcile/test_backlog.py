@@ -23,7 +23,7 @@ def wanted_of(cluster, config):
 
 
 class Router:
-    """What reconcile.py does with a backlog, without a device: portions, of which some are preempted."""
+    """The Reconciler's use of a backlog, without a device: portions, of which some are preempted."""
 
     def __init__(self, state: dict, config):
         self.state, self.config, self.backlog = dict(state), config, Backlog()

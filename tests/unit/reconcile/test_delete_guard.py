@@ -1,4 +1,4 @@
-"""What is held back, in tables; features are in tests/feature/test_mass_delete.py."""
+"""Deletes that are held back, in tables; features are in tests/feature/test_mass_delete.py."""
 
 import pytest
 from hypothesis import given
@@ -48,7 +48,7 @@ def test_once_held_all_wait_until_confirmed():
 
 
 def test_what_comes_after_the_confirmation_is_judged_anew():
-    """Of what is left: neither too many nor too few are held back."""
+    """Neither too many nor too few of the others are held back."""
     guard = DeleteGuard()
     judge(guard, refs(30), 100 - 45)
     guard.confirm(refs(30))

@@ -91,7 +91,7 @@ def no_collections():
 
 
 def passes(reconciler: Reconciler, clock: Clock) -> None:
-    """What the loop does until it may sleep."""
+    """Make passes as the loop does until it may sleep."""
     for _ in range(PASSES_AT_ONCE):
         retry, full = reconciler.next_retry(), reconciler.needs_observation()
         if not full and (retry is None or retry > clock.now):

@@ -1,4 +1,4 @@
-"""What may not be deleted, or touched, yet."""
+"""Objects that may not be deleted, or changed, yet."""
 
 from types import SimpleNamespace
 

@@ -44,7 +44,7 @@ UPGRADE = condition("True", kind="UnservableInFutureVersions", reason="Sha1")
     pytest.param([entry({"type": "Admitted", "status": "True"})], id="no time"),
 ])
 def test_nothing_to_write(existing):
-    """What says the same already is not written, whatever its time."""
+    """An equal condition is not written again, whatever its time."""
     assert wanted(existing) is None
 
 
@@ -119,7 +119,7 @@ def test_inputs_are_not_changed():
     pytest.param(entry() | {"conditions": [3]}, entry() | {"conditions": "x"}, True, id="of wrong types"),
 ])
 def test_same(left, right, expected):
-    """What another router's write is compared by."""
+    """Another router's write is compared by these fields."""
     assert same(left, right) is same(right, left) is expected
 
 

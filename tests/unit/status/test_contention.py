@@ -44,7 +44,7 @@ def test_changes(contention, changes, contended):
 
 
 def test_own_writes_are_no_changes(contention):
-    """Whether the watch tells of them before or after the reply, and whatever their time."""
+    """The watch may report them before or after the reply, and with any time."""
     for entry in (OURS, OTHER):
         contention.writing("u", entry, contention.own_entry("u"))
         assert contention.changed("u", entry | {"conditions": []}) is False

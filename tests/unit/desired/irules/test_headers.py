@@ -10,7 +10,7 @@ RULE = irules.request_irule("/Common", page=True)
 
 
 def removed(tmm: Tmm, *headers: str, count: int = 1) -> list[str]:
-    """Of each of these requests."""
+    """Return the headers that are removed from each of these requests."""
     connection = tmm.run([RULE], groups={}, requests=[("h", {})] * count, headers=headers)
     return [action[2] for action in connection.actions if action[:2] == ("HTTP::header", "remove")]
 

@@ -361,7 +361,7 @@ def test_openssl_in_python(tmm, version, name, want, alpn):
 
 @pytest.mark.parametrize("options", [["-tls1_2"], ["-tls1_3"], ["-alpn", "h2", "-status"]], ids=" ".join)
 def test_openssl_command(tmm, options):
-    """What openssl s_client sends."""
+    """The iRule reads the ClientHello of openssl s_client."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(DEADLINE_S)
         address = f"127.0.0.1:{server.getsockname()[1]}"

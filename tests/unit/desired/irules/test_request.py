@@ -25,7 +25,7 @@ def run(tmm: Tmm, *requests: str, **how) -> Connection:
 
 
 def effects(tmm: Tmm, *requests: str, **how) -> list[str]:
-    """What was done, each command with its last argument."""
+    """Return the commands that took effect, each with its last argument."""
     return [" ".join(action) for action in run(tmm, *requests, **how).effects]
 
 
@@ -83,7 +83,7 @@ def test_a_default_pool_that_is_gone(tmm):
 
 
 def test_a_name_that_is_refused(tmm):
-    """It has an answer, and what is told later is compared with what was before it."""
+    """It has an answer, and later events are compared with the state before it."""
     deep = ("a.b.example.com", {names.POOL_VARIABLE: B, names.WILDCARD_VARIABLE: ".example.com"})
     connection = tmm.run([RULE], groups={}, requests=[told(A), deep, told(A)])
     assert [action[0] for action in connection.effects] == ["HTTP::respond"]

@@ -60,7 +60,7 @@ class TestTexts:
         "/{", "/}", '/"', "/a\\b", "/\u00e5", "/a#b", "/a@b", "/~",
     ])
     def test_folder_is_plain(self, irule, folder):
-        """What could mean something to Tcl is refused."""
+        """A folder with a character that Tcl interprets is refused."""
         with pytest.raises(ValueError, match="folder"):
             irule(folder)
 

@@ -26,7 +26,7 @@ def failing(tmm: Tmm, *failures: tuple[str, str], before: str = "", after: str =
 
 
 def answered(connection: Connection) -> list[bool]:
-    """Of each action that is an answer: whether it is ours."""
+    """Return for each answer True if it is ours."""
     return [action[:5] == PAGE for action in connection.actions if action[0] == "HTTP::respond"]
 
 
@@ -159,7 +159,7 @@ def test_documented_irule(tmm):
 
 
 def test_another_irule_chooses_a_pool(tmm):
-    """What LB::server tells then is not ours any more."""
+    """LB::server then names a pool that is not ours."""
     assert answered(failing(tmm, (FOREIGN, ""), before="when LB_FAILED { LB::reselect }")) == []
 
 

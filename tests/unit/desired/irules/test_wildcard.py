@@ -19,7 +19,7 @@ def requests(tmm: Tmm, *hosts: tuple[str, str], rules=(RULE,), **how) -> Connect
 
 
 def refusals(connection: Connection) -> list[str]:
-    """What became of the refused requests of a connection: the page, or a reset."""
+    """Return the results of a connection's refused requests: the page, or a reset."""
     return [" ".join(effect[:2]) for effect in connection.effects]
 
 
@@ -62,7 +62,7 @@ def test_other_rules_are_left_alone(tmm):
 
 
 def redirected(tmm: Tmm, host: str, rules=(RULE,), **how) -> list[str]:
-    """What became of a request that a Rule asks to redirect."""
+    """Return the result of a request that a Rule asks to redirect."""
     asks = {names.WILDCARD_VARIABLE: SUFFIX, names.REDIRECT_VARIABLE: "1"}
     return refusals(tmm.run(rules, groups={}, requests=[(host, asks)], **how))
 

@@ -22,7 +22,7 @@ _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable"
 
 @dataclass(frozen=True)
 class Connection:
-    """What iRules did to one connection."""
+    """Effects of iRules on one connection."""
 
     actions: tuple[Action, ...]
     """In order, without reads (TCP::payload, class, LB::server, virtual, HTTP::host, HTTP::uri, lists of

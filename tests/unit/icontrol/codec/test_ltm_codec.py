@@ -1,4 +1,4 @@
-"""What is written is read back as equal, in every form in which devices give it."""
+"""Objects are read back as they were written, in every form in which devices return them."""
 
 import json
 from pathlib import Path
@@ -151,7 +151,7 @@ def test_what_a_rule_tells_is_that_of_its_action():
 
 
 def test_server_filled_fields_are_no_difference():
-    """What TMOS returns with every condition and action (bigip-behaviour.md B4)."""
+    """TMOS returns them with every condition and action (bigip-behaviour.md B4)."""
     rule = Rule(
         "/P/p",
         "r",

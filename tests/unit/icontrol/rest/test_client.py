@@ -127,7 +127,7 @@ def test_replies():
 
 @pytest.mark.parametrize("answer", PASSING.values(), ids=PASSING)
 def test_read_is_repeated(answer):
-    """What passes by itself does not reach the caller of a read; each pause is at most 5 s."""
+    """A passing failure does not reach the caller of a read; each pause is at most 5 s."""
     with connected() as (device, client, clock):
         device.add(*[answer] * 3, method="GET", path="ltm/pool")
         device.add(Answer(body={"name": "x"}), method="GET", path="ltm/pool")
@@ -438,7 +438,7 @@ def test_save_waits_longer():
 
 
 def test_counts():
-    """What a pass cost the device."""
+    """The counts give the cost of a pass for the device."""
     with connected() as (device, client, clock):
         device.add(BUSY, method="GET", path="ltm/pool")
         client.get("ltm/pool")

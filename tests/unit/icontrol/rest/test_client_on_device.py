@@ -152,7 +152,7 @@ def test_write_with_401(fault):
 
 
 def test_refusals():
-    """Of the object."""
+    """Refusals of an object have classes of their own."""
     with device() as (big, client, _):
         client.post("ltm/pool", {"name": "x", "partition": "Common"})
         with pytest.raises(Conflict):

@@ -81,7 +81,7 @@ def test_threads_share_a_renewal():
 
 
 def test_waiting_threads_share_a_failed_login():
-    """Who waits for a login that fails does not try again: ten threads would wait ten time-outs."""
+    """A thread that waited for a failed login does not log in itself: ten would wait ten time-outs."""
     def others_wait():
         """Wait until the other threads stand in the module: only the lock keeps them there."""
         while [frame.f_code.co_filename for frame in sys._current_frames().values()].count(

@@ -223,7 +223,7 @@ def test_no_netrc(monkeypatch, tmp_path):
 
 
 def test_no_cookies():
-    """What the device sets is not sent back: a cookie outlives the token."""
+    """A cookie of the device is not sent back: it outlives the token."""
     with connected() as (device, client, _):
         cookie = {"Set-Cookie": "BIGIPAuthCookie=bo6H2HTI; path=/; Secure; HttpOnly"}
         device.add(*[Answer(headers=cookie)] * 2, path="ltm/pool")

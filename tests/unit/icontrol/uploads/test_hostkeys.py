@@ -35,7 +35,7 @@ def test_parse_fingerprint(text, normal):
 
 @pytest.mark.parametrize("text", ["", "SHA256:", SHA256[:-1], SHA256 + "x", MD5[3:], "sha256 " + SHA256])
 def test_parse_fingerprint_refuses(text):
-    """What cannot be a fingerprint is an error, not a key that never matches."""
+    """A text that is no fingerprint is an error, not a key that never matches."""
     with pytest.raises(ValueError, match="not a host key fingerprint"):
         parse_fingerprint(text)
 

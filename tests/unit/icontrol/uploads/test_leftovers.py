@@ -360,7 +360,7 @@ def test_leftovers_that_cannot_be_removed_keep_no_others(big, client, clock):
 
 
 def test_a_sweep_has_an_end(big, client):
-    """Of many files a part goes each time."""
+    """Each sweep removes a limited number of files."""
     put(big, *(f"{TMP}/{origin().new_name('key')}" for _ in range(12)))
     sweeper, counts = left(client, Clock(tick_s=REMOVE_S / 3)), []
     while big.store.disk and len(counts) < 12:

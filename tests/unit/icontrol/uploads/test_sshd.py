@@ -101,7 +101,7 @@ def test_commands(server, run, command, status, words):
     (b"C0600 9 a\nhalf", b"\0\x02scp: lost connection\n"),
 ])
 def test_protocol_errors(server, settings, records, answer):
-    """A source that breaks the protocol is told so with code 2."""
+    """A source that breaks the protocol gets code 2."""
     with paramiko.SSHClient() as client:
         client.set_missing_host_key_policy(paramiko.AutoAddPolicy())
         client.connect("127.0.0.1", server.port, USERNAME, PASSWORD, look_for_keys=False, allow_agent=False)

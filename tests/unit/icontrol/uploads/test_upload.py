@@ -336,7 +336,7 @@ def test_put_is_repeated_when_the_connection_breaks(server, uploader):
 
 
 def test_put_is_repeated_once_only(server, uploader):
-    """The second break is told; the next pass of the controller tries again."""
+    """The second break is an error; the next pass of the controller tries again."""
     server.inject("drop-mid-transfer", times=2)
     with pytest.raises(UploadError, match=rf"\[127\.0\.0\.1\]:{server.port} broke"):
         uploader().put(PATH, DATA)

@@ -64,7 +64,7 @@ def test_recorded_tunnel_and_self():
 
 @pytest.mark.parametrize("folder", ["/Common", "/OpenShift/zone1"])
 def test_round_trip(folder):
-    """What is written reads as the same value; the self IP's folder goes into partition."""
+    """A written object reads as the same value; the self IP's folder goes into partition."""
     tunnel = Tunnel(f"{folder}/vxlan5000", f"{folder}/vxlan-ose", "10.3.89.213")
     address = SelfIP(f"{folder}/10.131.0.5/14", "10.131.0.5/14", tunnel.path)
     for obj, decode in ((tunnel, net_codec.decode_tunnel), (address, net_codec.decode_self),
@@ -153,7 +153,7 @@ def test_a_list_keeps_others():
 
 
 def test_a_collection_that_was_not_expanded_is_read():
-    """What is not seen would be lost with the next list."""
+    """A record that is not read would be lost with the next list."""
     device = Device(OTHER, expands=False)
     write(device, create(*range(10)))
     assert OTHER["name"] in device.records

@@ -141,7 +141,7 @@ def test_one_that_came_with_a_member_is_used_where_it_is(bench):
 
 @pytest.mark.parametrize("where", ["/Q/10.1.1.1", "/Common/web"])
 def test_an_address_that_another_node_has(bench, where):
-    """It costs its member; the others are written, and it is told what can be done."""
+    """It costs its member; the others are written, and the error names a remedy."""
     bench.by_hand(where, A)
     with pytest.raises(Incomplete) as caught:
         bench.write(bench.p, pool(A, B))

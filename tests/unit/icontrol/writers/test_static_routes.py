@@ -1,4 +1,4 @@
-"""What the writer of static routes sends, and what it leaves alone."""
+"""Requests of the writer of static routes, and routes that it leaves alone."""
 
 import json
 from pathlib import Path

@@ -158,7 +158,7 @@ def test_source_addresses(translation, written):
 
 
 class Replies(dict):
-    """What GET answers, by path; what is asked is remembered."""
+    """Replies to GET by path, and the paths that were asked for."""
 
     def __init__(self, *, tunnels=(), addresses=(), domain=0):
         super().__init__({
@@ -217,7 +217,7 @@ def test_tunnels_of_all(replies, facts):
 @pytest.mark.parametrize(
     "odd", [None, 7, "x", [], {}, {"fullPath": 7}, {"fullPath": "x", "address": []}], ids=repr)
 def test_odd_ones_of_others(kind, odd):
-    """What is not understood is as good as absent, and the rest is read."""
+    """An odd object counts as absent, and the others are read."""
     given = {"tunnels": [tunnel(OTHER)], "addresses": [address(OTHER, "10.131.0.5/14")]}
     whole = tunnels.observe(Replies(**given), "/P")
     given[kind] = [odd, *given[kind]]

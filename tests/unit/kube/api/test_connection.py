@@ -56,7 +56,7 @@ def edited(kubeconfig: str, change) -> str:
 
 
 def works(**settings) -> bool:
-    """Whether a list of Routes is answered."""
+    """True if a list of Routes is answered."""
     connection = connect(KubeSettings(connect_timeout_s=LIMIT_S, read_timeout_s=LIMIT_S, **settings))
     reply = connection.request("GET", ROUTES)
     return reply["kind"] == "RouteList"
@@ -471,7 +471,7 @@ def test_page():
 
 
 def test_a_reply_that_is_too_large(connection, kube):
-    """What is read as a whole must not fill the memory."""
+    """A reply that is read as a whole must not fill the memory."""
     kube.apply([objects.route(f"a{number}", note="x" * (1 << 20)) for number in range(33)])
     with pytest.raises(KubeInvalid, match=f"GET {ROUTES}: the reply is larger than 32 MiB"):
         connection.request("GET", ROUTES)

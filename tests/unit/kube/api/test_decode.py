@@ -406,7 +406,7 @@ def test_no_object_crashes(function, spec, status, more):
     ({"tls.crt": 7}, ("", "")), (None, ("", "")),
 ])
 def test_secret(data, wanted):
-    """What is no base64 counts as empty. Of other types nothing is kept."""
+    """Invalid base64 counts as empty. Nothing is kept of other types."""
     obj = {"metadata": {"name": "tls", "namespace": "shop"}, "type": "kubernetes.io/tls", "data": data}
     result = decode.secret(obj)
     assert (result.certificate, result.private_key) == wanted

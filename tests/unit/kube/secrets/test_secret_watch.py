@@ -124,7 +124,7 @@ def test_the_start_waits_no_more_for_what_nobody_names(kube, follow):
 
 @pytest.mark.parametrize("fault", ["503", "500", "delay"])
 def test_the_start_waits_for_a_while(kube, follow, fault):
-    """One that the API server fails over, or hangs on, holds up nobody; it is told of when it was read."""
+    """One that the API server fails over, or hangs on, holds up nobody, and is announced once it is read."""
     kube.apply([route(), objects.route("b"), objects.secret()])
     options = {"seconds": 60} if fault == "delay" else {}
     kube.inject(fault, method="list", path="secrets", times=1000, **options)
@@ -238,7 +238,7 @@ def account(kube, tmp_path):
 
 
 def grant(kube, *verbs: str, names: tuple[str, ...] = ("tls",)) -> None:
-    """What the message tells to do, for some verbs. Args: names: none for all Secrets of the namespace."""
+    """Grant some verbs, as the message asks for. Args: names: none for all Secrets of the namespace."""
     kube.apply([
         {**ROLE, "metadata": {"namespace": "shop", "name": "read-tls"}, "rules": [
             {"apiGroups": [""], "resources": ["secrets"], "verbs": list(verbs)}
@@ -250,7 +250,7 @@ def grant(kube, *verbs: str, names: tuple[str, ...] = ("tls",)) -> None:
 
 
 def test_rights_for_one_secret(kube, account, follow):
-    """Refused it is known too: the Route is told, with the way out. The right is noticed by itself."""
+    """A refusal is knowledge too: the Route gets the reason and a remedy. A granted right is noticed."""
     kube.apply([route(), objects.secret()])
     follower = follow(connection=account, secrets=True)
     follower.until(lambda: follower.names() == {"a"})
@@ -336,7 +336,7 @@ SELDOM = SecretPace(refresh_s=3600, watched_s=3600, hasten_s=0.0, absent=Backoff
 
 
 def test_a_namespace_that_may_be_watched(kube, account, follow):
-    """What changes there is read at once."""
+    """A change there is read at once."""
     kube.apply([route(), objects.secret(), objects.secret("other")])
     grant(kube, "get", "list", "watch", names=())
     follower = follow(connection=account, secrets=True, secret_pace=SELDOM)
@@ -429,7 +429,7 @@ def test_the_right_to_watch_is_withdrawn(kube, account, follow):
 
 
 def test_few_namespaces_are_watched(kube, follow):
-    """Those with the most Secrets; the threads stay few, and end."""
+    """Namespaces with the most Secrets are watched; the threads stay few, and end."""
     for number in range(secret_namespaces.MOST + 3):
         namespace = f"n{number}"
         kube.apply([route(f"r{each}", f"s{each}", namespace=namespace) for each in range(number + 1)])

@@ -81,7 +81,7 @@ def test_one_namespace(kube, cleanup):
 
 
 def test_another_router_keeps_them(kube, cleanup, caplog):
-    """It puts back what was removed: the others stay, and it is told once."""
+    """It restores a removed entry: the others stay, and the log says so once."""
     kube.apply([objects.route(f"r{number}", ingress=[OURS]) for number in range(20)])
     waited = []
 

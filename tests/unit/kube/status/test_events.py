@@ -42,7 +42,7 @@ def events(kube):
 
 
 def test_event(kube, warn, route):
-    """What oc describe route looks for."""
+    """The Event has the fields that `oc describe route` looks for."""
     writer = warn()
     writer.warn(route, "InvalidPath", "the path is too long")
     assert writer.flush(LIMIT_S)

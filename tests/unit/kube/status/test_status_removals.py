@@ -57,7 +57,7 @@ def test_a_route_that_was_away_just_then(kube, write):
 
 @pytest.mark.parametrize("case", ["a conflict", "an update", "a removal"])
 def test_a_route_that_left_just_then(kube, write, case):
-    """What a reply says of it is not served: it may be for another router's BIG-IP only."""
+    """The Route of a reply is not served: it may be for another router's BIG-IP only."""
     def labelled(shard: str, host: str) -> dict:
         obj = objects.route("a", host=host, ingress=[SERVED])
         obj["metadata"]["labels"] = {"shard": shard}

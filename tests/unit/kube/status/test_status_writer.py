@@ -35,7 +35,7 @@ def test_refused(kube, write):
 
 
 def test_nothing_to_write(kube, write, caplog):
-    """What is said already costs no request, and neither does a Route that is gone or another one."""
+    """An entry that is there already costs no request, nor does a Route that is gone or another one."""
     kube.apply(objects.route("a"))
     status = write()
     status.submit()
@@ -68,7 +68,7 @@ def test_back_to_the_first_wish(kube, write):
 
 
 def test_unservable_status(kube, write, caplog):
-    """422 is told once per Route and text, and not tried in a loop."""
+    """422 is logged once per Route and text, and not tried in a loop."""
     kube.apply(objects.route("a"))
     kube.inject("422", times=3)
     status = write()

@@ -14,7 +14,7 @@ AT_S = 1_770_000_000.9
 
 
 class Known:
-    """What a ClusterWatcher knows of Routes; without observing it is one whose watch is far behind."""
+    """Routes that a ClusterWatcher knows; without observing, its watch is far behind."""
 
     def __init__(self, kube, *, observing=True):
         self._kube, self._observing = kube, observing

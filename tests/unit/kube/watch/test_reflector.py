@@ -57,7 +57,7 @@ def event(kind: str, name: str, version: str) -> dict:
 
 
 class Outages:
-    """What the reflector reports about the API server."""
+    """Reports of the reflector about the API server."""
 
     def __init__(self, log: list):
         self._log = log
@@ -181,7 +181,7 @@ def test_after_a_failed_watch(clock, answers, steps):
     (AWAY, ["list", "wait", "list"]),
 ])
 def test_after_a_failed_list(clock, error, steps):
-    """What lasts until an administrator acts is reported; the list is tried again all the same."""
+    """A failure that lasts until an administrator acts is reported; the list is tried again all the same."""
     assert Bench(clock, error, Listed("1")).steps()[:len(steps)] == steps
 
 
@@ -196,7 +196,7 @@ def test_after_a_failed_list(clock, error, steps):
                  id="unreachable"),
 ])
 def test_a_kind_that_cannot_be_watched_is_read_again(clock, answers, steps, names):
-    """What is known stays while it cannot be read."""
+    """Known objects stay while the kind cannot be read."""
     begin = clock.now
     bench = Bench(clock, *answers, source=replace(SERVICES, period_s=30.0))
     assert bench.steps() == steps

@@ -120,7 +120,7 @@ def test_no_namespace_is_selected(kube, follow):
 
 @pytest.mark.parametrize(("text", "expected"), [("zone=west", {"b"}), ("*", {"a", "b"})])
 def test_projects(kube, follow, text, expected):
-    """Those that the account may see: listed, not watched, again and again."""
+    """Projects that the account may see are listed periodically, not watched."""
     kube.apply([namespace("shop"), namespace("bank", zone="west"), labelled("a"), labelled("b", "bank")])
     again = threading.Semaphore(0)
 
@@ -177,7 +177,7 @@ def test_selectors_that_the_server_refuses(kube, follow, chosen, words):
 
 
 def test_labels_that_change_all_the_time(kube, follow):
-    """What counts is what is true in the end; what was true in between is nobody's business."""
+    """Only the last labels count."""
     kube.apply([namespace("shop", zone="west"), labelled("a", tier="front")])
     follower = follow(selection=Selection(labels="tier=front", namespace_labels="zone=west"))
     follower.until(lambda: follower.names() == {"a"})

@@ -79,7 +79,7 @@ def test_several_values_of_one_object():
 
 
 def told(store):
-    """What on_route hears, as pairs of hosts in the statuses."""
+    """Return the calls of on_route, as pairs of hosts in the statuses."""
     heard = []
     store.on_route = lambda old, new: heard.append(
         tuple(tuple(entry["host"] for entry in route.status_ingress) for route in (old, new)))
