@@ -47,7 +47,7 @@ def headings() -> dict[str, str]:
 
 
 def cited(text: str) -> set[str]:
-    return {code for found in CITED.findall(flat(text)) for code in re.findall(CODE, found)}
+    return {code for match in CITED.findall(flat(text)) for code in re.findall(CODE, match)}
 
 
 @pytest.mark.parametrize(("text", "codes"), [
@@ -72,7 +72,7 @@ def test_a_code_says_where_its_heading_is():
     bare = []
     for name in TEXTS.keys() - own:
         left = LINK.sub("", CITED.sub("", flat(TEXTS[name])))
-        bare += [(name, left[max(0, found.start() - 40):found.end()]) for found in BARE.finditer(left)]
+        bare += [(name, left[max(0, match.start() - 40):match.end()]) for match in BARE.finditer(left)]
     assert bare == []
 
 
@@ -88,10 +88,10 @@ def test_every_citation_has_a_heading():
 def test_every_heading_is_cited():
     """The page holds what the code relies on, and nothing else."""
     own = (PAGE.relative_to(ROOT).as_posix(), Path(__file__).relative_to(ROOT).as_posix())
-    found: set[str] = set()
+    codes: set[str] = set()
     for name in TEXTS.keys() - set(own):
-        found |= cited(TEXTS[name]) | {code for code, _ in LINK.findall(TEXTS[name])}
-    assert headings().keys() - found == set()
+        codes |= cited(TEXTS[name]) | {code for code, _ in LINK.findall(TEXTS[name])}
+    assert headings().keys() - codes == set()
 
 
 def test_the_contents_of_the_page_are_its_headings():
@@ -109,6 +109,6 @@ def test_the_page_names_recordings_that_exist():
 
 def test_every_fact_has_a_source():
     """A paragraph below a code ends with `Source: ...`, or says that there is none."""
-    for part in re.split(r"^#+ ", PAGE.read_text(), flags=re.MULTILINE):
-        if re.match(CODE, part):
-            assert re.search(r"^- Sources?: \S", part, re.MULTILINE), part.splitlines()[0]
+    for section in re.split(r"^#+ ", PAGE.read_text(), flags=re.MULTILINE):
+        if re.match(CODE, section):
+            assert re.search(r"^- Sources?: \S", section, re.MULTILINE), section.splitlines()[0]

@@ -45,7 +45,7 @@ def test_the_first_screen_has_both_commands():
 
 def reasons() -> set[str]:
     """Every reason that a module of the router gives; they are constants of that module, or passed on."""
-    found = set()
+    names = set()
     for path in (ROOT / "f5router").rglob("*.py"):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
@@ -53,8 +53,8 @@ def reasons() -> set[str]:
             if place is None or len(call.args) <= place or isinstance(call.args[place], ast.Attribute):
                 continue
             assert isinstance(call.args[place], ast.Name), f"{path}:{call.lineno}: the reason has no name"
-            found.add(getattr(importlib.import_module(module), call.args[place].id))
-    return found
+            names.add(getattr(importlib.import_module(module), call.args[place].id))
+    return names
 
 
 def test_every_reason_is_explained():
@@ -63,7 +63,7 @@ def test_every_reason_is_explained():
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
     assert len(reasons()) == 8
     assert {reason for reason, *_ in rows} == reasons()
-    assert all(len(part.split()) > 1 for row in rows for part in row[1:])
+    assert all(len(cell.split()) > 1 for row in rows for cell in row[1:])
 
 
 NS = Key("<ns>", "<svc>")

@@ -45,7 +45,7 @@ def test_each_package_has_one_version_and_hashes(name):
     for pin in pins:
         assert pin.version, pin
         assert pin.hashes, pin
-        assert all(re.fullmatch("sha256:[0-9a-f]{64}", one) for one in pin.hashes), pin
+        assert all(re.fullmatch("sha256:[0-9a-f]{64}", digest) for digest in pin.hashes), pin
 
 
 @pytest.mark.parametrize("name", locks.FILES)
@@ -56,7 +56,7 @@ def test_no_address_of_an_index(name):
     assert "index" not in text
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda found: "-".join(found.values()))
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda environment: "-".join(environment.values()))
 def test_what_they_need_in_turn_is_locked_too(environment):
     """By the metadata of the packages that are installed here; pip refuses to build the image otherwise."""
     pins = {pin.name: pin for pin in locks.read(locks.RUN)}

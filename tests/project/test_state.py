@@ -9,12 +9,12 @@ MODULES = sorted([*(ROOT / "f5router").rglob("*.py"), *(ROOT / "ghost_hostsubnet
 
 def test_no_module_state():
     """No module-level list or set that could be changed; constants are written in capitals."""
-    found = []
+    places = []
     for path in MODULES:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.List | ast.Set):
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
                 name = getattr(target, "id", "")
                 if name != "__all__" and not name.lstrip("_").isupper():
-                    found.append((str(path.relative_to(ROOT)), ast.unparse(node)))
-    assert found == []
+                    places.append((str(path.relative_to(ROOT)), ast.unparse(node)))
+    assert places == []

@@ -40,7 +40,7 @@ OURS = " - Recommended action: Synchronize bigip1.example.com to group pair"
 THEIRS = " - Recommended action: Synchronize bigip2.example.com to group pair"
 
 
-@pytest.mark.parametrize(("found", "expected"), [
+@pytest.mark.parametrize(("answer", "expected"), [
     pytest.param(reply("In Sync", "green", CONNECTED, "pair (In Sync): All devices"),
                  SyncStatus("In Sync", "All devices"), id="in sync"),
     pytest.param(reply("Changes Pending", "yellow", CONNECTED, PENDING, OURS),
@@ -61,8 +61,8 @@ THEIRS = " - Recommended action: Synchronize bigip2.example.com to group pair"
                  id="no groups listed"),
     pytest.param({}, SyncStatus(""), id="nothing"),
 ])
-def test_status_of(found, expected):
-    assert status_of(PAIR, found) == expected
+def test_status_of(answer, expected):
+    assert status_of(PAIR, answer) == expected
 
 
 @pytest.mark.parametrize(("name", "status"), [
@@ -99,7 +99,7 @@ def pending(*, conflict: bool = False, source: str = "bigip1.example.com") -> Sy
     return SyncStatus("Changes Pending", "", conflict, source)
 
 
-@pytest.mark.parametrize(("found", "status", "pushed", "problem"), [
+@pytest.mark.parametrize(("group", "status", "pushed", "problem"), [
     pytest.param(PAIR, SyncStatus("In Sync"), False, "", id="in sync"),
     pytest.param(PAIR, SyncStatus("Standalone"), False, "", id="alone"),
     pytest.param(PAIR, pending(), True, "", id="ours"),
@@ -117,8 +117,8 @@ def pending(*, conflict: bool = False, source: str = "bigip1.example.com") -> Sy
     pytest.param(PAIR, SyncStatus("offline"), False, "offline", id="unknown"),
     pytest.param(PAIR, SyncStatus(""), False, "no sync status", id="nothing told"),
 ])
-def test_decide(found, status, pushed, problem):
-    decision = decide(found, status, OWN, push=True)
+def test_decide(group, status, pushed, problem):
+    decision = decide(group, status, OWN, push=True)
     assert decision.push == pushed
     assert problem in decision.problem
     assert bool(decision.problem) == bool(problem)
@@ -139,8 +139,8 @@ LINES = st.sampled_from([CONNECTED, PENDING, CONFLICT, OURS, THEIRS, "pair (In S
        st.sampled_from(["green", "yellow", "red", "blue"]), st.lists(LINES, max_size=5), st.booleans())
 def test_nothing_is_pushed_over_changes_of_others(status, color, lines, auto):
     """Whatever is reported: only where our group is pending, this unit its source, and nowhere a conflict."""
-    found = DeviceGroup("/Common/pair", auto)
-    decision = decide(found, status_of(found, reply(status, color, *lines)), OWN, push=True)
+    group = DeviceGroup("/Common/pair", auto)
+    decision = decide(group, status_of(group, reply(status, color, *lines)), OWN, push=True)
     if decision.push:
         named = [line for line in lines if line in (OURS, THEIRS)]
         assert named[-1] == OURS
@@ -153,21 +153,21 @@ def test_nothing_is_pushed_over_changes_of_others(status, color, lines, auto):
 class Sync:
     """A device of a pair that answers what it is set to."""
 
-    def __init__(self, status: SyncStatus, found: DeviceGroup | None = PAIR):
-        self.found, self.answer, self.pushed, self.error = found, status, 0, None
+    def __init__(self, status: SyncStatus, group: DeviceGroup | None = PAIR):
+        self.found, self.answer, self.pushed, self.error = group, status, 0, None
 
     def group(self, folder):
         if self.error:
             raise self.error
         return self.found
 
-    def status(self, found):
+    def status(self, group):
         return self.answer
 
     def own_names(self):
         return OWN
 
-    def push(self, found):
+    def push(self, group):
         self.pushed += 1
 
 
@@ -182,52 +182,52 @@ def syncer(sync: Sync, clock: Clock, mode: str = "push", active=lambda: None) ->
     return ConfigSyncer(sync, mode=mode, require_active=active, folder=dict, clock=clock)
 
 
-def run_until(made: ConfigSyncer, clock: Clock, end: float) -> None:
+def run_until(syncing: ConfigSyncer, clock: Clock, end: float) -> None:
     """Do every step that is due."""
-    while (at := made.due_at()) is not None and at <= end:
+    while (at := syncing.due_at()) is not None and at <= end:
         clock.now = max(clock.now, at)
-        made.step()
+        syncing.step()
     clock.now = end
 
 
 def test_a_series_of_changes_is_one_sync():
     clock, sync = Clock(), Sync(pending())
-    made = syncer(sync, clock)
-    assert made.due_at() is None
+    syncing = syncer(sync, clock)
+    assert syncing.due_at() is None
     for clock.now in range(5):
-        made.changed()
-    assert made.due_at() == 4 + SyncTiming().settle_s
-    clock.now = made.due_at()
-    made.step()
-    assert (sync.pushed, made.in_sync) == (1, False)
+        syncing.changed()
+    assert syncing.due_at() == 4 + SyncTiming().settle_s
+    clock.now = syncing.due_at()
+    syncing.step()
+    assert (sync.pushed, syncing.in_sync) == (1, False)
     sync.answer = SyncStatus("In Sync")
-    run_until(made, clock, 60)
-    assert (sync.pushed, made.in_sync, made.due_at()) == (1, True, None)
+    run_until(syncing, clock, 60)
+    assert (sync.pushed, syncing.in_sync, syncing.due_at()) == (1, True, None)
 
 
 def test_a_sync_that_changes_nothing_is_told_and_tried_again_later(caplog):
     clock, sync = Clock(), Sync(pending())
-    made = syncer(sync, clock)
-    made.changed()
-    run_until(made, clock, SyncTiming().patience_s)
+    syncing = syncer(sync, clock)
+    syncing.changed()
+    run_until(syncing, clock, SyncTiming().patience_s)
     assert (sync.pushed, caplog.records) == (1, [])
-    run_until(made, clock, SyncTiming().patience_s + 30)
+    run_until(syncing, clock, SyncTiming().patience_s + 30)
     assert [record.problem for record in caplog.records] == ["started, but changes are pending still"]
-    run_until(made, clock, 1000)
+    run_until(syncing, clock, 1000)
     assert 2 <= sync.pushed <= 1000 / (SyncTiming().patience_s + SyncTiming().problem_s) + 1
 
 
 def test_a_conflict_is_told_once_and_its_end(caplog):
     caplog.set_level("INFO")
     clock, sync = Clock(), Sync(pending(conflict=True))
-    made = syncer(sync, clock)
-    made.changed()
-    run_until(made, clock, 600)
+    syncing = syncer(sync, clock)
+    syncing.changed()
+    run_until(syncing, clock, 600)
     sync.answer = SyncStatus("In Sync")
-    run_until(made, clock, 700)
+    run_until(syncing, clock, 700)
     assert [record.getMessage() for record in caplog.records] == ["config sync of the BIG-IP",
                                                                   "problem resolved"]
-    assert (sync.pushed, made.due_at()) == (0, None)
+    assert (sync.pushed, syncing.due_at()) == (0, None)
 
 
 def test_a_unit_that_is_not_active_any_more_pushes_nothing(caplog):
@@ -235,28 +235,28 @@ def test_a_unit_that_is_not_active_any_more_pushes_nothing(caplog):
         raise Standby(text="the unit is STANDBY")
 
     clock, sync = Clock(), Sync(pending())
-    made = syncer(sync, clock, active=standby)
-    made.changed()
-    run_until(made, clock, 600)
+    syncing = syncer(sync, clock, active=standby)
+    syncing.changed()
+    run_until(syncing, clock, 600)
     assert (sync.pushed, caplog.records) == (0, [])
 
 
 def test_a_role_without_the_right_is_told_a_busy_device_asked_again(caplog):
     clock, sync = Clock(), Sync(pending())
     sync.error = Busy(text="There is an active asynchronous task executing.", status=503)
-    made = syncer(sync, clock)
-    made.changed()
-    run_until(made, clock, 60)
+    syncing = syncer(sync, clock)
+    syncing.changed()
+    run_until(syncing, clock, 60)
     assert caplog.records == []
     sync.error = Refused(text="Found unexpected URI", status=400)
-    run_until(made, clock, 600)
+    run_until(syncing, clock, 600)
     assert ["unexpected URI" in record.problem for record in caplog.records] == [True]
     sync.error = None
-    run_until(made, clock, 660)
+    run_until(syncing, clock, 660)
     assert sync.pushed == 1
 
 
 def test_off_looks_at_nothing():
-    made = syncer(Sync(pending()), Clock(), mode="off")
-    made.changed()
-    assert made.due_at() is None
+    syncing = syncer(Sync(pending()), Clock(), mode="off")
+    syncing.changed()
+    assert syncing.due_at() is None

@@ -66,7 +66,7 @@ class World:
     """A StatusReporter between scripted neighbours."""
 
     def __init__(self, *routes, rejections=(), clean=False, **statuses):
-        self.routes = {found.key: SimpleNamespace(route=found) for found in routes}
+        self.routes = {route.key: SimpleNamespace(route=route) for route in routes}
         self.rejections = dict(rejections)
         self.findings, self.warnings = Findings(), ()
         engine = SimpleNamespace(
@@ -80,9 +80,9 @@ class World:
 
     def passed(self, verdicts=(), warnings=(), removed=()) -> None:
         self.reporter.passed(Report(
-            Outcome(), full=False, verdicts={found.key: verdict for found, verdict in dict(verdicts).items()},
-            warnings={found.key: texts for found, texts in dict(warnings).items()},
-            removed={found.key: found for found in removed}))
+            Outcome(), full=False, verdicts={route.key: verdict for route, verdict in dict(verdicts).items()},
+            warnings={route.key: texts for route, texts in dict(warnings).items()},
+            removed={route.key: route for route in removed}))
 
 
 def logged(caplog, message: str) -> list[str]:

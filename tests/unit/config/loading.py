@@ -14,14 +14,14 @@ def files(**texts):
     by_path = {"/" + name.replace("_", "/"): text for name, text in texts.items()}
 
     def read(path):
-        found = by_path.get(path)
+        content = by_path.get(path)
         if any(each.startswith(f"{path}/") for each in by_path):
             raise IsADirectoryError(21, "Is a directory", path)
-        if found is None:
+        if content is None:
             raise FileNotFoundError(2, "No such file or directory", path)
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if isinstance(content, Exception):
+            raise content
+        return content
 
     return read
 

@@ -10,10 +10,10 @@ from f5router.network import node_ports
 from tests.unit.config.loading import ENV, HOST, LOGIN, config, files, problems
 
 
-def reach(found: Config, path: str):
+def reach(settings: Config, path: str):
     for name in path.split("."):
-        found = getattr(found, name)
-    return found
+        settings = getattr(settings, name)
+    return settings
 
 
 # Option; field of Config; value of the default; text of a variable, its value; text of a flag, its value.
@@ -137,9 +137,9 @@ def test_enable_ingress():
 
 def test_partition_path():
     """It places the virtual servers; its first component is the partition."""
-    found = config(f5_partition_path="a//b/")
-    assert (found.folder, found.partition) == ("/a/b", "a")
-    assert (found.http_virtual, found.https_virtual) == ("/a/b/ose-vserver", "/a/b/https-ose-vserver")
+    settings = config(f5_partition_path="a//b/")
+    assert (settings.folder, settings.partition) == ("/a/b", "a")
+    assert (settings.http_virtual, settings.https_virtual) == ("/a/b/ose-vserver", "/a/b/https-ose-vserver")
 
 
 @pytest.mark.parametrize(("env", "flags", "expected"), [
@@ -185,22 +185,23 @@ def test_half_a_metrics_login(env, label):
 
 
 def test_metrics_password_is_a_secret():
-    found = config(LOGIN)
-    assert {"gauge-word", "cHJvbWV0aGV1czpnYXVnZS13b3Jk"} <= set(found.secrets)
-    assert "gauge-word" not in repr(found) + str(found.redacted())
-    assert found.redacted()["metrics_login"] == "***"
+    settings = config(LOGIN)
+    assert {"gauge-word", "cHJvbWV0aGV1czpnYXVnZS13b3Jk"} <= set(settings.secrets)
+    assert "gauge-word" not in repr(settings) + str(settings.redacted())
+    assert settings.redacted()["metrics_login"] == "***"
 
 
 def test_installed_by_oc_adm_router():
     """The environment that `oc adm router --type=f5-router` makes, with its empty variables, starts."""
-    found = config({
+    settings = config({
         HOST + "HTTP_VSERVER": "ose-vserver", HOST + "HTTPS_VSERVER": "https-ose-vserver",
         HOST + "PRIVKEY": "/etc/secret-volume/router.pem", HOST + "INSECURE": "false",
         HOST + "PARTITION_PATH": "", HOST + "INTERNAL_ADDRESS": "", HOST + "VXLAN_GW_CIDR": "",
         "ROUTER_SERVICE_NAME": "router", "ROUTER_SERVICE_NAMESPACE": "default", "ROUTER_SUBDOMAIN": "",
         "ROUTER_CIPHERS": "", "STATS_PORT": "1936", "STATS_USERNAME": "admin", "STATS_PASSWORD": "x",
     })
-    assert (found.status.router_name, found.cert_upload, found.folder) == ("router", "rest", "/Common")
+    assert (settings.status.router_name, settings.cert_upload, settings.folder) == (
+        "router", "rest", "/Common")
 
 
 def test_equal_settings_equal_config():
@@ -217,10 +218,10 @@ def test_frozen():
 
 def test_no_secret_in_repr():
     """repr and the dict for the log do not hold the password."""
-    found = config()
-    for shown in (repr(found), str(found.redacted()), repr(found.bigip)):
+    settings = config()
+    for shown in (repr(settings), str(settings.redacted()), repr(settings.bigip)):
         assert "s3cr3t-word" not in shown
-    assert found.redacted()["bigip"]["password"] == "***"
+    assert settings.redacted()["bigip"]["password"] == "***"
 
 
 def test_secrets():

@@ -65,8 +65,8 @@ def ca() -> str:
 ])
 def test_username_source(env, flags, texts, expected):
     """The flag itself, then a file that a flag names, then variables."""
-    found = config({HOST + name: text for name, text in env.items()}, files(**texts), **flags)
-    assert found.bigip.username == expected
+    settings = config({HOST + name: text for name, text in env.items()}, files(**texts), **flags)
+    assert settings.bigip.username == expected
 
 
 @pytest.mark.parametrize(("env", "flags", "texts", "names"), [
@@ -89,10 +89,10 @@ def test_sources_that_contradict_each_other(env, flags, texts, names):
 def test_credentials_directory():
     """A bigip-login Secret alone is enough."""
     environ = {HOST + "CREDENTIALS_DIR": "/d"}
-    found = load({}, environ, files(d_username="u\n", d_password=" p w \n", d_url="https://b:8443\n"))
-    assert (found.bigip.username, found.bigip.password) == ("u", " p w ")
-    assert found.bigip.base_url == "https://b:8443"
-    assert found.warnings == ()
+    settings = load({}, environ, files(d_username="u\n", d_password=" p w \n", d_url="https://b:8443\n"))
+    assert (settings.bigip.username, settings.bigip.password) == ("u", " p w ")
+    assert settings.bigip.base_url == "https://b:8443"
+    assert settings.warnings == ()
 
 
 def test_credentials_directory_incomplete():
@@ -117,16 +117,16 @@ def test_directory_is_not_unused():
     """A directory that another setting goes before is no warning: it may serve for its other files."""
     environ = {HOST + "CREDENTIALS_DIR": "/d"}
     read = files(u="u", d_username="x", d_password="p w", d_url="b")
-    found = load({"f5-username-file": "/u"}, environ, read)
-    assert (found.bigip.username, found.warnings) == ("u", ())
+    settings = load({"f5-username-file": "/u"}, environ, read)
+    assert (settings.bigip.username, settings.warnings) == ("u", ())
 
 
 def test_a_directory_that_is_not_there():
     """The mount that is missing is named, not only what it would have held."""
-    found = problems({HOST + "CREDENTIALS_DIR": "/d"}, files(d="a file"))
-    assert found == (f"{OPTIONS['f5-credentials-dir'].label}: '/d' is not a directory",)
-    found = problems({HOST + "CREDENTIALS_DIR": "/nowhere"})
-    assert found == (f"{OPTIONS['f5-credentials-dir'].label}: the directory '/nowhere' does not exist",)
+    refusals = problems({HOST + "CREDENTIALS_DIR": "/d"}, files(d="a file"))
+    assert refusals == (f"{OPTIONS['f5-credentials-dir'].label}: '/d' is not a directory",)
+    refusals = problems({HOST + "CREDENTIALS_DIR": "/nowhere"})
+    assert refusals == (f"{OPTIONS['f5-credentials-dir'].label}: the directory '/nowhere' does not exist",)
 
 
 @pytest.mark.parametrize(("texts", "word"), [
@@ -161,15 +161,15 @@ def test_content_instead_of_path():
 
 def test_files_that_are_named():
     """known_hosts and kubeconfig are passed on as paths."""
-    found = config({}, files(k="host key", c="apiVersion: v1"), f5_ssh_known_hosts="/k", config="/c")
-    assert (found.ssh.known_hosts, found.kube.kubeconfig) == ("/k", "/c")
+    settings = config({}, files(k="host key", c="apiVersion: v1"), f5_ssh_known_hosts="/k", config="/c")
+    assert (settings.ssh.known_hosts, settings.kube.kubeconfig) == ("/k", "/c")
 
 
 def test_read_text(tmp_path):
     """Without read_file, files are those of the file system."""
     (tmp_path / "password").write_text("from-a-file\n")
-    found = load({"f5-password-file": str(tmp_path / "password")}, {**ENV, HOST + "PASSWORD": ""})
-    assert found.bigip.password == "from-a-file"
+    settings = load({"f5-password-file": str(tmp_path / "password")}, {**ENV, HOST + "PASSWORD": ""})
+    assert settings.bigip.password == "from-a-file"
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="UTF-8"):
         load({"f5-password-file": str(tmp_path / "binary")}, ENV)
@@ -181,9 +181,9 @@ def test_verify(ca):
     """True, a path, or False with a warning."""
     assert config().bigip.verify is True
     assert config({}, files(ca=ca), f5_ca_bundle="/ca").bigip.verify == "/ca"
-    found = config({}, files(ca=ca), f5_ca_bundle="/ca", f5_insecure="true")
-    assert found.bigip.verify is False
-    assert [w.split(" ")[0] for w in found.warnings] == ["--f5-insecure", "--f5-ca-bundle"]
+    settings = config({}, files(ca=ca), f5_ca_bundle="/ca", f5_insecure="true")
+    assert settings.bigip.verify is False
+    assert [w.split(" ")[0] for w in settings.warnings] == ["--f5-insecure", "--f5-ca-bundle"]
 
 
 @pytest.mark.parametrize("name", ["f5-ca-bundle", "default-destination-ca-path"])
@@ -197,9 +197,9 @@ def test_bad_certificates(name, text):
 def test_default_destination_ca(ca):
     """The certificates alone: neither the text around them nor a key."""
     key = pem(ED25519)
-    found = config({"DEFAULT_DESTINATION_CA_PATH": "/ca"}, files(ca=f"# note\n{ca}\n{key}{ca}"))
-    assert found.default_destination_ca == ca + ca
-    assert found.redacted()["default_destination_ca"] == "2 certificates"
+    settings = config({"DEFAULT_DESTINATION_CA_PATH": "/ca"}, files(ca=f"# note\n{ca}\n{key}{ca}"))
+    assert settings.default_destination_ca == ca + ca
+    assert settings.redacted()["default_destination_ca"] == "2 certificates"
     assert config().default_destination_ca == ""
 
 
@@ -212,17 +212,17 @@ def test_cert_upload(key, upload, expected):
     """auto is ssh where the key is configured and present."""
     env = {} if key == "none" else {HOST + "PRIVKEY": "/etc/secret-volume/router.pem"}
     read = files(**{"etc_secret-volume_router.pem": KEY}) if key == "present" else files()
-    found = config(env, read, cert_upload=upload)
-    assert found.cert_upload == expected
-    assert (found.ssh.private_key is not None) is (key == "present")
+    settings = config(env, read, cert_upload=upload)
+    assert settings.cert_upload == expected
+    assert (settings.ssh.private_key is not None) is (key == "present")
 
 
 def test_missing_key_warns():
     """`oc adm router` names a key file always (openshift/origin v3.11.0,
     pkg/oc/cli/admin/router/router.go)."""
-    found = config({HOST + "PRIVKEY": "/etc/secret-volume/router.pem"})
-    assert found.ssh.private_key is None
-    (warning,) = found.warnings
+    settings = config({HOST + "PRIVKEY": "/etc/secret-volume/router.pem"})
+    assert settings.ssh.private_key is None
+    (warning,) = settings.warnings
     assert warning.startswith("--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY: ")
 
 

@@ -24,9 +24,9 @@ def test_vxlan_both_or_none(name):
 def test_vxlan():
     """Both together are one group of Config; without them there is none."""
     assert config().vxlan is None
-    found = config(f5_internal_address="192.0.2.1", f5_vxlan_gateway_cidr="10.131.0.5/14")
-    assert (found.vxlan.internal_address, found.vxlan.gateway) == ("192.0.2.1", "10.131.0.5/14")
-    assert found.redacted()["vxlan"] == {"internal_address": "192.0.2.1", "gateway": "10.131.0.5/14"}
+    settings = config(f5_internal_address="192.0.2.1", f5_vxlan_gateway_cidr="10.131.0.5/14")
+    assert (settings.vxlan.internal_address, settings.vxlan.gateway) == ("192.0.2.1", "10.131.0.5/14")
+    assert settings.redacted()["vxlan"] == {"internal_address": "192.0.2.1", "gateway": "10.131.0.5/14"}
     mixed = config({HOST + "INTERNAL_ADDRESS": "192.0.2.9", HOST + "VXLAN_GW_CIDR": "10.131.0.5/14"},
                    f5_internal_address="192.0.2.1")
     assert mixed.vxlan.internal_address == "192.0.2.1"
@@ -87,11 +87,12 @@ NODEPORT = {"pool_member_type": "nodeport"}
 def test_nodeport():
     """Selector in one spelling, states in one order; nothing of it with pods as members."""
     assert config().nodeport is None
-    found = config(node_label_selector=" b == c, a in (y,x) ", nodeport_exclude="unschedulable, not-ready",
-                   **NODEPORT)
-    assert found.nodeport == node_ports.NodePortConfig("b == c, a in (y,x)", ("not-ready", "unschedulable"))
-    assert found.redacted()["nodeport"] == {"selector": "b == c, a in (y,x)",
-                                            "exclude": ("not-ready", "unschedulable")}
+    settings = config(node_label_selector=" b == c, a in (y,x) ", nodeport_exclude="unschedulable, not-ready",
+                      **NODEPORT)
+    assert settings.nodeport == node_ports.NodePortConfig(
+        "b == c, a in (y,x)", ("not-ready", "unschedulable"))
+    assert settings.redacted()["nodeport"] == {"selector": "b == c, a in (y,x)",
+                                               "exclude": ("not-ready", "unschedulable")}
     assert config({"ROUTER_POOL_MEMBER_TYPE": "nodeport", "ROUTER_NODE_LABEL_SELECTOR": "a",
                    "ROUTER_NODEPORT_EXCLUDE": "not-ready"}).nodeport == node_ports.NodePortConfig("a",
                            ("not-ready",))

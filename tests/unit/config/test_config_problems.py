@@ -37,28 +37,28 @@ def test_both_vservers_blank():
 @pytest.mark.parametrize(("blank", "other"), [("http", "https"), ("https", "http")])
 def test_one_vserver_blank(blank, other):
     """One blank virtual server is no path, and a warning."""
-    found = config(**{f"f5-{blank}-vserver": ""})
-    assert getattr(found, f"{blank}_virtual") is None
-    assert getattr(found, f"{other}_virtual") is not None
-    assert any(f"nothing is served over {blank.upper()}" in warning for warning in found.warnings)
+    settings = config(**{f"f5-{blank}-vserver": ""})
+    assert getattr(settings, f"{blank}_virtual") is None
+    assert getattr(settings, f"{other}_virtual") is not None
+    assert any(f"nothing is served over {blank.upper()}" in warning for warning in settings.warnings)
 
 
 def test_all_problems_at_once():
     """One start shows everything that is wrong, the original's checks in the original's order."""
-    found = problems(
+    refusals = problems(
         {HOST + "HOSTNAME": "", HOST + "USERNAME": "", HOST + "PASSWORD": "",
          HOST + "INTERNAL_ADDRESS": "x", "ROUTER_F5_TIMEOUT": "soon"},
         f5_http_vserver="", f5_https_vserver="", f5_partition_path="/a/../b", namespace="A",
     )
-    kept = [problem.rpartition(": ")[2] for problem in found]
+    kept = [problem.rpartition(": ")[2] for problem in refusals]
     assert [text for text in kept if "must" in text or "both" in text] == [
         "F5 host must be specified", "F5 username must be specified", "F5 password must be specified",
         "F5 HTTP and HTTPS vservers cannot both be blank",
         "For VxLAN setup, both internal-address and gateway-cidr must be specified",
     ]
-    assert len(found) == 9
+    assert len(refusals) == 9
     for name in ("f5-internal-address", "f5-timeout", "f5-partition-path", "namespace"):
-        assert any(problem.startswith(OPTIONS[name].label + ": ") for problem in found), name
+        assert any(problem.startswith(OPTIONS[name].label + ": ") for problem in refusals), name
 
 
 BAD = {
@@ -84,10 +84,10 @@ BAD = {
 def test_bad_text(name):
     """A text that does not parse is one problem, by flag and by variable; test_values has the texts."""
     option, text = OPTIONS[name], BAD[name]
-    for found in [problems(LOGIN, **{name: text})] + (
+    for refusals in [problems(LOGIN, **{name: text})] + (
             [problems(LOGIN | {option.env: text})] if option.env else []):
-        assert len(found) == 1
-        assert found[0].startswith(option.label + ": ")
+        assert len(refusals) == 1
+        assert refusals[0].startswith(option.label + ": ")
 
 
 @pytest.mark.parametrize("name", [option.name for option in OPTIONS.values() if option.boolean])
@@ -155,25 +155,25 @@ PAIRS = [("project-labels", "namespace"), ("namespace-labels", "project-labels")
          ("namespace-labels", "namespace")]
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_one_way_to_tell_namespaces(one, other):
+@pytest.mark.parametrize(("setting", "other"), PAIRS)
+def test_one_way_to_tell_namespaces(setting, other):
     """Source: openshift/router pkg/cmd/infra/router/router.go, RouterSelection.Complete."""
     given = {"namespace": "shop", "namespace-labels": "a=b", "project-labels": "*"}
-    assert problems(**{name: given[name] for name in (one, other)}) == (
-        f"{OPTIONS[one].label}, {OPTIONS[other].label}: only one of them may be used",)
-    config(**{one: given[one]}, **{other: ""})
+    assert problems(**{name: given[name] for name in (setting, other)}) == (
+        f"{OPTIONS[setting].label}, {OPTIONS[other].label}: only one of them may be used",)
+    config(**{setting: given[setting]}, **{other: ""})
 
 
 def test_all_ways_to_tell_namespaces():
     """One of them as a variable; the selectors of Routes go with each."""
-    found = problems({"NAMESPACE_LABELS": "a=b", "PROJECT_LABELS": "a"}, namespace="shop", labels="a=b")
-    assert len(found) == 3
+    refusals = problems({"NAMESPACE_LABELS": "a=b", "PROJECT_LABELS": "a"}, namespace="shop", labels="a=b")
+    assert len(refusals) == 3
     config({"NAMESPACE_LABELS": "a=b", "ROUTE_LABELS": "a=b", "ROUTE_FIELDS": "spec.host=x"})
 
 
 def test_partition_path_empty():
     """An explicitly empty path: a warning, and /Common."""
-    found = config(f5_partition_path="")
-    assert found.folder == "/Common"
-    assert any(warning.startswith("--f5-partition-path / ") for warning in found.warnings)
+    settings = config(f5_partition_path="")
+    assert settings.folder == "/Common"
+    assert any(warning.startswith("--f5-partition-path / ") for warning in settings.warnings)
     assert config({HOST + "PARTITION_PATH": ""}).warnings == ()

@@ -261,10 +261,10 @@ def test_a_deployment_that_is_migrated(tmp_path, env, lines):
              "tls.crt": ONE.certificate, "tls.key": ONE.key}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    found = config.load({}, ENV | env)
-    assert [text for text in found.warnings if text not in ALWAYS] == lines
-    assert found.metrics_login == ("admin", "metrics-word")
-    assert found.metrics_tls.cert_file == f"{tmp_path}/tls.crt"
+    settings = config.load({}, ENV | env)
+    assert [text for text in settings.warnings if text not in ALWAYS] == lines
+    assert settings.metrics_login == ("admin", "metrics-word")
+    assert settings.metrics_tls.cert_file == f"{tmp_path}/tls.crt"
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -273,10 +273,10 @@ def test_a_deployment_that_is_migrated(tmp_path, env, lines):
 ])
 def test_a_word_that_is_neither_true_nor_false(text, words):
     """Upstream's reading, but not in silence."""
-    found = told({"ROUTER_ALLOW_WILDCARD_ROUTES": text})
-    assert [line.partition(": ")[0] for line in found] == (
+    settings = told({"ROUTER_ALLOW_WILDCARD_ROUTES": text})
+    assert [line.partition(": ")[0] for line in settings] == (
         ["--allow-wildcard-routes / ROUTER_ALLOW_WILDCARD_ROUTES"] if words else [])
-    assert words is None or words in found[0]
+    assert words is None or words in settings[0]
 
 
 def test_no_variable_is_in_two_tables():

@@ -71,12 +71,12 @@ ROW = re.compile(
 def test_documentation():
     """docs/configuration.md has every option once, with variable and default, in the right group."""
     text = (Path(options.__file__).parents[2] / "docs" / "configuration.md").read_text()
-    found, group = [], ""
+    listed, group = [], ""
     for line in text.splitlines():
         if line.startswith("## "):
             group = line[3:]
         elif line.startswith("| `--"):
             row = ROW.fullmatch(line)
             assert row, line
-            found.append((group, row[1], row[2] or "", row[3] or "", row[4] or ""))
-    assert found == [(o.group, o.name, o.short, o.env, o.default) for o in OPTIONS.values()]
+            listed.append((group, row[1], row[2] or "", row[3] or "", row[4] or ""))
+    assert listed == [(o.group, o.name, o.short, o.env, o.default) for o in OPTIONS.values()]
