@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,9 +87,13 @@ class Lab:
             **{name.replace("_", "-"): value for name, value in flags.items()},
         }
 
-    def config(self, **flags: str) -> config.Config:
-        """A Config for these fakes; flags as in `flags`."""
-        return config.load(self.flags(**flags), {})
+    def config(self, *, retry_s: float | None = None, **flags: str) -> config.Config:
+        """Return a Config for these fakes.
+
+        Args: retry_s: how long a failed read is repeated, 0 for never; flags: as in `flags`.
+        """
+        loaded = config.load(self.flags(**flags), {})
+        return loaded if retry_s is None else replace(loaded, bigip=replace(loaded.bigip, retry_s=retry_s))
 
     def command(self, *arguments: str, **flags: str) -> list[str]:
         """Command line of a router of its own on these fakes."""
@@ -118,8 +123,11 @@ class Lab:
             "f5_ssh_host_key": self.bigip.ssh_server.host_key_fingerprint,
         }
 
-    def router(self, *, clock: Callable[[], float] | None = None, **flags: str) -> Controller:
-        """A running router: watchers started, nothing written yet. Its clock follows `later` by default."""
+    def router(self, *, clock: Callable[[], float] | None = None, **flags) -> Controller:
+        """A running router: watchers started, nothing written yet. Its clock follows `later` by default.
+
+        Args: flags: as in `config`.
+        """
         stack = self.stack.enter_context(ExitStack())
         started = launch.build_controller(
             self.config(**flags), stack, timing=self.timing, clock=clock or self.clock)

@@ -61,7 +61,7 @@ def test_a_password_that_is_refused_and_then_accepted(lab, loop, caplog):
 def test_a_device_that_comes_after_the_router(lab, loop, caplog):
     lab.apply(manifests.route("a"))
     lab.bigip.stop()
-    router = loop(f5_connect_timeout="1", f5_timeout="1")
+    router = loop(retry_s=0)
     router.wait(lambda: errors(caplog))
     assert lab.bigip.address in errors(caplog)[0]
     lab.bigip.start()
@@ -75,7 +75,7 @@ def test_a_device_that_answers_html(lab, loop, caplog):
     lab.clear()
     lab.bigip.inject("html-200", times=None)
     lab.apply(manifests.route("b", host="b.com"))
-    router = loop(f5_timeout="1")
+    router = loop(retry_s=0)
     router.wait(lambda: errors(caplog))
     assert "the reply to the login holds no token" in errors(caplog)[0]
     assert lab.writes() == []

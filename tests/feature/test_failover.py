@@ -215,7 +215,7 @@ def test_stand_alone_devices_of_any_version(make_lab, version):
 def test_a_device_that_does_not_answer_is_no_standby(lab):
     """The state before stays, and the pass fails as any other."""
     lab.apply(manifests.route("a"))
-    router = lab.router(f5_timeout="1")
+    router = lab.router(retry_s=0)
     assert router.cluster.wait_synced(DEADLINE_S)
     router.attempt_pass()
     lab.bigip.inject("503-html", times=None)

@@ -119,7 +119,7 @@ def test_nothing_is_deleted_before_every_list_is_complete(lab, running):
 
 def test_the_device_restarts_half_way(lab, running):
     """Replies lost, then a starting device: the router recovers by itself, and statuses follow."""
-    router = running(f5_timeout="1")
+    router = running(retry_s=0)
     lab.bigip.inject("drop-reply", times=2, method="POST")
     lab.bigip.inject("503-html", times=3)
     lab.apply(
@@ -193,7 +193,7 @@ def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
     changes = json.loads(text)["changes"]
     assert {change["change"] for change in changes} == {"create"}
     assert "PRIVATE KEY" not in text
-    assert set(changes[0]["new"]) == {"path", "monitor", "members", "load_balancing"}
+    assert set(changes[0]["new"]) == {"path", "monitor", "members", "load_balancing", "queue_ms"}
     assert lab.writes() == []
     lab.converge()
     made = {path for kind in ("ltm/pool", "sys/file/ssl-key", "ltm/rule") for path in lab.paths(kind)}

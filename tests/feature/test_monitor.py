@@ -53,7 +53,7 @@ def test_ready_step_by_step(lab, serve):
     """Lists, device, first load, in this order; the BIG-IP goes away and comes back."""
     lab.apply(manifests.route("a"))
     lab.kube.forbid("endpointslices")
-    served = serve(f5_timeout="1")
+    served = serve(retry_s=0)
     assert lab.kube.wait_for(lambda: len(lab.kube.watches) == 2)
     until(lambda: "forbidden" in served.get("/readyz").text)
     assert served.missing() == {"cluster-listed", "bigip-reached", "has-synced"}

@@ -196,7 +196,7 @@ def test_a_role_that_does_not_suffice(lab):
 def test_unreachable_at_start_and_back_later(lab):
     lab.apply(manifests.route("a"))
     lab.bigip.stop()
-    router = lab.router(f5_connect_timeout="1", f5_timeout="1")
+    router = lab.router(retry_s=0)
     lab.converge_events(router)
     with pytest.raises(BigIPError):
         router.reconcile_once()
@@ -209,7 +209,7 @@ def test_unreachable_at_start_and_back_later(lab):
 
 def test_statuses_stay_while_the_device_is_away(lab):
     lab.apply(manifests.route("a"))
-    router = lab.router(f5_connect_timeout="1", f5_timeout="1")
+    router = lab.router(retry_s=0)
     lab.converge(router)
     lab.bigip.stop()
     lab.apply(manifests.route("a", path="/new"), manifests.route("b", host="b.com"))
@@ -243,7 +243,7 @@ def test_a_bogus_404_is_not_believed_from_a_device_that_is_not_ready(lab):
     lab.clear()
     lab.bigip.inject("404-not-registered", times=None, method="GET", path="sys/ready")
     lab.bigip.inject("404-bogus", times=2, method="GET", path="ltm/virtual")
-    router = lab.router(f5_timeout="1")
+    router = lab.router(retry_s=0)
     lab.converge_events(router)
     with pytest.raises(BigIPError):
         router.reconcile_once()

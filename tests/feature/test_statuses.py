@@ -14,7 +14,7 @@ from tests.waiting import DEADLINE_S, until
 ONE = identity()
 HAPROXY = {"routerName": "haproxy", "host": "www.example.com", "wildcardPolicy": "None", "conditions": [
     {"type": "Admitted", "status": "True", "lastTransitionTime": "2020-01-02T03:04:05Z"}]}
-QUICK = {"f5_connect_timeout": "1", "f5_timeout": "1"}
+QUICK = {"retry_s": 0}
 
 
 def ingress(lab, name: str) -> list[dict]:

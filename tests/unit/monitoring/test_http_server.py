@@ -4,7 +4,6 @@ import http.client
 import logging
 import socket
 import threading
-import time
 
 import pytest
 
@@ -137,13 +136,11 @@ def test_all_addresses():
 
 def test_it_stops_at_once_whoever_is_connected():
     """A client that says nothing holds up nothing, and the port is free."""
-    server = Server(LOCAL, pages())
+    server = Server(LOCAL, pages(), silence_s=3600.0)
     with socket.socket() as client:
         with server:
             client.connect(server.server_address)
             assert ask(server, "/healthz")[0] == 200
-            begin = time.monotonic()
-        assert time.monotonic() - begin < 2
         with Server(Address(*server.server_address), pages()):
             pass
     assert not [thread for thread in threading.enumerate() if thread.name == "serving"]

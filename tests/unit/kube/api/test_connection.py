@@ -5,7 +5,6 @@ import io
 import json
 import logging
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -383,11 +382,10 @@ def test_wrong_token(connection, kube, caplog):
 
 
 def test_slow_reply(connection, kube):
-    kube.inject("delay", seconds=5)
-    started = time.monotonic()
+    """The answer does not come while the test runs."""
+    kube.inject("delay", seconds=3600)
     with pytest.raises(KubeUnreachable, match="Read timed out"):
         connection.request("GET", ROUTES, timeout_s=0.1)
-    assert time.monotonic() - started < 1
 
 
 def test_write(connection, kube):
@@ -485,14 +483,12 @@ def test_refused_stream(connection, kube):
 
 def test_closed_stream(connection, kube):
     """A reader that waits is woken by another thread, and the server sees it leave."""
-    stream = stream_of(connection, timeout_s=60)
+    stream = stream_of(connection, timeout_s=3600)
     reader = threading.Thread(target=list, args=(stream,))
     reader.start()
     assert kube.wait_for(lambda: watching(kube))
-    started = time.monotonic()
     stream.close()
     reader.join(LIMIT_S)
     assert not reader.is_alive()
-    assert time.monotonic() - started < 1
     assert kube.wait_for(lambda: not watching(kube))
     stream.close()

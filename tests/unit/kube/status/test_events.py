@@ -179,16 +179,13 @@ def test_trouble(kube, warn, route, fault, times, written, dropped):
 
 
 def test_full_queue(kube, warn, route):
-    """The caller never waits; what does not fit is counted."""
-    kube.inject("delay", method="POST", seconds=0.2)
+    """The caller never waits for an answer; what does not fit is counted."""
+    kube.inject("delay", method="POST", seconds=3600)
     writer = warn(queue_size=2)
-    started = time.monotonic()
     for number in range(100):
         writer.warn(route, "R", str(number))
-    assert time.monotonic() - started < 0.2
-    assert writer.dropped >= 97
-    assert writer.flush(LIMIT_S)
-    assert len(events(kube)) + writer.dropped == 100
+    assert events(kube) == []
+    assert writer.dropped in (97, 98)
 
 
 def test_a_full_queue_of_one_namespace_is_not_that_of_others(kube, warn, route):
