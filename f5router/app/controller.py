@@ -162,8 +162,8 @@ class Controller:
 
     def unserved(self) -> list[tuple[Route, str]]:
         """Return admitted Routes that the BIG-IP does not serve, with the reason."""
-        return [(route, reason) for key, reason in self.reconciler.unserved().items()
-                if (route := self.reconciler.route(key)) is not None]
+        return [(route, reason) for key, reason in self.reconciler.verdicts.unserved().items()
+                if (route := self.reconciler.engine.route(key)) is not None]
 
     def unconverged_reason(self) -> str:
         """Read the BIG-IP, and return what the last pass should have left differently; "" for nothing.
@@ -180,14 +180,14 @@ class Controller:
     def network_problems(self) -> list[str]:
         """Return why pods may not be reached although their Routes are programmed."""
         nodes = self.cluster.nodes_problem()
-        return [*((nodes,) if nodes else ()), *self.reconciler.network_findings().problems]
+        return [*((nodes,) if nodes else ()), *self.reconciler.verdicts.network_findings().problems]
 
     # --- the loop ------------------------------------------------------------------------
 
     def run(self, stop: threading.Event) -> None:
         """Reconcile until the event is set; what is on the BIG-IP stays and goes on serving."""
         self.watch_stop(stop)
-        with self.reconciler.certificate_checks.beside(self.signal.wake):
+        with self.reconciler.engine.checks.beside(self.signal.wake):
             while not stop.is_set():
                 self.monitor.heartbeat()
                 if not self.cluster.synced():
@@ -258,7 +258,7 @@ class Controller:
             self._loaded = True
             self.monitor.health.loaded()
             self.settling.record_write()  # the router before may have ended between a write and its saving
-            self.on_loaded(frozenset(self.reconciler.routes()))
+            self.on_loaded(frozenset(self.reconciler.engine.routes()))
 
     def _attempt_endpoints(self) -> None:
         """Program endpoints whose hold-off is over while no pass is due."""

@@ -76,7 +76,7 @@ class HeldBack:
         since = self._guard.since
         if since is not None and since != self._logged_since:
             log.error("deletes are held back", extra={"problem": self.reason(), "hosts": ", ".join(
-                self._reconciler.held_hosts(EXAMPLES))})
+                self._reconciler.retention.held_hosts(EXAMPLES))})
         elif since is None and self._logged_since is not None:
             log.warning("nothing is held back any more", extra={
                 "because": "a second list confirms it" if self._confirmed else "it is wanted again"})

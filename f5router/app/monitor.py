@@ -44,12 +44,12 @@ class Monitor:
         except Standby:
             success = None
             self.health.reached()
-            self.metrics.cut_short(self._reconciler.routes())
+            self.metrics.cut_short(self._reconciler.engine.routes())
             raise
         except Exception as exc:
             if not passing(exc):
                 self.health.failed(exc)
-                self.metrics.cut_short(self._reconciler.routes())
+                self.metrics.cut_short(self._reconciler.engine.routes())
             raise
         finally:
             if success is not None:  # None: nothing was to be done
@@ -57,7 +57,7 @@ class Monitor:
 
     def record(self, report: Report) -> None:
         """Record the result of a pass."""
-        self.metrics.record(report, self._reconciler.routes(), self._reconciler.device.observed)
+        self.metrics.record(report, self._reconciler.engine.routes(), self._reconciler.device.observed)
 
 
 def build_monitor(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, statuses: StatusWriter,

@@ -35,7 +35,7 @@ def converge(
     settling.finish()
     if settling.syncer.due_at() is not None:
         settling.syncer.step()
-    reasons = [str(problem) for problem in controller.reconciler.problems()]
+    reasons = [str(problem) for problem in controller.reconciler.verdicts.problems()]
     reasons += [f"way to the pods: {text}" for text in controller.network_problems()]
     if held := controller.held_deletes.reason():
         reasons.append(held)

@@ -39,7 +39,7 @@ class StatusReporter:
 
     def passed(self, report: Report) -> None:
         """Report the result of a pass."""
-        network = self._reconciler.network_findings()
+        network = self._reconciler.verdicts.network_findings()
         self._network.update(network.problems, network.warnings)
         self._selection.update((), self._cluster.warnings())
         for key, removed in report.removed.items():

@@ -65,7 +65,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     if not config.allow_mass_delete:
         findings += Findings(warnings=_mass(reconciler.guard))
     reconciler.foresee(plan or Plan())
-    refused = reconciler.problems(written=False)
+    refused = reconciler.verdicts.problems(written=False)
     return Preview(
         plan, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),
         tuple(_rejected(reconciler, refused)),
@@ -91,7 +91,7 @@ def _status_problem(config: Config, connection: Connection, cluster: ClusterWatc
 
 def _findings(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, device: Device) -> Findings:
     """Collect problems that do not depend on Routes."""
-    network, remarks = reconciler.network_findings(), device.failover.remarks()
+    network, remarks = reconciler.verdicts.network_findings(), device.failover.remarks()
     nodes, standby = cluster.nodes_problem(), device.failover.obstacle()
     problems = [*([nodes] if nodes else []), *network.problems]
     return (
@@ -109,7 +109,7 @@ def _rejected(reconciler: Reconciler, refused: Iterable[Problem]) -> Iterable[Re
     """Routes that would not be served: for what is in them, or because of a problem."""
     texts: dict[Key, str] = {key: problem.text for problem in refused for key in problem.routes}
     for key in sorted(reconciler.engine.routes()):
-        verdict = reconciler.verdict(key)
+        verdict = reconciler.verdicts.verdict(key)
         if verdict is not None and verdict.admitted is False:
             yield RejectedRoute(key, verdict.reason, texts.get(key, verdict.message))
         elif key in texts:

@@ -9,18 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from itertools import chain
 
-from f5router.admission.admission import EvaluatedRoute
-from f5router.admission.certificate_queue import CheckQueue
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.icontrol.outcome import Outcome
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.errors import UNCERTAIN_ERRORS
 from f5router.model.objects import Ref
-from f5router.network.diagnostics import Findings
 from f5router.plan.change import CREATE, DELETE, AnyChange, Plan
 from f5router.plan.diff import diff
-from f5router.plan.problems import Problem
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.delete_guard import DeleteGuard
 from f5router.reconcile.hold import Hold
@@ -29,7 +25,6 @@ from f5router.reconcile.report import ChangedRoutes, Report
 from f5router.reconcile.retention import OF_NODES, Retention
 from f5router.reconcile.retry import Failure, RetrySchedule
 from f5router.reconcile.verdicts import Verdicts
-from f5router.status.condition import Verdict
 
 
 class Reconciler:
@@ -47,13 +42,13 @@ class Reconciler:
         self.device = device
         self._clock = clock
         self._retry = RetrySchedule()
-        self._retention = Retention(
+        self.retention = Retention(
             engine, device, self._retry, folder=folder, guard=self.guard, drain_s=drain_s)
         self._backlog = Backlog()
         """Objects that may differ between Desired and Observed."""
-        self._members = MemberWrites(engine, device, self._retry, self._retention, self._backlog,
+        self._members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
                                      folder=folder, clock=clock, patience_s=patience_s)
-        self._verdicts = Verdicts(engine, device, self._retry, self._retention.deferred, self._backlog)
+        self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog)
         self._routes = ChangedRoutes(engine, device, self._backlog, look=device.calls.look)
         self._removed: dict[Key, Route] = {}
         self._first_load: set[Ref] | None = None
@@ -80,7 +75,7 @@ class Reconciler:
         for key, old in before.items():
             self._note_route(key, old, self.engine.route(key))
         if self.engine.undetermined() != undetermined:
-            self._retention.deferred.retry()  # what waits may do so for them
+            self.retention.deferred.retry()  # what waits may do so for them
         self._collect(services)
         if self.engine.nodes_listed and not nodes_listed:
             # Only now it is known which objects belong to Nodes that are gone.
@@ -107,8 +102,8 @@ class Reconciler:
         self._retry.retry_uncertain(self._clock())
 
     def _note_route(self, key: Key, old: Route | None, new: Route | None) -> None:
-        if self._retention.draining.note(key, old, new, self._clock()):
-            self._retention.deferred.retry()
+        if self.retention.draining.note(key, old, new, self._clock()):
+            self.retention.deferred.retry()
         if new is not None:
             self._removed.pop(key, None)
         elif old is not None:
@@ -161,11 +156,6 @@ class Reconciler:
         """Objects that the device refused."""
         return self._retry.failures
 
-    @property
-    def deferred_deletes(self) -> Set[Ref]:
-        """Deletes that wait: the device uses the objects, or they serve until their successors are there."""
-        return self._retention.deferred.refs
-
     def needs_observation(self) -> bool:
         """True if the next pass must read the device first."""
         return self.device.stale or any(
@@ -177,13 +167,8 @@ class Reconciler:
         if self._again or self._unfinished or self.engine.checks.news or self._backlog or (
                 self.has_members() or self._members.has_changed or self._routes):
             return -math.inf
-        times = (self._retry.next_due(self._members.is_held_up), self._retention.deferred.next_due())
+        times = (self._retry.next_due(self._members.is_held_up), self.retention.deferred.next_due())
         return min((time for time in times if time is not None), default=None)
-
-    @property
-    def certificate_checks(self) -> CheckQueue:
-        """Certificates that are checked beside the passes."""
-        return self.engine.checks
 
     @property
     def loaded(self) -> bool:
@@ -199,14 +184,14 @@ class Reconciler:
             full: compare everything.
             most: about so many objects of the backlog at most.
         """
-        desired, observed, owns = self.engine.objects, self.device.observed, self._retention.owns
+        desired, observed, owns = self.engine.objects, self.device.observed, self.retention.owns
         if full:
             self.engine.set_facts(self.device.facts)
         self._collect()
         if full:
             changes = diff(desired, observed, owns)
             self._start_over(changes)
-        also = self._retention.deferred.due(self._clock()) | self._retention.awaiting_secret
+        also = self.retention.deferred.due(self._clock()) | self.retention.awaiting_secret
         self._hold_deletes(also)
         held = self.guard.held
         self._portion = (
@@ -215,7 +200,7 @@ class Reconciler:
         if not full or most is not None or held:
             changes = diff(desired, observed, owns, self._portion)
             self.device.calls.look()
-        changes = self._retention.determine(changes)
+        changes = self.retention.determine(changes)
         return Plan(tuple(change for change in changes if self._hold(change) is None))
 
     def _start_over(self, changes: Plan) -> None:
@@ -226,20 +211,20 @@ class Reconciler:
         self._queue(change.ref for change in changes if change.new is None or change.ref not in pools)
         if self._first_load is None:
             self._first_load = {*self._backlog, *pools}
-            self._retention.hold_members(self._clock())
+            self.retention.hold_members(self._clock())
 
     def _hold_deletes(self, also: set[Ref]) -> None:
         """Take deletes out of the backlog that must be confirmed; put back those that need not be any more.
 
         Args: also: objects that are compared besides the backlog.
         """
-        released = self._retention.hold_deletes(chain(self._backlog, also), self._clock())
+        released = self.retention.hold_deletes(chain(self._backlog, also), self._clock())
         self._backlog.remove(self.guard.held)
         self._queue(released)
 
     def _hold(self, change: AnyChange) -> Hold | None:
         """Return why a Change is not in the Plan, and until when; None if it is."""
-        return self._retention.hold_write(change.ref, self._clock()) or self._members.hold(change)
+        return self.retention.hold_write(change.ref, self._clock()) or self._members.hold(change)
 
     def foresee(self, plan: Plan) -> None:
         """Record the refusals of a Plan that are known beforehand, as if it had been carried out."""
@@ -258,7 +243,7 @@ class Reconciler:
             BigIPError: the pass ended early; the next one must be full.
         """
         now, self._unfinished = self._clock(), True
-        self._retention.draining.expire(now)
+        self.retention.draining.expire(now)
         self._members.wait(on_change)
         plan = self.plan(full=full, most=most)
         self._backlog.remove(self._portion)
@@ -274,7 +259,7 @@ class Reconciler:
             self.device.calls.wait_for_urgent()
         outcome.done += self._correct(on_change)
         # Dependents of these may be gone, or have changed, since the Plan was made: one more pass finds out.
-        left_alone = self._retention.awaiting_secret - self.engine.objects.keys()
+        left_alone = self.retention.awaiting_secret - self.engine.objects.keys()
         self._again = not self._again and bool(outcome.done and left_alone)
         self._unfinished = False
         if outcome.done and self.device.facts.original.reencrypt and not self._backlog:
@@ -295,8 +280,8 @@ class Reconciler:
             self.device.apply(
                 plan, outcome=outcome, newest=self._members.newest, soon=self._retry.is_recent,
                 earlier_failures={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
-                deferred={*self.deferred_deletes, *waiting},
-                should_retain=lambda outcome: self._retention.should_retain({*outcome.failed, *waiting}),
+                deferred={*self.retention.deferred.refs, *waiting},
+                should_retain=lambda outcome: self.retention.should_retain({*outcome.failed, *waiting}),
                 on_change=lambda change: self._members.confirm(change, on_change),
             )
         except BaseException:
@@ -315,14 +300,14 @@ class Reconciler:
         now = self._clock()
         deferred = {change.ref for change in outcome.deferred_deletes}
         # A delete that is deferred has a back-off as such.
-        own_backoff = self._retention.awaiting_secret | deferred
+        own_backoff = self.retention.awaiting_secret | deferred
         changed, recovered = self._retry.record_pass(
             outcome.failed, outcome.blocked, now, recovered=self._members.take_recovered(),
             is_settled=lambda ref: ref in own_backoff or (
                 self.engine.objects.get(ref) == self.device.observed.get(ref)))
-        self._retention.deferred.record(
+        self.retention.deferred.record(
             deferred, {change.ref for change in outcome.done} | outcome.failed.keys(), outcome.in_use, now,
-            is_going=self._retention.is_going, recovered=recovered)
+            is_going=self.retention.is_going, recovered=recovered)
         return changed
 
     def _correct(self, on_change: OnChange) -> list[AnyChange]:
@@ -334,9 +319,9 @@ class Reconciler:
         now = self._clock()
         waiting = {ref for ref, failure in self.failures.items()
                    if isinstance(failure.error, UNCERTAIN_ERRORS)
-                   and self._retention.hold_write(ref, now) is not None}
-        changes = [change for change in self._retention.corrections(self.failures.keys())
-                   if change.ref not in waiting and self._retention.hold_emptied(change.ref) is None]
+                   and self.retention.hold_write(ref, now) is not None}
+        changes = [change for change in self.retention.corrections(self.failures.keys())
+                   if change.ref not in waiting and self.retention.hold_emptied(change.ref) is None]
         outcome = Outcome()
         try:
             self.device.apply(Plan(tuple(changes)), on_change=on_change, outcome=outcome)
@@ -355,41 +340,11 @@ class Reconciler:
         removed, self._removed = self._removed, {}
         verdicts, warnings = {}, {}
         for key in self._routes.while_looking(keys):
-            if (verdict := self.verdict(key)) is not None:
+            if (verdict := self.verdicts.verdict(key)) is not None:
                 verdicts[key] = verdict
             warnings[key] = self.engine.warnings(key)
         return Report(outcome, full, verdicts, warnings, removed)
 
-    # --- verdicts ------------------------------------------------------------------------
-
-    def routes(self) -> Mapping[Key, EvaluatedRoute]:
-        """Return every Route of the cluster."""
-        return self.engine.routes()
-
-    def route(self, key: Key) -> Route | None:
-        """Return a Route as it was judged."""
-        return self.engine.route(key)
-
     def is_converged(self) -> bool:
         """True if all that is desired is on the device, apart from refused objects; after an observation."""
         return all(change.verb == DELETE or change.ref in self.failures for change in self.plan(full=True))
-
-    def verdict(self, key: Key) -> Verdict | None:
-        """Return the verdict for a Route's status; None while it is not yet known."""
-        return self._verdicts.verdict(key)
-
-    def unserved(self, *, written: bool = True) -> dict[Key, str]:
-        """Return the admitted Routes that the device does not serve: see Verdicts.unserved."""
-        return self._verdicts.unserved(written=written)
-
-    def problems(self, *, written: bool = True) -> list[Problem]:
-        """Return why anything is not in place: see Verdicts.problems."""
-        return self._verdicts.problems(written=written)
-
-    def network_findings(self) -> Findings:
-        """Return what keeps the BIG-IP from reaching pods."""
-        return self._verdicts.network_findings()
-
-    def held_hosts(self, most: int) -> list[str]:
-        """Return some Hosts whose deletes must be confirmed."""
-        return self._retention.held_hosts(most)

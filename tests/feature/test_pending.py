@@ -75,15 +75,15 @@ def test_a_restart(slow):
     assert slow.lab.writes() == []
     assert slow.answers() == before
     reconciler = slow.one.reconciler
-    assert [reconciler.verdict(one.key) for one in (EDGE, INNER, LONGEST, WILD, BELOW)] == [None] * 5
-    assert reconciler.verdict(PLAIN.key).admitted
-    assert reconciler.verdict(late.key).reason == "HostAlreadyClaimed"
-    assert reconciler.unserved()[EDGE.key] == "its certificates are not checked yet"
+    assert [reconciler.verdicts.verdict(one.key) for one in (EDGE, INNER, LONGEST, WILD, BELOW)] == [None] * 5
+    assert reconciler.verdicts.verdict(PLAIN.key).admitted
+    assert reconciler.verdicts.verdict(late.key).reason == "HostAlreadyClaimed"
+    assert reconciler.verdicts.unserved()[EDGE.key] == "its certificates are not checked yet"
     slow.judge()
     assert slow.lab.writes() == []
     assert slow.answers() == before
     assert slow.settled()
-    assert reconciler.verdict(EDGE.key).admitted
+    assert reconciler.verdicts.verdict(EDGE.key).admitted
 
 
 @pytest.mark.parametrize("restarted", [True, False])
@@ -122,7 +122,7 @@ def test_what_became_wrong_while_the_router_was_away(slow):
     assert slow.answers() == before
     slow.judge()
     assert slow.ask("edge.example.com").kind == "unavailable"
-    assert "does not match" in slow.one.reconciler.verdict(EDGE.key).message
+    assert "does not match" in slow.one.reconciler.verdicts.verdict(EDGE.key).message
     assert slow.settled()
 
 
@@ -137,10 +137,10 @@ def test_a_new_route_waits_and_an_edited_one_stays_as_it_was(slow):
     edited = replace(EDGE, path="/p", service="api", tls=replace(EDGE.tls, **TWO.tls))
     slow.change(edited)
     assert slow.lab.writes() == []
-    assert slow.one.reconciler.verdict(EDGE.key).admitted
+    assert slow.one.reconciler.verdicts.verdict(EDGE.key).admitted
     slow.change(replace(edited, tls=replace(EDGE.tls, key="no")))
     slow.judge()
-    assert not slow.one.reconciler.verdict(EDGE.key).admitted
+    assert not slow.one.reconciler.verdicts.verdict(EDGE.key).admitted
     slow.change(edited)
     slow.judge()
     assert slow.ask("edge.example.com", "/p").pool == "/Common/openshift_shop_api"

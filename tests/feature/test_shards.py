@@ -327,7 +327,7 @@ def test_one_pod_of_two_can_be_served(lab, taken):
     retry(taken)
     assert taken.ask("www.example.com") == "/P1/openshift_shop_api"
     assert members(lab, "/P1/openshift_shop_api") == {"10.1.1.9:8080"}
-    assert taken.router.reconciler.unserved().keys() == {Key("shop", "a")}
+    assert taken.router.reconciler.verdicts.unserved().keys() == {Key("shop", "a")}
     taken.router.settling.finish()
     retry(taken)
     assert lab.writes() == [("POST", "/mgmt/tm/ltm/node")]

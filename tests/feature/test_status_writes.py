@@ -42,7 +42,7 @@ def test_nothing_is_said_before_it_is_so(lab):
     router = lab.router()
     lab.converge_events(router)
     router.take_events()
-    assert set(router.reconciler.unserved().values()) == {"not yet programmed"}
+    assert set(router.reconciler.verdicts.unserved().values()) == {"not yet programmed"}
     early = []
     lab.bigip.on_write = lambda _: early.extend(
         name for name in ("r0", "r1", "r2") if lab.admitted("shop", name))

@@ -244,7 +244,7 @@ def test_statuses_do_not_hold_up_programming(lab):
     router = lab.router(status_rate="1")
     lab.converge_events(router)
     router.reconcile_once()
-    assert router.reconciler.unserved() == {}
+    assert router.reconciler.verdicts.unserved() == {}
     assert router.reporter.statuses.pending() >= 15
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
     until(lambda: router.reconcile_once().outcome.done)

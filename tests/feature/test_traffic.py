@@ -322,7 +322,7 @@ def test_no_request_reaches_another_namespace(direct, batches):
                     assert bool(decision.server_ssl_profile) == (wants_tls and decision.kind == "pool")
         # In step, but for what waits for a Secret that nobody has read.
         reconciler = direct.reconciler
-        assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.deferred_deletes
+        assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.retention.deferred.refs
         assert not reconciler.failures
 
 

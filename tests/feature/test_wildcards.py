@@ -101,7 +101,7 @@ def test_who_gets_a_request(wild, kind):
         made = route(found.key.name, host=found.host, path=found.path, service=found.service, kind=kind,
                      wildcard=found.wildcard_policy == "Subdomain")
         wild.change(made, endpoints("10.1.3.1", service=found.service, name=found.service))
-    assert not wild.one.reconciler.unserved()
+    assert not wild.one.reconciler.verdicts.unserved()
     wanted = [(*row, f"pool shop {row[3]}" if row[3] else "unavailable") for row in REQUESTS]
     assert [(*row, wild.served(row[1], row[2], tls=bool(kind))) for row in REQUESTS] == wanted
 
@@ -380,7 +380,7 @@ def test_no_request_reaches_another_namespace(wild, batches):
                 assert not decision.pool or decision.pool.split("_")[1] in allowed, (probe, decision)
         # In step, but for what waits for a Secret that nobody has read.
         reconciler = direct.reconciler
-        assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.deferred_deletes
+        assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.retention.deferred.refs
         assert not reconciler.failures
 
 

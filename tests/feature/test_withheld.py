@@ -129,10 +129,10 @@ def test_pods_leave_a_pool_that_refuses_new_ones(hand):
     hand.lab.bigip.inject("refuse", times=1, method="PATCH", path="ltm/pool", status=400, message="no")
     hand.change(endpoints("10.1.1.2", "10.1.1.3"))
     assert hand.ask().members == ("10.1.1.2:8080",)
-    assert hand.one.reconciler.verdict(route("a").key).reason == "DeviceRejected"
+    assert hand.one.reconciler.verdicts.verdict(route("a").key).reason == "DeviceRejected"
     hand.later(5)
     assert hand.ask().members == ("10.1.1.2:8080", "10.1.1.3:8080")
-    assert hand.one.reconciler.verdict(route("a").key).admitted
+    assert hand.one.reconciler.verdicts.verdict(route("a").key).admitted
 
 
 OLD_FORMS = {
@@ -163,7 +163,7 @@ def test_a_host_that_another_namespace_took_over(hand, old, restarted):
     hand.later(10)
     hand.later(300)
     assert hand.ask().pool == "/Common/openshift_bank_web"
-    assert hand.one.reconciler.verdict(new.key).admitted
+    assert hand.one.reconciler.verdicts.verdict(new.key).admitted
 
 
 @pytest.mark.parametrize("kind", ["edge", "passthrough"])
@@ -198,7 +198,7 @@ def test_a_deleted_route_is_not_kept_by_another_of_its_host(hand):
     hand.change(route("a", kind="edge"), route("admin", kind="edge", path="/admin", service="api", age=1))
     hand.refuse("POST", "sys/file")
     hand.change(route("a", kind="edge", **ONE.tls), gone=[route("admin")])
-    assert hand.one.reconciler.verdict(route("a").key).reason == "DeviceRejected"
+    assert hand.one.reconciler.verdicts.verdict(route("a").key).reason == "DeviceRejected"
     assert hand.ask(path="/admin").pool == "/Common/openshift_shop_web"
 
 
@@ -398,4 +398,4 @@ def test_a_refusal_before_a_secret_is_awaited(hand):
     hand.later(400)
     assert not hand.one.reconciler.failures
     assert hand.one.reconciler.next_retry() is None
-    assert hand.one.reconciler.verdict(route("a").key) is None
+    assert hand.one.reconciler.verdicts.verdict(route("a").key) is None

@@ -34,7 +34,7 @@ class Router:
     """A Reconciler and a cluster as HeldBack sees them."""
 
     def __init__(self, *, confirm_s: float = CONFIRM_S):
-        self.guard, self.cluster = DeleteGuard(), Cluster()
+        self.guard, self.cluster, self.retention = DeleteGuard(), Cluster(), self
         self.confirmed: list[frozenset[Ref]] = []
         self.held = HeldBack(self, self.cluster, confirm_s=confirm_s)
 

@@ -72,7 +72,8 @@ class World:
         engine = SimpleNamespace(
             routes=lambda: self.routes, rejection=self.rejections.get,
             route=lambda key: self.routes[key].route if key in self.routes else None)
-        reconciler = SimpleNamespace(engine=engine, network_findings=lambda: self.findings)
+        verdicts = SimpleNamespace(network_findings=lambda: self.findings)
+        reconciler = SimpleNamespace(engine=engine, verdicts=verdicts)
         self.statuses, self.events = Statuses(**statuses), Events()
         self.reporter = StatusReporter(
             SimpleNamespace(warnings=lambda: self.warnings), reconciler, self.statuses, self.events,
