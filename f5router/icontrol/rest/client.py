@@ -54,6 +54,15 @@ Result = TypeVar("Result")
 _NO_JSON = "the reply is not JSON"
 
 
+def exists(client: "Client", path: str) -> bool:
+    """True if the device answers the GET of an object. Raises: BigIPError: any other answer than 404."""
+    try:
+        client.get(path)
+    except NotFound:
+        return False
+    return True
+
+
 def delete_if_there(client: "Client", path: str, is_there: Callable[[], bool] | None = None) -> None:
     """Delete an object, which may be gone already.
 
@@ -67,17 +76,9 @@ def delete_if_there(client: "Client", path: str, is_there: Callable[[], bool] | 
     try:
         client.delete(path)
     except NotFound:
-        if is_there() if is_there else _is_there(client, path):
+        if is_there() if is_there else exists(client, path):
             raise
         log.debug("object is gone already", extra={"path": path})
-
-
-def _is_there(client: "Client", path: str) -> bool:
-    try:
-        client.get(path)
-    except NotFound:
-        return False
-    return True
 
 
 class Client:

@@ -10,12 +10,12 @@ import logging
 from collections.abc import Callable, Collection
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.uploads.leftovers import Leftovers, Origin
 from f5router.icontrol.uploads.rest_upload import RESTUploader
 from f5router.icontrol.uploads.ssh_upload import SSHUploader
-from f5router.icontrol.writers.writer import SingleWriter
+from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import tmos
 from f5router.model.errors import Conflict, NotFound, UploadError
 from f5router.model.ltm import CertFile, KeyFile
@@ -61,7 +61,7 @@ class FileWriter(SingleWriter[CertFile | KeyFile]):
         """Install or delete one file. Raises: BigIPError."""
         file = change.obj
         if change.verb == DELETE:
-            delete_if_there(self._client, item_path(file.KIND, file.path))
+            delete(self._client, file)
             return
         suffix = "key" if file.KIND == KeyFile.KIND else "cert"
         self._install(file, f"{self._uploader.FOLDER}/{self._origin.new_name(suffix)}")

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client, delete_if_there, exists
 from f5router.icontrol.rest.encoding import item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, Incomplete, InUse, NotFound, Refused
@@ -154,18 +154,11 @@ class NodeWriter:
         except Conflict:
             log.debug("node exists", extra={"address": address})
         except Refused as exc:
-            if exc.code in ADDRESS_TAKEN and self._is_own(address):
+            # It came with a member, before there was a shared partition.
+            if exc.code in ADDRESS_TAKEN and exists(self._client, item_path(KIND, f"{self._own}/{address}")):
                 return self._own
             raise
         return shared
-
-    def _is_own(self, address: str) -> bool:
-        """True if the node came with a member, before there was a shared partition."""
-        try:
-            self._client.get(item_path(KIND, f"{self._own}/{address}"))
-        except NotFound:
-            return False
-        return True
 
     def remove_left(self, in_use: Collection[str], *, most: int = BATCH) -> int:
         """Delete our nodes that members left behind and no pool refers to; return their number.

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
-from f5router.icontrol.writers.writer import SingleWriter
+from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model.errors import Conflict
 from f5router.model.ltm import ClientSSL, DataGroup, IRule, Pool, ServerSSL
 from f5router.plan.change import CREATE, DELETE, Change, concerns
@@ -49,7 +49,7 @@ class ObjectWriter(SingleWriter[Single]):
         """
         verb = change.verb
         if verb == DELETE:
-            self._delete(change.obj)
+            delete(self._client, change.obj)
         elif concerns(change, Pool):
             self._nodes.write(change.obj, change.old, lambda pool, places: self._put(verb, pool, places))
         else:
@@ -64,6 +64,3 @@ class ObjectWriter(SingleWriter[Single]):
             except Conflict:
                 log.info("object exists already and is updated", extra={"object": str(obj.ref)})
         self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj, *more))
-
-    def _delete(self, obj: Single) -> None:
-        delete_if_there(self._client, item_path(obj.KIND, obj.path))

@@ -17,7 +17,7 @@ from typing import Any
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.blame import blames_object
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client, delete_if_there, exists
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names, tmos
@@ -85,7 +85,7 @@ class PolicyWriter:
     def _write_policy(self, change: Change[Policy]) -> None:
         policy = change.obj
         if change.verb == DELETE:
-            self._delete(item_path(Policy.KIND, policy.path))
+            delete_if_there(self._client, item_path(Policy.KIND, policy.path))
         elif change.verb == CREATE:
             self._create(policy)
         else:
@@ -245,15 +245,8 @@ class PolicyWriter:
     def _drop_drafts(self, policy: str) -> None:
         for draft in names.draft_paths(policy):
             if draft in self._drafts:
-                self._delete(item_path(Policy.KIND, draft))
+                delete_if_there(self._client, item_path(Policy.KIND, draft))
                 self._drafts.discard(draft)
 
     def _exists(self, path: str) -> bool:
-        try:
-            self._client.get(item_path(Policy.KIND, path))
-        except NotFound:
-            return False
-        return True
-
-    def _delete(self, path: str) -> None:
-        delete_if_there(self._client, path)
+        return exists(self._client, item_path(Policy.KIND, path))

@@ -7,9 +7,9 @@ REST cannot write many routes at once: a transaction is one request for each com
 import logging
 
 from f5router.icontrol.codec import net_codec
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
-from f5router.icontrol.writers.writer import SingleWriter
+from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import names
 from f5router.model.errors import Conflict, NotFound, Refused
 from f5router.model.net import StaticRoute
@@ -33,7 +33,7 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
         nothing succeeds: the reply to an earlier attempt may have been lost. Raises: BigIPError.
         """
         if change.new is None:
-            self._delete(change.obj)
+            delete(self._client, change.obj)
         elif change.old is None:
             self._create(change.new)
         else:
@@ -66,8 +66,5 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
             self._client.patch(item_path(StaticRoute.KIND, new.path), {"gw": new.gateway})
             return
         # Somebody gave it a pool, an interface or no target; a route has only one of them.
-        self._delete(old)
+        delete(self._client, old)
         self._client.post(StaticRoute.KIND, net_codec.encode_route(new))
-
-    def _delete(self, route: StaticRoute) -> None:
-        delete_if_there(self._client, item_path(StaticRoute.KIND, route.path))

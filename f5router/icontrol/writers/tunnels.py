@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, net_codec
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import fdb
-from f5router.icontrol.writers.writer import SingleWriter
+from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import names
 from f5router.model.device_facts import TunnelFacts, VirtualFacts
 from f5router.model.errors import Conflict, NotFound, Refused
@@ -133,7 +133,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
         if isinstance(obj, SourceTranslation):
             self._translate(obj)
         elif change.verb == DELETE:
-            self._delete(obj)
+            delete(self._client, obj)
         elif change.verb == CREATE:
             self._create(obj)
         else:
@@ -170,7 +170,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
     def _replace(self, earlier: list[SelfIP], obj: SelfIP) -> None:
         """Delete the earlier self IPs, then create the new one; roll back on refusal."""
         for self_ip in earlier:
-            self._delete(self_ip)
+            delete(self._client, self_ip)
         try:
             self._client.post(obj.KIND, net_codec.encode(obj))
         except Refused:
@@ -199,7 +199,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
         addresses = own_addresses(self._client, self._folder)
         try:
             for self_ip in addresses:
-                self._delete(self_ip)
+                delete(self._client, self_ip)
             self._client.delete(item_path(Tunnel.KIND, old.path))
             try:
                 self._client.post(Tunnel.KIND, net_codec.encode(new))
@@ -223,8 +223,3 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
             self._client.patch(path, {"sourceAddressTranslation": {"type": obj.type}})
         elif present != obj:
             raise Conflict("PATCH", path, f"virtual server {obj.virtual}: {present.type} was set meanwhile")
-
-    # --- deleting ------------------------------------------------------------------------
-
-    def _delete(self, obj: NetworkObject) -> None:
-        delete_if_there(self._client, item_path(obj.KIND, obj.path))

@@ -5,6 +5,8 @@ from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 from f5router.icontrol.rest.blame import blames_object
+from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.encoding import item_path
 from f5router.model.errors import Refused
 from f5router.model.ltm import Object
 from f5router.plan.change import AnyChange, Change, T
@@ -43,15 +45,18 @@ class SingleWriter(Generic[T]):
 
     def write(self, changes: Sequence[Change[T]]) -> Results:
         """Write Changes one by one. Raises: BigIPError."""
-        results: Results = []
         for change in changes:
             self.write_single(change)
-            results.append((change, None))
-        return results
+        return [(change, None) for change in changes]
 
     def write_single(self, change: Change[T]) -> None:
         """Write one Change. Raises: BigIPError."""
         raise NotImplementedError
+
+
+def delete(client: Client, obj: Object) -> None:
+    """Delete an object that is a REST object of its own and may be gone already. Raises: BigIPError."""
+    delete_if_there(client, item_path(obj.KIND, obj.ref.path))
 
 
 def bisect(units: Sequence[Iterable[Change[T]]], refusal: Refused,
