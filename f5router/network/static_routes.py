@@ -12,7 +12,6 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from f5router.model import names
 from f5router.model.cluster import OVN_SUBNETS, Key, Node
@@ -31,16 +30,6 @@ SPECIAL = tuple(map(ipaddress.ip_network, (
 
 NOT_CONNECTED = "01070330"
 """TMOS message number of "Static route gateway A is not directly connected via an interface"."""
-
-
-class StaticRouteSettings(Protocol):
-    """Settings of static routes; config.Config has them."""
-
-    @property
-    def folder(self) -> str: ...
-
-    @property
-    def static_routes(self) -> bool: ...
 
 
 Span = tuple[int, int, int]
@@ -69,13 +58,6 @@ class NetworkAllocation:
     warnings: tuple[str, ...] = ()
 
 
-def build(nodes: Iterable[Node], config: StaticRouteSettings) -> NetworkAllocation:
-    """Build all routes from scratch, from Nodes in any order."""
-    if not config.static_routes:
-        return NetworkAllocation({})
-    return allocate(node_networks(node, config.folder) for node in nodes)
-
-
 def node_networks(node: Node, folder: str) -> NodeNetworks:
     """Read the pod networks of a Node, ready or not: its pods may still serve."""
     wanted: dict[Span, StaticRoute] = {}
@@ -96,7 +78,7 @@ def node_networks(node: Node, folder: str) -> NodeNetworks:
 
 
 def allocate(nodes: Iterable[NodeNetworks]) -> NetworkAllocation:
-    """Allocate networks to Nodes: the oldest Node keeps a network that others claim too."""
+    """Allocate networks to Nodes, in any order: the oldest keeps a network that others claim too."""
     ordered = sorted(nodes, key=lambda node: (node.age, node.key))
     hosts = sorted((*host, node.key.name) for node in ordered for host in node.hosts)
     held: list[tuple[Span, str, str]] = []

@@ -69,6 +69,14 @@ def snapshot_of(engine: Engine) -> ClusterSnapshot:
         dict(state.networks), state.slices_listed, dict(state.secrets))
 
 
+def allocation(nodes: Iterable[Node],
+               config: route_objects.DesiredSettings) -> static_routes.NetworkAllocation:
+    """Allocate the pod networks of all Nodes from scratch."""
+    if not config.static_routes:
+        return static_routes.NetworkAllocation({})
+    return static_routes.allocate(static_routes.node_networks(node, config.folder) for node in nodes)
+
+
 def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, facts: DeviceFacts) -> Built:
     """Build the whole Desired."""
     subdomains: dict[str, dict[str, list[EvaluatedRoute]]] = {}
@@ -96,7 +104,7 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
         objects[pool.ref] = pool
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))
-    objects.update(static_routes.build(snapshot.nodes.values(), config).routes)
+    objects.update(allocation(snapshot.nodes.values(), config).routes)
     return Built(
         objects,
         _merged(host_objects.rejections for host_objects in by_host),

@@ -25,7 +25,7 @@ from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.hostnames import Naming
 from f5router.model.ltm import Pool, Rule
 from f5router.model.selection import NamespaceFilter
-from f5router.network import node_ports, refused_addresses, static_routes, vxlan_checks
+from f5router.network import node_ports, refused_addresses, vxlan_checks
 from f5router.network.diagnostics import Findings
 from f5router.network.vxlan import VxlanConfig
 from tests import strategies
@@ -39,7 +39,7 @@ from tests.builders import (
     service,
     snapshot,
 )
-from tests.reference.full_build import build, snapshot_of
+from tests.reference.full_build import allocation, build, snapshot_of
 
 OBJECTS = st.one_of(
     strategies.routes(), strategies.secrets(), strategies.slices(), strategies.services(),
@@ -83,7 +83,7 @@ def delta(*changes) -> Delta:
 def findings(known, config, facts) -> Findings:
     """From scratch."""
     network = vxlan_checks.ClusterNetworkView(known.nodes, known.host_subnets, known.cluster_networks)
-    routes = static_routes.build(known.nodes.values(), config)
+    routes = allocation(known.nodes.values(), config)
     members = node_ports.findings(node_ports.candidates(known.nodes, config.nodeport), config.nodeport)
     return (vxlan_checks.check(config, facts, network) + members + refused_addresses.findings(facts)
             + Findings(warnings=routes.warnings))

@@ -13,7 +13,7 @@ from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
 from f5router.network import static_routes
 from tests.builders import FACTS, Settings, node, snapshot
-from tests.reference.full_build import build
+from tests.reference.full_build import allocation, build
 
 CONFIG = Settings(static_routes=True)
 NEITHER = "neither spec.podCIDRs nor annotation k8s.ovn.org/node-subnets"
@@ -30,7 +30,7 @@ def wanted(found) -> dict[str, str]:
 
 def routes(*found, config=CONFIG) -> dict[str, str]:
     """Gateways by network, of all Nodes together."""
-    return {obj.network: obj.gateway for obj in static_routes.build(found, config).routes.values()}
+    return {obj.network: obj.gateway for obj in allocation(found, config).routes.values()}
 
 
 def ovn(value: object) -> dict[str, str]:
@@ -135,7 +135,7 @@ OLD = node("old", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), age=1)
 def test_what_an_older_node_has(cidr, words):
     """Its networks and its addresses are its own; it is served whatever a newer Node says."""
     new = node("new", "10.1.1.2", pod_cidrs=(cidr,), age=2)
-    found = static_routes.build([new, OLD], CONFIG)
+    found = allocation([new, OLD], CONFIG)
     assert routes(new, OLD) == {"10.128.0.0/23": "10.1.1.1"} | ({} if words else {cidr: "10.1.1.2"})
     assert len(found.warnings) == bool(words)
     assert words in "".join(found.warnings)
@@ -149,7 +149,7 @@ def test_a_network_is_free_again():
 
 
 def test_without_the_flag():
-    assert static_routes.build([OLD], Settings()) == static_routes.NetworkAllocation({})
+    assert allocation([OLD], Settings()) == static_routes.NetworkAllocation({})
     made = build(snapshot(OLD), Settings(), FACTS).objects
     assert not [ref for ref in made if ref.kind == StaticRoute.KIND]
 
@@ -169,9 +169,9 @@ NODES = st.lists(
 @given(NODES, st.randoms())
 def test_allocation(found, random):
     """In any order the same; disjoint; no Node's address inside; what nobody disputes is served."""
-    one = static_routes.build(found, CONFIG)
+    one = allocation(found, CONFIG)
     shuffled = random.sample(found, len(found))
-    assert static_routes.build(shuffled, CONFIG) == one
+    assert allocation(shuffled, CONFIG) == one
     assert build(snapshot(*shuffled), CONFIG, FACTS).objects.items() >= one.routes.items()
     networks = [ipaddress.ip_network(obj.network) for obj in one.routes.values()]
     hosts = [ipaddress.ip_address(text) for item in found for text in item.internal_ips]
