@@ -62,14 +62,6 @@ def items(obj: JSON, name: str) -> list[JSON]:
 # --- pools -------------------------------------------------------------------------------
 
 
-def encode_pool(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
-    """Encode the body of a POST. Args: places: as for pool_changes."""
-    body = {**located(pool.path), **pool_changes(pool, places)}
-    if not pool.monitor:
-        del body["monitor"]
-    return body
-
-
 def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Encode the body of a PATCH; the member list replaces the old one.
 
@@ -146,13 +138,6 @@ def _monitor(text: str) -> str:
 # --- data-groups and iRules --------------------------------------------------------------
 
 
-def encode_data_group(group: DataGroup) -> dict[str, Any]:
-    """Encode the body of a POST; its only records are the copied ones."""
-    body = {**located(group.path), "type": group.type}
-    copied = [Record(group.path, name, data) for name, data in group.copied]
-    return {**body, "records": encode_records(copied)} if copied else body
-
-
 def encode_records(records: Iterable[Record]) -> list[dict[str, Any]]:
     """Encode the whole list `records`."""
     return [{"name": record.name, "data": record.data} for record in sorted(records, key=lambda r: r.name)]
@@ -164,10 +149,6 @@ def decode_data_group(obj: JSON) -> tuple[DataGroup, list[Record]]:
     return DataGroup(path, obj.get("type", "string")), records
 
 
-def encode_irule(irule: IRule) -> dict[str, Any]:
-    return {**located(irule.path), "apiAnonymous": irule.text}
-
-
 def decode_irule(obj: JSON) -> IRule:
     return IRule(path_of(obj), str(obj.get("apiAnonymous", "")).strip())
 
@@ -175,20 +156,13 @@ def decode_irule(obj: JSON) -> IRule:
 # --- profiles and files ------------------------------------------------------------------
 
 
-def encode_client_ssl(profile: ClientSSL) -> dict[str, Any]:
-    return {**located(profile.path), **client_ssl_changes(profile)}
-
-
 def client_ssl_changes(profile: ClientSSL) -> dict[str, Any]:
     """Encode a PATCH. The pair stays together: half a pair is refused (bigip-behaviour.md A7)."""
     return {
         "defaultsFrom": profile.parent, "serverName": profile.server_name,
-        "sniDefault": "true" if profile.sni_default else "false", **_pair(profile),
+        "sniDefault": "true" if profile.sni_default else "false",
+        "cert": profile.cert, "key": profile.key, "chain": profile.chain or "none",
     }
-
-
-def _pair(profile: ClientSSL) -> dict[str, Any]:
-    return {"cert": profile.cert, "key": profile.key, "chain": profile.chain or "none"}
 
 
 def decode_client_ssl(obj: JSON) -> ClientSSL:
@@ -197,10 +171,6 @@ def decode_client_ssl(obj: JSON) -> ClientSSL:
         path_of(obj), _unset(obj.get("serverName")), _unset(pair.get("cert")), _unset(pair.get("key")),
         _unset(pair.get("chain")), _unset(obj.get("defaultsFrom")), str(obj.get("sniDefault")) == "true",
     )
-
-
-def encode_server_ssl(profile: ServerSSL) -> dict[str, Any]:
-    return {**located(profile.path), **server_ssl_changes(profile)}
 
 
 def server_ssl_changes(profile: ServerSSL) -> dict[str, Any]:
@@ -220,14 +190,6 @@ def decode_server_ssl(obj: JSON) -> ServerSSL:
         path_of(obj), (ca_file or "none") if verified else "",
         _unset(obj.get("authenticateName")), _unset(obj.get("defaultsFrom")),
     )
-
-
-def decode_cert(obj: JSON) -> CertFile:
-    return CertFile(path_of(obj))
-
-
-def decode_key(obj: JSON) -> KeyFile:
-    return KeyFile(path_of(obj))
 
 
 def _unset(value: Any) -> str:
@@ -252,12 +214,35 @@ def destination_address(obj: JSON) -> str:
     return address_of(re.sub(r"[:.](\d+|any)$", "", name))
 
 
+# --- all kinds ---------------------------------------------------------------------------
+
+
+CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
+    Pool.KIND: pool_changes,
+    DataGroup.KIND: lambda group: {"type": group.type},
+    IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
+    ClientSSL.KIND: client_ssl_changes,
+    ServerSSL.KIND: server_ssl_changes,
+}
+"""Encoders of the body of a PATCH."""
+
+
+def encode(obj: Pool | DataGroup | IRule | ClientSSL | ServerSSL, *more: Mapping[str, str]) -> dict[str, Any]:
+    """Encode the body of a POST. Args: more: further arguments of the kind's entry in CHANGES."""
+    body = {**located(obj.path), **CHANGES[obj.KIND](obj, *more)}
+    if isinstance(obj, Pool) and not obj.monitor:
+        del body["monitor"]
+    if isinstance(obj, DataGroup) and obj.copied:
+        body["records"] = encode_records(Record(obj.path, name, data) for name, data in obj.copied)
+    return body
+
+
 DECODERS: Mapping[str, Callable[[JSON], Object]] = {
     Pool.KIND: decode_pool,
     IRule.KIND: decode_irule,
     ClientSSL.KIND: decode_client_ssl,
     ServerSSL.KIND: decode_server_ssl,
-    CertFile.KIND: decode_cert,
-    KeyFile.KIND: decode_key,
+    CertFile.KIND: lambda obj: CertFile(path_of(obj)),
+    KeyFile.KIND: lambda obj: KeyFile(path_of(obj)),
 }
 """Decoders of the kinds whose JSON has no nested objects."""

@@ -1,8 +1,7 @@
 """Writer of objects that are one REST object each: pools, data-groups, iRules, SSL profiles."""
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.rest.client import Client
@@ -17,26 +16,11 @@ log = logging.getLogger(__name__)
 
 Single = Pool | DataGroup | IRule | ClientSSL | ServerSSL
 
-_CREATE: Mapping[str, Callable[..., dict[str, Any]]] = {
-    Pool.KIND: ltm_codec.encode_pool,
-    DataGroup.KIND: ltm_codec.encode_data_group,
-    IRule.KIND: ltm_codec.encode_irule,
-    ClientSSL.KIND: ltm_codec.encode_client_ssl,
-    ServerSSL.KIND: ltm_codec.encode_server_ssl,
-}
-_CHANGE: Mapping[str, Callable[..., dict[str, Any]]] = {
-    Pool.KIND: ltm_codec.pool_changes,
-    DataGroup.KIND: lambda group: {"type": group.type},
-    IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
-    ClientSSL.KIND: ltm_codec.client_ssl_changes,
-    ServerSSL.KIND: ltm_codec.server_ssl_changes,
-}
-
 
 class ObjectWriter(SingleWriter[Single]):
     """Keeps no state."""
 
-    kinds = tuple(_CREATE)
+    kinds = tuple(ltm_codec.CHANGES)
 
     def __init__(self, client: Client, nodes: NodeWriter):
         self._client, self._nodes = client, nodes
@@ -59,8 +43,8 @@ class ObjectWriter(SingleWriter[Single]):
         """Args: more: further arguments of the kind's encoder."""
         if verb == CREATE:
             try:
-                self._client.post(obj.KIND, _CREATE[obj.KIND](obj, *more))
+                self._client.post(obj.KIND, ltm_codec.encode(obj, *more))
                 return
             except Conflict:
                 log.info("object exists already and is updated", extra={"object": str(obj.ref)})
-        self._client.patch(item_path(obj.KIND, obj.path), _CHANGE[obj.KIND](obj, *more))
+        self._client.patch(item_path(obj.KIND, obj.path), ltm_codec.CHANGES[obj.KIND](obj, *more))

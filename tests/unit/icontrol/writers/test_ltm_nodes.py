@@ -44,7 +44,7 @@ class Bench:
 
     def put(self, wanted: Pool, places) -> None:
         try:
-            self.client.post(Pool.KIND, ltm_codec.encode_pool(wanted, places))
+            self.client.post(Pool.KIND, ltm_codec.encode(wanted, places))
         except Conflict:
             self.client.patch(item_path(Pool.KIND, wanted.path), ltm_codec.pool_changes(wanted, places))
 
