@@ -19,17 +19,8 @@ from tenacity import Retrying, before_sleep_log, retry_if_exception_type, stop_a
 
 from f5router.icontrol.settings import SSHSettings
 from f5router.icontrol.uploads.hostkeys import host_name
-from f5router.icontrol.uploads.ssh import (
-    connect,
-    fingerprints,
-    load_private_key,
-    printable,
-    within,
-    words,
-)
+from f5router.icontrol.uploads.ssh import connect, fingerprints, printable, within, words
 from f5router.model.errors import EXCERPT, UploadError
-
-__all__ = ["SSHUploader", "load_private_key"]
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +38,7 @@ _PATH = re.compile(r"/[A-Za-z0-9_./-]*[A-Za-z0-9_.-]")
 class SSHUploader:
     """Copies files to the BIG-IP over one SSH connection, made at the first use and after it broke.
 
-    Thread-safe; one command runs at a time. A context manager.
+    Thread-safe; one command runs at a time.
 
     A command whose connection broke is repeated once on a new connection: writing or removing the
     same temporary file twice does no harm. One that ran out of time is not.
@@ -133,12 +124,6 @@ class SSHUploader:
         with self._lock:
             self._sweep()
             self._drop()
-
-    def __enter__(self) -> "SSHUploader":
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
     def _sweep(self, first: str = "") -> None:
         """Remove the leftovers, the given one first; stop if the connection fails."""

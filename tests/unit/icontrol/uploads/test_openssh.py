@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,15 +33,16 @@ try:
     pwd.getpwuid(os.getuid())
 except KeyError:
     assert "HOME" not in os.environ
-    with SSHUploader(SSHSettings(host, int(port), username, key, known_hosts=known_hosts)) as uploader:
-        uploader.put(path, b"data")
+    uploader = SSHUploader(SSHSettings(host, int(port), username, key, known_hosts=known_hosts))
+    uploader.put(path, b"data")
+    uploader.close()
     print("done")
 """
 
 
 @pytest.fixture
 def uploader(real_settings):
-    with SSHUploader(real_settings) as ours:
+    with closing(SSHUploader(real_settings)) as ours:
         yield ours
 
 
@@ -117,7 +119,7 @@ def test_keys(real_settings, folder, keys, kind, form):
     key = Path(real_settings.private_key)
     key.write_text(keys.private(kind, form))
     key.chmod(0o444)
-    with SSHUploader(real_settings) as ours:
+    with closing(SSHUploader(real_settings)) as ours:
         ours.put(f"{folder}/a", DATA)
     assert (folder / "a").read_bytes() == DATA
 
@@ -126,14 +128,14 @@ def test_wrong_key(real_settings, keys, folder):
     """A key that the server does not know."""
     text = keys.private("ecdsa-384")
     settings = dataclasses.replace(real_settings, private_key=None, private_key_text=text)
-    with SSHUploader(settings) as ours, pytest.raises(UploadAuthFailed, match=r"tried: key$"):
+    with closing(SSHUploader(settings)) as ours, pytest.raises(UploadAuthFailed, match=r"tried: key$"):
         ours.put(f"{folder}/a", DATA)
 
 
 def test_password_where_only_keys_are_accepted(real_settings, folder):
     """The method itself is refused."""
     settings = dataclasses.replace(real_settings, private_key=None, password="secret")
-    with SSHUploader(settings) as ours, pytest.raises(UploadAuthFailed, match="tried: password"):
+    with closing(SSHUploader(settings)) as ours, pytest.raises(UploadAuthFailed, match="tried: password"):
         ours.put(f"{folder}/a", DATA)
 
 
@@ -142,7 +144,7 @@ def test_fingerprint_of_any_host_key(real_settings, openssh, folder, kind):
     """The operator may give the fingerprint of any key of the server, not just the one we would get."""
     settings = dataclasses.replace(real_settings, known_hosts=None,
                                    host_key_fingerprint=openssh.fingerprints[kind])
-    with SSHUploader(settings) as ours:
+    with closing(SSHUploader(settings)) as ours:
         ours.put(f"{folder}/a", DATA)
     assert (folder / "a").read_bytes() == DATA
 
@@ -153,7 +155,7 @@ def test_known_hosts_with_one_key_of_several(real_settings, folder, kind):
     known_hosts = Path(real_settings.known_hosts)
     lines = known_hosts.read_text().splitlines()
     known_hosts.write_text("".join(line for line in lines if f" {kind} " in line))
-    with SSHUploader(real_settings) as ours:
+    with closing(SSHUploader(real_settings)) as ours:
         ours.put(f"{folder}/a", DATA)
 
 
@@ -161,7 +163,7 @@ def test_unknown_host_key(real_settings, openssh, folder, caplog):
     """With a fingerprint of no key the log shows all that the server has."""
     settings = dataclasses.replace(real_settings, known_hosts=None,
                                    host_key_fingerprint="SHA256:" + "A" * 43)
-    with SSHUploader(settings) as ours, pytest.raises(HostKeyRefused) as caught:
+    with closing(SSHUploader(settings)) as ours, pytest.raises(HostKeyRefused) as caught:
         ours.put(f"{folder}/a", DATA)
     assert openssh.fingerprints["ed25519"] in str(caught.value)
     (refused,) = (record for record in caplog.records if record.message == "SSH host key refused")
@@ -174,7 +176,7 @@ def test_hashed_known_hosts(real_settings, folder):
     path = real_settings.known_hosts
     subprocess.run(["ssh-keygen", "-q", "-H", "-f", path], check=True, capture_output=True)
     assert "127.0.0.1" not in Path(path).read_text()
-    with SSHUploader(real_settings) as ours:
+    with closing(SSHUploader(real_settings)) as ours:
         ours.put(f"{folder}/a", DATA)
 
 

@@ -13,7 +13,8 @@ import paramiko
 import pytest
 
 from f5router.icontrol.uploads.hostkeys import OPTIONS
-from f5router.icontrol.uploads.ssh_upload import IDLE_LIMIT_S, SSHUploader, load_private_key
+from f5router.icontrol.uploads.ssh import load_private_key
+from f5router.icontrol.uploads.ssh_upload import IDLE_LIMIT_S, SSHUploader
 from f5router.model.errors import HostKeyRefused, UploadAuthFailed, UploadError
 from mocks.bigip.sshd import SSHServer
 from mocks.bigip.store import DiskFile
