@@ -54,13 +54,13 @@ Result = TypeVar("Result")
 _NO_JSON = "the reply is not JSON"
 
 
-def exists(client: "Client", path: str) -> bool:
-    """True if the device answers the GET of an object. Raises: BigIPError: any other answer than 404."""
+def get_if_there(client: "Client", path: str, params: Mapping[str, str] | None = None) -> JSON | None:
+    """Read an object; None if the answer is 404. Raises: BigIPError: it cannot be read."""
     try:
-        client.get(path)
+        return client.get(path, params)
     except NotFound:
-        return False
-    return True
+        log.debug("not there", extra={"path": path})
+        return None
 
 
 def delete_if_there(client: "Client", path: str, is_there: Callable[[], bool] | None = None) -> None:
@@ -76,7 +76,7 @@ def delete_if_there(client: "Client", path: str, is_there: Callable[[], bool] | 
     try:
         client.delete(path)
     except NotFound:
-        if is_there() if is_there else exists(client, path):
+        if is_there() if is_there else get_if_there(client, path) is not None:
             raise
         log.debug("object is gone already", extra={"path": path})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names
@@ -127,10 +127,7 @@ def virtual(client: Client, path: str | None) -> JSON | None:
     """Read a virtual server with its profiles and policies; None if it does not exist."""
     if path is None:
         return None
-    try:
-        return client.get(item_path("ltm/virtual", path), {"expandSubcollections": "true"})
-    except NotFound:
-        return None
+    return get_if_there(client, item_path("ltm/virtual", path), {"expandSubcollections": "true"})
 
 
 def listed(raw: JSON, kind: str) -> list[tuple[str, str]]:

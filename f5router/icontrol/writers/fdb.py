@@ -8,7 +8,7 @@ from functools import partial
 
 from f5router.icontrol.codec import net_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import tmos
@@ -26,14 +26,11 @@ SINGLY = 4
 
 def read(client: Client, tunnel: str) -> list[JSON]:
     """Read every record of a tunnel; [] if there is no such tunnel. Raises: BigIPError."""
-    try:
-        body = client.get(item_path(FDB, tunnel), {"expandSubcollections": "true"})
-        records = net_codec.raw_records(body)
-        if not records and "recordsReference" in body:
-            # Empty, or not expanded: records that were not read would be lost with the next list.
-            records = net_codec.raw_records(client.get(item_path(FDB, tunnel, "records")))
-    except NotFound:
-        return []
+    body = get_if_there(client, item_path(FDB, tunnel), {"expandSubcollections": "true"}) or {}
+    records = net_codec.raw_records(body)
+    if not records and "recordsReference" in body:
+        # Empty, or not expanded: records that were not read would be lost with the next list.
+        records = net_codec.raw_records(get_if_there(client, item_path(FDB, tunnel, "records")) or {})
     return records
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from f5router.icontrol.codec import ltm_codec
 from f5router.icontrol.observation import Observation
-from f5router.icontrol.rest.client import Client, delete_if_there, exists
+from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.model import names
 from f5router.model.errors import BigIPError, Conflict, Incomplete, InUse, NotFound, Refused
@@ -154,9 +154,9 @@ class NodeWriter:
         except Conflict:
             log.debug("node exists", extra={"address": address})
         except Refused as exc:
-            # It came with a member, before there was a shared partition.
-            if exc.code in ADDRESS_TAKEN and exists(self._client, item_path(KIND, f"{self._own}/{address}")):
-                return self._own
+            own = item_path(KIND, f"{self._own}/{address}")
+            if exc.code in ADDRESS_TAKEN and get_if_there(self._client, own) is not None:
+                return self._own  # it came with a member, before there was a shared partition
             raise
         return shared
 

@@ -17,7 +17,7 @@ from typing import Any
 from f5router.icontrol.codec import ltm_codec, policy_codec
 from f5router.icontrol.observation import Observation
 from f5router.icontrol.rest.blame import blames_object
-from f5router.icontrol.rest.client import Client, delete_if_there, exists
+from f5router.icontrol.rest.client import Client, delete_if_there, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.writer import Results, bisect
 from f5router.model import names, tmos
@@ -249,4 +249,4 @@ class PolicyWriter:
                 self._drafts.discard(draft)
 
     def _exists(self, path: str) -> bool:
-        return exists(self._client, item_path(Policy.KIND, path))
+        return get_if_there(self._client, item_path(Policy.KIND, path)) is not None

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec, net_codec
-from f5router.icontrol.rest.client import Client
+from f5router.icontrol.rest.client import Client, get_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import fdb
 from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import names
 from f5router.model.device_facts import TunnelFacts, VirtualFacts
-from f5router.model.errors import Conflict, NotFound, Refused
+from f5router.model.errors import Conflict, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Object
 from f5router.model.net import SelfIP, SourceTranslation, Tunnel, VxlanProfile
@@ -42,11 +42,8 @@ def observe(client: Client, folder: str) -> tuple[list[Object], tuple[TunnelFact
     Raises: BigIPError.
     """
     own, profile = names.tunnel(folder), names.vxlan_profile(folder)
-    objects: list[Object] = []
-    try:
-        objects.append(net_codec.decode_vxlan(client.get(item_path(VxlanProfile.KIND, profile))))
-    except NotFound:
-        log.debug("not there", extra={"kind": VxlanProfile.KIND, "path": profile})
+    raw = get_if_there(client, item_path(VxlanProfile.KIND, profile))
+    objects: list[Object] = [net_codec.decode_vxlan(raw)] if raw is not None else []
     tunnels = [tunnel for _, tunnel in _readable(client, Tunnel.KIND)]
     addresses = _readable(client, SelfIP.KIND)
     objects += [tunnel for tunnel in tunnels if tunnel.path == own]
@@ -107,10 +104,7 @@ def translation_facts(client: Client, path: str, raw: JSON) -> dict[str, Any]:
     kind, pool = net_codec.decode_translation(path, raw).type, net_codec.translation_pool(raw)
     addresses: frozenset[str] = frozenset()
     if kind == "snat" and pool:
-        try:
-            addresses = net_codec.pool_addresses(client.get(item_path(SNAT_POOL, pool)))
-        except NotFound:
-            log.debug("not there", extra={"kind": SNAT_POOL, "path": pool})
+        addresses = net_codec.pool_addresses(get_if_there(client, item_path(SNAT_POOL, pool)) or {})
     return {"snat": kind, "snat_pool": pool, "snat_addresses": addresses}
 
 
