@@ -22,6 +22,7 @@ from f5router.cli import preflight
 from f5router.config.config import Config
 from f5router.icontrol import original as io
 from f5router.icontrol.rest.client import Client
+from f5router.icontrol.writers.writer import delete
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model import original_names
 from f5router.model.errors import BigIPError, Refused
@@ -119,7 +120,7 @@ def _remove(router: Controller, going: Iterable[Ref]) -> list[str]:
     for ref in going:
         router.device.failover.require_active()
         try:
-            io.remove(router.device.client, ref)
+            delete(router.device.client, ref)
         except Refused as exc:
             refused.append(f"{ref} stays: {exc.text}")
             continue

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection
 
 from f5router.icontrol.codec import ltm_codec
-from f5router.icontrol.rest.client import Client, delete_if_there
+from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import names, original_names
@@ -48,8 +48,3 @@ def detach(client: Client, path: str, targets: Collection[str]) -> None:
     kept = [{"name": name, "context": context} for name, context in there if name not in targets]
     if len(kept) < len(there):
         client.patch(item_path("ltm/virtual", path), {"profiles": kept})
-
-
-def remove(client: Client, ref: Ref) -> None:
-    """Delete an object, which may be gone already. Raises: BigIPError."""
-    delete_if_there(client, item_path(ref.kind, ref.path))

@@ -61,7 +61,7 @@ class FileWriter(SingleWriter[CertFile | KeyFile]):
         """Install or delete one file. Raises: BigIPError."""
         file = change.obj
         if change.verb == DELETE:
-            delete(self._client, file)
+            delete(self._client, file.ref)
             return
         suffix = "key" if file.KIND == KeyFile.KIND else "cert"
         self._install(file, f"{self._uploader.FOLDER}/{self._origin.new_name(suffix)}")

@@ -33,7 +33,7 @@ class ObjectWriter(SingleWriter[Single]):
         """
         verb = change.verb
         if verb == DELETE:
-            delete(self._client, change.obj)
+            delete(self._client, change.ref)
         elif concerns(change, Pool):
             self._nodes.write(change.obj, change.old, lambda pool, places: self._put(verb, pool, places))
         else:

@@ -33,7 +33,7 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
         nothing succeeds: the reply to an earlier attempt may have been lost. Raises: BigIPError.
         """
         if change.new is None:
-            delete(self._client, change.obj)
+            delete(self._client, change.ref)
         elif change.old is None:
             self._create(change.new)
         else:
@@ -66,5 +66,5 @@ class StaticRouteWriter(SingleWriter[StaticRoute]):
             self._client.patch(item_path(StaticRoute.KIND, new.path), {"gw": new.gateway})
             return
         # Somebody gave it a pool, an interface or no target; a route has only one of them.
-        delete(self._client, old)
+        delete(self._client, old.ref)
         self._client.post(StaticRoute.KIND, net_codec.encode_route(new))

@@ -127,7 +127,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
         if isinstance(obj, SourceTranslation):
             self._translate(obj)
         elif change.verb == DELETE:
-            delete(self._client, obj)
+            delete(self._client, obj.ref)
         elif change.verb == CREATE:
             self._create(obj)
         else:
@@ -164,7 +164,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
     def _replace(self, earlier: list[SelfIP], obj: SelfIP) -> None:
         """Delete the earlier self IPs, then create the new one; roll back on refusal."""
         for self_ip in earlier:
-            delete(self._client, self_ip)
+            delete(self._client, self_ip.ref)
         try:
             self._client.post(obj.KIND, net_codec.encode(obj))
         except Refused:
@@ -193,7 +193,7 @@ class TunnelWriter(SingleWriter[NetworkObject | SourceTranslation]):
         addresses = own_addresses(self._client, self._folder)
         try:
             for self_ip in addresses:
-                delete(self._client, self_ip)
+                delete(self._client, self_ip.ref)
             self._client.delete(item_path(Tunnel.KIND, old.path))
             try:
                 self._client.post(Tunnel.KIND, net_codec.encode(new))

@@ -9,6 +9,7 @@ from f5router.icontrol.rest.client import Client, delete_if_there
 from f5router.icontrol.rest.encoding import item_path
 from f5router.model.errors import Refused
 from f5router.model.ltm import Object
+from f5router.model.objects import Ref
 from f5router.plan.change import AnyChange, Change, T
 
 T_contra = TypeVar("T_contra", bound=Object, contravariant=True)
@@ -54,9 +55,9 @@ class SingleWriter(Generic[T]):
         raise NotImplementedError
 
 
-def delete(client: Client, obj: Object) -> None:
+def delete(client: Client, ref: Ref) -> None:
     """Delete an object that is a REST object of its own and may be gone already. Raises: BigIPError."""
-    delete_if_there(client, item_path(obj.KIND, obj.ref.path))
+    delete_if_there(client, item_path(ref.kind, ref.path))
 
 
 def bisect(units: Sequence[Iterable[Change[T]]], refusal: Refused,
