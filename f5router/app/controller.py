@@ -142,7 +142,7 @@ class Controller:
             self.signal.look()
             self.reconciler.take_endpoints(self.cluster.drain_endpoints())
         try:
-            self.reconciler.program_members(self._record_change)
+            self.reconciler.members.program(self._record_change)
         except Busy:
             if not self.settling.is_disturbing():
                 raise
@@ -288,7 +288,7 @@ class Controller:
         """Return when a back-off ends. It may end sooner when endpoints change."""
         endpoints_at = self.backoff.resumes_at(endpoints=True)
         if endpoints_at < self.backoff.until and (
-                self.reconciler.has_members() or self.cluster.has_endpoints()):
+                self.reconciler.members.has_room() or self.cluster.has_endpoints()):
             return endpoints_at
         return self.backoff.until
 

@@ -1,6 +1,7 @@
 """`run --once`: passes until the BIG-IP has converged, and the reasons where it has not."""
 
 import logging
+import math
 import threading
 
 from f5router.app.controller import Controller
@@ -24,7 +25,7 @@ def converge(
     """Converge, write the statuses, and return why anything has not converged."""
     if not controller.cluster.wait_synced(sync_timeout_s, refused_s=refused_s, stop=stop):
         return [*controller.cluster.missing()]
-    controller.reconciler.wait_for_all_members()  # there are no others that a request could hold up
+    controller.reconciler.members.patience_s = math.inf  # there are no others that a request could hold up
     reason = _make_passes(controller, stop, timing)
     if not reason and controller.held_deletes.wait(stop, sync_timeout_s):
         reason = _make_passes(controller, stop, timing)

@@ -46,7 +46,7 @@ class Reconciler:
             engine, device, self._retry, folder=folder, guard=self.guard, drain_s=drain_s)
         self._backlog = Backlog()
         """Objects that may differ between Desired and Observed."""
-        self._members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
+        self.members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
                                      folder=folder, clock=clock, patience_s=patience_s)
         self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog)
         self._routes = ChangedRoutes(engine, device, self._backlog, look=device.calls.look)
@@ -82,7 +82,7 @@ class Reconciler:
             self._queue(ref for ref in self.device.observed if ref.kind in OF_NODES)
 
     def take_endpoints(self, delta: Delta) -> None:
-        """Take changes of endpoints only; `program_members` writes them."""
+        """Take changes of endpoints only; `members.program` writes them."""
         services = self.engine.cluster.services_of(delta)
         self.engine.apply_endpoints(delta)
         self._collect(services)
@@ -95,7 +95,7 @@ class Reconciler:
         held, emptied = self.guard.held, self.guard.emptied
         self.guard.confirm(confirmed)
         self._queue(held)
-        self._members.pending |= emptied
+        self.members.pending |= emptied
 
     def retry_uncertain(self) -> None:
         """Let everything be tried at once whose last write was left in doubt."""
@@ -112,10 +112,10 @@ class Reconciler:
     def _collect(self, services: Iterable[Key] = ()) -> None:
         """Take from the engine what an event affects. Args: services: whose endpoints changed."""
         dirty, affected = self.engine.take_changes()
-        self._members.note_endpoints(services)
-        self._members.note_changed(dirty)
+        self.members.note_endpoints(services)
+        self.members.note_changed(dirty)
         self._queue(ref for ref in dirty
-                    if not (self._members.is_present(ref) and ref in self.engine.objects))
+                    if not (self.members.is_present(ref) and ref in self.engine.objects))
         self._routes.add(affected)
         self._reset_backoff(dirty, affected)
 
@@ -125,29 +125,11 @@ class Reconciler:
             return
         dirty = dirty | self.engine.closure(ref for key in affected for ref in self.engine.uses(key))
         for ref in dirty & self.failures.keys():
-            if not self._members.is_writing(ref):
-                self._members.retry_now(ref)
+            if not self.members.is_writing(ref):
+                self.members.retry_now(ref)
 
     def _queue(self, refs: Iterable[Ref]) -> None:
         self._backlog.add(refs, self.engine.objects, self.device.observed)
-
-    # --- members of pools ----------------------------------------------------------------
-
-    def program_members(self, on_change: OnChange = lambda change: None) -> bool:
-        """Begin to write members of pools that are there, whatever else is under way, and take results.
-
-        Returns: True if a write is under way that does not hang.
-        Raises: BigIPError.
-        """
-        return self._members.program(on_change)
-
-    def has_members(self) -> bool:
-        """True if `program_members` may have something to begin."""
-        return self._members.has_room()
-
-    def wait_for_all_members(self) -> None:
-        """Let later passes wait for every write of members, even for one that hangs."""
-        self._members.patience_s = math.inf
 
     # --- what is due ---------------------------------------------------------------------
 
@@ -159,15 +141,15 @@ class Reconciler:
     def needs_observation(self) -> bool:
         """True if the next pass must read the device first."""
         return self.device.stale or any(
-            ref not in self._backlog and not self._members.is_held_up(ref)
+            ref not in self._backlog and not self.members.is_held_up(ref)
             for ref in self._retry.due(self._clock()))
 
     def next_retry(self) -> float | None:
         """Return the time of the next attempt at what was refused, deferred, or left over by a pass."""
         if self._again or self._unfinished or self.engine.checks.news or self._backlog or (
-                self.has_members() or self._members.has_changed or self._routes):
+                self.members.has_room() or self.members.has_changed or self._routes):
             return -math.inf
-        times = (self._retry.next_due(self._members.is_held_up), self.retention.deferred.next_due())
+        times = (self._retry.next_due(self.members.is_held_up), self.retention.deferred.next_due())
         return min((time for time in times if time is not None), default=None)
 
     @property
@@ -195,7 +177,7 @@ class Reconciler:
         self._hold_deletes(also)
         held = self.guard.held
         self._portion = (
-            self._members.pending | self._backlog.portion(desired, observed, most, also - held)) - held
+            self.members.pending | self._backlog.portion(desired, observed, most, also - held)) - held
         self.device.calls.look()
         if not full or most is not None or held:
             changes = diff(desired, observed, owns, self._portion)
@@ -206,8 +188,8 @@ class Reconciler:
     def _start_over(self, changes: Plan) -> None:
         """Fill the backlog after a reading: with everything that differs, and nothing else."""
         self._backlog.clear()
-        pools = {change.ref for change in changes if self._members.is_present(change.ref)}
-        self._members.start_over(pools)
+        pools = {change.ref for change in changes if self.members.is_present(change.ref)}
+        self.members.start_over(pools)
         self._queue(change.ref for change in changes if change.new is None or change.ref not in pools)
         if self._first_load is None:
             self._first_load = {*self._backlog, *pools}
@@ -224,7 +206,7 @@ class Reconciler:
 
     def _hold(self, change: AnyChange) -> Hold | None:
         """Return why a Change is not in the Plan, and until when; None if it is."""
-        return self.retention.hold_write(change.ref, self._clock()) or self._members.hold(change)
+        return self.retention.hold_write(change.ref, self._clock()) or self.members.hold(change)
 
     def foresee(self, plan: Plan) -> None:
         """Record the refusals of a Plan that are known beforehand, as if it had been carried out."""
@@ -244,7 +226,7 @@ class Reconciler:
         """
         now, self._unfinished = self._clock(), True
         self.retention.draining.expire(now)
-        self._members.wait(on_change)
+        self.members.wait(on_change)
         plan = self.plan(full=full, most=most)
         self._backlog.remove(self._portion)
         try:
@@ -255,7 +237,7 @@ class Reconciler:
         self._put_back(change.ref for change in outcome.not_sent)
         self.guard.record_pass(outcome.done, now)
         changed = self._record_outcome(outcome)
-        while self._members.program(on_change):  # pools that go, and what came in since
+        while self.members.program(on_change):  # pools that go, and what came in since
             self.device.calls.wait_for_urgent()
         outcome.done += self._correct(on_change)
         # Dependents of these may be gone, or have changed, since the Plan was made: one more pass finds out.
@@ -264,32 +246,32 @@ class Reconciler:
         self._unfinished = False
         if outcome.done and self.device.facts.original.reencrypt and not self._backlog:
             self.device.stale = True  # what was there only until the original's Rules were ours goes now
-        changed |= self._members.take_changed()
-        outcome.done += self._members.take_done()
+        changed |= self.members.take_changed()
+        outcome.done += self.members.take_done()
         self._first_load = {ref for ref in self._first_load or ()
-                            if ref in self._backlog or ref in self._members.pending}
+                            if ref in self._backlog or ref in self.members.pending}
         return self._report(outcome, changed, full=full)
 
     def _put_back(self, refs: Iterable[Ref]) -> None:
         self._backlog.put_back(refs, self.engine.objects, self.device.observed)
 
     def _carry_out(self, plan: Plan, on_change: OnChange) -> Outcome:
-        self._members.planned = planned = {change.ref for change in plan}
+        self.members.planned = planned = {change.ref for change in plan}
         waiting, outcome = self._retry.errors(planned), Outcome()
         try:
             self.device.apply(
-                plan, outcome=outcome, newest=self._members.newest, soon=self._retry.is_recent,
+                plan, outcome=outcome, newest=self.members.newest, soon=self._retry.is_recent,
                 earlier_failures={ref: error for ref, error in waiting.items() if ref in self.engine.objects},
                 deferred={*self.retention.deferred.refs, *waiting},
                 should_retain=lambda outcome: self.retention.should_retain({*outcome.failed, *waiting}),
-                on_change=lambda change: self._members.confirm(change, on_change),
+                on_change=lambda change: self.members.confirm(change, on_change),
             )
         except BaseException:
             # The next pass tries other objects first: so the object that is to blame is found.
             self._record_failed(outcome)
             raise
         finally:
-            self._members.planned = frozenset()
+            self.members.planned = frozenset()
         return outcome
 
     def _record_failed(self, outcome: Outcome) -> None:
@@ -302,7 +284,7 @@ class Reconciler:
         # A delete that is deferred has a back-off as such.
         own_backoff = self.retention.awaiting_secret | deferred
         changed, recovered = self._retry.record_pass(
-            outcome.failed, outcome.blocked, now, recovered=self._members.take_recovered(),
+            outcome.failed, outcome.blocked, now, recovered=self.members.take_recovered(),
             is_settled=lambda ref: ref in own_backoff or (
                 self.engine.objects.get(ref) == self.device.observed.get(ref)))
         self.retention.deferred.record(

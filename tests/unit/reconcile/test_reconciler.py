@@ -124,7 +124,7 @@ def test_it_sleeps_whatever_was_refused(parts, seed, later):
             clock.now = max(clock.now, retry)
             passes(reconciler, clock)
         assert reconciler.next_retry() is None
-        assert not reconciler.has_members()
+        assert not reconciler.members.has_room()
     finally:
         device.calls.close()
 
