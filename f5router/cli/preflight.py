@@ -18,7 +18,6 @@ from f5router.model.cluster import Key
 from f5router.model.errors import BigIPError
 from f5router.network.diagnostics import Findings
 from f5router.plan import rendering
-from f5router.plan.change import Plan
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
 from f5router.reconcile import previous_objects
@@ -64,7 +63,7 @@ def look(config: Config, stack: ExitStack, *, refused_s: float = REFUSED_S) -> t
     findings = _findings(config, cluster, reconciler, device) if readable else Findings()
     if not config.allow_mass_delete:
         findings += Findings(warnings=_mass(reconciler.guard))
-    reconciler.foresee(plan or Plan())
+    reconciler.foresee(plan or ())
     refused = reconciler.verdicts.problems(written=False)
     return Preview(
         plan, (*(Problem(text) for text in (*problems, *findings.problems)), *refused),

@@ -5,7 +5,7 @@ deleted that are no longer wanted, in the opposite order. A Route that moves fro
 to another is therefore always in one of them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Generic, TypeGuard, TypeVar
@@ -124,21 +124,8 @@ class Change(Generic[T_co]):
 
 AnyChange = Change[Object]
 
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Changes in the order in which they are written."""
-
-    changes: tuple[AnyChange, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.changes)
-
-    def __iter__(self) -> Iterator[AnyChange]:
-        return iter(self.changes)
-
-    def __len__(self) -> int:
-        return len(self.changes)
+Plan = tuple[AnyChange, ...]
+"""Changes in the order in which they are written."""
 
 
 def concerns(change: AnyChange, kind: type[T]) -> TypeGuard[Change[T]]:

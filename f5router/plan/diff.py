@@ -38,7 +38,7 @@ def diff(
     writes = _with_exclusions(writes, desired, observed)
     writes.sort(key=lambda change: (change.stage, _generality(change.obj), change.ref))
     deletes.sort(key=lambda change: (-change.stage, -_generality(change.obj), change.ref))
-    return Plan((*with_ordinals(writes, observed), *deletes))
+    return (*with_ordinals(writes, observed), *deletes)
 
 
 def _generality(obj: Object) -> int:

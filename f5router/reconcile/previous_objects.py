@@ -138,7 +138,7 @@ def corrections(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan
             changes.append(Change(UPDATE, pool, replace(pool, members=members)))
     changes += [Change(DELETE, obj, None) for obj in old if serves_foreign_namespace(engine, obj)]
     changes += [Change(CREATE, None, record) for record in _missing_exclusions(engine, observed, old)]
-    return Plan(tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.stage, change.ref))))
+    return tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.stage, change.ref)))
 
 
 def _present_members(engine: Engine, pool: Pool,

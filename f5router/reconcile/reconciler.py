@@ -183,7 +183,7 @@ class Reconciler:
             changes = diff(desired, observed, owns, self._portion)
             self.device.calls.look()
         changes = self.retention.determine(changes)
-        return Plan(tuple(change for change in changes if self._hold(change) is None))
+        return tuple(change for change in changes if self._hold(change) is None)
 
     def _start_over(self, changes: Plan) -> None:
         """Fill the backlog after a reading: with everything that differs, and nothing else."""
@@ -302,11 +302,11 @@ class Reconciler:
         waiting = {ref for ref, failure in self.failures.items()
                    if isinstance(failure.error, UNCERTAIN_ERRORS)
                    and self.retention.hold_write(ref, now) is not None}
-        changes = [change for change in self.retention.corrections(self.failures.keys())
-                   if change.ref not in waiting and self.retention.hold_emptied(change.ref) is None]
+        plan = tuple(change for change in self.retention.corrections(self.failures.keys())
+                     if change.ref not in waiting and self.retention.hold_emptied(change.ref) is None)
         outcome = Outcome()
         try:
-            self.device.apply(Plan(tuple(changes)), on_change=on_change, outcome=outcome)
+            self.device.apply(plan, on_change=on_change, outcome=outcome)
         finally:
             self._record_failed(Outcome(failed={
                 ref: error for ref, error in outcome.failed.items() if isinstance(error, UNCERTAIN_ERRORS)}))

@@ -47,4 +47,4 @@ class Undetermined:
                     stack.append(need)
         untouched = {True: stays, False: waits | self.present}
         held = frozenset(change.ref for change in plan if change.ref in untouched[change.verb == DELETE])
-        return Plan(tuple(change for change in plan if change.ref not in held)), held
+        return tuple(change for change in plan if change.ref not in held), held

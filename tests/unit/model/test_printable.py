@@ -10,7 +10,7 @@ from f5router.model.objects import Ref
 from f5router.model.printable import printable
 from f5router.monitoring import health
 from f5router.plan import rendering
-from f5router.plan.change import Change, Plan
+from f5router.plan.change import Change
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
 from f5router.status import condition
@@ -43,7 +43,7 @@ def test_plan():
     """Changes, Routes, problems and warnings; in JSON with escapes."""
     path, key = f"/Common/{HOSTILE}", Key("shop", HOSTILE)
     preview = Preview(
-        Plan((Change("create", None, Pool(path)),)), (Problem(HOSTILE, (Ref("ltm/pool", path),), (key,)),),
+        (Change("create", None, Pool(path)),), (Problem(HOSTILE, (Ref("ltm/pool", path),), (key,)),),
         (RejectedRoute(key, HOSTILE, HOSTILE), RejectedRoute(Key("a", "b"), "Why", HOSTILE)), {key: HOSTILE},
         (HOSTILE,))
     table = rendering.as_table(preview)

@@ -86,7 +86,7 @@ def test_a_plan_leads_to_desired_and_never_breaks_references(before, after, conf
     state = applied({}, step({}, before, config)[1])
     wanted, changes = step(state, after, config)
     for change in changes:
-        state = applied(state, Plan((change,)))
+        state = applied(state, (change,))
         for obj in state.values():
             forms = [obj, wanted[obj.ref]] if wanted.get(obj.ref) == obj else [obj]
             missing = [[ref for ref in form.dependencies if ref not in state] for form in forms]
@@ -164,7 +164,7 @@ def test_a_plan_never_leads_a_request_astray(clusters, config, data):
 
     def follow(state: dict, on_the_way: Plan) -> dict:
         for change in on_the_way:
-            state = applied(state, Plan((change,)))
+            state = applied(state, (change,))
             for request, now in answers(state).items():
                 seen = first[request], now, last[request]
                 assert now or not (first[request] and last[request]), (change, request, seen)
@@ -175,7 +175,7 @@ def test_a_plan_never_leads_a_request_astray(clusters, config, data):
         return state
 
     follow(begin, planned)
-    half = applied(begin, Plan(tuple(planned)[:data.draw(st.integers(0, len(planned)))]))
+    half = applied(begin, planned[:data.draw(st.integers(0, len(planned)))])
     end = follow(half, step(half, after, config)[1])
     assert answers(end) == last
 

@@ -7,14 +7,14 @@ import pytest
 from f5router.model.cluster import Key
 from f5router.model.ltm import Pool
 from f5router.plan import rendering
-from f5router.plan.change import Change, Plan
+from f5router.plan.change import Change
 from f5router.plan.preview import Preview, RejectedRoute
 from f5router.plan.problems import Problem
 
 ONE, TWO = Pool("/Common/one"), Pool("/Common/two")
 CREATE, UPDATE, DELETE = Change("create", None, ONE), Change("update", ONE, ONE), Change("delete", TWO, None)
 ROUTE, PROBLEM = RejectedRoute(Key("shop", "a"), "HostAlreadyClaimed", "taken"), Problem("it is missing")
-NOTHING, SOME = Plan(), Plan((CREATE, CREATE, UPDATE, DELETE))
+NOTHING, SOME = (), (CREATE, CREATE, UPDATE, DELETE)
 
 
 @pytest.mark.parametrize(("preview", "plain", "detailed"), [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from f5router.model import names
 from f5router.model.ltm import Policy, Rule
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, Plan
+from f5router.plan.change import DELETE
 from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.undetermined import Undetermined
@@ -54,7 +54,7 @@ class Router:
             if number == until:
                 self.backlog.put_back([one.ref for one in list(found)[number:]], self.wanted, self.state)
                 return
-            self.state = applied(self.state, Plan((change,)))
+            self.state = applied(self.state, (change,))
             yield change
 
     def finish(self, data):

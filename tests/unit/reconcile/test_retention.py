@@ -11,7 +11,7 @@ from f5router.model.errors import InUse
 from f5router.model.ltm import Forward, Pool, PoolMember, Rule
 from f5router.model.net import StaticRoute
 from f5router.model.objects import Ref
-from f5router.plan.change import CREATE, DELETE, UPDATE, Change, Plan
+from f5router.plan.change import CREATE, DELETE, UPDATE, Change
 from f5router.reconcile.delete_guard import LEAST, DeleteGuard
 from f5router.reconcile.hold import HoldReason
 from f5router.reconcile.retention import DeferredDeletes, Draining, Retention
@@ -128,7 +128,7 @@ OTHER = Pool("/Common/openshift_shop_other")
 def test_undetermined(present, absent, changes, held):
     undetermined = Undetermined(frozenset(obj.ref for obj in present), frozenset(obj.ref for obj in absent))
     observed = {obj.ref: obj for obj in (*present, POOL)}
-    plan, refs = undetermined.split(Plan(tuple(changes)), observed)
+    plan, refs = undetermined.split(tuple(changes), observed)
     assert refs == {obj.ref for obj in held}
     assert [change.ref for change in plan] == [change.ref for change in changes if change.ref not in refs]
 
