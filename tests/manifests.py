@@ -73,9 +73,11 @@ def published(
 
 
 def endpoints(
-    namespace: str, service: str, pods: tuple[str, ...], *, ports: tuple = (("http", 8080),)
+    namespace: str, service: str, pods: tuple[str, ...], *, ports: tuple = (("http", 8080),),
+    draining: tuple[str, ...] = (),
 ) -> dict:
-    """An EndpointSlice of ready pods."""
+    """An EndpointSlice of pods that are ready, and of others that are ending but still serve."""
+    leaving = {"ready": False, "serving": True, "terminating": True}
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
@@ -85,7 +87,10 @@ def endpoints(
             "name": f"{service}-1",
             "labels": {"kubernetes.io/service-name": service},
         },
-        "endpoints": [{"addresses": [pod], "conditions": {"ready": True}} for pod in pods],
+        "endpoints": [
+            *({"addresses": [pod], "conditions": {"ready": True}} for pod in pods),
+            *({"addresses": [pod], "conditions": leaving} for pod in draining),
+        ],
         "ports": [{"name": n, "port": p, "protocol": "TCP"} for n, p in ports],
     }
 

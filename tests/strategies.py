@@ -86,14 +86,15 @@ def secrets(draw):
 @st.composite
 def slices(draw):
     """An EndpointSlice of one of few names."""
-    return builders.endpoints(
-        *draw(st.frozensets(POD_ADDRESSES, max_size=3)),
+    ready, draining = (draw(st.frozensets(POD_ADDRESSES, max_size=3)) for _ in range(2))
+    return replace(builders.endpoints(
+        *ready,
         namespace=draw(NAMESPACES),
         service=draw(st.sampled_from(["web", "api"])),
         name=draw(st.sampled_from(["s1", "s2"])),
         ports=draw(st.sampled_from([(("http", 8080),), (("http", 8080), ("admin", 9090))])),
         nodes=tuple(draw(st.frozensets(NODE_NAMES, max_size=2))),
-    )
+    ), draining=draining - ready)
 
 
 @st.composite

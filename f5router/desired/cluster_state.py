@@ -118,9 +118,9 @@ class ClusterState:
         return {*delta.services, *after, *(service for service in before if service is not None)}
 
     def addresses(self, namespace: str) -> frozenset[str]:
-        """Return the addresses of all pods that are ready in a namespace."""
+        """Return the addresses of all pods of a namespace that are ready, or draining."""
         return frozenset().union(*(
-            endpoint_slice.addresses for service, slices in self.slices.items()
+            endpoint_slice.addresses | endpoint_slice.draining for service, slices in self.slices.items()
             if service.namespace == namespace for endpoint_slice in slices.values()))
 
     def view(self, service: Key, own_addresses: frozenset[str]) -> ServiceView:

@@ -124,7 +124,7 @@ def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
 
 def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], ServiceView],
           config: PoolConfig) -> BuiltPool:
-    """Build a pool. Members of a Service with weight 0 keep their sessions and get no new ones.
+    """Build a pool. Members that are draining, and those of a Service with weight 0, get no new sessions.
 
     An address and port that two Services have is one member, with both their shares.
 
@@ -135,16 +135,17 @@ def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], Service
     choices = {name: choose(key.port, view, most) for name, view in views.items()}
     if sum(len(choice.members) for choice in choices.values()) > most:
         choices = {name: choose(key.port, view, max(1, most // len(views))) for name, view in views.items()}
-    counts = {name: len(choice.members) for name, choice in choices.items()}
+    counts = {name: sum(not member.draining for member in choice.members) for name, choice in choices.items()}
     ratios = weights.ratios(dict(settings.weights), counts)
     members: dict[PoolMember, int] = {}
     for name, choice in choices.items():
         for member in choice.members:
-            members[member] = min(members.get(member, 0) + ratios[name], weights.MAX_RATIO)
+            share, place = 0 if member.draining else ratios[name], member._replace(draining=False)
+            members[place] = min(members.get(place, 0) + share, weights.MAX_RATIO)
     path = names.pool(config.folder, *key)
     pool = Pool(path, config.pool_monitor, frozenset(
-        member._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit, draining=not ratio)
-        for member, ratio in members.items()
+        place._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit, draining=not ratio)
+        for place, ratio in members.items()
     ), settings.load_balancing, QUEUE_MS if settings.connection_limit else 0)
     return BuiltPool(pool, {
         name: Share(counts[name], choice.left_out) for name, choice in choices.items()})

@@ -176,6 +176,8 @@ class EndpointSlice:
     """Names of Nodes with a ready address, "" for an unnamed one; only if node ports are pool members."""
     omitted: int = 0
     """Number of further ready addresses, beyond those that are kept."""
+    draining: frozenset[str] = frozenset()
+    """Addresses of pods that are ending but still serve, in canonical text form."""
 
 
 @dataclass(frozen=True, slots=True)

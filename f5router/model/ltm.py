@@ -44,6 +44,11 @@ class Pool(NamedObject):
     load_balancing: str = "round-robin"
     queue_ms: int = 0
     """How long a connection waits while every member is at its limit, in milliseconds; 0: it is refused."""
+    reselect_tries: int = 3
+    """How many other members are tried if one cannot be connected to.
+
+    Source: openshift/router, haproxy-config.template: option redispatch, with HAProxy's default of 3 retries.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,11 @@ class Choice(NamedTuple):
 
 
 def choose(port: str, view: ServiceView, most: int) -> Choice:
-    """Choose from the ready TCP endpoints of a Service port, without those that are refused.
+    """Choose from the TCP endpoints of a Service port, without those that are refused.
+
+    Endpoints that are ready come first. Those that are draining have the room that is left, and keep their
+    connections only; while nothing is ready, they serve like others. Source for the last: Kubernetes,
+    KEP-1669, proxy terminating endpoints.
 
     Args:
         port: targetPort of the Route, number or name; "" for every port of the Service.
@@ -83,9 +87,16 @@ def choose(port: str, view: ServiceView, most: int) -> Choice:
     if total > MOST_READ:
         slices.sort(key=lambda pair: pair[0].key)
     endpoints = list(islice(_endpoints(slices, in_order=total > MOST_READ), MOST_READ))
-    refused = view.refusals({member.address for member in endpoints})
+    leaving = list(islice(_draining(slices), most))
+    refused = view.refusals({member.address for member in (*endpoints, *leaving)})
     ready = {member for member in endpoints if member.address not in refused}
-    return limit(ready, total - len(endpoints), refused, most)
+    draining = {member for member in leaving if member.address not in refused} - ready
+    if not ready:
+        return limit(draining, 0, refused, most)
+    choice = limit(ready, total - len(endpoints), refused, most)
+    kept = sorted(draining, key=_place)[:most - len(choice.members)]
+    return choice._replace(
+        members=choice.members | {member._replace(draining=True) for member in kept})
 
 
 def limit(ready: set[PoolMember], omitted: int, refused: Mapping[str, str], most: int) -> Choice:
@@ -132,6 +143,11 @@ def _endpoints(slices: Iterable[tuple[EndpointSlice, set[int]]], *, in_order: bo
         for address in (sorted(slice_.addresses, key=digest) if in_order else slice_.addresses)
         for number in sorted(numbers)
     )
+
+
+def _draining(slices: Iterable[tuple[EndpointSlice, set[int]]]) -> Iterator[PoolMember]:
+    return (PoolMember(address, number) for slice_, numbers in slices
+            for address in sorted(slice_.draining) for number in sorted(numbers))
 
 
 def limit_warning(field: str, name: str, total: int, most: int) -> str:

@@ -75,6 +75,7 @@ def pool_changes(pool: Pool, places: Mapping[str, str] = MappingProxyType({})) -
         "monitor": " ".join(pool.monitor.replace("{", " ").replace("}", " ").split()) or "none",
         "queueOnConnectionLimit": "enabled" if pool.queue_ms else "disabled",
         "queueTimeLimit": pool.queue_ms,
+        "reselectTries": pool.reselect_tries,
         "members": [_encode_member(m, places.get(m.address, own)) for m in sorted(pool.members)],
     }
 
@@ -97,6 +98,7 @@ def decode_pool(obj: JSON) -> Pool:
         frozenset(decode_member(item) for item in items(obj, "members")),
         obj.get("loadBalancingMode", "round-robin"),
         _number(obj.get("queueTimeLimit"), 0) if obj.get("queueOnConnectionLimit") == "enabled" else 0,
+        _number(obj.get("reselectTries"), 0),
     )
 
 

@@ -167,7 +167,8 @@ def _service_ports(items: object) -> Iterator[ServicePort]:
 def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
     """Decode a discovery.k8s.io/v1 EndpointSlice; None without a Service, and for addressType FQDN.
 
-    An endpoint without conditions.ready is ready.
+    An endpoint without conditions.ready is ready. One that is not, but is terminating and still serves, is
+    draining. Source: Kubernetes, KEP-1672, tracking terminating endpoints.
 
     Args: placed: keep the Nodes of the ready endpoints instead of their addresses.
     """
@@ -175,15 +176,25 @@ def endpoint_slice(obj: JSON, *, placed: bool = False) -> EndpointSlice | None:
     owner = fields.text(fields.mapping(fields.mapping(obj["metadata"]).get("labels")).get(SERVICE_LABEL))
     if not owner or obj.get("addressType") == "FQDN":
         return None
-    ready = [endpoint for endpoint in fields.objects(obj.get("endpoints"))
-             if fields.mapping(endpoint.get("conditions")).get("ready") is not False]
+    ready, draining = [], []
+    for endpoint in fields.objects(obj.get("endpoints")):
+        conditions = fields.mapping(endpoint.get("conditions"))
+        if conditions.get("ready") is not False:
+            ready.append(endpoint)
+        elif conditions.get("serving") is True and conditions.get("terminating") is True:
+            draining.append(endpoint)
     ports = _endpoint_ports(obj.get("ports"))
     if placed:
         return EndpointSlice(name, intern(owner), ports=ports, nodes=_places(
             endpoint for endpoint in ready if fields.items(endpoint.get("addresses"))))
-    texts = [address for endpoint in ready for address in fields.items(endpoint.get("addresses"))]
-    return EndpointSlice(name, intern(owner), _parsed(texts[:MOST_ADDRESSES]), ports,
-                         omitted=max(0, len(texts) - MOST_ADDRESSES))
+    texts, leaving = _addresses(ready), _addresses(draining)
+    usable = _parsed(texts[:MOST_ADDRESSES])
+    return EndpointSlice(name, intern(owner), usable, ports, omitted=max(0, len(texts) - MOST_ADDRESSES),
+                         draining=_parsed(leaving[:MOST_ADDRESSES]) - usable)
+
+
+def _addresses(endpoints: Iterable[JSON]) -> list[object]:
+    return [address for endpoint in endpoints for address in fields.items(endpoint.get("addresses"))]
 
 
 def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:

@@ -41,6 +41,29 @@ def test_limit(parts, most, count, total):
     assert found == pool_members.choose("", ServiceView(slices=parts[::-1]), most)
 
 
+def leaving(*addresses: str, ready: tuple[str, ...] = (), name: str = "web-1") -> EndpointSlice:
+    """An EndpointSlice with draining addresses."""
+    return replace(endpoints(*ready, name=name), draining=frozenset(addresses))
+
+
+@pytest.mark.parametrize(("parts", "most", "ready", "draining"), [
+    pytest.param((leaving("10.1.1.2", ready=("10.1.1.1",)),), 9, {"10.1.1.1"}, {"10.1.1.2"},
+                 id="one of each"),
+    pytest.param((leaving("10.1.1.2"),), 9, {"10.1.1.2"}, set(), id="nothing else"),
+    pytest.param((leaving("10.1.1.2"), leaving(ready=("10.1.1.2",), name="web-2")), 9, {"10.1.1.2"}, set(),
+                 id="ready in another slice"),
+    pytest.param((leaving("10.1.1.2", ready=("10.1.1.1",)),), 1, {"10.1.1.1"}, set(), id="no room"),
+    pytest.param((leaving("127.0.0.1", ready=("10.1.1.1",)),), 9, {"10.1.1.1"}, set(), id="refused"),
+    pytest.param((leaving("10.1.1.2", ready=("127.0.0.1",)),), 9, {"10.1.1.2"}, set(),
+                 id="ready, but refused"),
+])
+def test_draining(parts, most, ready, draining):
+    """Draining endpoints keep their connections; new ones go to them only if nobody else is there."""
+    members = pool_members.choose("", ServiceView(slices=parts), most).members
+    assert {member.address for member in members if not member.draining} == ready
+    assert {member.address for member in members if member.draining} == draining
+
+
 def test_several_ports():
     """Each port of an endpoint is a member; the one that the Route names is the only one that counts."""
     part = endpoints(*ADDRESSES[:4], ports=(("http", 8080), ("admin", 9090)))

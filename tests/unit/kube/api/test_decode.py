@@ -258,6 +258,29 @@ def test_ready(endpoint, ready):
     assert result.addresses == (frozenset({"10.1.0.1"}) if ready else frozenset())
 
 
+@pytest.mark.parametrize(("conditions", "draining"), [
+    ({"ready": False, "serving": True, "terminating": True}, True),
+    ({"ready": False, "serving": False, "terminating": True}, False),
+    ({"ready": False, "serving": True, "terminating": False}, False),
+    ({"ready": False, "serving": True}, False),
+    ({"ready": False, "terminating": True}, False),
+    ({"ready": True, "serving": True, "terminating": True}, False),
+    ({"ready": False, "serving": "true", "terminating": 1}, False),
+])
+def test_draining(conditions, draining):
+    """A pod that is ending serves as long as it says so; publishNotReadyAddresses makes it ready."""
+    result = decode.endpoint_slice(slice_of({"addresses": ["10.1.0.1"], "conditions": conditions}))
+    assert result.draining == (frozenset({"10.1.0.1"}) if draining else frozenset())
+    assert result.addresses.isdisjoint(result.draining)
+
+
+def test_an_address_is_not_ready_and_draining():
+    leaving = {"ready": False, "serving": True, "terminating": True}
+    result = decode.endpoint_slice(slice_of(
+        {"addresses": ["10.1.0.1"]}, {"addresses": ["10.1.0.1", "10.1.0.2"], "conditions": leaving}))
+    assert (result.addresses, result.draining) == (frozenset({"10.1.0.1"}), frozenset({"10.1.0.2"}))
+
+
 def test_endpoint_slice():
     """Addresses of all endpoints together; ports sorted, without those that have no number."""
     result = decode.endpoint_slice(slice_of(
