@@ -73,6 +73,8 @@ def parse(annotations: Mapping[str, object], termination: str) -> tuple[RouteOpt
         termination: of spec.tls; "" without TLS.
     Returns: the options, and for each that has no effect a sentence with the reason.
     """
+    if KEYS.isdisjoint(annotations):
+        return DEFAULTS, ()
     options, problems = DEFAULTS, []
     for option in OPTIONS:
         text = annotations.get(option.key)

@@ -14,7 +14,7 @@ from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.certificate_queue import CheckQueue
 from f5router.admission.claim_index import ClaimIndex
 from f5router.admission.host_claims import ClaimResult
-from f5router.desired import baseline, pools, route_objects
+from f5router.desired import baseline, route_objects
 from f5router.desired.cluster_state import ClusterState
 from f5router.desired.pools import PoolKey
 from f5router.desired.route_objects import HostObjects
@@ -27,7 +27,6 @@ from f5router.model.objects import Ref
 from f5router.model.steps import Steps, finish
 from f5router.network import node_ports, refused_addresses, static_routes, vxlan, vxlan_checks
 from f5router.network.diagnostics import Findings
-from f5router.network.pool_members import ServiceView
 
 _EMPTY = HostObjects()
 
@@ -53,7 +52,7 @@ class Engine:
         self._host_objects: dict[str, HostObjects] = {}
         self._undetermined: dict[str, frozenset[Ref]] = {}
         """Undetermined objects by Host, where there are any."""
-        self._pools = WantedPools(config, self._view)
+        self._pools = WantedPools(config, self.cluster)
         self._baseline: Mapping[Ref, Object] = {}
         self._fdb_records: dict[Key, Mapping[Ref, Object]] = {}
         """By Node."""
@@ -151,13 +150,7 @@ class Engine:
         Returns: None if it is not wanted and its name shows no Service.
         """
         wanted = self.objects.get(Ref(Pool.KIND, path))
-        if isinstance(wanted, Pool):
-            return wanted
-        parts = names.pool_key(self._config.folder, path)
-        if parts is None:
-            return None
-        key = PoolKey(*parts)
-        return pools.build(key, pools.shared(key), self._view, self._config).pool
+        return wanted if isinstance(wanted, Pool) else self._pools.unwanted(path)
 
     def option_problems(self, key: Key) -> str:
         """Return why options of a Route have no effect; "" if all have."""
@@ -193,6 +186,7 @@ class Engine:
             return
         other_addresses = facts.own_addresses != self._facts.own_addresses
         self._facts = facts
+        self._pools.own_addresses = facts.own_addresses
         self._rebuild_baseline()
         for host, (checked, claims) in list(self._claims_by_host.items()):
             finish(self._rebuild_host(host, checked, claims))
@@ -358,6 +352,3 @@ class Engine:
     def _objects_of(self, key: Key) -> HostObjects:
         checked = self._claim_index.routes().get(key)
         return self._host_objects.get(checked.host, _EMPTY) if checked else _EMPTY
-
-    def _view(self, service: Key) -> ServiceView:
-        return self.cluster.view(service, self._facts.own_addresses)

@@ -1,12 +1,13 @@
 """Pools: which Routes share one, and the members and properties of each."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from f5router.model import names
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool, PoolMember
+from f5router.model.route_options import DEFAULTS
 from f5router.network import node_ports, pool_members, weights
 from f5router.network.pool_members import LeftOut, ServiceView
 
@@ -47,8 +48,8 @@ class PoolKey(NamedTuple):
 class PoolSettings:
     """Properties of a pool that a Route chooses."""
 
-    weights: tuple[tuple[str, int], ...]
-    """Name of each Service with its weight; all in the namespace of the Route."""
+    weights: tuple[tuple[str, int], ...] = ()
+    """Name of each Service with its weight, all in the namespace of the Route; () for spec.to alone."""
     balance: str = ""
     """leastconn; "" for all that take turns."""
     connection_limit: int = 0
@@ -64,6 +65,10 @@ class PoolSettings:
         if self.balance == "leastconn":
             return "ratio-least-connections-member" if several else "least-connections-member"
         return "ratio-member" if several else "round-robin"
+
+
+SHARED = PoolSettings()
+"""Those of a pool that Routes share."""
 
 
 class Share(NamedTuple):
@@ -99,22 +104,19 @@ def of_route(route: Route, termination: str, tls: str) -> tuple[PoolKey, PoolSet
 
     Args: tls: digest of the TLS towards the pods, "" for none.
     """
+    key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
+    if not route.alternates and route.weight != 0 and route.options == DEFAULTS:
+        return key, SHARED
     weights_of = backends(route)
-    if len(weights_of) == 1 and weights_of[route.service]:
-        weights_of[route.service] = 1  # a single weight is a share of nothing
     if termination == "passthrough":
-        # No sessions are kept there, so nothing is left for pods of weight 0.
-        weights_of = {name: weight for name, weight in weights_of.items() if weight}
+        # No sessions are kept there, so nothing is left for pods of weight 0 beside others.
+        weights_of = {name: weight for name, weight in weights_of.items() if weight} or weights_of
+    if [*weights_of] == [route.service] and weights_of[route.service]:
+        weights_of = {}  # a single weight is a share of nothing
     options = route.options
     settings = PoolSettings(tuple(weights_of.items()), "leastconn" if options.balance == "leastconn" else "",
                             options.pod_connections)
-    key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
-    return (key if settings == shared(key) else key._replace(route=route.key.name)), settings
-
-
-def shared(key: PoolKey) -> PoolSettings:
-    """Return the settings of a pool that Routes share."""
-    return PoolSettings(((key.service.name, 1),))
+    return (key, SHARED) if settings == SHARED else (key._replace(route=route.key.name), settings)
 
 
 def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
@@ -131,21 +133,31 @@ def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], Service
     Args: view_of: returns what is known of a Service.
     """
     most, choose = config.max_pool_members, (node_ports if config.nodeport else pool_members).choose
-    views = {name: view_of(Key(key.service.namespace, name)) for name, _ in settings.weights}
+    path = names.pool(config.folder, *key)
+    if settings == SHARED:
+        members, left_out = choose(key.port, view_of(key.service), most)
+        return BuiltPool(Pool(path, config.pool_monitor, members), {
+            key.service.name: Share(_active(members), left_out)})
+    weights_of = dict(settings.weights) or {key.service.name: 1}
+    views = {name: view_of(Key(key.service.namespace, name)) for name in weights_of}
     choices = {name: choose(key.port, view, most) for name, view in views.items()}
     if sum(len(choice.members) for choice in choices.values()) > most:
         choices = {name: choose(key.port, view, max(1, most // len(views))) for name, view in views.items()}
-    counts = {name: sum(not member.draining for member in choice.members) for name, choice in choices.items()}
-    ratios = weights.ratios(dict(settings.weights), counts)
-    members: dict[PoolMember, int] = {}
+    counts = {name: _active(choice.members) for name, choice in choices.items()}
+    ratios = weights.ratios(weights_of, counts)
+    shares: dict[PoolMember, int] = {}
     for name, choice in choices.items():
         for member in choice.members:
             share, place = 0 if member.draining else ratios[name], member._replace(draining=False)
-            members[place] = min(members.get(place, 0) + share, weights.MAX_RATIO)
-    path = names.pool(config.folder, *key)
+            shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
     pool = Pool(path, config.pool_monitor, frozenset(
         place._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit, draining=not ratio)
-        for place, ratio in members.items()
+        for place, ratio in shares.items()
     ), settings.load_balancing, QUEUE_MS if settings.connection_limit else 0)
     return BuiltPool(pool, {
         name: Share(counts[name], choice.left_out) for name, choice in choices.items()})
+
+
+def _active(members: Iterable[PoolMember]) -> int:
+    """Return the number of members that get new connections."""
+    return sum(not member.draining for member in members)

@@ -1,9 +1,11 @@
 """The pools that Routes want, the Services that each has members of, and warnings about these."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from f5router.desired import pools
+from f5router.desired.cluster_state import ClusterState
 from f5router.desired.pools import PoolConfig, PoolKey, PoolSettings, Share
+from f5router.model import names
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool
 from f5router.network import node_ports, pool_members
@@ -13,9 +15,10 @@ from f5router.network.pool_members import LeftOut, ServiceView
 class WantedPools:
     """Not thread-safe."""
 
-    def __init__(self, config: PoolConfig, view_of: Callable[[Key], ServiceView]):
-        """Args: view_of: returns what is known of a Service."""
-        self._config, self._view_of = config, view_of
+    def __init__(self, config: PoolConfig, cluster: ClusterState):
+        self._config, self._cluster = config, cluster
+        self.own_addresses: frozenset[str] = frozenset()
+        """Those of the BIG-IP, which are no pool members."""
         self._users: dict[PoolKey, set[str]] = {}
         """Hosts whose Routes use a pool."""
         self._settings: dict[PoolKey, PoolSettings] = {}
@@ -75,10 +78,18 @@ class WantedPools:
 
     def build(self, key: PoolKey) -> tuple[Pool, bool]:
         """Build a pool with its present members; returns it with True if warnings may differ."""
-        built = pools.build(key, self._settings[key], self._view_of, self._config)
+        built = pools.build(key, self._settings[key], self._view, self._config)
         before, self._shares[key] = self._shares.get(key), built.shares
         full = before is not None and all(share.members for share in built.shares.values())
         return built.pool, not full or _compared(before) != _compared(built.shares)
+
+    def unwanted(self, path: str) -> Pool | None:
+        """Build a pool that no Route wants any more; None if its name shows no Service."""
+        parts = names.pool_key(self._config.folder, path)
+        return pools.build(PoolKey(*parts), pools.SHARED, self._view, self._config).pool if parts else None
+
+    def _view(self, service: Key) -> ServiceView:
+        return self._cluster.view(service, self.own_addresses)
 
     def warnings(self, route: Route, *, served: bool) -> Iterator[str]:
         """Yield warnings about the Services of a Route; one of weight 0 may be without pods.
@@ -95,7 +106,7 @@ class WantedPools:
     def _warnings_of(self, route: Route, name: str, field: str, *,
                      served: bool, active: bool) -> Iterator[str]:
         port, service = route.target_port, Key(route.key.namespace, name)
-        view, share = self._view_of(service), self._share(service, port)
+        view, share = self._view(service), self._share(service, port)
         if view.service is None:
             yield f"{field}: there is no Service {name}"
         elif self._config.nodeport:

@@ -50,6 +50,8 @@ def ratios(weights: Mapping[str, int], endpoints: Mapping[str, int]) -> dict[str
 
 def warnings(route: Route) -> Iterator[str]:
     """Yield which weights of a Route are out of range, and what counts instead."""
+    if not route.alternates and (route.weight is None or route.weight == effective(route.weight)):
+        return
     fields = [("spec.to.weight", route.weight)]
     fields += [(f"spec.alternateBackends[{number}].weight", backend.weight)
                for number, backend in enumerate(route.alternates)]

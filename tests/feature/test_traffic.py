@@ -63,6 +63,11 @@ class Direct:
         return self.seen
 
 
+def _speaks_tls(pool: str) -> bool:
+    """True if TLS goes to the pods of a pool: openshift_<namespace>_<service>_<port>_<tls>_<route>."""
+    return bool([*pool.rsplit("/", 1)[1].split("_"), "", ""][4])
+
+
 @pytest.fixture
 def direct(lab):
     with ExitStack() as stack:
@@ -214,7 +219,7 @@ def test_a_change_has_no_gap(direct, name):
         assert any(d.kind in ("pool", "passthrough") and d.members for d in decisions), (name, decisions)
         for d in decisions:
             if d.kind == "pool":
-                assert bool(d.server_ssl_profile) == ("__" in d.pool), d
+                assert bool(d.server_ssl_profile) == _speaks_tls(d.pool), d
             if d.kind in ("pool", "passthrough"):
                 assert "_shop_" in d.pool
                 shown.add(d.certificate_file)
@@ -316,10 +321,8 @@ def test_no_request_reaches_another_namespace(direct, batches):
                 if decision.pool:
                     allowed = before[probe["host"]] | after[probe["host"]]
                     assert decision.pool.split("_")[1] in allowed, (probe, decision)
-                    wants_tls = (decision.kind == "pool" and "__" in decision.pool) or decision.pool.count(
-                        "_"
-                    ) > 3
-                    assert bool(decision.server_ssl_profile) == (wants_tls and decision.kind == "pool")
+                    wants_tls = decision.kind == "pool" and _speaks_tls(decision.pool)
+                    assert bool(decision.server_ssl_profile) == wants_tls
         # In step, but for what waits for a Secret that nobody has read.
         reconciler = direct.reconciler
         assert {change.ref for change in reconciler.plan(full=True)} <= reconciler.retention.deferred.refs

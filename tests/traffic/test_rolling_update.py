@@ -94,6 +94,8 @@ def test_a_rolling_update_loses_no_request(served, kind):
             old, pods = pods[0], [*pods[1:], new]
             endpoints(served, *pods, draining=(old,))
             served.settle(router)
+            until(load.more(24))
+            # Requests that were balanced before have been answered: no connection waits to be accepted.
             served.pods.drain(old, served.port)
             until(load.more(24))
             endpoints(served, *pods)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.desired import pools
-from f5router.desired.pools import PoolKey, PoolSettings, Share
+from f5router.desired.pools import SHARED, PoolKey, PoolSettings, Share
 from f5router.model import names
 from f5router.model.cluster import Backend, Key
 from f5router.model.ltm import PoolMember
@@ -16,7 +16,7 @@ from f5router.network.pool_members import LeftOut, ServiceView
 from tests.builders import Settings, endpoints, route, service
 
 WEB, API = Key("shop", "web"), Key("shop", "api")
-SHARED = PoolKey(WEB, "", "")
+ALL = PoolKey(WEB, "", "")
 OWN = PoolKey(WEB, "", "", "a")
 
 
@@ -31,16 +31,16 @@ def built(settings, most=1000, **addresses):
 
 
 @pytest.mark.parametrize(("change", "key", "settings"), [
-    pytest.param({}, SHARED, PoolSettings((("web", 1),)), id="nothing asked for"),
-    pytest.param({"weight": 100}, SHARED, PoolSettings((("web", 1),)), id="a single weight"),
+    pytest.param({}, ALL, SHARED, id="nothing asked for"),
+    pytest.param({"weight": 100}, ALL, SHARED, id="a single weight"),
     pytest.param({"weight": 0}, OWN, PoolSettings((("web", 0),)), id="weight 0"),
-    pytest.param({"options": RouteOptions(balance="roundrobin")}, SHARED, PoolSettings((("web", 1),)),
+    pytest.param({"options": RouteOptions(balance="roundrobin")}, ALL, SHARED,
                  id="the default by name"),
-    pytest.param({"options": RouteOptions(balance="random")}, SHARED, PoolSettings((("web", 1),)),
+    pytest.param({"options": RouteOptions(balance="random")}, ALL, SHARED,
                  id="random is turns"),
     pytest.param({"options": RouteOptions(balance="leastconn")}, OWN,
-                 PoolSettings((("web", 1),), "leastconn"), id="leastconn"),
-    pytest.param({"options": RouteOptions(pod_connections=7)}, OWN, PoolSettings((("web", 1),), "", 7),
+                 PoolSettings((), "leastconn"), id="leastconn"),
+    pytest.param({"options": RouteOptions(pod_connections=7)}, OWN, PoolSettings((), "", 7),
                  id="a limit"),
     pytest.param({"weight": 3, "alternates": (Backend("api", 1), Backend("b"))}, OWN,
                  PoolSettings((("web", 3), ("api", 1), ("b", 1))), id="alternates"),
@@ -48,7 +48,7 @@ def built(settings, most=1000, **addresses):
                  PoolSettings((("web", 3), ("api", 256))), id="the last weight counts"),
     pytest.param({"weight": 3, "alternates": (Backend("web", 0),)}, OWN, PoolSettings((("web", 0),)),
                  id="spec.to again"),
-    pytest.param({"weight": 3, "alternates": (Backend("web", 2),)}, SHARED, PoolSettings((("web", 1),)),
+    pytest.param({"weight": 3, "alternates": (Backend("web", 2),)}, ALL, SHARED,
                  id="spec.to again, with some weight"),
 ])
 def test_of_route(change, key, settings):
@@ -58,7 +58,8 @@ def test_of_route(change, key, settings):
 def test_a_passthrough_route_has_no_pods_of_weight_0():
     weighted = replace(route("a"), weight=0, alternates=(Backend("api", 5),))
     assert pools.of_route(weighted, "passthrough", "") == (OWN, PoolSettings((("api", 5),)))
-    assert pools.of_route(replace(route("a"), weight=0), "passthrough", "") == (OWN, PoolSettings(()))
+    assert pools.of_route(replace(route("a"), weight=0), "passthrough", "") == (
+        OWN, PoolSettings((("web", 0),)))
 
 
 @pytest.mark.parametrize(("balance", "weights", "mode"), [
@@ -93,7 +94,7 @@ def test_a_pod_of_two_services_has_both_shares():
 
 
 def test_the_limit_of_connections_is_that_of_each_pod():
-    pool = built(PoolSettings((("web", 1),), "", 7), web=("10.1.1.1",)).pool
+    pool = built(PoolSettings((), "", 7), web=("10.1.1.1",)).pool
     assert pool.members == {PoolMember("10.1.1.1", 8080, connection_limit=7)}
     assert pool.queue_ms == 5000
     assert built(PoolSettings((("web", 1),)), web=("10.1.1.1",)).pool.queue_ms == 0
