@@ -10,10 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from f5router.app import wiring
-from f5router.desired import route_objects
 from f5router.desired.engine import Engine
+from f5router.model import names
 from f5router.model.cluster import Delta, EndpointSlice, Key, Route
-from f5router.network.pool_members import ServiceView
 from f5router.reconcile.reconciler import Reconciler
 from mocks.bigip.traffic import Request, decide
 from tests import strategies
@@ -339,9 +338,7 @@ def _allowed(engine) -> dict[str, set[str]]:
 
 def test_pool_names_tell_their_namespace():
     """What the test above relies on."""
-    built, _ = route_objects.pool(
-        route_objects.PoolKey(Key("bank", "web"), "", ""),
-        ServiceView(),
-        type("C", (), {"folder": "/Common", "pool_monitor": "", "nodeport": None, "max_pool_members": 1}),
-    )
-    assert built.path.split("_")[1] == "bank"
+    path = names.pool("/C", Key("bank", "web"), "http", "0" * 16, "a")
+    assert path.split("_")[1] == "bank"
+    assert _speaks_tls(path)
+    assert not _speaks_tls(names.pool("/C", Key("bank", "web"), "http", "", "a"))
