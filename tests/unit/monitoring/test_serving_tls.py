@@ -35,7 +35,7 @@ HOST = "ROUTER_EXTERNAL_HOST_"
 ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"}
 CERT, KEY = "ROUTER_METRICS_TLS_CERT_FILE", "ROUTER_METRICS_TLS_KEY_FILE"
 MINIMUM, CIPHERS = "ROUTER_METRICS_TLS_MIN_VERSION", "ROUTER_METRICS_TLS_CIPHERS"
-ONE, TWO = (builders.identity("metrics.svc", serial=number) for number in (1, 2))
+ONE, TWO = (builders.identity("metrics.svc", serial=number, algorithm="rsa") for number in (1, 2))
 BOTH = "--metrics-tls-cert-file / ROUTER_METRICS_TLS_CERT_FILE, --metrics-tls-key-file / " + KEY + ": "
 LOCAL, LIMIT_S = Address("127.0.0.1", 0), 10
 LOGIN = ("prometheus", "gauge-word")
