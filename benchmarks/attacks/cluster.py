@@ -200,12 +200,48 @@ def _takeover(material: Material) -> Change:
     return Change(delete=tuple(("Route", "shop", name) for name in ("taken", "taken-tls", "taken-through")))
 
 
+def _options(material: Material) -> Change:
+    """Routes get Services, weights and limits, and pods of one Service are ending."""
+    again = {"kind": "reencrypt", "service": "tls", "destinationCACertificate": material.pods.issuer}
+    own0 = material["own0-1"]
+    ending = manifests.endpoints("shop", "web", ("10.1.1.2",), ports=(PODS["shop", "web"][1],),
+                                 draining=("10.1.1.1",))
+    return Change(
+        (
+            ending,
+            _weighted(_route("plain"), 90, api=10),
+            _weighted(_route("allow", kind="edge", insecure="Allow"), 0, api=5),
+            _weighted(_route("own0", kind="edge", certificate=own0.certificate, key=own0.key), 1, api=0),
+            _weighted(_route("through", kind="passthrough", service="tls"), 100, balance="leastconn"),
+            _weighted(_route("again-more", **again), 256, balance="leastconn"),
+            _weighted(_route("none", kind="edge"), 100, **{"pod-concurrent-connections": "100"}),
+            _weighted(_route("rival", namespace="rival"), 100, balance="leastconn"),
+        )
+    )
+
+
+def _weighted(route: Object, weight: int, **more: int | str) -> Object:
+    """A Route with a weight; more: Services with theirs, annotations with their texts."""
+    texts = {name: value for name, value in more.items() if isinstance(value, str)}
+    route["metadata"]["annotations"] = {
+        f"haproxy.router.openshift.io/{name}": text for name, text in texts.items()
+    }
+    route["spec"]["to"]["weight"] = weight
+    route["spec"]["alternateBackends"] = [
+        {"kind": "Service", "name": name, "weight": share}
+        for name, share in more.items()
+        if name not in texts
+    ]
+    return route
+
+
 PHASES: Mapping[str, Callable[[Material], Change]] = {
     "load": _load,
     "updates": _updates,
     "certificates": _certificates,
     "deletions": _deletions,
     "takeover": _takeover,
+    "options": _options,
 }
 
 
@@ -234,7 +270,8 @@ class Answer:
     """What a request gets: who answers, or the status that the BIG-IP gives; and the certificate shown."""
 
     status: int
-    service: tuple[str, str] | None = None
+    services: frozenset[tuple[str, str]] = frozenset()
+    """Any of these; none if the BIG-IP answers itself."""
     certificate: str = field(default="", repr=False)
 
 
@@ -281,9 +318,17 @@ def _on_port_80(route: Object) -> str:
 
 
 def _from_pods(route: Object, objects: Objects, shown: str) -> Answer:
-    namespace, service = route["metadata"]["namespace"], route["spec"]["to"]["name"]
-    ready = objects.get(("EndpointSlice", namespace, f"{service}-1"), {}).get("endpoints")
-    return Answer(200, (namespace, service), shown) if ready else Answer(503, certificate=shown)
+    namespace, spec = route["metadata"]["namespace"], route["spec"]
+    services = frozenset(
+        (namespace, backend["name"])
+        for backend in (spec["to"], *spec.get("alternateBackends", ()))
+        if backend["weight"] and _has_pods(namespace, backend["name"], objects)
+    )
+    return Answer(200, services, shown) if services else Answer(503, certificate=shown)
+
+
+def _has_pods(namespace: str, service: str, objects: Objects) -> bool:
+    return bool(objects.get(("EndpointSlice", namespace, f"{service}-1"), {}).get("endpoints"))
 
 
 def _for(asked: Asked, objects: Objects) -> list[Object]:

@@ -277,12 +277,12 @@ class Site:
         return found
 
     def _target(self, asked: Asked, answers: list[Answer]) -> Target:
-        services = {answer.service for answer in answers}
+        services = frozenset().union(*(answer.services for answer in answers))
         shown = {answer.certificate for answer in answers if answer.certificate}
         if (
             len(answers) > 1
             and asked.tls
-            and any(answer.service is None or len(shown) > 1 for answer in answers)
+            and any(not answer.services or len(shown) > 1 for answer in answers)
         ):
             shown.add(self.material.default.certificate)
         return Target(

@@ -316,7 +316,7 @@ class Soak:
         def right(pod: dict) -> bool:
             who = pod["namespace"], pod["pod"].rpartition("-")[0]
             return any(
-                who == cluster.answer(asked, objects, self.site.material).service
+                who in cluster.answer(asked, objects, self.site.material).services
                 for _, objects in list(self._stages)
             )
 
