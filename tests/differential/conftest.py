@@ -1,0 +1,69 @@
+"""The same cluster behind both routers."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+
+from tests.differential.haproxy import HAProxy
+from tests.differential.haproxy_config import Endpoint
+from tests.traffic.conftest import DEFAULT, Site
+
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Router:
+    """Where a router listens."""
+
+    http: Address
+    https: Address
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Both routers with the same Routes and pods."""
+
+    haproxy: Router
+    ours: Router
+    site: Site
+
+    def both(self, ask: Callable[[Router], object]) -> tuple[object, object]:
+        """Return what a client sees of HAProxy's router and of ours."""
+        return ask(self.haproxy), ask(self.ours)
+
+
+def endpoints_of(slices: Iterable[dict]) -> dict[tuple[str, str], tuple[Endpoint, ...]]:
+    """Return the ready endpoints by namespace and name of the Service."""
+    found: dict[tuple[str, str], tuple[Endpoint, ...]] = {}
+    for one in slices:
+        key = one["metadata"]["namespace"], one["metadata"]["labels"]["kubernetes.io/service-name"]
+        found[key] = found.get(key, ()) + tuple(
+            Endpoint(address, port["port"], port["name"]) for endpoint in one["endpoints"] or ()
+            for address in endpoint["addresses"] for port in one["ports"] or ())
+    return found
+
+
+@pytest.fixture(scope="module")
+def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Pair]]:
+    """Makes a Pair of a function that applies a cluster to a Site; flags are those of our router."""
+    with ExitStack() as stack:
+        made: list[Site] = []
+
+        def make(build: Callable[[Site], None], **flags: str) -> Pair:
+            folder = tmp_path_factory.mktemp("pair")
+            site = Site(stack, folder)
+            made.append(site)
+            build(site)
+            assert site.converge(**flags) == []
+            routes = site.kube.list("Route")
+            refused = [route["metadata"]["name"] for route in routes if site.admitted(
+                route["metadata"]["namespace"], route["metadata"]["name"]).get("status") != "True"]
+            assert refused == []
+            haproxy = HAProxy(stack, folder, routes, endpoints_of(site.kube.list("EndpointSlice")),
+                              site.pods, DEFAULT.certificate + DEFAULT.key)
+            return Pair(Router(haproxy.http, haproxy.https), Router(site.http, site.https), site)
+
+        yield make
+        assert [site.faults() for site in made] == [[]] * len(made)

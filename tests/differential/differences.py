@@ -1,0 +1,132 @@
+"""The list of differences: every row is seen on both routers, and stands in docs/limits.md."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.differential.conftest import Router
+from tests.differential.outcomes import Request, short
+
+PLAIN, REDIRECTED = "plain.example.com", "edge-redirect.example.com"
+REQUESTS, WEIGHTS = "requests", "weights"
+"""The clusters: that of test_requests.py and that of test_weights.py."""
+
+RESETS = "the BIG-IP resets what is not valid HTTP"
+OWN_HOST = "a redirect leads to the Route's host on port 443, whatever the client writes"
+AS_SENT = "pods get what the client sent"
+SPELLING = "CGI, WSGI and PHP take it for the header that HAProxy's router removes"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row of the table in docs/limits.md."""
+
+    request: str
+    """The case, as the page describes it."""
+    observe: Callable[[Router], str]
+    """Returns what a client or pod sees."""
+    haproxy: str
+    ours: str
+    reason: str
+    cluster: str = REQUESTS
+
+    def row(self) -> str:
+        return f"| {self.request} | {self.haproxy} | {self.ours} | {self.reason} |"
+
+
+def answer(*args: object, **how: object) -> Callable[[Router], str]:
+    """Return an observation of who answers a Request."""
+    request = Request(*args, **how)
+    return lambda router: short(request.outcome(router))
+
+
+def raw(line: str, *headers: str, body: str = "") -> Callable[[Router], str]:
+    """Return an observation of who answers a request written by hand."""
+    data = "\r\n".join([line, *headers, "Connection: close", "", body]).encode("latin-1")
+    return lambda router: short(Request(data=data).outcome(router))
+
+
+def certificate(host: str) -> Callable[[Router], str]:
+    return lambda router: f"`{Request(host, secure=True).outcome(router).certificate}`"
+
+
+def received(header: str, *sent: str, host: str = PLAIN) -> Callable[[Router], str]:
+    """Return an observation of the values of a header that a pod gets."""
+    request = Request(host, how={"headers": sent})
+
+    def observe(router: Router) -> str:
+        pairs = request.send(router).pod["headers"]
+        values = [value for name, value in pairs if name.lower() == header.lower()]
+        return ", ".join(f"`{value}`" for value in values) or "nothing"
+    return observe
+
+
+HOST = f"Host: {PLAIN}"
+DIFFERENCES = (
+    Difference("`Host` with the port `abc`", answer(f"{PLAIN}:abc"), "503", "`web`",
+               "the BIG-IP compares the name before the colon"),
+    Difference("`Host` with a colon and no port", answer(f"{PLAIN}:"), "503", "`web`",
+               "the same; RFC 9110 allows an empty port"),
+    Difference("`Host` with a path behind the name", raw("GET / HTTP/1.1", f"{HOST}/api"), "`api`", "503",
+               "a path is not part of a host"),
+    Difference("`Host` with two names", raw("GET / HTTP/1.1", f"{HOST}, mixed.example.com"),
+               "302 to `https://mixed.example.com/`", "503", "no Route has this host"),
+    Difference("two `Host` headers", raw("GET / HTTP/1.1", HOST, "Host: mixed.example.com"), "400",
+               "302 to `https://mixed.example.com/`", "the BIG-IP compares one of them"),
+    Difference("a target with another host than `Host`",
+               raw("GET http://mixed.example.com/api HTTP/1.1", HOST), "400", "`api`",
+               "RFC 9112 3.2.2: the host of the target counts"),
+    Difference("a target with `#`", raw("GET /#x HTTP/1.1", HOST), "400", "`web`", AS_SENT),
+    Difference("a target with bytes above 127", raw("GET /\xe4 HTTP/1.1", HOST), "400", "connection reset",
+               RESETS),
+    Difference("a method in lower case", raw("get / HTTP/1.1", HOST), "400", "connection reset", RESETS),
+    Difference("a control character in a header", raw("GET / HTTP/1.1", HOST, "X: \x01"), "400",
+               "connection reset", RESETS),
+    Difference("a request line of one word", raw("HELLO", HOST), "400", "connection reset", RESETS),
+    Difference("an empty `Content-Length`", raw("POST / HTTP/1.1", HOST, "Content-Length: "), "400",
+               "connection reset", RESETS),
+    Difference("`Content-Length` and `Transfer-Encoding`",
+               raw("POST / HTTP/1.1", HOST, "Content-Length: 5", "Transfer-Encoding: chunked",
+                   body="0\r\n\r\n"),
+               "`web`", "connection reset", "such requests are used for smuggling (RFC 9112 6.1)"),
+    Difference("80 headers", raw("GET / HTTP/1.1", HOST, *(f"X-{number}: 1" for number in range(80))),
+               "`web`", "connection reset", "`enforcement max-header-count` of the HTTP profile is 64"),
+    Difference("headers of 40,000 bytes", raw("GET / HTTP/1.1", HOST, f"X: {'x' * 40000}"), "400",
+               "connection reset", "`enforcement max-header-size` of the HTTP profile is 32,768"),
+    Difference("a redirect, `Host` with a port", answer(f"{REDIRECTED}:8080"),
+               f"302 to `https://{REDIRECTED}:8080/`", f"302 to `https://{REDIRECTED}/`", OWN_HOST),
+    Difference("a redirect, `Host` with a dot at the end", answer(f"{REDIRECTED}."),
+               f"302 to `https://{REDIRECTED}./`", f"302 to `https://{REDIRECTED}/`", OWN_HOST),
+    Difference("a wildcard, `*` in the first label", answer("a*b.wild.example.com"), "`web`", "503",
+               "no name has this character"),
+    Difference("a wildcard, nothing before the domain", answer(".wild.example.com"), "`web`", "503",
+               "a wildcard stands for one label"),
+    Difference("an exact edge host below a passthrough wildcard",
+               answer("edge.through.example.com", "/api", secure=True), "`tls-web`", "`api`",
+               "an exact host takes precedence over a wildcard"),
+    Difference("passthrough, SNI with a dot at the end",
+               answer("passthrough.example.com", secure=True, sni="passthrough.example.com."), "503",
+               "`tls-web`", "the name is the same"),
+    Difference("paths of one host with a certificate each", certificate("twice.example.com"),
+               "`younger.example.com`", "`older.example.com`",
+               "the oldest Route counts, not the last one in the alphabet"),
+    Difference("a pod that breaks off", answer(PLAIN, "/?drop=1"), "502", "connection reset",
+               "the BIG-IP has no page for it"),
+    Difference("a pod whose certificate is refused", answer("stranger.example.com", secure=True), "503",
+               "connection reset", "the BIG-IP has no page for it"),
+    Difference("`Host` in upper case", received("Host", host=PLAIN.upper()), f"`{PLAIN}`",
+               f"`{PLAIN.upper()}`", AS_SENT),
+    Difference("`Connection: close`", received("Connection"), "nothing", "`close`",
+               "each of its connections to a pod belongs to one client"),
+    Difference("`X-SSL-Client-Cert: x`", received("X-SSL-Client-Cert", "X-SSL-Client-Cert: x"), "`x`",
+               "nothing", "pods take it for the word of a proxy"),
+    Difference("`X_SSL_Client_DN: x`", received("X_SSL_Client_DN", "X_SSL_Client_DN: x"), "`x`",
+               "nothing", SPELLING),
+    Difference("`X-Forwarded-For: 192.0.2.1`", received("X-Forwarded-For", "X-Forwarded-For: 192.0.2.1"),
+               "`192.0.2.1`, `127.0.0.1`", "`192.0.2.1`", "not yet supported"),
+    Difference("no `X-Forwarded-Proto`", received("X-Forwarded-Proto"), "`http`", "nothing",
+               "not yet supported"),
+    Difference("no `X-Forwarded-Host`", received("X-Forwarded-Host"), f"`{PLAIN}`", "nothing",
+               "not yet supported"),
+    Difference("no `Forwarded`", received("Forwarded"), f"`for=127.0.0.1;host={PLAIN};proto=http`", "nothing",
+               "not yet supported"),
+)

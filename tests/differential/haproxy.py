@@ -1,0 +1,51 @@
+"""A real HAProxy on loopback, with the configuration that OpenShift's router would give it."""
+
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.differential.haproxy_config import REFUSES, Endpoint, Endpoints, Listeners, write
+from tests.waiting import DEADLINE_S
+
+Address = tuple[str, int]
+
+
+def program() -> str:
+    """Return the path of HAProxy; a missing one is an error, since nothing would be compared."""
+    found = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin")
+    assert found, "haproxy is missing; tests/system-packages installs it"
+    return found
+
+
+class HAProxy:
+    """A running HAProxy. It inherits its listening sockets, so that no port has to be guessed.
+
+    Args: pods: where those of the cluster listen, as Pods.lookup of the fake's data plane.
+    """
+
+    def __init__(self, stack: ExitStack, folder: Path, routes: Iterable[dict], endpoints: Endpoints, pods,
+                 default_certificate: str):
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128)) for _ in range(4)]
+        self.http, self.https, sni, no_sni = (sock.getsockname() for sock in sockets)
+        descriptors = [sock.fileno() for sock in sockets]
+        listeners = Listeners(*descriptors, sni_port=sni[1], no_sni_port=no_sni[1])
+        path = write(folder, routes, endpoints, lambda one: self._locate(pods, one), listeners,
+                     default_certificate)
+        command = [program(), "-db", "-f", str(path)]
+        checked = subprocess.run([*command, "-c"], pass_fds=descriptors, capture_output=True, text=True,
+                                 timeout=DEADLINE_S)
+        assert checked.returncode == 0, checked.stderr
+        self._process = subprocess.Popen(command, pass_fds=descriptors, stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.DEVNULL)
+        stack.callback(self._stop)
+
+    @staticmethod
+    def _locate(pods, one: Endpoint) -> int:
+        return pods.lookup(one.address, one.port) or REFUSES
+
+    def _stop(self) -> None:
+        self._process.kill()
+        self._process.wait(DEADLINE_S)

@@ -1,0 +1,297 @@
+"""HAProxy's configuration for Routes, as OpenShift's router makes it.
+
+The shape and every default are those of its template: two public frontends, TLS that ends in two inner ones,
+maps from regular expressions to backends, a backend per Route. Where releases differ, the newest counts.
+Sources: openshift/router, images/router/haproxy/conf/haproxy-config.template (backends, annotations);
+pkg/router/template/util/util.go, pkg/router/template/util/haproxy/map_entry.go (maps);
+pkg/router/template/router.go (weights).
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+REFUSES = 1
+"""A local port where nobody listens, for a pod that is gone."""
+PREFIXES = {"": "be_http", "edge": "be_edge_http", "reencrypt": "be_secure", "passthrough": "be_tcp"}
+HAPROXY, ROUTER = "haproxy.router.openshift.io/", "router.openshift.io/"
+TIME = r"[1-9][0-9]*(us|ms|s|m|h|d)?"
+TRUE = "1|t|T|true|TRUE|True"
+MAX_WEIGHT = 256
+REMOVED = ("Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{part}" for part in (
+    "CN", "DER", "DN", "NotAfter", "NotBefore", "SHA1", "Serial", "Subject", "Verify", "Version")))
+"""Headers of requests."""
+RATES = {"concurrent-tcp": "src_conn_cur", "rate-tcp": "src_conn_rate", "rate-http": "src_http_req_rate"}
+"""Last words of the annotations, and what HAProxy compares with their values."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A ready address of a Service."""
+
+    address: str
+    port: int
+    port_name: str = ""
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """File descriptors of the listening sockets that HAProxy inherits, and ports of the inner ones."""
+
+    http: int
+    https: int
+    sni: int
+    no_sni: int
+    sni_port: int
+    no_sni_port: int
+
+
+Endpoints = Mapping[tuple[str, str], tuple[Endpoint, ...]]
+"""By namespace and name of the Service."""
+Locate = Callable[[Endpoint], int]
+"""Returns the port on 127.0.0.1 where a pod listens."""
+
+
+def write(folder: Path, routes: Iterable[dict], endpoints: Endpoints, locate: Locate, listeners: Listeners,
+          default_certificate: str) -> Path:
+    """Write configuration, maps and certificates for admitted Routes. Returns: path of the configuration."""
+    backends = [Backend(route, endpoints, locate, folder) for route in routes]
+    (folder / "default.pem").write_text(default_certificate)
+    for backend in backends:
+        backend.write_certificates()
+    for name, lines in maps(backends).items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    path = folder / "haproxy.cfg"
+    sections = [*_frontends(folder, listeners), *(backend.section() for backend in backends)]
+    path.write_text("\n\n".join("\n  ".join(section) for section in sections) + "\n")
+    return path
+
+
+def _frontends(folder: Path, listeners: Listeners) -> list[list[str]]:
+    """Return the sections that are the same for every cluster."""
+    request = ["mode http", *(f"http-request del-header {name}" for name in REMOVED),
+               "http-request set-header Host %[req.hdr(Host),lower]"]
+    secure = [*request, f"use_backend %[base,map_reg({folder}/os_edge_reencrypt_be.map)]",
+              "default_backend openshift_default"]
+    passed = f"req.ssl_sni,lower,map_reg({folder}/os_sni_passthrough.map)"
+    return [
+        ["global", "maxconn 2000", "nbthread 1", "tune.maxrewrite 8192", "tune.bufsize 32768",
+         "ssl-default-bind-options ssl-min-ver TLSv1.2"],
+        ["defaults", "maxconn 2000", "timeout connect 5s", "timeout client 30s", "timeout client-fin 1s",
+         "timeout server 30s", "timeout server-fin 1s", "timeout http-request 10s",
+         "timeout http-keep-alive 300s", "timeout tunnel 1h"],
+        ["frontend public", f"bind fd@{listeners.http}", *request,
+         f"acl secure_redirect base,map_reg_int({folder}/os_route_http_redirect.map) -m bool",
+         "redirect scheme https if secure_redirect",
+         f"use_backend %[base,map_reg({folder}/os_http_be.map)]", "default_backend openshift_default"],
+        ["frontend public_ssl", f"bind fd@{listeners.https}", "mode tcp", "tcp-request inspect-delay 5s",
+         "tcp-request content accept if { req_ssl_hello_type 1 }", "acl sni req.ssl_sni -m found",
+         f"acl sni_passthrough {passed} -m found",
+         f"use_backend %[req.ssl_sni,lower,map_reg({folder}/os_tcp_be.map)] if sni sni_passthrough",
+         "use_backend be_sni if sni", "default_backend be_no_sni"],
+        ["backend be_sni", "mode tcp", f"server fe_sni 127.0.0.1:{listeners.sni_port} send-proxy"],
+        ["frontend fe_sni", f"bind fd@{listeners.sni} ssl crt {folder}/default.pem "
+                            f"crt-list {folder}/cert_config.map accept-proxy", *secure],
+        ["backend be_no_sni", "mode tcp", f"server fe_no_sni 127.0.0.1:{listeners.no_sni_port} send-proxy"],
+        ["frontend fe_no_sni", f"bind fd@{listeners.no_sni} ssl crt {folder}/default.pem accept-proxy",
+         *secure],
+        ["backend openshift_default", "mode http", "option forwardfor", "option http-pretend-keepalive"],
+    ]
+
+
+def maps(backends: Iterable["Backend"]) -> dict[str, list[str]]:
+    """Compute the lines of each map: exact hosts before wildcards, each in descending order."""
+    found: dict[str, list[tuple[bool, str]]] = {name: [] for name in (
+        "os_http_be.map", "os_edge_reencrypt_be.map", "os_route_http_redirect.map", "os_tcp_be.map",
+        "os_sni_passthrough.map", "cert_config.map")}
+
+    def add(name: str, backend: Backend, key: str, value: str) -> None:
+        found[name].append((not backend.wildcard, f"{key} {value}"))
+
+    for one in backends:
+        if one.termination == "" or (one.ends_tls and one.insecure == "Allow"):
+            add("os_http_be.map", one, one.pattern, one.name)
+        if one.ends_tls:
+            add("os_edge_reencrypt_be.map", one, one.pattern, one.name)
+        add("os_route_http_redirect.map", one, one.pattern, "1" if one.insecure == "Redirect" else "0")
+        if one.termination in ("passthrough", "reencrypt") and not one.path:
+            add("os_tcp_be.map", one, one.pattern, one.name)
+        if one.termination == "passthrough":
+            add("os_sni_passthrough.map", one, f"^{one.host_pattern}$", "1")
+        if one.ends_tls and one.tls.get("certificate"):
+            add("cert_config.map", one, f"{one.folder / one.file}.pem", one.certificate_host)
+    return {name: [line for _, line in sorted(lines, reverse=True)] for name, lines in found.items()}
+
+
+class Backend:
+    """A Route as HAProxy sees it."""
+
+    def __init__(self, route: dict, endpoints: Endpoints, locate: Locate, folder: Path):
+        self.spec, self.folder, self._locate = route["spec"], folder, locate
+        self.namespace, route_name = route["metadata"]["namespace"], route["metadata"]["name"]
+        self.annotations: dict[str, str] = route["metadata"].get("annotations", {})
+        self.key = f"{self.namespace}:{route_name}"
+        self.tls: dict = self.spec.get("tls") or {}
+        self.termination: str = self.tls.get("termination", "")
+        self.insecure: str = self.tls.get("insecureEdgeTerminationPolicy", "")
+        self.wildcard = self.spec.get("wildcardPolicy") == "Subdomain"
+        self.host, self.path = self.spec["host"], self.spec.get("path", "")
+        self.name = f"{PREFIXES[self.termination]}:{self.key}"
+        self.file = self.key.replace(":", "_")
+        port = str((self.spec.get("port") or {}).get("targetPort", ""))
+        self._services = service_weights(self.spec)
+        self._endpoints = {
+            name: [one for one in endpoints.get((self.namespace, name), ())
+                   if port in ("", str(one.port), one.port_name)] for name in self._services}
+        counts = {name: len(found) for name, found in self._endpoints.items()}
+        self.weights = endpoint_weights(self._services, counts)
+        """Weight of each endpoint by Service."""
+
+    @property
+    def ends_tls(self) -> bool:
+        return self.termination in ("edge", "reencrypt")
+
+    @property
+    def host_pattern(self) -> str:
+        if self.wildcard:
+            return rf"[^\.]*{quote('.' + self.host.partition('.')[2])}"
+        return quote(self.host)
+
+    @property
+    def pattern(self) -> str:
+        """Regular expression for Host and path of a request."""
+        path, below = quote(self.path), "(/.*)?"
+        if not self.path.rstrip("/"):
+            path = ""
+        elif self.path.endswith("/"):
+            below = "(.*)?"
+        return rf"^{self.host_pattern}\.?(:[0-9]+)?{path}{below}$"
+
+    @property
+    def certificate_host(self) -> str:
+        return f"*.{self.host.partition('.')[2]}" if self.wildcard else self.host
+
+    def write_certificates(self) -> None:
+        """Write the Route's own certificate with its chain and key, and the CA of its pods."""
+        parts = [self.tls.get(field, "") for field in ("certificate", "caCertificate", "key")]
+        (self.folder / f"{self.file}.pem").write_text("\n".join(part for part in parts if part))
+        (self.folder / f"{self.file}-ca.pem").write_text(self.tls.get("destinationCACertificate", ""))
+
+    def annotation(self, key: str, pattern: str, default: str = "") -> str:
+        """Return the value of an annotation that matches as a whole, else the default."""
+        value = self.annotations.get(key, "")
+        return value if re.fullmatch(pattern, value) else default
+
+    def section(self) -> list[str]:
+        """Return the lines of the backend."""
+        http = self.termination != "passthrough"
+        lines = [f"backend {self.name}", f"balance {self._balance()}", "timeout check 5000ms"]
+        lines += ["mode http", "option redispatch"] if http else ["mode tcp", "hash-type consistent"]
+        lines += [*self._access(), *self._limits(http), *self._timeouts(http)]
+        if http:
+            lines += [*self._forwarded(), *self._cookie()]
+        return [*lines, *self._servers(http)]
+
+    def _balance(self) -> str:
+        several = sum(weight > 0 for weight in self._services.values()) > 1
+        default = "roundrobin" if several else "random" if self.termination != "passthrough" else "source"
+        return self.annotation(f"{HAPROXY}balance", "roundrobin|leastconn|source|random", default)
+
+    def _access(self) -> list[str]:
+        key = next((key for key in (f"{HAPROXY}ip_allowlist", f"{HAPROXY}ip_whitelist")
+                    if self.annotations.get(key)), "")
+        text = self.annotations.get(key, "")
+        entries = [] if text != text.strip() else [entry for entry in text.split() if _is_network(entry)]
+        if not entries:
+            return []
+        return [f"acl allowed src {' '.join(entries)}", "tcp-request content reject if !allowed"]
+
+    def _limits(self, http: bool) -> list[str]:
+        prefix = f"{HAPROXY}rate-limit-connections"
+        if not self.annotation(prefix, TRUE):
+            return []
+        values = {key: self.annotation(f"{prefix}.{key}", "[+-]?[0-9]+") for key in RATES}
+        return ["stick-table type ip size 100k expire 30s store conn_cur,conn_rate(3s),http_req_rate(10s)",
+                "tcp-request content track-sc2 src",
+                *(f"tcp-request content reject if {{ {RATES[key]} ge {value} }}"
+                  for key, value in values.items() if value and (http or key != "rate-http"))]
+
+    def _timeouts(self, http: bool) -> list[str]:
+        timeout = self.annotation(f"{HAPROXY}timeout", TIME)
+        tunnel = self.annotation(f"{HAPROXY}timeout-tunnel", TIME, "" if http else timeout)
+        lines = [f"timeout server {timeout}"] if http and timeout else []
+        return [*lines, f"timeout tunnel {tunnel}"] if tunnel else lines
+
+    def _forwarded(self) -> list[str]:
+        """Return the lines of policy append, the default."""
+        return ["option forwardfor", "http-request add-header X-Forwarded-Host %[req.hdr(host)]",
+                "http-request add-header X-Forwarded-Port %[dst_port]",
+                "http-request add-header X-Forwarded-Proto http if !{ ssl_fc }",
+                "http-request add-header X-Forwarded-Proto https if { ssl_fc }",
+                "http-request add-header Forwarded "
+                "for=%[src];host=%[req.hdr(host)];proto=%[req.hdr(X-Forwarded-Proto)]"]
+
+    def _cookie(self) -> list[str]:
+        if self.annotation(f"{HAPROXY}disable_cookies", TRUE):
+            return []
+        own = hashlib.md5(f" {self.key}".encode(), usedforsecurity=False).hexdigest()
+        name = self.annotation(f"{ROUTER}cookie_name", "[a-zA-Z0-9_-]+", own)
+        line = f"cookie {name} insert indirect nocache httponly"
+        if self.ends_tls and self.insecure != "Allow":
+            site = self.annotation(f"{ROUTER}cookie-same-site", "Lax|Strict|None", "None")
+            line += f" secure attr SameSite={site}"
+        return [line]
+
+    def _servers(self, http: bool) -> Iterable[str]:
+        """Yield the pods. Behind passthrough there are none of weight 0."""
+        active = sum(len(found) for name, found in self._endpoints.items() if self._services[name] > 0)
+        interval = self.annotation(f"{ROUTER}haproxy.health.check.interval", TIME, "5000ms")
+        limit = self.annotation(f"{HAPROXY}pod-concurrent-connections", "[+-]?[0-9]+")
+        for service, found in self._endpoints.items():
+            weight = self.weights.get(service, 0)
+            if not http and not weight:
+                continue
+            for one in found:
+                identity = f"pod:{one.address}:{service}:{one.port_name}:{one.address}:{one.port}"
+                line = f"server {identity} 127.0.0.1:{self._locate(one)} weight {weight}"
+                if http:
+                    line += f" cookie {hashlib.md5(identity.encode(), usedforsecurity=False).hexdigest()}"
+                if self.termination == "reencrypt":
+                    line += " ssl alpn h2,http/1.1" + self._verification()
+                line += f" check inter {interval}" if active > 1 else ""
+                yield line + (f" maxconn {limit}" if limit else "")
+
+    def _verification(self) -> str:
+        if not self.tls.get("destinationCACertificate"):
+            return " verify none"
+        return f" verify required ca-file {self.folder / self.file}-ca.pem"
+
+
+def _is_network(entry: str) -> bool:
+    return re.fullmatch(r"[0-9a-fA-F.:]+(/[0-9]+)?", entry) is not None
+
+
+def quote(text: str) -> str:
+    """Escape what has a meaning in a regular expression, as Go's regexp.QuoteMeta."""
+    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)
+
+
+def service_weights(spec: dict) -> dict[str, int]:
+    """Return the weight of each Service of a Route; the last one counts for a name that stands twice."""
+    found = {}
+    for one in (spec["to"], *spec.get("alternateBackends", ())):
+        weight = one.get("weight")
+        found[one["name"]] = 1 if weight is None else max(0, min(weight, MAX_WEIGHT))
+    return found
+
+
+def endpoint_weights(services: Mapping[str, int], counts: Mapping[str, int]) -> dict[str, int]:
+    """Compute the weight of each endpoint by Service: scaled so that the largest is 256."""
+    shares = {name: weight / counts[name] for name, weight in services.items() if counts[name]}
+    positive = [share for share in shares.values() if share > 0]
+    if len(positive) == 1:
+        return {name: int(share > 0) for name, share in shares.items()}
+    scale = MAX_WEIGHT / max(positive, default=1)
+    return {name: max(1, int(share * scale)) if share else 0 for name, share in shares.items()}

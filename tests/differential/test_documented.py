@@ -1,0 +1,18 @@
+"""The table in docs/limits.md and the differences that are seen are the same."""
+
+from pathlib import Path
+
+from tests.differential.differences import DIFFERENCES
+
+PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
+
+
+def test_the_page_has_every_difference_and_no_other():
+    section = PAGE.read_text().split("## Differences from HAProxy's router\n")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert rows == [one.row() for one in DIFFERENCES]
+
+
+def test_every_difference_is_one():
+    assert [one.request for one in DIFFERENCES if one.haproxy == one.ours] == []
+    assert len({one.request for one in DIFFERENCES}) == len(DIFFERENCES)
