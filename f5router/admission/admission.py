@@ -155,7 +155,7 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | No
            checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
     """Evaluate the other fields of a Route that claims its Host."""
     route, used = claim.route, None
-    if refusal := annotations.refusal(route.unsupported):
+    if refusal := annotations.refusal(route.unsupported) or route.option_refusal:
         return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal))
     if settings.external and route.secret is not None:
         used = secret or Secret(route.secret, not_loaded=True)

@@ -6,7 +6,7 @@ clouddocs, Container Ingress Services, Route annotations.
 
 from collections.abc import Collection, Iterable
 
-from f5router.admission import route_options
+from f5router.admission import allowlist, route_options
 
 PREFIXES = ("haproxy.router.openshift.io/", "router.openshift.io/", "virtual-server.f5.com/")
 
@@ -14,7 +14,6 @@ HEADERS = "spec.httpHeaders"
 """Not an annotation, but treated as one: header actions of OpenShift 4.14."""
 
 PROTECTIONS = frozenset({
-    "haproxy.router.openshift.io/ip_allowlist", "haproxy.router.openshift.io/ip_whitelist",
     "virtual-server.f5.com/allow-source-range", "virtual-server.f5.com/whitelist-source-range",
     "virtual-server.f5.com/waf",
 })
@@ -32,7 +31,7 @@ def select(keys: Iterable[str]) -> tuple[str, ...]:
     PROTECTIONS come first, so that others cannot crowd them out.
     """
     ours = {key for key in keys if key.startswith(PREFIXES) and len(key) <= MOST_CHARACTERS
-            and key not in route_options.KEYS}
+            and key not in route_options.KEYS | allowlist.KEYS}
     others = sorted(ours - PROTECTIONS)
     return (*sorted(ours & PROTECTIONS), *others[:MOST_KEYS])
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from f5router.desired import limits
 from f5router.model import names
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool, PoolMember
@@ -42,6 +43,8 @@ class PoolKey(NamedTuple):
     tls: str
     route: str = ""
     """Name of the Route, which is in the namespace of the Service; "" if Routes may share the pool."""
+    limited: bool = False
+    """True if only some clients get in; see names.LIMITED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,10 @@ def of_route(route: Route, termination: str, tls: str) -> tuple[PoolKey, PoolSet
     options = route.options
     settings = PoolSettings(tuple(weights_of.items()), "leastconn" if options.balance == "leastconn" else "",
                             options.pod_connections)
-    return (key, SHARED) if settings == SHARED else (key._replace(route=route.key.name), settings)
+    limited = limits.has_limits(options)
+    if settings == SHARED and not limited:
+        return key, SHARED
+    return key._replace(route=route.key.name, limited=limited), settings
 
 
 def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:

@@ -8,7 +8,7 @@ from f5router.admission import admission, annotations
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.admission.pem import TLSKeyPair
-from f5router.desired import baseline, match_conditions, pools
+from f5router.desired import baseline, limits, match_conditions, pools
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import hostnames, names, priority
 from f5router.model.cluster import Key, Route
@@ -289,6 +289,8 @@ class _HostBuilder:
             required |= self._add_pod_tls(virtual, tls, action)
         elif virtual.encrypts:
             required |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
+        if isinstance(action, Forward):
+            required |= self._add_limits(path, action.pool)
         ports = {443 if secure else 80, virtual.port} - {0}
         host = match_conditions.host(self.host, ports)
         labels = self.host.count(".") if self.wildcard else 0
@@ -313,7 +315,7 @@ class _HostBuilder:
         virtual = self.config.https_virtual
         assert virtual is not None, "Routes with TLS have a fault without it"
         irule = attachment_ref(virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
-        required = frozenset({Ref(Pool.KIND, target), irule})
+        required = frozenset({Ref(Pool.KIND, target), irule}) | self._add_limits(virtual, target)
         return self.add(Record(group, names.passthrough_record(self.host), target, required))
 
     def _towards_pods(self, evaluated: EvaluatedRoute) -> tuple[str, Forward]:
@@ -324,7 +326,10 @@ class _HostBuilder:
         tls = self._pod_tls(evaluated) if evaluated.termination == "reencrypt" else ""
         key, settings = pools.of_route(evaluated.route, evaluated.termination, tls)
         self.pools[key] = settings
-        return tls, Forward(names.pool(self.config.folder, *key), baseline.sets_pool_variable(self.facts))
+        pool = names.pool(self.config.folder, *key)
+        for obj in limits.records(self.config.folder, pool, evaluated.route.options):
+            self.add(obj)
+        return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
 
     def _differ_in_names(self, evaluated: EvaluatedRoute) -> bool:
         """True if pods of a Route must carry different names; a server SSL profile verifies only one."""
@@ -350,6 +355,13 @@ class _HostBuilder:
         profile = Ref(ServerSSL.KIND, names.server_ssl(self.config.folder, tls))
         record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, profile.path, frozenset({profile}))
         return {self.add(obj) for obj in (record, *baseline.pod_tls(self.config, virtual))}
+
+    def _add_limits(self, virtual: str, pool: str) -> frozenset[Ref]:
+        """Add what keeps clients from a pool; returns what must be in place before requests are led there."""
+        if not names.is_limited(pool):
+            return frozenset()
+        record = record_ref(self._full(names.LIMITS_GROUP), pool)
+        return frozenset({record, *(self.add(obj) for obj in limits.irule(self.config.folder, virtual))})
 
     def _full(self, name: str) -> str:
         return names.full_path(self.config.folder, name)

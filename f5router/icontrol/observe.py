@@ -141,6 +141,13 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
             on.setdefault(obj.target.rsplit("/", 1)[1], set()).add(obj.ref)
     tls = on.get(names.REENCRYPT_IRULE, set()) | on.get(names.DEFAULT_SERVERSSL, set())
     linked_objects: list[Object] = []
+
+    def limits(pool: str) -> set[Ref]:
+        if not names.is_limited(pool):
+            return set()
+        record = record_ref(f"{folder}/{names.LIMITS_GROUP}", pool)
+        return {record} & objects.keys() | on.get(names.LIMITS_IRULE, set())
+
     for obj in objects.values():
         dependencies: set[Ref] = set()
         if isinstance(obj, Rule) and isinstance(obj.action, Forward):
@@ -148,11 +155,14 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
             dependencies = {record} | tls if record in objects else set()
             for host in obj.hosts:
                 dependencies |= on.get(names.client_ssl(folder, host).rsplit("/", 1)[1], set())
+            dependencies |= limits(obj.action.pool)
         elif isinstance(obj, Record) and obj.data == names.EXCLUSION:
             dependencies = set()
         elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
             pool = Ref(Pool.KIND, original_names.pool(folder, obj.data))
-            dependencies = {pool} | on.get(names.PASSTHROUGH_IRULE, set())
+            dependencies = {pool} | on.get(names.PASSTHROUGH_IRULE, set()) | limits(pool.path)
+        elif isinstance(obj, Record) and obj.group.endswith(names.LIMITS_GROUP):
+            dependencies = {Ref(DataGroup.KIND, f"{folder}/{obj.data}")} & objects.keys()
         elif isinstance(obj, Record):
             dependencies = {Ref(ServerSSL.KIND, obj.data)} & objects.keys()
         elif isinstance(obj, Attachment) and obj.ref in tls:

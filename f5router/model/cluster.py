@@ -80,6 +80,8 @@ class Route:
     options: RouteOptions = DEFAULTS
     option_problems: tuple[str, ...] = ()
     """Why options have no effect, each beginning with the field."""
+    option_refusal: str = ""
+    """Why the Route must not be served with the options that it has; "" if it may."""
     unsupported: tuple[str, ...] = ()
     """Keys of annotations for a router, and other fields, without effect here; see annotations.py."""
     resource_version: str = field(default="", compare=False, repr=False)

@@ -152,10 +152,12 @@ def rule_ref(policy: str, name: str) -> Ref:
 
 @dataclass(frozen=True, slots=True)
 class DataGroup(NamedObject):
-    """Internal data-group of type string, without its records."""
+    """Internal data-group: one of type string without its records, one of type ip with them."""
 
     KIND: ClassVar[str] = "ltm/data-group/internal"
     type: str = "string"
+    addresses: frozenset[str] = frozenset()
+    """CIDRs that are the records of a data-group of type ip; they are written with it, in one request."""
     copied: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Name and data of records with which it is created, because it hides the data-group of the same name in
     /Common from the original router's iRule."""

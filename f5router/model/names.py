@@ -9,6 +9,7 @@ are injective: namespaces, Services, hosts and Route names are made of letters, 
 import hashlib
 import ipaddress
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from f5router.model import hostnames
@@ -38,7 +39,8 @@ PASSTHROUGH_IRULE = "openshift_passthrough_irule"
 REENCRYPT_IRULE = "openshift_reencrypt_irule"
 UNAVAILABLE_IRULE = "openshift_unavailable_irule"
 REQUEST_IRULE = "openshift_request_irule"
-IRULE_ORDER = (PASSTHROUGH_IRULE, REENCRYPT_IRULE, REQUEST_IRULE, UNAVAILABLE_IRULE)
+LIMITS_IRULE = "openshift_limits_irule"
+IRULE_ORDER = (PASSTHROUGH_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, UNAVAILABLE_IRULE)
 """Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
 """Variable that a forwarding Rule sets to its pool, for REQUEST_IRULE."""
@@ -57,6 +59,10 @@ EXCLUSION = "terminate"
 wildcard above it is passed through."""
 PASSTHROUGH_GROUP = "ssl_passthrough_servername_dg"
 REENCRYPT_GROUP = "ssl_reencrypt_serverssl_dg"
+LIMITS_GROUP = "openshift_limits_dg"
+LIMITED = "__limited"
+"""End of the name of a pool to which LIMITS_IRULE lets only some clients; without the iRule, or a record in
+LIMITS_GROUP, nobody gets in. No other pool's name ends so: after two underscores comes a digest."""
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
 VXLAN_PROFILE = "vxlan-ose"
 TUNNEL = "vxlan5000"
@@ -70,9 +76,9 @@ STEM_LIMIT = 150
 below the device's 255 (bigip-behaviour.md B10, inferred there)."""
 
 
-def digest(text: str) -> str:
-    """Return 16 hexadecimal digits of the SHA-256 digest of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def digest(text: str, digits: int = 16) -> str:
+    """Return hexadecimal digits of the SHA-256 digest of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
 UNVERIFIED = digest("\0")
@@ -101,13 +107,15 @@ def rule(key: Key, alternative: int = 0) -> str:
     return route(key) if not alternative else f"{route(key)}__{alternative}"
 
 
-def pool(folder: str, service: Key, port: str = "", tls: str = "", route: str = "") -> str:
+def pool(folder: str, service: Key, port: str = "", tls: str = "", route: str = "",
+         limited: bool = False) -> str:
     """Return the full path of the pool of a Service port.
 
     Args:
         port: targetPort of the Route, number or name; "" for every port of the Service.
         tls: digest of the TLS towards pods, "" for none: Routes share a pool only if it is equal.
         route: name of the Route to which alone the pool belongs, "" for none.
+        limited: True if only some clients get in; the pool then belongs to one Route.
     """
     stem = f"openshift_{service.namespace}_{service.name}"
     if port or tls or route:
@@ -116,7 +124,17 @@ def pool(folder: str, service: Key, port: str = "", tls: str = "", route: str = 
         stem += f"_{tls}"
     if route:
         stem += f"_{digest(route)}"
-    return full_path(folder, shorten(stem))
+    return full_path(folder, shorten(stem) + (LIMITED if limited else ""))
+
+
+def is_limited(pool: str) -> bool:
+    """True for the full path of a pool to which only some clients get in."""
+    return pool.endswith(LIMITED)
+
+
+def address_list(folder: str, addresses: Iterable[str]) -> str:
+    """Return the full path of the data-group of a list of addresses; equal lists share one."""
+    return full_path(folder, f"openshift_addresses_{digest(' '.join(sorted(addresses)), 32)}_dg")
 
 
 def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
@@ -284,9 +302,10 @@ _HEX = r"[0-9a-f]{16}"
 _STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{_HEX})?"
 _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
-    Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}|{NOWHERE_POOL}",
-    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}",
-    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{REQUEST_IRULE}",
+    Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED})?|{NOWHERE_POOL}",
+    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}"
+                    r"|openshift_addresses_[0-9a-f]{32}_dg",
+    IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{REQUEST_IRULE}|{LIMITS_IRULE}",
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
     ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",

@@ -11,6 +11,8 @@ class RouteOptions:
     """roundrobin, leastconn or random."""
     pod_connections: int = 0
     """Connections at a time to each pod; 0 for no limit."""
+    sources: tuple[str, ...] = ()
+    """CIDRs of the clients that may connect, sorted; empty: all clients may."""
 
 
 DEFAULTS = RouteOptions()

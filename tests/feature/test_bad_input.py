@@ -203,9 +203,9 @@ def _events(lab, route: str) -> set[tuple[str, str]]:
 
 
 def test_annotations_without_effect(lab):
-    """Nobody takes an allowlist for enforced that is not; other keys are told, and the Route is served."""
+    """Nobody takes a restriction for enforced that is not; other keys are told, and the Route is served."""
     closed, odd = manifests.route("closed", host="closed.example.com"), manifests.route("odd")
-    closed["metadata"]["annotations"] = {"haproxy.router.openshift.io/ip_whitelist": "10.0.0.0/8"}
+    closed["metadata"]["annotations"] = {"virtual-server.f5.com/allow-source-range": "10.0.0.0/8"}
     odd["metadata"]["annotations"] = {"haproxy.router.openshift.io/timeout": "5s", "note": "x"}
     odd["spec"]["httpHeaders"] = {"actions": {"response": [{"name": "X-Frame-Options"}]}}
     lab.apply(closed, odd)

@@ -73,15 +73,15 @@ def answer(raw: bytes, certificate: str = "", *, method: str = "GET") -> Seen:
     return Seen(reply.status, headers, reply.read(), certificate)
 
 
-def plain(address: Address, host: str | None, path: str = "/", **how) -> Seen:
-    """HTTP without TLS."""
-    return raw(address, request_bytes(host, path, **how))
+def plain(address: Address, host: str | None, path: str = "/", *, source: str = "", **how) -> Seen:
+    """HTTP without TLS. Args: source: address of the client, "" for any."""
+    return raw(address, request_bytes(host, path, **how), source=source)
 
 
-def raw(address: Address, data: bytes) -> Seen:
-    """Any request without TLS."""
+def raw(address: Address, data: bytes, *, source: str = "") -> Seen:
+    """Any request without TLS. Args: source: address of the client, "" for any."""
     try:
-        with socket.create_connection(address, DEADLINE_S) as sock:
+        with socket.create_connection(address, DEADLINE_S, (source, 0)) as sock:
             sock.sendall(data)
             return answer(_all(sock.recv), method=data.split()[0].decode())
     except OSError as exc:
@@ -153,12 +153,14 @@ class _Unclosed(io.BufferedIOBase):
 
 
 def python(address: Address, host: str, path: str = "/", *, sni: str | None = "", maximum: str = "TLSv1_3",
+           source: str = "",
            pieces: Callable[[bytes], Iterable[bytes]] = lambda hello: [hello], **how) -> Seen:
     """Python's OpenSSL.
 
     Args:
         sni: "" is the host; None sends none.
         maximum: newest version that the client offers.
+        source: address of the client, "" for any.
         pieces: cuts the ClientHello into segments.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -171,7 +173,7 @@ def python(address: Address, host: str, path: str = "/", *, sni: str | None = ""
     tls = context.wrap_bio(inside, outside, server_hostname=host if sni == "" else sni)
     certificate = ""
     try:
-        with socket.create_connection(address, DEADLINE_S) as sock:
+        with socket.create_connection(address, DEADLINE_S, (source, 0)) as sock:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             wire = _Wire(sock, tls, inside, outside, pieces)
             wire.run(tls.do_handshake)

@@ -116,7 +116,8 @@ def request_irule(folder: str, *, page: bool) -> str:
     (clouddocs, HTTP::header).
 
     A connection that began before reencrypt_irule was there (f5router_tls) is rejected when it comes to a
-    pool with a record in ssl_reencrypt_serverssl_dg.
+    pool with a record in ssl_reencrypt_serverssl_dg; so is one from before limits_irule (f5router_limits)
+    when it comes to a pool whose name ends in names.LIMITED.
 
     Args:
         folder: full path of the folder that holds openshift_nowhere and the data-group.
@@ -126,6 +127,26 @@ def request_irule(folder: str, *, page: bool) -> str:
     Raises: ValueError: folder is not a plain full path.
     """
     return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET if page else "reject")
+
+
+def limits_irule(folder: str) -> str:
+    """Return the text of openshift_limits_irule, for virtual servers with Routes that limit their clients.
+
+    LB_SELECTED is the event in which the pool is known on every TMOS version, however it was chosen: by a
+    policy, by passthrough_irule, by LB::reselect. It comes before the pod is connected to, and again whenever
+    a request is balanced anew: after LB::detach and, with a OneConnect profile, for every request. A later
+    request that stays with the server side of the one before it has the same client and the same pool.
+    The pools are those whose name ends in names.LIMITED; each has a record in openshift_limits_dg with the
+    name of a data-group of type ip. The client's address is looked up there without its route domain and,
+    if that fails, with it: which of the two a record has is not documented for partitions with a default
+    route domain.
+    Sources: clouddocs, LB_SELECTED, LB::server, IP::client_addr, class match; tmsh reference, ltm rule
+    command reject; bigip-behaviour.md B6 and B11.
+
+    Args: folder: full path of the folder that holds the data-groups and our pools.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_limits_irule.tcl", folder)
 
 
 def _text(name: str, folder: str, refuse: str = "") -> str:

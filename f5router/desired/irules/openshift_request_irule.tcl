@@ -100,6 +100,20 @@ when HTTP_REQUEST {
     set f5r_before $f5r_want
 }
 
+when LB_SELECTED priority 600 {
+    # A connection from before openshift_limits_irule came does not run it. Rather no answer than one of a pod
+    # to which only some clients get in; the client connects anew.
+    if { ![info exists f5router_limits] } {
+        set f5r_to [LB::server pool]
+        if { $f5r_to ne "" && [string index $f5r_to 0] ne "/" } {
+            set f5r_to "@FOLDER@/$f5r_to"
+        }
+        if { [string match "@FOLDER@/openshift_*__limited" $f5r_to] } {
+            reject
+        }
+    }
+}
+
 when SERVER_CONNECTED priority 600 {
     # A connection runs the iRules that it began with: one from before openshift_reencrypt_irule came has no
     # TLS towards pods. Rather no answer than clear text to a pod that needs TLS; the client connects anew.

@@ -145,10 +145,30 @@ def encode_records(records: Iterable[Record]) -> list[dict[str, Any]]:
     return [{"name": record.name, "data": record.data} for record in sorted(records, key=lambda r: r.name)]
 
 
+def _data_group_changes(group: DataGroup) -> dict[str, Any]:
+    if group.type != "ip":
+        return {"type": group.type}
+    return {"type": group.type, "records": [{"name": cidr} for cidr in sorted(group.addresses)]}
+
+
 def decode_data_group(obj: JSON) -> tuple[DataGroup, list[Record]]:
     path = path_of(obj)
+    if obj.get("type") == "ip":
+        names = (str(record["name"]) for record in obj.get("records") or ())
+        return DataGroup(path, "ip", frozenset(map(_cidr, names))), []
     records = [Record(path, str(r["name"]), str(r.get("data", ""))) for r in obj.get("records") or ()]
     return DataGroup(path, obj.get("type", "string")), records
+
+
+def _cidr(text: str) -> str:
+    """Return the CIDR of a record without its route domain; a host may be read without its length.
+
+    A record that is no address stays as it is, and equals none. Source: bigip-behaviour.md B6.
+    """
+    try:
+        return str(ipaddress.ip_network(re.sub(r"%[0-9]+", "", text), strict=False))
+    except ValueError:
+        return text
 
 
 def decode_irule(obj: JSON) -> IRule:
@@ -221,7 +241,7 @@ def destination_address(obj: JSON) -> str:
 
 CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
     Pool.KIND: pool_changes,
-    DataGroup.KIND: lambda group: {"type": group.type},
+    DataGroup.KIND: _data_group_changes,
     IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
     ClientSSL.KIND: client_ssl_changes,
     ServerSSL.KIND: server_ssl_changes,

@@ -178,7 +178,8 @@ def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
     An iRule without its profile is refused, a profile without its iRule encrypts towards every pod.
     """
     pod_tls = [c for c in changes if c.obj.target_kind in (ServerSSL.KIND, IRule.KIND)
-               and not c.obj.target.endswith((names.UNAVAILABLE_IRULE, names.REQUEST_IRULE))]
+               and not c.obj.target.endswith(
+                   (names.UNAVAILABLE_IRULE, names.REQUEST_IRULE, names.LIMITS_IRULE))]
     rest = [[c] for c in changes if c not in pod_tls]
     return ([pod_tls] if pod_tls else []) + rest
 

@@ -11,10 +11,11 @@ annotation or label but those named here, and no text longer than any valid one.
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from sys import intern
 
-from f5router.admission import annotations, route_options
+from f5router.admission import allowlist, annotations, route_options
 from f5router.admission.validation import MOST_ALTERNATES
 from f5router.kube.api import addresses, fields
 from f5router.kube.api.fields import DecodeError
@@ -77,8 +78,9 @@ def route(obj: JSON) -> Route:
     if not (path is None or isinstance(path, str)):
         raise DecodeError(str(name), "spec.path")
     to, tls = fields.mapping(spec.get("to")), _tls(name, spec.get("tls"))
-    options, problems = route_options.parse(
-        fields.mapping(metadata.get("annotations")), tls.termination if tls else "")
+    given = fields.mapping(metadata.get("annotations"))
+    options, problems = route_options.parse(given, tls.termination if tls else "")
+    clients = allowlist.parse(given)
     return Route(
         key=name,
         uid=fields.text(metadata.get("uid")),
@@ -93,8 +95,9 @@ def route(obj: JSON) -> Route:
         target_port=fields.port_text(fields.mapping(spec.get("port")).get("targetPort")),
         tls=tls,
         wildcard_policy=intern(fields.text(spec.get("wildcardPolicy")) or "None"),
-        options=options,
-        option_problems=problems,
+        options=replace(options, sources=clients.sources),
+        option_problems=(*problems, *clients.problems),
+        option_refusal=clients.refusal,
         unsupported=_unsupported(metadata, spec),
         resource_version=fields.text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),

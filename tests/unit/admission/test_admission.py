@@ -219,9 +219,11 @@ def test_refusals_name_the_field(wrong, reason, field):
             {"wildcard_policy": "All"}, NOT_ADMITTED, "spec.wildcardPolicy", id="unknown wildcard policy"
         ),
         pytest.param({"wildcard_policy": ""}, NOT_ADMITTED, "spec.wildcardPolicy", id="no policy"),
-        pytest.param({"unsupported": ("haproxy.router.openshift.io/ip_whitelist",)}, NOT_ADMITTED,
-                     "metadata.annotations: this router does not enforce haproxy.router.openshift.io/ip_",
+        pytest.param({"unsupported": ("virtual-server.f5.com/waf",)}, NOT_ADMITTED,
+                     "metadata.annotations: this router does not enforce virtual-server.f5.com/waf",
                      id="a protection"),
+        pytest.param({"option_refusal": "metadata.annotations: no"}, NOT_ADMITTED,
+                     "metadata.annotations: no", id="an option that cannot be applied"),
         pytest.param({"alternates": (Backend("b"),) * 4}, INVALID,
                      "spec.alternateBackends: there are more than 3", id="four alternates"),
         pytest.param({"alternates": (Backend("b"), Backend("B"))}, INVALID,

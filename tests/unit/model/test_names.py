@@ -14,6 +14,7 @@ from f5router.model.ltm import (
     Attachment,
     CertFile,
     ClientSSL,
+    DataGroup,
     Forward,
     IRule,
     KeyFile,
@@ -43,8 +44,10 @@ def test_names_of_the_original():
 def test_distinct_pools(pair):
     """Service `a-80` and port 80 of Service `a` are two pools."""
     first, second = (names.pool("/Common", *item) for item in pair)
-    assert len({first, second, f"/Common/{names.NOWHERE_POOL}"}) == 3
-    assert max(map(len, (first, second))) < 255
+    limited = [names.pool("/Common", *item, "route", limited=True) for item in pair]
+    assert len({first, second, *limited, f"/Common/{names.NOWHERE_POOL}"}) == 5
+    assert max(map(len, (first, second, *limited))) < 255
+    assert [names.is_limited(path) for path in (first, second, *limited)] == [False, False, True, True]
 
 
 @given(st.lists(st.tuples(KEYS, st.integers(0, 3)), min_size=2, max_size=2, unique=True))
@@ -113,6 +116,10 @@ def test_owns_what_it_names(key, port, tls, host, folder):
     profile = names.client_ssl(folder, host)
     ours = [
         Pool(names.pool(folder, key, port, tls)),
+        Pool(names.pool(folder, key, port, tls, key.name, limited=True)),
+        IRule(f"{folder}/{names.LIMITS_IRULE}"),
+        DataGroup(names.address_list(folder, [host])),
+        Record(f"{folder}/{names.LIMITS_GROUP}", names.pool(folder, key), "x"),
         Pool(f"{folder}/{names.NOWHERE_POOL}"),
         IRule(f"{folder}/{names.REQUEST_IRULE}"),
         Policy(policy),

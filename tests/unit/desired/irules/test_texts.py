@@ -14,6 +14,7 @@ TEXTS = [
     pytest.param(irules.passthrough_irule, id="passthrough"),
     pytest.param(irules.reencrypt_irule, id="reencrypt"),
     pytest.param(irules.unavailable_irule, id="unavailable"),
+    pytest.param(irules.limits_irule, id="limits"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
@@ -44,7 +45,7 @@ class TestTexts:
         assert not re.search(r"\belse\s+if\b", code)
         assert not re.search(r"(?m)^\s*(else|elseif)\b", code), "stock Tcl wants it after the brace"
         assert not re.search(r"binary scan \S+ \S*[cSI]u", code), "u is Tcl 8.5"
-        without_class_match = re.sub(r"\[class match (-value )?\S+ equals \S+\]", "", code)
+        without_class_match = re.sub(r"\[class match (-value )?\S+ equals [^\s\]]+\]", "", code)
         without_strings = re.sub(r'"[^"]*"', "", without_class_match)
         assert not re.search(rf"\b({OPERATORS})\b", without_strings)
 
@@ -52,7 +53,8 @@ class TestTexts:
         """A bare name is looked for in the virtual server's folder."""
         groups = re.findall(r"\S*_dg\b", irule("/OpenShift/zone-1.a"))
         assert bool(groups) == (irule is not irules.unavailable_irule)
-        assert all(group.startswith("/OpenShift/zone-1.a/ssl_") for group in groups)
+        assert all(group.startswith(("/OpenShift/zone-1.a/ssl_", "/OpenShift/zone-1.a/openshift_"))
+                   for group in groups)
         assert "@" not in re.sub(r"@\$\{f5r_\w+\}", "", irule("/Common"))
 
     @pytest.mark.parametrize("folder", [
@@ -80,7 +82,7 @@ def test_page():
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    kinds = ("passthrough", "reencrypt", "request", "unavailable")
+    kinds = ("limits", "passthrough", "reencrypt", "request", "unavailable")
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 
 

@@ -14,7 +14,8 @@ Action = tuple[str, ...]
 Request = tuple[str, Mapping[str, str]]
 """Host header, and the variables that a policy sets."""
 
-_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri"))
+_READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri",
+                    "IP::client_addr"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
                    "reject", "log"))  # fmt: skip
@@ -59,6 +60,7 @@ class Tmm:
         *,
         segments: Iterable[bytes] = (),
         groups: Mapping[str, Mapping[str, str]],
+        selected: Iterable[str] = (),
         pools: Iterable[str] = (),
         failures: Iterable[tuple[str, str]] = (),
         requests: Iterable[Request] = (),
@@ -66,22 +68,25 @@ class Tmm:
         headers: Iterable[str] = (),
         default: str = "",
         address: str = "",
+        client: str = "",
         virtual: str = "/Common/vs",
         faults: Iterable[str] = (),
         mode: str = "stream",
     ) -> Connection:
-        """One client connection: segments from the client, requests, then a server connection for each
-        pool, then a failure of load balancing for each pool and address of a member.
+        """One client connection: segments from the client, requests, then load balancing in each selected
+        pool, a server connection for each pool, then a failure of load balancing for each pool and address of
+        a member.
 
         Args: default: pool of the virtual server. address: of the members that server connections go
-            to. uri, headers: of every request. groups: records of each data-group by full path.
+            to. client: address of the client. uri, headers: of every request. groups: records of each
+            data-group by full path.
             faults: commands, with or without their arguments, that raise.
             mode: "stream" fires CLIENT_DATA for every segment until TCP::release, as F5 documents;
             "once" fires it only once for each TCP::collect, should a TMOS do that.
         Raises: RuleError.
         """
         stub = _Stub(groups, virtual, frozenset(faults), pool=default, address=address, uri=uri,
-                     headers=tuple(headers))
+                     client=client, headers=tuple(headers))
         override = ("binary",) if "binary" in stub.faults else ()
         named = [(f"/Common/rule{number}", text) for number, text in enumerate(rules)]
         connection = self._interpreter.connection(named, stub, override=override)
@@ -95,6 +100,8 @@ class Tmm:
                 for variable, value in told.items():
                     connection.set(variable, value)
                 connection.fire("HTTP_REQUEST")
+            for stub.pool in selected:
+                connection.fire("LB_SELECTED")
             for stub.pool in pools:
                 connection.fire("SERVER_CONNECTED")
             for stub.pool, stub.address in failures:
@@ -115,6 +122,7 @@ class _Stub:
     faults: frozenset[str]
     pool: str = ""
     address: str = ""
+    client: str = ""
     responded: bool = False
     host: str = ""
     uri: str = "/"
@@ -174,7 +182,8 @@ class _Stub:
             return self._match(*words)
         if name == "LB::server":
             return (self.address if words == ("addr",) else self.pool).encode()
-        return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri}[name].encode()
+        return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri,
+                "IP::client_addr": self.client}[name].encode()
 
     def _match(self, verb: str, *words: str) -> bytes:
         """class match ?-value? ?--? item equals group. As in TMM, a leading - of the item is an option."""

@@ -169,15 +169,28 @@ def test_nothing_is_kept_that_nobody_reads():
 
 def test_annotations_for_a_router():
     """Their keys are kept, for warnings; a protection is seen among however many others."""
-    prefix, allow = "haproxy.router.openshift.io/", "haproxy.router.openshift.io/ip_whitelist"
+    prefix, allow = "haproxy.router.openshift.io/", "virtual-server.f5.com/whitelist-source-range"
     given = {f"{prefix}key{number}": "x" for number in range(1000)}
     given |= {allow: "10.0.0.0/8", "note": "x", f"{prefix}empty": " ", f"{prefix}number": 3,
               f"{prefix}{'x' * 400}": "x", "virtual-server.f5.com/waf": "/Common/waf"}
     metadata = {"namespace": "shop", "name": "a", "annotations": given}
     result = decode.route({"metadata": metadata, "spec": {}}).unsupported
-    assert result[:2] == (allow, "virtual-server.f5.com/waf")
+    assert result[:2] == ("virtual-server.f5.com/waf", allow)
     assert len(result) == 2 + annotations.MOST_KEYS
     assert all(key.startswith(f"{prefix}key") for key in result[2:])
+
+
+def test_a_list_of_clients():
+    """It is an option of the Route, or a reason to refuse it; it never counts as unsupported."""
+    def decoded(text: str):
+        given = {"haproxy.router.openshift.io/ip_whitelist": text}
+        metadata = {"namespace": "shop", "name": "a", "annotations": given}
+        return decode.route({"metadata": metadata, "spec": {}})
+
+    for text, sources in (("10.0.0.1 x", ("10.0.0.1/32",)), ("x", ()), (" ", ())):
+        result = decoded(text)
+        assert (result.options.sources, result.unsupported) == (sources, ())
+        assert (bool(result.option_problems), bool(result.option_refusal)) == ("." in text, text == "x")
 
 
 @pytest.mark.parametrize(("headers", "kept"), [

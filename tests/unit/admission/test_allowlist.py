@@ -1,0 +1,84 @@
+"""Lists of the clients of a Route: what they let in, and which lists refuse the Route."""
+
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.admission.allowlist import IN_ORDER, MOST_ENTRIES, Allowlist, parse
+from tests.unit.admission.test_route_options import HOSTILE
+
+NEWER, OLDER = IN_ORDER
+CIDRS = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).flatmap(
+    lambda address: st.integers(0, address.max_prefixlen).map(lambda length: f"{address}/{length}"))
+
+
+@pytest.mark.parametrize(("text", "sources"), [
+    ("10.0.0.0/8", ("10.0.0.0/8",)),
+    ("10.1.2.3 192.168.0.0/16\t2001:db8::1", ("10.1.2.3/32", "192.168.0.0/16", "2001:db8::1/128")),
+    ("10.1.2.3/8", ("10.0.0.0/8",)),
+    (" 10.1.2.3 ", ("10.1.2.3/32",)),
+    ("10.1.2.3 10.1.2.3/32", ("10.1.2.3/32",)),
+    ("10.0.0.0/8 10.1.2.3", ("10.0.0.0/8",)),
+    ("10.0.0.0/255.0.0.0", ("10.0.0.0/8",)),
+    ("0.0.0.0/0", ("0.0.0.0/1", "128.0.0.0/1")),
+    ("::/0", ("8000::/1", "::/1")),
+])
+@pytest.mark.parametrize("key", IN_ORDER)
+def test_lists(key, text, sources):
+    assert parse({key: text}) == Allowlist(sources)
+
+
+@pytest.mark.parametrize("value", ["", " ", "\t\n", None, 5, [], {}, True])
+@pytest.mark.parametrize("key", IN_ORDER)
+def test_an_empty_list_asks_for_nothing(key, value):
+    assert parse({key: value}) == Allowlist()
+
+
+def test_the_newer_annotation_decides():
+    assert parse({NEWER: "10.0.0.1", OLDER: "10.0.0.2"}).sources == ("10.0.0.1/32",)
+    assert parse({NEWER: " ", OLDER: "10.0.0.2"}).sources == ("10.0.0.2/32",)
+    assert NEWER in parse({NEWER: "bad", OLDER: "10.0.0.2"}).refusal
+
+
+@pytest.mark.parametrize("text", [
+    *(text for text in HOSTILE if text.strip()), "10.0.0.256", "10.0.0.0/33", "10", "10.0.0.0/0x8",
+    "example.com",
+    "fe80::1%eth0", "10.0.0.1%5", "10.0.0.1%5/32", "10.0.0.1,10.0.0.2", "10.0.0.1-10.0.0.2", "010.0.0.1",
+    "!10.0.0.1", "-f", "::ffff:10.0.0.256",
+], ids=lambda text: ascii(text[:20]))
+def test_a_bad_entry_lets_nobody_in(text):
+    """A list without a good one refuses the Route: without it everybody would get in."""
+    refused = parse({NEWER: text})
+    assert refused.sources == ()
+    assert refused.refusal.startswith(f"metadata.annotations: {NEWER} is ")
+    partly = parse({NEWER: f"10.0.0.1 {text}"})
+    assert (partly.sources, partly.refusal, len(partly.problems)) == (("10.0.0.1/32",), "", 1)
+    for sentence in (refused.refusal, *partly.problems):
+        assert sentence.isprintable()
+        assert len(sentence) < 700
+
+
+def test_a_list_that_is_too_long():
+    entries = [f"10.{number // 256}.{number % 256}.1" for number in range(MOST_ENTRIES + 1)]
+    assert len(parse({NEWER: " ".join(entries[1:])}).sources) == MOST_ENTRIES
+    assert parse({NEWER: " ".join(entries)}).refusal == (
+        f"metadata.annotations: {NEWER} has 1001 entries, at most 1000 are possible")
+
+
+@given(st.lists(CIDRS, min_size=1, max_size=6), st.lists(st.ip_addresses(), max_size=6))
+def test_exactly_the_listed_addresses_get_in(entries, others):
+    sources = [ipaddress.ip_network(text) for text in parse({NEWER: " ".join(entries)}).sources]
+    networks = [ipaddress.ip_network(entry, strict=False) for entry in entries]
+    for address in (*others, *(edge for net in networks for edge in (net[0], net[-1]))):
+        assert any(address in net for net in sources) == any(address in net for net in networks)
+    assert all(net.prefixlen for net in sources)
+
+
+@given(st.dictionaries(st.sampled_from(IN_ORDER), st.text()))
+def test_any_text_gives_a_list_or_a_reason(annotations):
+    result = parse(annotations)
+    asked = any(text.split() for text in annotations.values())
+    assert bool(result.sources) + bool(result.refusal) == asked
+    assert all(text.isprintable() for text in (*result.problems, result.refusal))
