@@ -41,6 +41,7 @@ class Settings:
     http_virtual: str | None = "/Common/ose-vserver"
     https_virtual: str | None = "/Common/https-ose-vserver"
     pool_monitor: str = "/Common/tcp"
+    check_interval_s: int = 0
     default_destination_ca: str = ""
     admission: AdmissionPolicy = field(default_factory=AdmissionPolicy)
     vxlan: VxlanConfig | None = None

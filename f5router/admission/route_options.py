@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from f5router.model import time_units
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
 
@@ -59,6 +60,8 @@ OPTIONS = (
     Option(f"{HAPROXY}balance", "balance", _one_of("roundrobin", "leastconn", "random"),
            "roundrobin, leastconn or random"),
     Option(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
+    Option(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
+           time_units.TEXT),
 )
 
 KEYS = frozenset(option.key for option in OPTIONS)

@@ -17,7 +17,7 @@ from f5router.config.options import LATER, OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, SecretLimits, StatusSettings, WatchSettings
-from f5router.model import hostnames
+from f5router.model import hostnames, ltm
 from f5router.model.errors import ConfigError
 from f5router.model.selection import Selection
 
@@ -51,6 +51,8 @@ class Config(pod_network.PodNetwork):
     pool_monitor: str
     """As the device reads it back: "/Common/tcp", "/Common/a and /Common/b",
     "min 1 of { /Common/http /Common/https }"; "" for none."""
+    check_interval_s: int
+    """Interval of the router's own monitor; 0: pools have `pool_monitor`."""
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
     unavailable_page: bool
@@ -151,7 +153,7 @@ def _config(reader: Reader) -> Config:
         folder=folder, node_partition=_node_partition(reader, folder),
         http_virtual=http_virtual, https_virtual=https_virtual,
         policy_model=reader.value("f5-policy-model"),
-        pool_monitor=reader.value("f5-pool-monitor"),
+        pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         **network,
         default_destination_ca=files.certificates(reader, "default-destination-ca-path"),
         unavailable_page=reader.value("f5-503-page"),
@@ -167,6 +169,17 @@ def _config(reader: Reader) -> Config:
         listen=_listen(reader), metrics_login=_metrics_login(reader), metrics_tls=metrics_tls.load(reader),
         warnings=_remarks(reader),
     )
+
+
+def _check_interval_s(reader: Reader) -> int:
+    """Return the interval of the router's own monitor; 0 for none. It leaves no other monitor to a pool."""
+    interval_s = ltm.monitor_interval_s(reader.value("backend-check-interval") or 0)
+    chosen = OPTIONS["f5-pool-monitor"].default
+    if interval_s and reader.text("f5-pool-monitor") != chosen:
+        reader.problem("the interval is that of a monitor of the router's own, which would take the place of "
+                       "the chosen one: set the interval in that monitor instead",
+                       "backend-check-interval", "f5-pool-monitor")
+    return interval_s
 
 
 def _host(reader: Reader) -> parsers.Host:

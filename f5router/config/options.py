@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from f5router.config import parsers
-from f5router.model import hostnames, selectors
+from f5router.model import hostnames, selectors, time_units
 from f5router.network import node_ports, pool_members
 
 BIGIP = "BIG-IP"
@@ -140,6 +140,9 @@ _OBJECTS = (
     Option("f5-pool-monitor", "ROUTER_F5_POOL_MONITOR", "/Common/tcp", OBJECTS,
            "Monitor of every pool; several separated by commas must all be up; or "
            "\"min 1 of /Common/http /Common/https\"; or none.", "MONITOR", parsers.pool_monitor),
+    Option("backend-check-interval", "ROUTER_BACKEND_CHECK_INTERVAL", "", OBJECTS,
+           "Interval of a TCP monitor of the router's own, which then takes the place of the monitor above; "
+           "a Route may choose another one.", "TIME", time_units.milliseconds),
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
            "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
            "without it, their pods are not verified.", _PATH),

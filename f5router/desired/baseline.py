@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from f5router.desired import irules
+from f5router.desired import irules, pools
 from f5router.model import names, tmos
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
@@ -23,7 +23,7 @@ PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
 
 
-class BaselineSettings(vxlan.VxlanSettings, Protocol):
+class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, Protocol):
     """The part of config.Config that is used here."""
 
     @property
@@ -43,6 +43,8 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
                   copied=facts.original.passthrough),
         DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
     ]
+    if config.check_interval_s:
+        objects.append(pools.tcp_monitor(config.folder, config.check_interval_s))
     if config.http_virtual:
         objects += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
     if config.https_virtual:
@@ -84,10 +86,10 @@ def _kept_tls(config: BaselineSettings, facts: DeviceFacts) -> list[Object]:
     Without them requests would come in clear text between our iRules and our Rules. The pods are not
     verified until then: they never were.
     """
-    pools = sorted({pool for _, pool in facts.original.reencrypt})
+    reached = sorted({pool for _, pool in facts.original.reencrypt})
     profile = ServerSSL(names.server_ssl(config.folder, names.UNVERIFIED))
     group = names.full_path(config.folder, names.REENCRYPT_GROUP)
-    records = [Record(group, pool, profile.path, frozenset({profile.ref})) for pool in pools]
+    records = [Record(group, pool, profile.path, frozenset({profile.ref})) for pool in reached]
     return [profile, *records] if records else []
 
 

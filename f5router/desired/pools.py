@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from f5router.desired import limits
 from f5router.model import names
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Pool, PoolMember
+from f5router.model.ltm import Pool, PoolMember, TCPMonitor, monitor_interval_s
 from f5router.model.route_options import DEFAULTS
 from f5router.network import node_ports, pool_members, weights
 from f5router.network.pool_members import LeftOut, ServiceView
@@ -25,6 +25,10 @@ class PoolConfig(Protocol):
 
     @property
     def pool_monitor(self) -> str: ...
+
+    @property
+    def check_interval_s(self) -> int:
+        """Interval of our monitor, which takes the place of pool_monitor; 0 for none."""
 
     @property
     def nodeport(self) -> node_ports.NodePortConfig | None:
@@ -57,6 +61,8 @@ class PoolSettings:
     """leastconn; "" for all that take turns."""
     connection_limit: int = 0
     """Connections at a time to each pod; 0 for no limit."""
+    check_interval_s: int = 0
+    """Seconds between two health checks of a pod; 0: as the router is configured."""
 
     @property
     def load_balancing(self) -> str:
@@ -118,11 +124,33 @@ def of_route(route: Route, termination: str, tls: str) -> tuple[PoolKey, PoolSet
         weights_of = {}  # a single weight is a share of nothing
     options = route.options
     settings = PoolSettings(tuple(weights_of.items()), "leastconn" if options.balance == "leastconn" else "",
-                            options.pod_connections)
+                            options.pod_connections, monitor_interval_s(options.check_interval_ms))
     limited = limits.has_limits(options)
     if settings == SHARED and not limited:
         return key, SHARED
     return key._replace(route=route.key.name, limited=limited), settings
+
+
+def tcp_monitor(folder: str, interval_s: int) -> TCPMonitor:
+    """Build the monitor with an interval.
+
+    A member is down after three checks without an answer, and up at the first answer. HAProxy waits for a
+    second one, but begins with members that are up: a BIG-IP that counted a new member as down for the time
+    of timeUntilUp would leave a Service without pods after a roll-out. Source: openshift/router,
+    haproxy-config.template (check inter); docs.haproxy.org, fall and rise.
+    """
+    return TCPMonitor(names.tcp_monitor(folder, interval_s), interval_s, 3 * interval_s + 1)
+
+
+def _monitor(settings: PoolSettings, active: int, config: PoolConfig) -> str:
+    """Return the monitor of a pool. Ours is for several active members: a single one is not checked.
+
+    Source: openshift/router, haproxy-config.template (gt $cfg.ActiveEndpoints 1).
+    """
+    interval_s = settings.check_interval_s or config.check_interval_s
+    if not interval_s:
+        return config.pool_monitor
+    return names.tcp_monitor(config.folder, interval_s) if active > 1 else ""
 
 
 def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
@@ -142,8 +170,9 @@ def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], Service
     path = names.pool(config.folder, *key)
     if settings == SHARED:
         members, left_out = choose(key.port, view_of(key.service), most)
-        return BuiltPool(Pool(path, config.pool_monitor, members), {
-            key.service.name: Share(_active(members), left_out)})
+        active = _active(members)
+        return BuiltPool(Pool(path, _monitor(settings, active, config), members), {
+            key.service.name: Share(active, left_out)})
     weights_of = dict(settings.weights) or {key.service.name: 1}
     views = {name: view_of(Key(key.service.namespace, name)) for name in weights_of}
     choices = {name: choose(key.port, view, most) for name, view in views.items()}
@@ -156,7 +185,7 @@ def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], Service
         for member in choice.members:
             share, place = 0 if member.draining else ratios[name], member._replace(draining=False)
             shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
-    pool = Pool(path, config.pool_monitor, frozenset(
+    pool = Pool(path, _monitor(settings, sum(map(bool, shares.values())), config), frozenset(
         place._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit, draining=not ratio)
         for place, ratio in shares.items()
     ), settings.load_balancing, QUEUE_MS if settings.connection_limit else 0)

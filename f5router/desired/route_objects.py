@@ -53,7 +53,7 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
     return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
 
 
-class DesiredSettings(baseline.BaselineSettings, pools.PoolConfig, Protocol):
+class DesiredSettings(baseline.BaselineSettings, Protocol):
     """The part of config.Config that is used here."""
 
     @property
@@ -326,6 +326,8 @@ class _HostBuilder:
         tls = self._pod_tls(evaluated) if evaluated.termination == "reencrypt" else ""
         key, settings = pools.of_route(evaluated.route, evaluated.termination, tls)
         self.pools[key] = settings
+        if settings.check_interval_s:
+            self.add(pools.tcp_monitor(self.config.folder, settings.check_interval_s))
         pool = names.pool(self.config.folder, *key)
         for obj in limits.records(self.config.folder, pool, evaluated.route.options):
             self.add(obj)

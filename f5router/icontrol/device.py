@@ -48,9 +48,10 @@ from f5router.model.errors import (
     is_usable,
 )
 from f5router.model.json_types import JSON
-from f5router.model.ltm import BigIPState, Object, Pool, Record
+from f5router.model.ltm import BigIPState, Object, Pool, Record, TCPMonitor
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, AnyChange, Plan, Stage
+from f5router.plan import monitors
+from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
 from f5router.plan.overtaking import UncertainWrites
 
 log = logging.getLogger(__name__)
@@ -305,6 +306,8 @@ class Device:
         """Return the Changes whose dependencies are in place; the others fail as their dependencies did."""
         possible, errors = [], ChainMap(outcome.failed, dict(earlier))
         for change in changes:
+            if concerns(change, Pool):
+                change = replace(change, new=monitors.without_missing(change.obj, change.old, self.observed))
             error, blocked = self._obstacle(change.obj, errors)
             error = error or self.sender.uncertain.obstacle(change)
             if error is None:
@@ -320,12 +323,14 @@ class Device:
         """Return why an object cannot be written yet, and True if a dependency was refused.
 
         Dependencies that are on the device are followed too: an existing attachment is useless while the
-        update of its profile is refused.
+        update of its profile is refused. A monitor keeps nothing waiting: a pool does without.
         """
         seen: set[Ref] = set()
         stack = list(obj.dependencies) if errors else []
         while stack:
             ref = stack.pop()
+            if ref.kind == TCPMonitor.KIND:
+                continue
             if ref in errors and not is_usable(errors[ref]):
                 return errors[ref], True
             if ref not in seen and ref in self.observed:

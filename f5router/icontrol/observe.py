@@ -35,6 +35,7 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
+    TCPMonitor,
     record_ref,
 )
 from f5router.model.net import StaticRoute, VxlanProfile
@@ -45,7 +46,8 @@ log = logging.getLogger(__name__)
 PAGE = 200
 """Items of a page where a collection takes the device too long in one piece."""
 
-_PARTITIONED = (Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND, KeyFile.KIND)
+_PARTITIONED = (TCPMonitor.KIND, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
+                KeyFile.KIND)
 _EXPANDED = (Pool.KIND, Policy.KIND)
 _PROFILES = (ClientSSL.KIND, ServerSSL.KIND)
 _HTTP = "ltm/profile/http"

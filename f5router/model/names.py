@@ -27,6 +27,7 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
+    TCPMonitor,
     record_ref,
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
@@ -135,6 +136,11 @@ def is_limited(pool: str) -> bool:
 def address_list(folder: str, addresses: Iterable[str]) -> str:
     """Return the full path of the data-group of a list of addresses; equal lists share one."""
     return full_path(folder, f"openshift_addresses_{digest(' '.join(sorted(addresses)), 32)}_dg")
+
+
+def tcp_monitor(folder: str, interval_s: int) -> str:
+    """Return the full path of the monitor with an interval; all pools share it."""
+    return full_path(folder, f"{TCPMonitor.STEM}{interval_s}")
 
 
 def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
@@ -303,6 +309,7 @@ _STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{_HEX})?"
 _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED})?|{NOWHERE_POOL}",
+    TCPMonitor.KIND: rf"{TCPMonitor.STEM}[1-9][0-9]{{0,4}}",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: rf"{PASSTHROUGH_IRULE}|{REENCRYPT_IRULE}|{UNAVAILABLE_IRULE}|{REQUEST_IRULE}|{LIMITS_IRULE}",

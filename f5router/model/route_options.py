@@ -13,6 +13,8 @@ class RouteOptions:
     """Connections at a time to each pod; 0 for no limit."""
     sources: tuple[str, ...] = ()
     """CIDRs of the clients that may connect, sorted; empty: all clients may."""
+    check_interval_ms: int = 0
+    """Milliseconds between two health checks of a pod."""
 
 
 DEFAULTS = RouteOptions()

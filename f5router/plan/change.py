@@ -24,6 +24,7 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
+    TCPMonitor,
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
@@ -47,6 +48,7 @@ class Stage(IntEnum):
     SELF_IP = auto()
     FDB = auto()
     SOURCE_TRANSLATION = auto()
+    MONITOR = auto()
     POOL = auto()
     CONTAINER = auto()
     """Policies and data-groups without their contents, and certificate files."""
@@ -70,7 +72,7 @@ class Stage(IntEnum):
     @property
     def is_network(self) -> bool:
         """True for the objects through which the BIG-IP reaches pods."""
-        return self < Stage.POOL
+        return self < Stage.MONITOR
 
     @property
     def is_routing(self) -> bool:
@@ -81,7 +83,7 @@ class Stage(IntEnum):
 _STAGES = {
     StaticRoute.KIND: Stage.STATIC_ROUTE, VxlanProfile.KIND: Stage.VXLAN_PROFILE, Tunnel.KIND: Stage.TUNNEL,
     SelfIP.KIND: Stage.SELF_IP, FDBRecord.KIND: Stage.FDB, SourceTranslation.KIND: Stage.SOURCE_TRANSLATION,
-    Pool.KIND: Stage.POOL,
+    TCPMonitor.KIND: Stage.MONITOR, Pool.KIND: Stage.POOL,
     DataGroup.KIND: Stage.CONTAINER, CertFile.KIND: Stage.CONTAINER, KeyFile.KIND: Stage.CONTAINER,
     Policy.KIND: Stage.CONTAINER,
     ServerSSL.KIND: Stage.PROFILE, ClientSSL.KIND: Stage.PROFILE, IRule.KIND: Stage.PROFILE,

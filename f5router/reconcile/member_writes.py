@@ -1,6 +1,7 @@
 """Writes members of pools that are on the device, beside whatever else is under way.
 
-Pools refer to nothing, so their members can be written between any two writes of a Plan, or reads. A write
+Pools need nothing but a monitor, and go without a new one until it is there. So their members can be
+written between any two writes of a Plan, or reads. A write
 that hangs holds up its own pool and what needs it, and a namespace has only a few writes under way at once.
 """
 
@@ -15,9 +16,10 @@ from f5router.icontrol.outcome import Outcome
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.errors import Unconfirmed, is_usable
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Pool, TCPMonitor
 from f5router.model.objects import Ref
-from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change
+from f5router.plan import monitors
+from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, concerns
 from f5router.reconcile.backlog import Backlog
 from f5router.reconcile.hold import Hold, HoldReason
 from f5router.reconcile.retention import Retention
@@ -170,8 +172,11 @@ class MemberWrites:
         """Note a write that the device has confirmed, of whatever kind."""
         if change.ref.kind == Pool.KIND:
             self._note_leaving(change.ref)
+            self._queue(set(change.old.dependencies if change.old else ()) - self._engine.objects.keys())
             if isinstance(change.new, Pool) and self._desired(change.ref, change.new) != change.new:
                 self.pending.add(change.ref)  # its endpoints changed while it was written
+        elif change.verb == CREATE and isinstance(change.new, TCPMonitor):
+            self.add(ref for ref, pool in self._engine.objects.items() if change.ref in pool.dependencies)
         on_change(change)
 
     # --- which Changes -----------------------------------------------------------------------
@@ -187,6 +192,9 @@ class MemberWrites:
             return None  # it was refused meanwhile
         old = self._device.observed.get(change.ref)
         new = self._engine.objects.get(change.ref, change.new)
+        if isinstance(new, Pool):
+            before = old if isinstance(old, Pool) else None
+            new = monitors.without_missing(new, before, self._device.observed)
         if old == new and change.ref not in self._device.unconfirmed:
             return None
         return Change(UPDATE if old else CREATE, old, new)
@@ -200,13 +208,28 @@ class MemberWrites:
         return ref in self.pending and not self._may_begin(ref)
 
     def hold(self, change: AnyChange) -> Hold | None:
-        """Hold members that are written beside the Plan, because their request hangs or may do so again."""
+        """Hold members that are written beside the Plan, because their request hangs or may do so again.
+
+        The delete of a monitor waits for such a write: `confirm` brings it back.
+        """
         ref = change.ref
+        if change.verb == DELETE and ref.kind == TCPMonitor.KIND:
+            used = any(ref in self._device.observed[pool].dependencies for pool in self._writing
+                       if pool in self._device.observed)
+            return Hold(HoldReason.WRITTEN_BESIDE) if used else None
         if change.verb != UPDATE or ref.kind != Pool.KIND:
             return None
+        if self._lacks_refused_monitor(change):
+            return Hold(HoldReason.BLOCKED)
         failure = self._retry.failures.get(ref)
         beside = not self._may_begin(ref) or (failure is not None and isinstance(failure.error, Unconfirmed))
         return Hold(HoldReason.WRITTEN_BESIDE, math.inf) if beside else None
+
+    def _lacks_refused_monitor(self, change: AnyChange) -> bool:
+        """True for a pool with nothing to write but a refused monitor; `confirm` of that ends this."""
+        failures = self._retry.failures.keys()
+        return (concerns(change, Pool) and not failures.isdisjoint(change.obj.dependencies)
+                and monitors.without_missing(change.obj, change.old, self._device.observed) == change.old)
 
     def _is_held(self, ref: Ref) -> bool:
         """True for a pool that may not be written now."""
@@ -243,7 +266,7 @@ class MemberWrites:
     def _desired(self, ref: Ref, old: Pool) -> Pool:
         """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""
         if isinstance(desired := self._engine.objects.get(ref), Pool):
-            return desired
+            return monitors.without_missing(desired, old, self._device.observed)
         if (pool := self._engine.pool(ref.path)) is not None:
             return replace(old, members=pool.members)
         known = self._engine.cluster.addresses(names.pool_namespace(ref.path))

@@ -23,6 +23,7 @@ from f5router.model.ltm import (
     PoolMember,
     Record,
     ServerSSL,
+    TCPMonitor,
 )
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -137,6 +138,16 @@ def _monitor(text: str) -> str:
     return plain
 
 
+def monitor_changes(monitor: TCPMonitor) -> dict[str, Any]:
+    """Encode a PATCH."""
+    return {"interval": monitor.interval_s, "timeout": monitor.timeout_s, "timeUntilUp": monitor.until_up_s}
+
+
+def decode_monitor(obj: JSON) -> TCPMonitor:
+    return TCPMonitor(path_of(obj), _number(obj.get("interval"), 0), _number(obj.get("timeout"), 0),
+                      _number(obj.get("timeUntilUp"), 0))
+
+
 # --- data-groups and iRules --------------------------------------------------------------
 
 
@@ -240,6 +251,7 @@ def destination_address(obj: JSON) -> str:
 
 
 CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
+    TCPMonitor.KIND: monitor_changes,
     Pool.KIND: pool_changes,
     DataGroup.KIND: _data_group_changes,
     IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
@@ -249,7 +261,11 @@ CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
 """Encoders of the body of a PATCH."""
 
 
-def encode(obj: Pool | DataGroup | IRule | ClientSSL | ServerSSL, *more: Mapping[str, str]) -> dict[str, Any]:
+Single = TCPMonitor | Pool | DataGroup | IRule | ClientSSL | ServerSSL
+"""Objects that are one REST object each."""
+
+
+def encode(obj: Single, *more: Mapping[str, str]) -> dict[str, Any]:
     """Encode the body of a POST. Args: more: further arguments of the kind's entry in CHANGES."""
     body = {**located(obj.path), **CHANGES[obj.KIND](obj, *more)}
     if isinstance(obj, Pool) and not obj.monitor:
@@ -260,6 +276,7 @@ def encode(obj: Pool | DataGroup | IRule | ClientSSL | ServerSSL, *more: Mapping
 
 
 DECODERS: Mapping[str, Callable[[JSON], Object]] = {
+    TCPMonitor.KIND: decode_monitor,
     Pool.KIND: decode_pool,
     IRule.KIND: decode_irule,
     ClientSSL.KIND: decode_client_ssl,

@@ -1,20 +1,19 @@
-"""Writer of objects that are one REST object each: pools, data-groups, iRules, SSL profiles."""
+"""Writer of objects that are one REST object each: monitors, pools, data-groups, iRules, SSL profiles."""
 
 import logging
 from collections.abc import Mapping
 
 from f5router.icontrol.codec import ltm_codec
+from f5router.icontrol.codec.ltm_codec import Single
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers.ltm_nodes import NodeWriter
 from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model.errors import Conflict
-from f5router.model.ltm import ClientSSL, DataGroup, IRule, Pool, ServerSSL
+from f5router.model.ltm import Pool
 from f5router.plan.change import CREATE, DELETE, Change, concerns
 
 log = logging.getLogger(__name__)
-
-Single = Pool | DataGroup | IRule | ClientSSL | ServerSSL
 
 
 class ObjectWriter(SingleWriter[Single]):

@@ -126,7 +126,7 @@ ROWS = [
     ("template", "ROUTER_LOAD_BALANCE_ALGORITHM", NOT_YET, "leastconn"),
     ("template", "ROUTER_TCP_BALANCE_SCHEME", NOT_YET, "source"),
     ("template", "ROUTER_COOKIE_NAME", NOT_YET, "x"),
-    ("template", "ROUTER_BACKEND_CHECK_INTERVAL", NOT_YET, "5000ms"),
+    ("template", "ROUTER_BACKEND_CHECK_INTERVAL", HONOURED, "5000ms"),
     ("template", "ROUTER_BACKEND_PROCESS_ENDPOINTS", MEANINGLESS, "shuffle"),
     ("template", "ROUTER_DEFAULT_CONNECT_TIMEOUT", NOT_YET, "5s"),
     ("template", "ROUTER_DEFAULT_CLIENT_TIMEOUT", NOT_YET, "30s"),

@@ -34,6 +34,7 @@ BAD = [
     ("f5-pool-monitor", "min 3 of /Common/a /Common/b"), ("f5-pool-monitor", "min 1 of"),
     ("f5-pool-monitor", "min 1 of { /Common/a"), ("f5-pool-monitor", "min x of /Common/a"),
     ("f5-pool-monitor", "/Common/a;x"), ("f5-pool-monitor", "none,/Common/a"),
+    ("backend-check-interval", "0"), ("backend-check-interval", "1m30s"), ("backend-check-interval", "5 s"),
     ("f5-resync-interval", "5"), ("f5-resync-interval", "500ms"), ("f5-resync-interval", "5 m"),
     ("f5-resync-interval", "-5m"), ("f5-resync-interval", "0"), ("f5-resync-interval", ""),
     ("resync-interval", "1d"), ("resync-interval", "0"), ("hold-off", "-1s"), ("hold-off", "1.2.3s"),

@@ -23,6 +23,7 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
+    TCPMonitor,
 )
 from tests import strategies
 
@@ -121,6 +122,7 @@ def test_owns_what_it_names(key, port, tls, host, folder):
         DataGroup(names.address_list(folder, [host])),
         Record(f"{folder}/{names.LIMITS_GROUP}", names.pool(folder, key), "x"),
         Pool(f"{folder}/{names.NOWHERE_POOL}"),
+        TCPMonitor(names.tcp_monitor(folder, 28799), 28799, 86398),
         IRule(f"{folder}/{names.REQUEST_IRULE}"),
         Policy(policy),
         Rule(policy, names.rule(key, 1), 0, frozenset(), Forward("/x")),

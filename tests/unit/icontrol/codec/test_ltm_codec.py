@@ -24,6 +24,7 @@ from f5router.model.ltm import (
     Redirect,
     Rule,
     ServerSSL,
+    TCPMonitor,
 )
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
@@ -91,6 +92,12 @@ ACTIONS = st.one_of(
 def test_pools(members, monitor, path, version):
     pool = Pool(path, monitor, members)
     assert ltm_codec.decode_pool(as_read(ltm_codec.encode(pool), version=version)) == pool
+
+
+@given(st.integers(1, 86400), st.integers(1, 86400), st.integers(0, 86400))
+def test_monitors(interval_s, timeout_s, until_up_s):
+    monitor = TCPMonitor("/P/openshift_monitor_tcp_5", interval_s, timeout_s, until_up_s)
+    assert ltm_codec.decode_monitor(as_read(ltm_codec.encode(monitor))) == monitor
 
 
 @given(MEMBERS, st.sampled_from(["%0", "%6"]))

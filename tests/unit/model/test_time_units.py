@@ -1,0 +1,35 @@
+"""Times of annotations and variables, as HAProxy's router parses them."""
+
+import pytest
+
+from f5router.model import time_units
+from f5router.model.ltm import MAX_CHECK_S, monitor_interval_s
+
+NO_TIMES = ["0", "0s", "-1s", "+1s", "1.5s", "1m30s", "1 s", " 1s", "1S", "1w", "s", "01s", "9" * 20, "٣s",
+            "", "'", '"', "{", "}", "[exec reboot]", "$x", "5s;b", "5s\n", "\x1b[2J", "‮", "\ud800", "x" * 100_000]
+
+
+@pytest.mark.parametrize(("text", "milliseconds"), [
+    ("1", 1), ("5s", 5000), ("300ms", 300), ("2m", 120_000), ("1h", 3_600_000), ("1d", 86_400_000),
+    ("1us", 1), ("1001us", 2), ("2147483647", 2**31 - 1), ("2147483648", 2**31 - 1), ("9999999d", 2**31 - 1),
+    ("9" * 19, 2**31 - 1),
+])
+def test_times(text, milliseconds):
+    assert time_units.milliseconds(text) == milliseconds
+
+
+@pytest.mark.parametrize("text", NO_TIMES)
+def test_what_is_no_time(text):
+    with pytest.raises(ValueError, match="whole number"):
+        time_units.milliseconds(text)
+
+
+@pytest.mark.parametrize(("time_ms", "seconds"), [(0, 0), (1, 1), (1000, 1), (1001, 2)])
+def test_seconds_are_rounded_up(time_ms, seconds):
+    assert time_units.seconds(time_ms) == seconds
+
+
+def test_an_interval_leaves_room_for_the_time_out_of_a_monitor():
+    assert monitor_interval_s(0) == 0
+    assert monitor_interval_s(time_units.MAX_MS) == MAX_CHECK_S
+    assert 3 * MAX_CHECK_S + 1 <= 86400
