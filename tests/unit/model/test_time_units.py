@@ -6,7 +6,7 @@ from f5router.model import time_units
 from f5router.model.ltm import MAX_CHECK_S, monitor_interval_s
 
 NO_TIMES = ["0", "0s", "-1s", "+1s", "1.5s", "1m30s", "1 s", " 1s", "1S", "1w", "s", "01s", "9" * 20, "٣s",
-            "", "'", '"', "{", "}", "[exec reboot]", "$x", "5s;b", "5s\n", "\x1b[2J", "‮", "\ud800", "x" * 100_000]
+            "", "'", '"', "{", "}", "[exec reboot]", "$x", "5s;b", "5s\n", "\x1b[2J", "‮", "\ud800", "x" * 99]
 
 
 @pytest.mark.parametrize(("text", "milliseconds"), [
