@@ -75,6 +75,24 @@ WITHOUT_MEANING = {
 }
 """Variable to the reason why it has none on a BIG-IP."""
 
+_FIN = "fin-wait-timeout, fin-wait-2-timeout and close-wait-timeout"
+_CLIENT_SIDE, _SERVER_SIDE = "the client-side TCP profile", "the server-side TCP profile"
+
+PROFILES = {
+    "ROUTER_DEFAULT_CLIENT_TIMEOUT": f"idle-timeout of {_CLIENT_SIDE}",
+    "ROUTER_SLOWLORIS_HTTP_KEEPALIVE": f"idle-timeout of {_CLIENT_SIDE}",
+    "ROUTER_SLOWLORIS_TIMEOUT": f"idle-timeout of {_CLIENT_SIDE}",
+    "ROUTER_DEFAULT_SERVER_TIMEOUT": f"idle-timeout of {_SERVER_SIDE}",
+    "ROUTER_DEFAULT_TUNNEL_TIMEOUT": f"idle-timeout of {_CLIENT_SIDE} and of {_SERVER_SIDE}",
+    "ROUTER_DEFAULT_CONNECT_TIMEOUT": f"syn-max-retrans and syn-rto-base of {_SERVER_SIDE}",
+    "ROUTER_CLIENT_FIN_TIMEOUT": f"{_FIN} of {_CLIENT_SIDE}",
+    "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT": f"{_FIN} of {_SERVER_SIDE}",
+}
+"""Variable to what the administrator sets instead, in profiles of the virtual servers.
+
+Source: clouddocs, tmsh reference, ltm profile tcp.
+"""
+
 NOT_YET = (
     "ROUTER_SERVICE_HTTP_PORT", "ROUTER_SERVICE_HTTPS_PORT", "ROUTER_IP_V4_V6_MODE",
     "ROUTER_USE_PROXY_PROTOCOL", "ROUTER_MAX_CONNECTIONS",
@@ -83,9 +101,6 @@ NOT_YET = (
     "ROUTER_MUTUAL_TLS_AUTH", "ROUTER_MUTUAL_TLS_AUTH_CA", "ROUTER_MUTUAL_TLS_AUTH_CRL",
     "ROUTER_MUTUAL_TLS_AUTH_FILTER", "ROUTER_MUTUAL_TLS_HEADER_FILTER",
     "ROUTER_LOAD_BALANCE_ALGORITHM", "ROUTER_TCP_BALANCE_SCHEME", "ROUTER_COOKIE_NAME",
-    "ROUTER_DEFAULT_CONNECT_TIMEOUT", "ROUTER_DEFAULT_CLIENT_TIMEOUT",
-    "ROUTER_DEFAULT_SERVER_TIMEOUT", "ROUTER_CLIENT_FIN_TIMEOUT", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT",
-    "ROUTER_DEFAULT_TUNNEL_TIMEOUT", "ROUTER_SLOWLORIS_TIMEOUT", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE",
     "ROUTER_INSPECT_DELAY", "ROUTER_ENABLE_COMPRESSION", "ROUTER_COMPRESSION_MIME",
     "ROUTER_SYSLOG_ADDRESS", "ROUTER_LOG_FACILITY", "ROUTER_LOG_MAX_LENGTH", "ROUTER_SYSLOG_FORMAT",
     "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS",
@@ -119,6 +134,8 @@ def warnings(given: Callable[[str], str]) -> list[str]:
     return [
         *(f"{name}: without meaning on a BIG-IP: {why}"
           for name, why in WITHOUT_MEANING.items() if given(name)),
+        *(f"{name}: has no effect; set {what} on the BIG-IP's virtual servers"
+          for name, what in PROFILES.items() if given(name)),
         *(f"{name}: not yet supported" for name in NOT_YET if given(name)),
     ]
 
@@ -128,7 +145,7 @@ def unknown(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
     Args: names: of all variables that are set; known: those of the settings.
     """
-    known = sorted({*known, *WITHOUT_MEANING, *NOT_YET, *REFUSED})
+    known = sorted({*known, *WITHOUT_MEANING, *PROFILES, *NOT_YET, *REFUSED})
     names = sorted(name for name in names if name.startswith(PREFIX))
     services = [name.removesuffix(_SERVICE_HOST) for name in names if name.endswith(_SERVICE_HOST)]
     sentences = []

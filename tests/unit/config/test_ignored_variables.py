@@ -20,6 +20,7 @@ HOST = "ROUTER_EXTERNAL_HOST_"
 ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"}
 ALWAYS = config.load({}, ENV).warnings
 HONOURED, MEANINGLESS, REFUSED, NOT_YET = "honoured", "without meaning", "refused", "not yet"
+IN_PROFILE = "in a profile"
 
 ROWS = [
     # source, variable, what becomes of it, a text
@@ -128,14 +129,14 @@ ROWS = [
     ("template", "ROUTER_COOKIE_NAME", NOT_YET, "x"),
     ("template", "ROUTER_BACKEND_CHECK_INTERVAL", HONOURED, "5000ms"),
     ("template", "ROUTER_BACKEND_PROCESS_ENDPOINTS", MEANINGLESS, "shuffle"),
-    ("template", "ROUTER_DEFAULT_CONNECT_TIMEOUT", NOT_YET, "5s"),
-    ("template", "ROUTER_DEFAULT_CLIENT_TIMEOUT", NOT_YET, "30s"),
-    ("template", "ROUTER_DEFAULT_SERVER_TIMEOUT", NOT_YET, "30s"),
-    ("template", "ROUTER_CLIENT_FIN_TIMEOUT", NOT_YET, "1s"),
-    ("template", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", NOT_YET, "1s"),
-    ("template", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", NOT_YET, "1h"),
-    ("template", "ROUTER_SLOWLORIS_TIMEOUT", NOT_YET, "10s"),
-    ("template", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", NOT_YET, "300s"),
+    ("template", "ROUTER_DEFAULT_CONNECT_TIMEOUT", IN_PROFILE, "5s"),
+    ("template", "ROUTER_DEFAULT_CLIENT_TIMEOUT", IN_PROFILE, "30s"),
+    ("template", "ROUTER_DEFAULT_SERVER_TIMEOUT", IN_PROFILE, "30s"),
+    ("template", "ROUTER_CLIENT_FIN_TIMEOUT", IN_PROFILE, "1s"),
+    ("template", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", IN_PROFILE, "1s"),
+    ("template", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", IN_PROFILE, "1h"),
+    ("template", "ROUTER_SLOWLORIS_TIMEOUT", IN_PROFILE, "10s"),
+    ("template", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", IN_PROFILE, "300s"),
     ("template", "ROUTER_INSPECT_DELAY", NOT_YET, "5s"),
     ("template", "ROUTER_HARD_STOP_AFTER", MEANINGLESS, "1h"),
     ("template", "ROUTER_ENABLE_COMPRESSION", NOT_YET, "true"),
@@ -242,14 +243,15 @@ def test_every_variable(section, name, what, text):
         assert re.search(rf"\b{name}: \w+ \w+", problem)
         return
     (warning,) = told({name: text})
-    words = "not yet supported$" if what == NOT_YET else r"without meaning on a BIG-IP: \w+ \w+"
-    assert re.match(f"{name}: {words}", warning)
+    words = {NOT_YET: "not yet supported$", MEANINGLESS: r"without meaning on a BIG-IP: \w+ \w+",
+             IN_PROFILE: r"has no effect; set [a-z0-9-]+(,| and| of) .* TCP profile"}
+    assert re.match(f"{name}: {words[what]}", warning)
     assert told({name: ""}) == []
 
 
 def test_each_is_told_once():
     """A line for each, whatever is set."""
-    env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, NOT_YET)}
+    env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, NOT_YET, IN_PROFILE)}
     assert sorted(line.partition(":")[0] for line in told(env)) == sorted(env)
 
 
@@ -303,6 +305,9 @@ def test_documentation():
                                  sections["Without meaning on a BIG-IP"], re.MULTILINE):
         rows |= dict.fromkeys(re.findall(r"`(\w+)`", names), why)
     assert rows == ignored_variables.WITHOUT_MEANING
+    instead = re.findall(r"^\| `(\w+)` \| (.+) \|$", sections["Set in profiles of the virtual servers"],
+                         re.MULTILINE)
+    assert dict(instead) == ignored_variables.PROFILES
     later = sections["Not yet supported, without a flag"]
     assert set(re.findall(r"`(\w+)`", later)) == set(ignored_variables.NOT_YET)
     refused = re.findall(r"^\| `(\w+)`", sections["Refused"], re.MULTILINE)
