@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.desired import pools
+from f5router.desired.engine import Engine
 from f5router.desired.pools import SHARED, PoolKey, PoolSettings, Share
 from f5router.model import names
-from f5router.model.cluster import Backend, Key
+from f5router.model.cluster import Backend, Delta, Key
 from f5router.model.ltm import PoolMember
 from f5router.model.route_options import RouteOptions
 from f5router.network.pool_members import LeftOut, ServiceView
-from tests.builders import Settings, endpoints, route, service
+from tests.builders import FACTS, Settings, endpoints, route, service
 
 WEB, API = Key("shop", "web"), Key("shop", "api")
 ALL = PoolKey(WEB, "", "")
@@ -136,3 +137,17 @@ def test_no_two_pools_have_one_name(keys):
         assert names.owns_path("/Common", "ltm/pool", path)
         assert names.pool_namespace(path) == "shop"
         assert (names.pool_key("/Common", path) is None) == bool(own)
+
+
+def test_options_need_no_further_object():
+    """A Route that alone uses its Service has one pool, with options or without."""
+    def objects(*options: RouteOptions) -> int:
+        engine = Engine(Settings())
+        engine.set_facts(FACTS)
+        routes = [replace(route(f"r{number}", host=f"h{number}.com", service=f"s{number}"),
+                          options=options[number % len(options)]) for number in range(40)]
+        engine.apply(Delta(routes={obj.key: obj for obj in routes}))
+        return len(engine.objects)
+
+    assert objects(RouteOptions()) == objects(
+        RouteOptions(), RouteOptions(balance="leastconn"), RouteOptions(pod_connections=5))
