@@ -95,7 +95,7 @@ def route(obj: JSON) -> Route:
         target_port=fields.port_text(fields.mapping(spec.get("port")).get("targetPort")),
         tls=tls,
         wildcard_policy=intern(fields.text(spec.get("wildcardPolicy")) or "None"),
-        options=replace(options, sources=clients.sources),
+        options=replace(options, sources=clients.sources) if clients.sources else options,
         option_problems=(*problems, *clients.problems),
         option_refusal=clients.refusal,
         unsupported=_unsupported(metadata, spec),
