@@ -60,6 +60,25 @@ def received(header: str, *sent: str, host: str = PLAIN) -> Callable[[Router], s
     return observe
 
 
+def order(host: str, *, secure: bool = False) -> Callable[[Router], str]:
+    """Return an observation of how requests of one client are spread over five pods."""
+    def observe(router: Router) -> str:
+        pods = [Request(host, secure=secure).send(router).pod["pod"] for _ in range(30)]
+        if len(set(pods)) == 1:
+            return "always the same pod"
+        in_turn = all(len(set(pods[start:start + 5])) == 5 for start in range(0, 30, 5))
+        return "in turn" if in_turn else "by chance"
+    return observe
+
+
+def share(host: str, service: str, requests: int) -> Callable[[Router], str]:
+    """Return an observation of how many requests the pod of a Service gets."""
+    def observe(router: Router) -> str:
+        found = [Request(host).outcome(router).service.rpartition(" ")[2] for _ in range(requests)]
+        return f"{found.count(service)} of {requests} requests"
+    return observe
+
+
 HOST = f"Host: {PLAIN}"
 DIFFERENCES = (
     Difference("`Host` with the port `abc`", answer(f"{PLAIN}:abc"), "503", "`web`",
@@ -129,4 +148,11 @@ DIFFERENCES = (
                "not yet supported"),
     Difference("no `Forwarded`", received("Forwarded"), f"`for=127.0.0.1;host={PLAIN};proto=http`", "nothing",
                "not yet supported"),
+    Difference("weights 256 and 1, the least", share("most-to-least.example.com", "single", 257),
+               "1 of 257 requests", "3 of 257 requests",
+               "a ratio of 1 to 100 is what every BIG-IP takes", WEIGHTS),
+    Difference("several pods of one Service, no `balance`", order("default-plain.example.com"), "by chance",
+               "in turn", "the BIG-IP has no such method", WEIGHTS),
+    Difference("the same with termination passthrough", order("default-passthrough.example.com", secure=True),
+               "always the same pod", "in turn", "`balance: source` is not yet supported", WEIGHTS),
 )
