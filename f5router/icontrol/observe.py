@@ -137,41 +137,56 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
     The device knows no such links: without the record that gives its pool TLS a Rule works, in clear text.
     With them, previous objects that have to stay are kept complete.
     """
-    on: dict[str, set[Ref]] = {}
-    for obj in objects.values():
-        if isinstance(obj, Attachment):
-            on.setdefault(obj.target.rsplit("/", 1)[1], set()).add(obj.ref)
-    tls = on.get(names.REENCRYPT_IRULE, set()) | on.get(names.DEFAULT_SERVERSSL, set())
-    linked_objects: list[Object] = []
+    links = _Links(objects, folder)
+    return [replace(obj, extra_dependencies=frozenset(dependencies)) for obj in objects.values()
+            if isinstance(obj, Rule | Record | Attachment) and (dependencies := links.of(obj))]
 
-    def limits(pool: str) -> set[Ref]:
+
+class _Links:
+    """Finds what an observed object needs besides what it names."""
+
+    def __init__(self, objects: Mapping[Ref, Object], folder: str):
+        self._objects, self._folder = objects, folder
+        self._attached: dict[str, set[Ref]] = {}
+        """Attachments by the name of their target."""
+        for obj in objects.values():
+            if isinstance(obj, Attachment):
+                self._attached.setdefault(obj.target.rsplit("/", 1)[1], set()).add(obj.ref)
+        self._tls = self._attachments(names.REENCRYPT_IRULE) | self._attachments(names.DEFAULT_SERVERSSL)
+
+    def of(self, obj: Rule | Record | Attachment) -> set[Ref]:
+        """Return the objects that one needs; none if it is complete by itself."""
+        if isinstance(obj, Rule):
+            return self._of_rule(obj) if isinstance(obj.action, Forward) else set()
+        if isinstance(obj, Attachment):
+            record = self._record(names.REENCRYPT_GROUP, obj.virtual)
+            return record if obj.ref in self._tls else set()
+        if obj.data == names.EXCLUSION:
+            return set()
+        if obj.group.endswith(names.PASSTHROUGH_GROUP):
+            pool = Ref(Pool.KIND, original_names.pool(self._folder, obj.data))
+            return {pool} | self._attachments(names.PASSTHROUGH_IRULE) | self._limits(pool.path)
+        if obj.group.endswith(names.LIMITS_GROUP):
+            return {Ref(DataGroup.KIND, f"{self._folder}/{obj.data}")} & self._objects.keys()
+        return {Ref(ServerSSL.KIND, obj.data)} & self._objects.keys()
+
+    def _of_rule(self, rule: Rule) -> set[Ref]:
+        assert isinstance(rule.action, Forward), "only a pool has TLS towards pods and limits"
+        record = self._record(names.REENCRYPT_GROUP, rule.action.pool)
+        profiles = (names.client_ssl(self._folder, host).rsplit("/", 1)[1] for host in rule.hosts)
+        return ((record | self._tls if record else record) | self._limits(rule.action.pool)).union(
+            *map(self._attachments, profiles))
+
+    def _limits(self, pool: str) -> set[Ref]:
         if not names.is_limited(pool):
             return set()
-        record = record_ref(f"{folder}/{names.LIMITS_GROUP}", pool)
-        return {record} & objects.keys() | on.get(names.LIMITS_IRULE, set())
+        return self._record(names.LIMITS_GROUP, pool) | self._attachments(names.LIMITS_IRULE)
 
-    for obj in objects.values():
-        dependencies: set[Ref] = set()
-        if isinstance(obj, Rule) and isinstance(obj.action, Forward):
-            record = record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.action.pool)
-            dependencies = {record} | tls if record in objects else set()
-            for host in obj.hosts:
-                dependencies |= on.get(names.client_ssl(folder, host).rsplit("/", 1)[1], set())
-            dependencies |= limits(obj.action.pool)
-        elif isinstance(obj, Record) and obj.data == names.EXCLUSION:
-            dependencies = set()
-        elif isinstance(obj, Record) and obj.group.endswith(names.PASSTHROUGH_GROUP):
-            pool = Ref(Pool.KIND, original_names.pool(folder, obj.data))
-            dependencies = {pool} | on.get(names.PASSTHROUGH_IRULE, set()) | limits(pool.path)
-        elif isinstance(obj, Record) and obj.group.endswith(names.LIMITS_GROUP):
-            dependencies = {Ref(DataGroup.KIND, f"{folder}/{obj.data}")} & objects.keys()
-        elif isinstance(obj, Record):
-            dependencies = {Ref(ServerSSL.KIND, obj.data)} & objects.keys()
-        elif isinstance(obj, Attachment) and obj.ref in tls:
-            dependencies = {record_ref(f"{folder}/{names.REENCRYPT_GROUP}", obj.virtual)} & objects.keys()
-        if dependencies and isinstance(obj, Rule | Record | Attachment):
-            linked_objects.append(replace(obj, extra_dependencies=frozenset(dependencies)))
-    return linked_objects
+    def _record(self, group: str, name: str) -> set[Ref]:
+        return {record_ref(f"{self._folder}/{group}", name)} & self._objects.keys()
+
+    def _attachments(self, name: str) -> set[Ref]:
+        return self._attached.get(name, set())
 
 
 def pod_routes(client: Client, folder: str) -> list[StaticRoute]:
