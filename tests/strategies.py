@@ -11,7 +11,8 @@ from tests import builders
 OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn"]),
                     pod_connections=st.sampled_from([0, 10]),
                     sources=st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32", "2001:db8::/32")]),
-                    check_interval_ms=st.sampled_from([0, 1, 1000, 5000]))
+                    check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),
+                    timeout_ms=st.sampled_from([0, 900]), tunnel_timeout_ms=st.sampled_from([0, 3_600_000]))
 NAMESPACES = st.sampled_from(["shop", "bank"])
 HOSTS = st.sampled_from(["www.example.com", "api.example.com", "a.b", "a.www.example.com"])
 PATHS = st.sampled_from(["", "/", "/a", "/a/", "/a/b", "/ab", "/a//b", "/%61", '/"q{$x}', "/A"])

@@ -60,6 +60,8 @@ OPTIONS = (
     Option(f"{HAPROXY}balance", "balance", _one_of("roundrobin", "leastconn", "random"),
            "roundrobin, leastconn or random"),
     Option(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
+    Option(f"{HAPROXY}timeout", "timeout_ms", time_units.milliseconds, time_units.TEXT),
+    Option(f"{HAPROXY}timeout-tunnel", "tunnel_timeout_ms", time_units.milliseconds, time_units.TEXT),
     Option(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
            time_units.TEXT),
 )

@@ -119,6 +119,14 @@ def _unavailable(config: BaselineSettings) -> list[Object]:
     return [IRule(path, irules.unavailable_irule(config.folder)), *_everywhere(config, path)]
 
 
+def timeouts(config: BaselineSettings) -> list[Object]:
+    """Build what gives pools time-outs of their own, without the records: only for Routes that ask for it."""
+    group = DataGroup(names.full_path(config.folder, names.TIMEOUT_GROUP))
+    path = names.full_path(config.folder, names.TIMEOUT_IRULE)
+    irule = IRule(path, irules.timeout_irule(config.folder), extra_dependencies=frozenset({group.ref}))
+    return [group, irule, *_everywhere(config, path)]
+
+
 def _everywhere(config: BaselineSettings, irule: str) -> list[Attachment]:
     virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
     return [Attachment(virtual, "rules", irule, IRule.KIND) for virtual in virtuals]

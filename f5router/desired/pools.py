@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from f5router.desired import limits
-from f5router.model import names
+from f5router.model import names, time_units
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool, PoolMember, TCPMonitor, monitor_interval_s
-from f5router.model.route_options import DEFAULTS
+from f5router.model.route_options import DEFAULTS, RouteOptions
 from f5router.network import node_ports, pool_members, weights
 from f5router.network.pool_members import LeftOut, ServiceView
 
@@ -61,6 +61,10 @@ class PoolSettings:
     """leastconn; "" for all that take turns."""
     connection_limit: int = 0
     """Connections at a time to each pod; 0 for no limit."""
+    timeout_s: int = 0
+    """Seconds to wait for a response; 0 for those of the virtual server's profiles."""
+    tunnel_timeout_s: int = 0
+    """Seconds without data on a connection that carries no HTTP; 0 likewise."""
     check_interval_s: int = 0
     """Seconds between two health checks of a pod; 0: as the router is configured."""
 
@@ -124,11 +128,22 @@ def of_route(route: Route, termination: str, tls: str) -> tuple[PoolKey, PoolSet
         weights_of = {}  # a single weight is a share of nothing
     options = route.options
     settings = PoolSettings(tuple(weights_of.items()), "leastconn" if options.balance == "leastconn" else "",
-                            options.pod_connections, monitor_interval_s(options.check_interval_ms))
+                            options.pod_connections, *timeouts(options, termination),
+                            monitor_interval_s(options.check_interval_ms))
     limited = limits.has_limits(options)
     if settings == SHARED and not limited:
         return key, SHARED
     return key._replace(route=route.key.name, limited=limited), settings
+
+
+def timeouts(options: RouteOptions, termination: str) -> tuple[int, int]:
+    """Return the seconds to wait for a response, and those without data for what is no HTTP.
+
+    Source: openshift/router, haproxy-config.template (timeout server, timeout tunnel).
+    """
+    if termination == "passthrough":
+        return 0, time_units.seconds(options.tunnel_timeout_ms or options.timeout_ms)
+    return time_units.seconds(options.timeout_ms), time_units.seconds(options.tunnel_timeout_ms)
 
 
 def tcp_monitor(folder: str, interval_s: int) -> TCPMonitor:

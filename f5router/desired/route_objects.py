@@ -196,6 +196,7 @@ class _HostBuilder:
             used |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY, forward,
                                 dependencies=certificate, tls=tls)
         used |= self._insecure(evaluated, forward, tls, after=frozenset(used))
+        used |= self._add_timeouts(evaluated, forward.pool)
         if self.needs_exclusion and termination not in ("", "passthrough"):
             used.add(self._exclusion(evaluated))
         self.uses[route.key] = frozenset(used)
@@ -332,6 +333,14 @@ class _HostBuilder:
         for obj in limits.records(self.config.folder, pool, evaluated.route.options):
             self.add(obj)
         return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
+
+    def _add_timeouts(self, evaluated: EvaluatedRoute, pool: str) -> set[Ref]:
+        """Add the record with the time-outs of a Route, if it has any, and what acts on it."""
+        response_s, tunnel_s = pools.timeouts(evaluated.route.options, evaluated.termination)
+        if not response_s and not tunnel_s:
+            return set()
+        record = Record(self._full(names.TIMEOUT_GROUP), pool, f"{response_s} {tunnel_s}")
+        return {self.add(obj) for obj in (record, *baseline.timeouts(self.config))}
 
     def _differ_in_names(self, evaluated: EvaluatedRoute) -> bool:
         """True if pods of a Route must carry different names; a server SSL profile verifies only one."""

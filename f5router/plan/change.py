@@ -55,7 +55,7 @@ class Stage(IntEnum):
     PROFILE = auto()
     """SSL profiles and iRules."""
     POD_TLS = auto()
-    """Records that give pools their TLS, or say which clients get in."""
+    """Records that give pools their TLS or time-outs, or say which clients get in."""
     ATTACHMENT = auto()
     PASSTHROUGH_IRULE = auto()
     """The update of the original router's iRule, which turns TLS towards pods on and off."""
@@ -146,7 +146,7 @@ def stage(obj: Object) -> Stage:
     An Attachment also depends on whatever it needs to take effect.
     """
     if isinstance(obj, Record):
-        if obj.group.endswith((names.REENCRYPT_GROUP, names.LIMITS_GROUP)):
+        if obj.group.endswith((names.REENCRYPT_GROUP, names.LIMITS_GROUP, names.TIMEOUT_GROUP)):
             return Stage.POD_TLS
         return Stage.EARLY_EXCLUSION if obj.data == names.EXCLUSION else Stage.PASSTHROUGH
     if isinstance(obj, Rule):

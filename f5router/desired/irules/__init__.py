@@ -74,6 +74,23 @@ def reencrypt_irule(folder: str) -> str:
     return _text("openshift_reencrypt_irule.tcl", folder)
 
 
+def timeout_irule(folder: str) -> str:
+    """Return the text of openshift_timeout_irule, for virtual servers with an http profile.
+
+    IP::idle_timeout changes the idle time-out of the side on which it is called, in seconds; the other side
+    is reached by clientside. HTTP_REQUEST_SEND is an event of the server side, before each request; with a
+    OneConnect profile there is no SERVER_CONNECTED for most of them. Sources: clouddocs, IP::idle_timeout
+    (its example sets one in SERVER_CONNECTED), clientside, HTTP_REQUEST_SEND.
+
+    A late response ends in a reset, not in 504 as from HAProxy: no document says that HTTP::respond works in
+    the script of an `after`, outside of every event, once the request has been sent.
+
+    Args: folder: full path of the folder that holds the data-group and our pools.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_timeout_irule.tcl", folder)
+
+
 def unavailable_irule(folder: str) -> str:
     """Return the text of openshift_unavailable_irule, for virtual servers with an http profile.
 

@@ -18,7 +18,7 @@ Result = bytes | str | int
 CONTEXT = "Illegal argument. Can't execute in the current context."
 """What TMM says to a command in the wrong event (bigip-behaviour.md B5)."""
 _COLLECTING = ("CLIENT_ACCEPTED", "CLIENT_DATA")
-_SERVER_SIDE = frozenset(("SERVER_CONNECTED", "LB_SELECTED", "HTTP_RESPONSE"))
+_SERVER_SIDE = frozenset(("SERVER_CONNECTED", "LB_SELECTED", "HTTP_REQUEST_SEND", "HTTP_RESPONSE"))
 
 
 def text(argument: bytes) -> str:
@@ -113,6 +113,33 @@ def server_addr(rules: Rules, args: list[bytes]) -> Result:
 
 def server_port(rules: Rules, args: list[bytes]) -> Result:
     return rules.state.member.port if rules.state.member else 0
+
+
+def _side(rules: Rules) -> str:
+    """That of the command: clientside or serverside."""
+    event = rules.state.event
+    of_event = "serverside" if event in _SERVER_SIDE and event != "LB_SELECTED" else "clientside"
+    return rules.state.side or of_event
+
+
+def side(rules: Rules, args: list[bytes]) -> Result:
+    """Choose a side for the commands that follow; returns the one before."""
+    before = _side(rules)
+    if args:
+        rules.state.side = text(args[0])
+    return before
+
+
+def idle_timeout(rules: Rules, args: list[bytes]) -> Result:
+    """The idle time-out of a side in seconds, or a new one (clouddocs, IP::idle_timeout)."""
+    flow = rules.flow
+    holder = flow if _side(rules) == "clientside" else flow.server_now
+    if holder is None:
+        raise TclError(CONTEXT)
+    if args:
+        holder.idle_s = number(args[0])
+        return ""
+    return int(flow.virtual.idle_s if holder.idle_s is None else holder.idle_s)
 
 
 def virtual(rules: Rules, args: list[bytes]) -> Result:
@@ -228,6 +255,8 @@ COMMANDS = {
     "IP::remote_addr": client_addr,
     "IP::local_addr": local_addr,
     "IP::server_addr": server_addr,
+    "IP::idle_timeout": idle_timeout,
+    "::tmm_side": side,
     "client_addr": client_addr,
     "client_port": client_port,
     "virtual": virtual,

@@ -13,7 +13,9 @@ from mocks.bigip.tmm import TclError, Unsupported
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.rules import Rules
 
-_REQUEST = frozenset(("HTTP_REQUEST", "LB_SELECTED", "LB_FAILED", "SERVER_CONNECTED", "HTTP_RESPONSE"))
+_REQUEST = frozenset((
+    "HTTP_REQUEST", "LB_SELECTED", "LB_FAILED", "SERVER_CONNECTED", "HTTP_REQUEST_SEND", "HTTP_RESPONSE",
+))
 _SETTING = frozenset(("HTTP_REQUEST", "LB_SELECTED", "LB_FAILED"))
 
 

@@ -31,6 +31,7 @@ class Exchange:
 
     async def run(self) -> bool:
         """Whether both connections can take another request. Raises: Reset, Closed, TLSFailure."""
+        self._flow.fire("HTTP_REQUEST_SEND")
         edits.towards_server(self._request, self._flow)
         self._server.stream.write(self._request.encode())
         body = None

@@ -45,6 +45,8 @@ class Flow:
         self.client_ssl: str | None = None
         self.deadline: float | None = None
         """Loop time at which a handshake must be done."""
+        self.idle_s: float | None = None
+        """Idle time-out of the client side, None for the profile's; so has a Server."""
         self.served: Served | None = None
         self.servers = ServerSide(self)
         self.task: asyncio.Task[None] | None = None
@@ -258,6 +260,13 @@ class Flow:
             persist = self.persistence()
         if persist and persist[0] == "source-addr":
             self.servers.keep(server.member, persist[1])
+
+    def idle_limit(self) -> float:
+        """The shorter idle time-out of both sides, which ends both; 0 for none."""
+        own = self.virtual.idle_s
+        sides = [self] if self.server_now is None else [self, self.server_now]
+        limits = [own if one.idle_s is None else one.idle_s for one in sides]
+        return min((limit for limit in limits if limit), default=0.0)
 
     def leave_server(self) -> None:
         """Give up the server-side connection."""

@@ -154,10 +154,10 @@ class DataPlane:
         for flow in list(self.flows):
             if flow.deadline is not None and now > flow.deadline:
                 flow.expire("handshake time-out")
-            elif flow.virtual is not None and flow.virtual.idle_s:
+            elif flow.virtual is not None and (limit := flow.idle_limit()):
                 server = flow.server_now
                 active = max(flow.wire.active, server.raw.active if server else 0)
-                if now > active + flow.virtual.idle_s / self.speed:
+                if now > active + limit / self.speed:
                     flow.expire("idle time-out")
         self.idle.sweep(now)
         busy = self.flows or len(self.idle)

@@ -38,7 +38,7 @@ class Rules:
             return
         for name, value in variables.items():
             self._connection.set(name, value)
-        before, self.state.event = self.state.event, event
+        before, self.state.event, self.state.side = self.state.event, event, ""
         try:
             with self.flow.plane.store.lock:
                 self._connection.fire(event)

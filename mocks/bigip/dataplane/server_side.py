@@ -35,6 +35,7 @@ class Server:
     def __init__(self, member: Member, raw: Wire, balancer: balancing.Balancer) -> None:
         self.member, self.raw = member, raw
         self.stream: Wire | TLSWire = raw
+        self.idle_s: float | None = None
         self.profile: str | None = None
         self.verified = False
         self._balancer = balancer

@@ -23,6 +23,8 @@ class State:
 
     event: str = ""
     """That is running."""
+    side: str = ""
+    """Chosen by clientside or serverside; "" for that of the event."""
     # TCP
     collect: int | None = None
     """Bytes that TCP::collect waits for, 0 for any; None: nothing is held back."""

@@ -75,6 +75,17 @@ set prelude {
         }
         error "invalid command name \"$name\""
     }
+    # A script on the other side of the connection; without one, whether the event is of this side.
+    foreach side {clientside serverside} {
+        ::tmm::proc $side {args} "
+            if {!\[llength \$args]} { return \[expr {\[::tmm_side] eq {$side}}] }
+            set outer \[::tmm_side $side]
+            set code \[catch { uplevel 1 \[lindex \$args 0] } result]
+            ::tmm_side \$outer
+            return -code \$code \$result
+        "
+    }
+    unset side
     foreach {ensemble absent} {string {cat reverse} binary {decode encode} info {
         class coroutine errorstack frame hostname library loaded nameofexecutable object script
     }} {

@@ -15,6 +15,7 @@ TEXTS = [
     pytest.param(irules.reencrypt_irule, id="reencrypt"),
     pytest.param(irules.unavailable_irule, id="unavailable"),
     pytest.param(irules.limits_irule, id="limits"),
+    pytest.param(irules.timeout_irule, id="timeout"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
@@ -82,7 +83,7 @@ def test_page():
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    kinds = ("limits", "passthrough", "reencrypt", "request", "unavailable")
+    kinds = ("limits", "passthrough", "reencrypt", "request", "timeout", "unavailable")
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 
 
