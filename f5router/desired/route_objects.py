@@ -339,7 +339,7 @@ class _HostBuilder:
         response_s, tunnel_s = pools.timeouts(evaluated.route.options, evaluated.termination)
         if not response_s and not tunnel_s:
             return set()
-        record = Record(self._full(names.TIMEOUT_GROUP), pool, f"{response_s} {tunnel_s}")
+        record = Record(self._full(names.TIMEOUT_GROUP), pool, f"{response_s}/{tunnel_s}")
         return {self.add(obj) for obj in (record, *baseline.timeouts(self.config))}
 
     def _differ_in_names(self, evaluated: EvaluatedRoute) -> bool:

@@ -32,10 +32,10 @@ def attached(lab: Lab) -> list[bool]:
 
 
 @pytest.mark.parametrize(("kind", "annotations", "data"), [
-    ("", {"timeout": "5s"}, ["5 0"]), ("edge", {"timeout": "1001", "timeout_tunnel": "1h"}, ["2 3600"]),
-    ("reencrypt", {"timeout_tunnel": "1d"}, ["0 86400"]), ("passthrough", {"timeout": "5s"}, ["0 5"]),
-    ("passthrough", {"timeout": "5s", "timeout_tunnel": "1us"}, ["0 1"]),
-    ("", {"timeout": "9999999999d"}, ["2147484 0"]), ("edge", {"timeout": "soon"}, []),
+    ("", {"timeout": "5s"}, ["5/0"]), ("edge", {"timeout": "1001", "timeout_tunnel": "1h"}, ["2/3600"]),
+    ("reencrypt", {"timeout_tunnel": "1d"}, ["0/86400"]), ("passthrough", {"timeout": "5s"}, ["0/5"]),
+    ("passthrough", {"timeout": "5s", "timeout_tunnel": "1us"}, ["0/1"]),
+    ("", {"timeout": "9999999999d"}, ["2147484/0"]), ("edge", {"timeout": "soon"}, []),
 ])
 def test_records(lab, kind, annotations, data):
     lab.apply(timed("a", kind, **annotations), timed("b"))
@@ -48,12 +48,13 @@ def test_a_time_out_that_changes_is_one_write(lab):
     router = lab.router()
     lab.apply(timed("a", timeout="5s"), timed("b", timeout="6s"), timed("c"))
     lab.settle(router)
-    for text, data in (("7s", "7 0"), ("8s", "8 0")):
+    for text, data in (("7s", "7/0"), ("8s", "8/0")):
         lab.apply(timed("a", timeout=text))
         lab.clear()
         lab.settle(router)
-        assert [method for method, _ in lab.writes()] == ["PATCH"]
-        assert records(lab) == sorted(["6 0", data])
+        assert [path for _, path in lab.writes()] == [
+            f"/mgmt/tm/ltm/data-group/internal/{GROUP.replace('/', '~')}"]
+        assert records(lab) == sorted(["6/0", data])
     lab.apply(timed("a"), timed("b"))
     lab.settle(router)
     lab.later()
@@ -99,5 +100,5 @@ def test_a_router_that_ends_between_the_writes(lab, before, after, writes):
     lab.bigip.on_write = None
     lab.bigip.clear_faults()
     assert lab.converge() == []
-    assert records(lab) == (["5 0"] if after else [])
+    assert records(lab) == (["5/0"] if after else [])
     assert attached(lab) == [bool(after)] * 2

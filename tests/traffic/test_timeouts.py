@@ -116,7 +116,7 @@ def test_the_next_request_is_for_another_route(site, timeout):
         assert limits(site) == {600 if timeout == "10m" else PROFILE_S}
 
 
-@pytest.mark.parametrize("data", ["x y", "", "0", "-1 -1", "99999999999 1"])
+@pytest.mark.parametrize("data", ["x/y", "", "0", "-1/-1", "99999999999/1", "5", "/", "5 5"])
 def test_a_record_that_is_wrong_does_not_break_a_request(site, data):
     """As an administrator might leave it."""
     serve(site, "", timeout="10m")

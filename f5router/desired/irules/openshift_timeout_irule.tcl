@@ -1,7 +1,7 @@
 # Managed by f5router: changes made here are overwritten.
 #
-# Time-outs of Routes. Records of the data-group: a pool with two numbers of seconds, each 0 for that of the
-# profiles: how long a response is waited for, and how long a connection may be silent that carries no HTTP,
+# Time-outs of Routes. Records of the data-group: a pool with two numbers of seconds and a slash between them,
+# each 0 for that of the profiles: how long a response is waited for, and how long a connection may be silent that carries no HTTP,
 # because it is passed through or was upgraded.
 #
 # Each side of a connection has an idle time-out, and the shorter one ends both. A longer one than that of
@@ -20,7 +20,8 @@ when SERVER_CONNECTED {
         if { $f5r_timed ne "" && [string index $f5r_timed 0] ne "/" } {
             set f5r_timed "@FOLDER@/$f5r_timed"
         }
-        set f5r_silent [lindex [class match -value $f5r_timed equals @FOLDER@/openshift_timeouts_dg] 1]
+        set f5r_times [class match -value $f5r_timed equals @FOLDER@/openshift_timeouts_dg]
+        set f5r_silent [lindex [split $f5r_times "/"] 1]
         if { $f5r_silent ne "" && $f5r_silent > 0 } {
             catch {
                 IP::idle_timeout $f5r_silent
@@ -40,6 +41,7 @@ when HTTP_REQUEST_SEND {
         }
         set f5r_times [class match -value $f5r_timed equals @FOLDER@/openshift_timeouts_dg]
         if { $f5r_times ne "" } {
+            set f5r_times [split $f5r_times "/"]
             set f5r_wait [lindex $f5r_times 0]
             set f5r_silent [lindex $f5r_times 1]
         }
