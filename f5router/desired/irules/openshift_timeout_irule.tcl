@@ -1,8 +1,8 @@
 # Managed by f5router: changes made here are overwritten.
 #
-# Time-outs of Routes. Records of the data-group: a pool with two numbers of seconds and a slash between them,
-# each 0 for that of the profiles: how long a response is waited for, and how long a connection may be silent that carries no HTTP,
-# because it is passed through or was upgraded.
+# Time-outs of Routes. Records of the data-group: a pool with two numbers of seconds and a slash between
+# them, each 0 for that of the profiles. The first one is how long a response is waited for; the second one
+# is how long a connection may be silent that carries no HTTP, because it is passed through or was upgraded.
 #
 # Each side of a connection has an idle time-out, and the shorter one ends both. A longer one than that of
 # the profiles stays in force until a request for another pool, a shorter one until the response begins:
