@@ -28,6 +28,7 @@ class Pair:
     haproxy: Router
     ours: Router
     site: Site
+    process: HAProxy
 
     def both(self, ask: Callable[[Router], object]) -> tuple[object, object]:
         """Return what a client sees of HAProxy's router and of ours."""
@@ -47,23 +48,27 @@ def endpoints_of(slices: Iterable[dict]) -> dict[tuple[str, str], tuple[Endpoint
 
 @pytest.fixture(scope="module")
 def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Pair]]:
-    """Makes a Pair of a function that applies a cluster to a Site; flags are those of our router."""
+    """Makes a Pair of a function that applies a cluster to a Site; flags are those of our router.
+
+    Args: refused: names of the Routes that our router does not admit; HAProxy's does.
+    """
     with ExitStack() as stack:
         made: list[Site] = []
 
-        def make(build: Callable[[Site], None], **flags: str) -> Pair:
+        def make(build: Callable[[Site], None], *, refused: Iterable[str] = (), **flags: str) -> Pair:
             folder = tmp_path_factory.mktemp("pair")
             site = Site(stack, folder)
             made.append(site)
             build(site)
             assert site.converge(**flags) == []
             routes = site.kube.list("Route")
-            refused = [route["metadata"]["name"] for route in routes if site.admitted(
-                route["metadata"]["namespace"], route["metadata"]["name"]).get("status") != "True"]
-            assert refused == []
+            assert {route["metadata"]["name"] for route in routes if site.admitted(
+                route["metadata"]["namespace"], route["metadata"]["name"]).get("status") != "True"
+            } == set(refused)
             haproxy = HAProxy(stack, folder, routes, endpoints_of(site.kube.list("EndpointSlice")),
                               site.pods, DEFAULT.certificate + DEFAULT.key)
-            return Pair(Router(haproxy.http, haproxy.https), Router(site.http, site.https), site)
+            return Pair(Router(haproxy.http, haproxy.https), Router(site.http, site.https), site,
+                        haproxy)
 
         yield make
         assert [site.faults() for site in made] == [[]] * len(made)

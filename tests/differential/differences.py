@@ -7,8 +7,8 @@ from tests.differential.conftest import Router
 from tests.differential.outcomes import Request, short
 
 PLAIN, REDIRECTED = "plain.example.com", "edge-redirect.example.com"
-REQUESTS, WEIGHTS = "requests", "weights"
-"""The clusters: that of test_requests.py and that of test_weights.py."""
+REQUESTS, WEIGHTS, OPTIONS = "requests", "weights", "options"
+"""The clusters: those of test_requests.py, test_weights.py and test_options.py."""
 
 RESETS = "the BIG-IP resets what is not valid HTTP"
 OWN_HOST = "a redirect leads to the Route's host on port 443, whatever the client writes"
@@ -155,4 +155,11 @@ DIFFERENCES = (
                "in turn", "the BIG-IP has no such method", WEIGHTS),
     Difference("the same with termination passthrough", order("default-passthrough.example.com", secure=True),
                "always the same pod", "in turn", "`balance: source` is not yet supported", WEIGHTS),
+    Difference("`ip_allowlist` without a valid entry", answer("bad-list.example.com"), "`web`", "503",
+               "nobody shall get in by mistake; the Route's status reports it", OPTIONS),
+    Difference("`ip_allowlist` with a blank before it, a client not in it",
+               answer("blank-list.example.com"), "`web`", "connection reset",
+               "the list is what the team meant", OPTIONS),
+    Difference("no pod, a client not in the `ip_allowlist`", answer("no-pod.example.com"),
+               "connection reset", "503", "the page tells nothing about the Route", OPTIONS),
 )

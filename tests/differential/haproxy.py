@@ -1,5 +1,6 @@
 """A real HAProxy on loopback, with the configuration that OpenShift's router would give it."""
 
+import csv
 import shutil
 import socket
 import subprocess
@@ -7,8 +8,8 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.differential.haproxy_config import REFUSES, Endpoint, Endpoints, Listeners, write
-from tests.waiting import DEADLINE_S
+from tests.differential.haproxy_config import REFUSES, SOCKET, Endpoint, Endpoints, Listeners, write
+from tests.waiting import DEADLINE_S, until
 
 Address = tuple[str, int]
 
@@ -38,13 +39,25 @@ class HAProxy:
         checked = subprocess.run([*command, "-c"], pass_fds=descriptors, capture_output=True, text=True,
                                  timeout=DEADLINE_S)
         assert checked.returncode == 0, checked.stderr
+        self._stats = str(folder / SOCKET)
         self._process = subprocess.Popen(command, pass_fds=descriptors, stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL)
         stack.callback(self._stop)
+        until(lambda: Path(self._stats).exists() or self._process.poll() is not None)
+        assert self._process.poll() is None, "HAProxy has ended"
 
     @staticmethod
     def _locate(pods, one: Endpoint) -> int:
         return pods.lookup(one.address, one.port) or REFUSES
+
+    def checked_down(self, backend: str) -> list[str]:
+        """Return the servers of a backend that HAProxy's checks have found down."""
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(self._stats)
+            sock.sendall(b"show stat\n")
+            text = b"".join(iter(lambda: sock.recv(65536), b"")).decode()
+        return [row["svname"] for row in csv.DictReader(text.removeprefix("# ").splitlines())
+                if row["pxname"] == backend and row["svname"] != "BACKEND" and row["status"] == "DOWN"]
 
     def _stop(self) -> None:
         self._process.kill()

@@ -20,6 +20,7 @@ HAPROXY, ROUTER = "haproxy.router.openshift.io/", "router.openshift.io/"
 TIME = r"[1-9][0-9]*(us|ms|s|m|h|d)?"
 TRUE = "1|t|T|true|TRUE|True"
 MAX_WEIGHT = 256
+SOCKET = "stats"
 REMOVED = ("Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{part}" for part in (
     "CN", "DER", "DN", "NotAfter", "NotBefore", "SHA1", "Serial", "Subject", "Verify", "Version")))
 """Headers of requests."""
@@ -77,7 +78,8 @@ def _frontends(folder: Path, listeners: Listeners) -> list[list[str]]:
               "default_backend openshift_default"]
     passed = f"req.ssl_sni,lower,map_reg({folder}/os_sni_passthrough.map)"
     return [
-        ["global", "maxconn 2000", "nbthread 1", "tune.maxrewrite 8192", "tune.bufsize 32768",
+        ["global", f"stats socket {folder}/{SOCKET} level user", "maxconn 2000",
+         "nbthread 1", "tune.maxrewrite 8192", "tune.bufsize 32768",
          "ssl-default-bind-options ssl-min-ver TLSv1.2"],
         ["defaults", "maxconn 2000", "timeout connect 5s", "timeout client 30s", "timeout client-fin 1s",
          "timeout server 30s", "timeout server-fin 1s", "timeout http-request 10s",

@@ -34,6 +34,8 @@ class Request:
     """Name in TLS: "" for the host, None for none."""
     how: dict = field(default_factory=dict)
     """Arguments of clients.request_bytes."""
+    source: str = ""
+    """Address of the client, in 127.0.0.0/8."""
     data: bytes = b""
     """Sent as it is, without TLS."""
 
@@ -41,8 +43,9 @@ class Request:
         if self.data:
             return clients.raw(router.http, self.data)
         if self.secure:
-            return clients.python(router.https, self.host, self.path, sni=self.sni, **self.how)
-        return clients.plain(router.http, self.host, self.path, **self.how)
+            return clients.python(router.https, self.host, self.path, sni=self.sni, source=self.source,
+                                  **self.how)
+        return clients.plain(router.http, self.host, self.path, source=self.source, **self.how)
 
     def outcome(self, router: Router) -> Outcome:
         return outcome(self.send(router))

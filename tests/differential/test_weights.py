@@ -13,7 +13,7 @@ from tests import manifests
 from tests.builders import identity
 from tests.differential.conftest import Pair, Router
 from tests.differential.differences import DIFFERENCES, WEIGHTS
-from tests.differential.haproxy_config import HAPROXY, endpoint_weights
+from tests.differential.haproxy_config import HAPROXY, PREFIXES, endpoint_weights
 from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
 from tests.waiting import DEADLINE_S, until
@@ -169,7 +169,9 @@ def test_a_method_that_is_not_valid(pair, kind):
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
 def test_a_pod_that_is_gone(pair, kind):
-    """The other one answers every request."""
+    """The other one answers every request, once HAProxy has noticed: it repeats no passthrough connection."""
+    backend = f"{PREFIXES[kind]}:shop:{name_of('half', kind)}"
+    until(lambda: pair.process.checked_down(backend))
     theirs, ours = pair.both(lambda router: counts(router, "half", kind, 4))
     assert ours == theirs
     assert ours.total() == 4

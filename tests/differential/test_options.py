@@ -1,0 +1,126 @@
+"""Options in annotations: our router against HAProxy's."""
+
+import pytest
+
+from tests import manifests
+from tests.builders import identity
+from tests.differential.conftest import Pair, Router
+from tests.differential.differences import DIFFERENCES, OPTIONS
+from tests.differential.haproxy_config import HAPROXY, PREFIXES, ROUTER
+from tests.differential.outcomes import Request
+from tests.traffic import clients
+from tests.traffic.conftest import PODS, Site
+from tests.waiting import until
+
+KINDS = ("", "edge", "reencrypt", "passthrough")
+EDGE = identity("options.example.com")
+IN, OUT = "127.0.0.2", "127.0.0.3"
+"""Addresses of clients."""
+LISTS = {
+    "address": {f"{HAPROXY}ip_allowlist": IN},
+    "older-name": {f"{HAPROXY}ip_whitelist": f"10.0.0.0/8 {IN}"},
+    "network": {f"{HAPROXY}ip_allowlist": "192.0.2.1 127.0.0.2/32"},
+    "both-families": {f"{HAPROXY}ip_allowlist": f"2001:db8::/32 {IN} ::1"},
+    "bad-entry": {f"{HAPROXY}ip_allowlist": f"me {IN}"},
+    "both-names": {f"{HAPROXY}ip_allowlist": IN, f"{HAPROXY}ip_whitelist": OUT},
+    "empty": {f"{HAPROXY}ip_allowlist": "", f"{HAPROXY}ip_whitelist": IN},
+    "everybody": {f"{HAPROXY}ip_allowlist": "0.0.0.0/0"},
+    "nobody": {f"{HAPROXY}ip_allowlist": "192.0.2.0/24"},
+}
+"""Name of a host: annotations of its Route."""
+
+
+def annotated(name: str, kind: str, annotations: dict[str, str], *, service: str = "web", path: str = "",
+              insecure: str = "") -> dict:
+    """Return a Route with annotations; its name and kind are those of its host."""
+    tls = {"certificate": EDGE.certificate, "key": EDGE.key} if kind in ("edge", "reencrypt") else {}
+    if kind == "reencrypt":
+        tls["destinationCACertificate"] = PODS.issuer
+    prefix = "tls-" if kind in ("reencrypt", "passthrough") else ""
+    whole = f"{name}-{kind}" if kind else name
+    obj = manifests.route(whole + path.replace("/", "-"), host=f"{whole}.example.com", path=path, kind=kind,
+                          service=prefix + service, insecure=insecure, **tls)
+    obj["metadata"]["annotations"] = annotations
+    return obj
+
+
+def build(site: Site) -> None:
+    for prefix, network, port, tls in (("", "10.1", 8080, None), ("tls-", "10.2", 8443, PODS)):
+        site.serve(f"{prefix}web", f"{network}.1.1", port=port, tls=tls)
+        site.serve(f"{prefix}half", f"{network}.3.1", f"{network}.3.2", port=port, tls=tls)
+        site.pods.stop(f"{network}.3.2", port)
+    site.apply(*manifests.service("shop", "empty"))
+    for kind in KINDS:
+        site.apply(*(annotated(name, kind, annotations) for name, annotations in LISTS.items()),
+                   annotated("interval", kind, {f"{ROUTER}haproxy.health.check.interval": "100ms"},
+                             service="half"))
+    listed = LISTS["address"]
+    site.apply(
+        annotated("redirected", "edge", listed, insecure="Redirect"),
+        annotated("allowed", "edge", listed, insecure="Allow"),
+        annotated("paths", "", {}), annotated("paths", "", listed, path="/api"),
+        annotated("bad-list", "", {f"{HAPROXY}ip_allowlist": "me you"}),
+        annotated("blank-list", "", {f"{HAPROXY}ip_allowlist": f" {IN}"}),
+        annotated("no-pod", "", listed, service="empty"),
+    )
+
+
+@pytest.fixture(scope="module")
+def pair(pair_of) -> Pair:
+    return pair_of(build, refused={"bad-list"})
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_clients(pair, name, kind):
+    host = f"{name}-{kind}.example.com" if kind else f"{name}.example.com"
+    requests = [Request(host, secure=bool(kind), source=source) for source in (IN, OUT)]
+    theirs, ours = pair.both(lambda router: [one.outcome(router) for one in requests])
+    assert ours == theirs
+    assert [one.status for one in ours] == [0 if name == "nobody" else 200, 200 if name == "everybody" else 0]
+
+
+@pytest.mark.parametrize(("request_", "status"), [
+    pytest.param(Request("redirected-edge.example.com", source=OUT), 302, id="redirect"),
+    pytest.param(Request("redirected-edge.example.com", secure=True, source=OUT), 0, id="redirect, TLS"),
+    pytest.param(Request("allowed-edge.example.com", source=OUT), 0, id="port 80"),
+    pytest.param(Request("allowed-edge.example.com", source=IN), 200, id="port 80, listed"),
+    pytest.param(Request("paths.example.com", "/", source=OUT), 200, id="another path"),
+    pytest.param(Request("paths.example.com", "/api", source=OUT), 0, id="path"),
+    pytest.param(Request("paths.example.com", "/api", source=OUT,
+                         how={"headers": [f"X-Forwarded-For: {IN}"]}), 0, id="X-Forwarded-For"),
+    pytest.param(Request("no-pod.example.com", source=IN), 503, id="no pod, listed"),
+])
+def test_lists_and_other_fields(pair, request_, status):
+    theirs, ours = pair.both(request_.outcome)
+    assert ours == theirs
+    assert ours.status == status
+
+
+def test_a_list_holds_for_later_requests_of_a_connection(pair):
+    """The first path is open to the client."""
+    def statuses(router: Router) -> list[int]:
+        requests = (clients.request_bytes("paths.example.com", path, close=False)
+                    for path in ("/", "/", "/api", "/"))
+        found = clients.several(router.http, *requests)
+        return [seen.status for seen in found]
+    theirs, ours = pair.both(statuses)
+    assert ours == theirs == [200, 200]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+def test_a_check_interval(pair, kind):
+    """With one of two pods gone, the other answers all."""
+    name = f"interval-{kind}" if kind else "interval"
+    until(lambda: pair.process.checked_down(f"{PREFIXES[kind]}:shop:{name}"))
+    host = f"{name}.example.com"
+    request = Request(host, secure=bool(kind))
+    theirs, ours = pair.both(lambda router: [request.outcome(router) for _ in range(4)])
+    assert ours == theirs
+    assert {one.status for one in ours} == {200}
+
+
+@pytest.mark.parametrize("difference", [one for one in DIFFERENCES if one.cluster == OPTIONS],
+                         ids=lambda one: one.request)
+def test_differences(pair, difference):
+    assert pair.both(difference.observe) == (difference.haproxy, difference.ours)
