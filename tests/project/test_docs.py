@@ -9,7 +9,17 @@ import pytest
 
 from f5router.model import names
 from f5router.model.cluster import Key
-from f5router.model.ltm import CertFile, ClientSSL, DataGroup, IRule, KeyFile, Policy, Pool, ServerSSL
+from f5router.model.ltm import (
+    CertFile,
+    ClientSSL,
+    DataGroup,
+    IRule,
+    KeyFile,
+    Policy,
+    Pool,
+    ServerSSL,
+    TCPMonitor,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mocks/README.md")
@@ -74,6 +84,8 @@ NS = Key("<ns>", "<svc>")
     (DataGroup.KIND, names.PASSTHROUGH_GROUP), (DataGroup.KIND, names.REENCRYPT_GROUP),
     (IRule.KIND, names.PASSTHROUGH_IRULE), (IRule.KIND, names.REENCRYPT_IRULE),
     (IRule.KIND, names.UNAVAILABLE_IRULE),
+    (IRule.KIND, names.TIMEOUT_IRULE), (DataGroup.KIND, names.TIMEOUT_GROUP),
+    (TCPMonitor.KIND, f"{TCPMonitor.STEM}<seconds>"),
     (ServerSSL.KIND, names.DEFAULT_SERVERSSL),
     (Pool.KIND, names.pool("P", NS)),
     (ClientSSL.KIND, names.client_ssl("P", "<host>")),

@@ -447,6 +447,35 @@ def test_http_in_a_tls_event_is_an_error(net: Net):
     assert "Can't execute in the current context" in net.errors()[0]
 
 
+@pytest.mark.parametrize(("text", "shown"), [
+    ("when CLIENT_ACCEPTED { IP::idle_timeout 7; log local0. [IP::idle_timeout] }", ["7"]),
+    ("when SERVER_CONNECTED { log local0. [clientside] }", ["0"]),
+    ("when HTTP_REQUEST { log local0. [clientside] }", ["1"]),
+    ("when HTTP_REQUEST_SEND { log local0. [serverside]; log local0. [HTTP::uri] }", ["1", "/"]),
+    ("""when HTTP_REQUEST_SEND {
+        IP::idle_timeout 8
+        log local0. [clientside { IP::idle_timeout }]
+        clientside { IP::idle_timeout 9 }
+        log local0. [IP::idle_timeout]
+    }
+    when HTTP_RESPONSE { log local0. [clientside { IP::idle_timeout }]; log local0. [IP::idle_timeout] }""",
+     ["300", "8", "9", "8"]),
+    ("""when HTTP_REQUEST_SEND { catch { clientside { IP::idle_timeout soon } } why; log local0. $why }""",
+     ['expected integer but got "soon"']),
+])
+def test_idle_timeouts_of_both_sides(net: Net, text, shown):
+    assert net.ask(with_rule(net, text)).status == 200
+    assert logged(net) == shown
+    assert net.errors() == []
+
+
+@pytest.mark.parametrize("side", ["clientside", "serverside"])
+def test_the_shorter_idle_timeout_ends_both_sides(net: Net, side):
+    vs = with_rule(net, f"when HTTP_REQUEST_SEND {{ {side} {{ IP::idle_timeout 1 }} }}")
+    assert net.ask(vs, "/?delay=3600").ended == RESET
+    assert net.last().outcome == "reset: idle time-out"
+
+
 def test_passthrough_by_an_irule(net: Net):
     text = """when CLIENT_ACCEPTED { TCP::collect }
     when CLIENT_DATA { pool tls; SSL::disable; HTTP::disable; TCP::release }"""
