@@ -112,6 +112,7 @@ def test_the_next_request_is_for_another_route(site, timeout):
         client.ask(NAME)
         client.ask("other.example.com")
         assert limits(site) == {PROFILE_S}
+        assert {flow.idle_s for flow in site.bigip.dataplane.flows} == {PROFILE_S}
         client.ask(NAME)
         assert limits(site) == {600 if timeout == "10m" else PROFILE_S}
 
