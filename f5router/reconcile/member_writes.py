@@ -54,6 +54,8 @@ class MemberWrites:
         """Those of them that have changed since."""
         self._leaving: dict[Key, set[Ref]] = {}
         """Pools that are not wanted any more, but still get requests, by Service; its name may be unknown."""
+        self._lacking: dict[Ref, set[Ref]] = {}
+        """Pools that were left without a new monitor because it is missing, by monitor."""
         self._done: list[AnyChange] = []
         self._changed: set[Ref] = set()
         self._recovered = False
@@ -86,6 +88,7 @@ class MemberWrites:
         """Take the pools of the device that differ, after a reading."""
         self.pending = set(pools)
         self._leaving.clear()
+        self._lacking.clear()
         for ref in self.pending:
             self._note_leaving(ref)
 
@@ -176,7 +179,7 @@ class MemberWrites:
             if isinstance(change.new, Pool) and self._desired(change.ref, change.new) != change.new:
                 self.pending.add(change.ref)  # its endpoints changed while it was written
         elif change.verb == CREATE and isinstance(change.new, TCPMonitor):
-            self.add(ref for ref, pool in self._engine.objects.items() if change.ref in pool.dependencies)
+            self.add(self._lacking.pop(change.ref, ()))
         on_change(change)
 
     # --- which Changes -----------------------------------------------------------------------
@@ -193,8 +196,7 @@ class MemberWrites:
         old = self._device.observed.get(change.ref)
         new = self._engine.objects.get(change.ref, change.new)
         if isinstance(new, Pool):
-            before = old if isinstance(old, Pool) else None
-            new = monitors.without_missing(new, before, self._device.observed)
+            new = self._writable(new, old if isinstance(old, Pool) else None)
         if old == new and change.ref not in self._device.unconfirmed:
             return None
         return Change(UPDATE if old else CREATE, old, new)
@@ -229,7 +231,14 @@ class MemberWrites:
         """True for a pool with nothing to write but a refused monitor; `confirm` of that ends this."""
         failures = self._retry.failures.keys()
         return (concerns(change, Pool) and not failures.isdisjoint(change.obj.dependencies)
-                and monitors.without_missing(change.obj, change.old, self._device.observed) == change.old)
+                and self._writable(change.obj, change.old) == change.old)
+
+    def _writable(self, pool: Pool, old: Pool | None) -> Pool:
+        """Return a pool as it can be written now; one whose monitor is missing is written again with it."""
+        for need in pool.dependencies:
+            if need not in self._device.observed:
+                self._lacking.setdefault(need, set()).add(pool.ref)
+        return monitors.without_missing(pool, old, self._device.observed)
 
     def _is_held(self, ref: Ref) -> bool:
         """True for a pool that may not be written now."""
@@ -266,7 +275,7 @@ class MemberWrites:
     def _desired(self, ref: Ref, old: Pool) -> Pool:
         """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""
         if isinstance(desired := self._engine.objects.get(ref), Pool):
-            return monitors.without_missing(desired, old, self._device.observed)
+            return self._writable(desired, old)
         if (pool := self._engine.pool(ref.path)) is not None:
             return replace(old, members=pool.members)
         known = self._engine.cluster.addresses(names.pool_namespace(ref.path))
