@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from f5router.admission.admission import AdmissionPolicy
+from f5router.model.balancing import Defaults
 from f5router.model.cluster import (
     TLS_SECRET,
     ClusterNetwork,
@@ -50,6 +51,7 @@ class Settings:
     nodeport: NodePortConfig | None = None
     max_pool_members: int = 1000
     unavailable_page: bool = True
+    balancing: Defaults = field(default_factory=Defaults)
 
 
 FACTS = DeviceFacts(

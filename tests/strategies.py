@@ -8,7 +8,7 @@ from f5router.model.cluster import Backend
 from f5router.model.route_options import RouteOptions
 from tests import builders
 
-OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn"]),
+OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn", "source"]),
                     pod_connections=st.sampled_from([0, 10]),
                     sources=st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32", "2001:db8::/32")]),
                     check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),

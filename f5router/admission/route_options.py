@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from f5router.model import time_units
+from f5router.model import balancing, time_units
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
 
@@ -57,8 +57,8 @@ def _one_of(*words: str) -> Callable[[str], str]:
 _COUNT_TEXT = f"a whole number, 0 to {MAX_COUNT}"
 
 OPTIONS = (
-    Option(f"{HAPROXY}balance", "balance", _one_of("roundrobin", "leastconn", "random"),
-           "roundrobin, leastconn or random"),
+    Option(f"{HAPROXY}balance", "balance", _one_of(*balancing.ALGORITHMS),
+           "roundrobin, leastconn, random or source"),
     Option(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
     Option(f"{HAPROXY}timeout", "timeout_ms", time_units.milliseconds, time_units.TEXT),
     Option(f"{HAPROXY}timeout-tunnel", "tunnel_timeout_ms", time_units.milliseconds, time_units.TEXT),

@@ -17,7 +17,7 @@ from f5router.config.options import LATER, OPTIONS
 from f5router.config.reader import Reader
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, SecretLimits, StatusSettings, WatchSettings
-from f5router.model import hostnames, ltm
+from f5router.model import balancing, hostnames, ltm
 from f5router.model.errors import ConfigError
 from f5router.model.selection import Selection
 
@@ -56,6 +56,7 @@ class Config(pod_network.PodNetwork):
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
     unavailable_page: bool
+    balancing: balancing.Defaults
     """Answer 503 where nothing can answer."""
     allow_mass_delete: bool
     """Hold no deletes back, however many."""
@@ -157,6 +158,8 @@ def _config(reader: Reader) -> Config:
         **network,
         default_destination_ca=files.certificates(reader, "default-destination-ca-path"),
         unavailable_page=reader.value("f5-503-page"),
+        balancing=balancing.Defaults(
+            reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),

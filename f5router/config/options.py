@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from f5router.config import parsers
-from f5router.model import hostnames, selectors, time_units
+from f5router.model import balancing, hostnames, selectors, time_units
 from f5router.network import node_ports, pool_members
 
 BIGIP = "BIG-IP"
@@ -67,6 +67,7 @@ def _bool(name: str, env: str, default: str, group: str, text: str) -> Option:
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
 _NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
+_ALGORITHMS = "|".join(balancing.ALGORITHMS)
 
 _BIGIP = (
     Option("f5-host", _HOST + "HOSTNAME", "", BIGIP,
@@ -143,6 +144,13 @@ _OBJECTS = (
     Option("backend-check-interval", "ROUTER_BACKEND_CHECK_INTERVAL", "", OBJECTS,
            "Interval of a TCP monitor of the router's own, which then takes the place of the monitor above; "
            "a Route may choose another one.", "TIME", time_units.milliseconds),
+    Option("load-balance-algorithm", "ROUTER_LOAD_BALANCE_ALGORITHM", "", OBJECTS,
+           "How the pods of a Route share its connections, unless its annotation says so or it has several "
+           "Services; without it, random.",
+           _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
+    Option("tcp-balance-scheme", "ROUTER_TCP_BALANCE_SCHEME", "", OBJECTS,
+           "The same for passthrough Routes; without it, the setting above, and without that, source.",
+           _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
            "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
            "without it, their pods are not verified.", _PATH),

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from f5router.desired import irules, pools
-from f5router.model import names, tmos
+from f5router.model import balancing, names, tmos
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
     Attachment,
@@ -35,6 +35,9 @@ class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, Protocol):
     @property
     def unavailable_page(self) -> bool: ...
 
+    @property
+    def balancing(self) -> balancing.Defaults: ...
+
 
 def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
     """Build the objects that the router needs whatever the Routes are."""
@@ -42,6 +45,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP),
                   copied=facts.original.passthrough),
         DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
+        DataGroup(names.full_path(config.folder, names.SOURCE_GROUP)),
     ]
     if config.check_interval_s:
         objects.append(pools.tcp_monitor(config.folder, config.check_interval_s))
@@ -68,7 +72,8 @@ def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> 
     the iRules are attached that do so from then on.
     """
     path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
-    required = {Ref(DataGroup.KIND, names.full_path(config.folder, names.PASSTHROUGH_GROUP))}
+    required = {Ref(DataGroup.KIND, names.full_path(config.folder, name))
+                for name in (names.PASSTHROUGH_GROUP, names.SOURCE_GROUP)}
     kept = _kept_tls(config, facts)
     if facts.original.irule:
         others = [names.REQUEST_IRULE]
@@ -76,7 +81,8 @@ def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> 
         required |= {attachment_ref(virtual, "rules", names.full_path(config.folder, name))
                     for name in others}
         required |= {obj.ref for obj in kept}
-    irule = IRule(path, irules.passthrough_irule(config.folder), extra_dependencies=frozenset(required))
+    text = irules.passthrough_irule(config.folder, source=config.balancing.of("passthrough") == "source")
+    irule = IRule(path, text, extra_dependencies=frozenset(required))
     return [irule, Attachment(virtual, "rules", path, IRule.KIND), *kept]
 
 
@@ -107,9 +113,11 @@ def _request(config: BaselineSettings) -> list[Object]:
     """Build the iRule that keeps each request of a connection to the pool of its own Rule."""
     path = names.full_path(config.folder, names.REQUEST_IRULE)
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
-    text = irules.request_irule(config.folder, page=config.unavailable_page)
-    group = Ref(DataGroup.KIND, names.full_path(config.folder, names.REENCRYPT_GROUP))
-    irule = IRule(path, text, extra_dependencies=frozenset({nowhere.ref, group}))
+    text = irules.request_irule(config.folder, page=config.unavailable_page,
+                                source=config.balancing.of("") == "source")
+    groups = {Ref(DataGroup.KIND, names.full_path(config.folder, name))
+              for name in (names.REENCRYPT_GROUP, names.SOURCE_GROUP)}
+    irule = IRule(path, text, extra_dependencies=frozenset({nowhere.ref, *groups}))
     return [nowhere, irule, *_everywhere(config, path)]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from f5router.desired import limits
-from f5router.model import names, time_units
+from f5router.model import balancing, names, time_units
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool, PoolMember, TCPMonitor, monitor_interval_s
 from f5router.model.route_options import DEFAULTS, RouteOptions
@@ -37,6 +37,9 @@ class PoolConfig(Protocol):
     @property
     def max_pool_members(self) -> int: ...
 
+    @property
+    def balancing(self) -> balancing.Defaults: ...
+
 
 class PoolKey(NamedTuple):
     """A Service port, the TLS towards its pods, and the Route to which alone the pool belongs, if any."""
@@ -67,6 +70,9 @@ class PoolSettings:
     """Seconds without data on a connection that carries no HTTP; 0 likewise."""
     check_interval_s: int = 0
     """Seconds between two health checks of a pod; 0: as the router is configured."""
+    source: bool = False
+    """True if each client stays with one pod. Passthrough Routes say so by a record of their own, so that
+    they can share pools with others."""
 
     @property
     def load_balancing(self) -> str:
@@ -80,8 +86,8 @@ class PoolSettings:
         return "ratio-member" if several else "round-robin"
 
 
-SHARED = PoolSettings()
-"""Those of a pool that Routes share."""
+SHARED, SHARED_LEASTCONN, SHARED_SOURCE = PoolSettings(), PoolSettings((), "leastconn"), PoolSettings(source=True)
+"""Those of a pool that Routes share, by the algorithm that is the router's default."""
 
 
 class Share(NamedTuple):
@@ -110,7 +116,15 @@ def backends(route: Route) -> dict[str, int]:
             **{backend.service: weights.effective(backend.weight) for backend in route.alternates}}
 
 
-def of_route(route: Route, termination: str, tls: str) -> tuple[PoolKey, PoolSettings]:
+def algorithm(route: Route, termination: str, defaults: balancing.Defaults) -> str:
+    """Return how the pods of a Route share its connections: one of balancing.ALGORITHMS."""
+    several = sum(weight > 0 for weight in backends(route).values()) > 1
+    return route.options.balance or defaults.of(termination, several=several)
+
+
+def of_route(
+    route: Route, termination: str, tls: str, defaults: balancing.Defaults,
+) -> tuple[PoolKey, PoolSettings]:
     """Return the pool of a Route, which is its own as soon as it asks for more than a Service's members.
 
     Routes that share a pool would share its limits too; HAProxy's router has a backend for each Route.
@@ -118,22 +132,31 @@ def of_route(route: Route, termination: str, tls: str) -> tuple[PoolKey, PoolSet
     Args: tls: digest of the TLS towards the pods, "" for none.
     """
     key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
-    if not route.alternates and route.weight != 0 and route.options == DEFAULTS:
-        return key, SHARED
+    plain = not route.alternates and route.weight != 0 and route.options == DEFAULTS
+    if plain and termination != "passthrough":
+        return key, shared(defaults)
     weights_of = backends(route)
     if termination == "passthrough":
         # No sessions are kept there, so nothing is left for pods of weight 0 beside others.
         weights_of = {name: weight for name, weight in weights_of.items() if weight} or weights_of
     if [*weights_of] == [route.service] and weights_of[route.service]:
         weights_of = {}  # a single weight is a share of nothing
-    options = route.options
-    settings = PoolSettings(tuple(weights_of.items()), "leastconn" if options.balance == "leastconn" else "",
-                            options.pod_connections, *timeouts(options, termination),
-                            monitor_interval_s(options.check_interval_ms))
+    options, default, wanted = route.options, shared(defaults), algorithm(route, termination, defaults)
+    settings = PoolSettings(
+        tuple(weights_of.items()),
+        default.balance if wanted == "source" else "leastconn" if wanted == "leastconn" else "",
+        options.pod_connections, *timeouts(options, termination),
+        monitor_interval_s(options.check_interval_ms),
+        default.source if termination == "passthrough" else wanted == "source")
     limited = limits.has_limits(options)
-    if settings == SHARED and not limited:
-        return key, SHARED
+    if settings == default and not limited:
+        return key, default
     return key._replace(route=route.key.name, limited=limited), settings
+
+
+def shared(defaults: balancing.Defaults) -> PoolSettings:
+    """Return the settings of a pool that Routes share."""
+    return {"leastconn": SHARED_LEASTCONN, "source": SHARED_SOURCE}.get(defaults.of(""), SHARED)
 
 
 def timeouts(options: RouteOptions, termination: str) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from f5router.admission import admission, annotations
+from f5router.admission import admission, annotations, route_options
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.admission.pem import TLSKeyPair
@@ -184,13 +184,16 @@ class _HostBuilder:
             self._warn(route, text)
         if evaluated.pending_secret and evaluated.pending_secret.problem:
             self._warn(route, f"spec.tls.externalCertificate: {evaluated.pending_secret.problem}")
+        if (termination != "passthrough" and not baseline.sets_pool_variable(self.facts)
+                and pools.algorithm(route, termination, self.config.balancing) == "source"):
+            self._warn(route, f"{route_options.HAPROXY}balance: source has no effect before TMOS 12.1")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
         if tls == names.UNVERIFIED:
             self._warn(route, "spec.tls.destinationCACertificate: there is none and no default "
                               "destination CA; the pods' certificates are not verified")
         if termination == "passthrough":
-            used.add(self._passthrough(forward.pool))
+            used.add(self._passthrough(route, forward.pool))
         elif termination:
             certificate = self._certificate if evaluated.key_pair else frozenset()
             used |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY, forward,
@@ -285,6 +288,8 @@ class _HostBuilder:
             required.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
         if secure:
             required |= self._taken_over()
+        if isinstance(action, Forward):
+            required |= {record_ref(self._full(names.SOURCE_GROUP), action.pool)} & self.objects.keys()
         if tls:
             assert isinstance(action, Forward), "a Redirect leads to no pod"
             required |= self._add_pod_tls(virtual, tls, action)
@@ -311,13 +316,18 @@ class _HostBuilder:
         path = self._full(names.PASSTHROUGH_IRULE)
         return frozenset({attachment_ref(self.config.https_virtual, "rules", path)})
 
-    def _passthrough(self, target: str) -> Ref:
+    def _passthrough(self, route: Route, target: str) -> Ref:
         group = self._full(names.PASSTHROUGH_GROUP)
         virtual = self.config.https_virtual
         assert virtual is not None, "Routes with TLS have a fault without it"
         irule = attachment_ref(virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
-        required = frozenset({Ref(Pool.KIND, target), irule}) | self._add_limits(virtual, target)
-        return self.add(Record(group, names.passthrough_record(self.host), target, required))
+        required, name = {Ref(Pool.KIND, target), irule}, names.passthrough_record(self.host)
+        required |= self._add_limits(virtual, target)
+        defaults = self.config.balancing
+        wanted = pools.algorithm(route, "passthrough", defaults) == "source"
+        if wanted != (defaults.of("passthrough") == "source"):
+            required.add(self.add(self._source(name, wanted)))
+        return self.add(Record(group, name, target, frozenset(required)))
 
     def _towards_pods(self, evaluated: EvaluatedRoute) -> tuple[str, Forward]:
         """Add the pool of a Route and its server SSL profile.
@@ -325,14 +335,21 @@ class _HostBuilder:
         Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
         tls = self._pod_tls(evaluated) if evaluated.termination == "reencrypt" else ""
-        key, settings = pools.of_route(evaluated.route, evaluated.termination, tls)
+        defaults = self.config.balancing
+        key, settings = pools.of_route(evaluated.route, evaluated.termination, tls, defaults)
         self.pools[key] = settings
         if settings.check_interval_s:
             self.add(pools.tcp_monitor(self.config.folder, settings.check_interval_s))
         pool = names.pool(self.config.folder, *key)
         for obj in limits.records(self.config.folder, pool, evaluated.route.options):
             self.add(obj)
+        if evaluated.termination != "passthrough" and settings.source != pools.shared(defaults).source:
+            self.add(self._source(pool, settings.source))
         return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
+
+    def _source(self, name: str, wanted: bool) -> Record:
+        """Build the record that makes an exception from the router's default for `balance: source`."""
+        return Record(self._full(names.SOURCE_GROUP), name, names.SOURCE if wanted else names.NOT_SOURCE)
 
     def _add_timeouts(self, evaluated: EvaluatedRoute, pool: str) -> set[Ref]:
         """Add the record with the time-outs of a Route, if it has any, and what acts on it."""

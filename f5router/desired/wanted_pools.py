@@ -86,7 +86,8 @@ class WantedPools:
     def unwanted(self, path: str) -> Pool | None:
         """Build a pool that no Route wants any more; None if its name shows no Service."""
         parts = names.pool_key(self._config.folder, path)
-        return pools.build(PoolKey(*parts), pools.SHARED, self._view, self._config).pool if parts else None
+        settings = pools.shared(self._config.balancing)
+        return pools.build(PoolKey(*parts), settings, self._view, self._config).pool if parts else None
 
     def _view(self, service: Key) -> ServiceView:
         return self._cluster.view(service, self.own_addresses)

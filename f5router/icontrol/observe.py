@@ -165,7 +165,8 @@ class _Links:
             return set()
         if obj.group.endswith(names.PASSTHROUGH_GROUP):
             pool = Ref(Pool.KIND, original_names.pool(self._folder, obj.data))
-            return {pool} | self._attachments(names.PASSTHROUGH_IRULE) | self._limits(pool.path)
+            return ({pool} | self._attachments(names.PASSTHROUGH_IRULE) | self._limits(pool.path)
+                    | self._record(names.SOURCE_GROUP, obj.name))
         if obj.group.endswith(names.LIMITS_GROUP):
             return {Ref(DataGroup.KIND, f"{self._folder}/{obj.data}")} & self._objects.keys()
         return {Ref(ServerSSL.KIND, obj.data)} & self._objects.keys()
@@ -175,7 +176,7 @@ class _Links:
         record = self._record(names.REENCRYPT_GROUP, rule.action.pool)
         profiles = (names.client_ssl(self._folder, host).rsplit("/", 1)[1] for host in rule.hosts)
         return ((record | self._tls if record else record) | self._limits(rule.action.pool)).union(
-            *map(self._attachments, profiles))
+            self._record(names.SOURCE_GROUP, rule.action.pool), *map(self._attachments, profiles))
 
     def _limits(self, pool: str) -> set[Ref]:
         if not names.is_limited(pool):

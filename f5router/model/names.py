@@ -67,6 +67,9 @@ LIMITED = "__limited"
 """End of the name of a pool to which LIMITS_IRULE lets only some clients; without the iRule, or a record in
 LIMITS_GROUP, nobody gets in. No other pool's name ends so: after two underscores comes a digest."""
 TIMEOUT_GROUP = "openshift_timeouts_dg"
+SOURCE_GROUP = "openshift_source_balance_dg"
+SOURCE, NOT_SOURCE = "source", "off"
+"""Data of a record in SOURCE_GROUP: each client stays with one pod, or not."""
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
 VXLAN_PROFILE = "vxlan-ose"
 TUNNEL = "vxlan5000"
@@ -313,7 +316,7 @@ _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED})?|{NOWHERE_POOL}",
     TCPMonitor.KIND: rf"{TCPMonitor.STEM}[1-9][0-9]{{0,4}}",
-    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}|{TIMEOUT_GROUP}"
+    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}|{TIMEOUT_GROUP}|{SOURCE_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: "|".join(IRULE_ORDER),
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{_HEX})?-client-ssl-profile",

@@ -8,7 +8,7 @@ class RouteOptions:
     """Options of a Route; each default means "as the router is configured"."""
 
     balance: str = ""
-    """roundrobin, leastconn or random."""
+    """roundrobin, leastconn, random or source."""
     pod_connections: int = 0
     """Connections at a time to each pod; 0 for no limit."""
     sources: tuple[str, ...] = ()

@@ -146,7 +146,8 @@ def stage(obj: Object) -> Stage:
     An Attachment also depends on whatever it needs to take effect.
     """
     if isinstance(obj, Record):
-        if obj.group.endswith((names.REENCRYPT_GROUP, names.LIMITS_GROUP, names.TIMEOUT_GROUP)):
+        if obj.group.endswith(
+                (names.REENCRYPT_GROUP, names.LIMITS_GROUP, names.TIMEOUT_GROUP, names.SOURCE_GROUP)):
             return Stage.POD_TLS
         return Stage.EARLY_EXCLUSION if obj.data == names.EXCLUSION else Stage.PASSTHROUGH
     if isinstance(obj, Rule):

@@ -24,7 +24,8 @@ def own_path(lab: Lab) -> str:
 
 
 @pytest.mark.parametrize(("balance", "mode"), [
-    ("roundrobin", None), ("random", None), ("leastconn", "least-connections-member")])
+    ("roundrobin", None), ("random", None), ("leastconn", "least-connections-member"),
+    ("source", "round-robin")])
 def test_balance(lab, balance, mode):
     lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), optional(balance=balance))
     assert lab.converge() == []
@@ -66,6 +67,55 @@ def test_an_option_that_changes_is_one_write(lab):
     lab.later()
     lab.settle(router)
     assert lab.pools() == {"/Common/openshift_shop_web"}
+
+
+def sources(lab: Lab) -> dict[str, str]:
+    """The exceptions from the router's default for `balance: source`."""
+    group = lab.bigip.store.get("ltm/data-group/internal", "/Common/openshift_source_balance_dg")
+    return dict(group.fields.get("records", {}))
+
+
+@pytest.mark.parametrize(("kind", "default"), [("edge", "roundrobin"), ("passthrough", "source")])
+def test_who_stays_with_a_pod_is_one_write(lab, kind, default):
+    """On a pool of the Route; the record is there before the first request could need it."""
+    router, other = lab.router(), "source" if kind == "edge" else "random"
+
+    def balanced(balance: str) -> dict:
+        obj = optional(pod_concurrent_connections="5", balance=balance)
+        obj["spec"]["tls"] = {"termination": kind}
+        return obj
+
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), balanced(default))
+    lab.settle(router)
+    assert sources(lab) == {}
+    lab.apply(balanced(other))
+    lab.clear()
+    lab.settle(router)
+    assert len(lab.writes()) == 1
+    name = own_path(lab) if kind == "edge" else "a.example.com"
+    assert sources(lab) == {name: "source" if kind == "edge" else "off"}
+    lab.apply(balanced(default))
+    lab.clear()
+    lab.settle(router)
+    assert len(lab.writes()) == 1
+    assert sources(lab) == {}
+
+
+def test_settings_decide_which_pools_are_shared(lab):
+    """No Route that asks for the default has a pool or a record of its own, whatever the default is."""
+    passthrough = optional("b")
+    passthrough["spec"]["tls"] = {"termination": "passthrough"}
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), optional(), passthrough,
+              optional("c", balance="roundrobin"))
+    for default, shared in [("leastconn", "least-connections-member"), ("source", "round-robin")]:
+        flags = {"load_balance_algorithm": default, "tcp_balance_scheme": default}
+        assert lab.converge(**flags) == []
+        modes = {item.path: item.fields["loadBalancingMode"] for item in lab.bigip.items("ltm/pool")}
+        own = own_path(lab)
+        assert {modes["/Common/openshift_shop_web"]} == {shared}
+        assert modes[own] == "round-robin"
+        assert sources(lab) == ({own: "off"} if default == "source" else {})
+        assert len(lab.pools()) == 2
 
 
 def test_a_member_that_was_disabled_by_hand_is_enabled_again(lab):

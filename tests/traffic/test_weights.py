@@ -15,7 +15,7 @@ NAME = "shop.example.com"
 
 
 def weighted(kind: str, weight: int, *alternates: tuple[str, int], **annotations: str) -> dict:
-    """A Route to Service web with a weight, and others with theirs."""
+    """A Route to Service web with a weight, and others with theirs, that takes turns."""
     tls = {"certificate": EDGE.certificate, "key": EDGE.key} if kind in ("edge", "reencrypt") else {}
     if kind == "reencrypt":
         tls["destinationCACertificate"] = PODS.issuer
@@ -24,7 +24,7 @@ def weighted(kind: str, weight: int, *alternates: tuple[str, int], **annotations
     obj["spec"]["alternateBackends"] = [
         {"kind": "Service", "name": name, "weight": share} for name, share in alternates]
     obj["metadata"]["annotations"] = {f"haproxy.router.openshift.io/{key}": value
-                                      for key, value in annotations.items()}
+                                      for key, value in {"balance": "roundrobin", **annotations}.items()}
     return obj
 
 

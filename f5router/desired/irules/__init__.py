@@ -12,6 +12,8 @@ server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
 import re
 from importlib import resources
 
+from f5router.model import names
+
 _RESPOND = (
     'HTTP::respond 503 -version auto content "@PAGE@" noserver '
     'Content-Type "text/html; charset=utf-8" Cache-Control "no-store" Connection "close"')
@@ -32,6 +34,10 @@ STRIPPED_HEADERS = (
 their proxy (httpoxy.org), and headers that describe the client's certificate. Source: openshift/router,
 haproxy-config.template; x-ssl-client-cert, which other proxies set, is not among its names."""
 
+SOURCE_S = 3600
+"""How long a client that sends nothing stays with its pod, in seconds. HAProxy computes the pod from the
+client's address and forgets nobody; a BIG-IP keeps a record for each client."""
+
 _MARK = "# Managed by f5router"
 """The first words of each of our texts."""
 
@@ -44,7 +50,7 @@ def is_ours(text: str) -> bool:
     return text.lstrip().startswith(_MARK)
 
 
-def passthrough_irule(folder: str) -> str:
+def passthrough_irule(folder: str, *, source: bool = True) -> str:
     """Return the text of openshift_passthrough_irule, for the HTTPS virtual server.
 
     A connection whose SNI is a record's name in ssl_passthrough_servername_dg goes to the pool that
@@ -55,10 +61,18 @@ def passthrough_irule(folder: str) -> str:
     While it waits for a ClientHello the server side is not connected: not for virtual servers of
     protocols in which the server speaks first. A silent client is left to the idle timeout.
 
-    Args: folder: full path of the folder that holds the data-group, such as /Common.
+    With `source` a client stays with its pod: `persist uie` with a key of the client's address and the pool,
+    so that no other pool ever finds the record, whatever match-across settings do. A record of the same name
+    in openshift_source_balance_dg goes before `source`.
+    Source: clouddocs, persist (valid in CLIENT_DATA and HTTP_REQUEST). That it works on a virtual server
+    without a persistence profile is inferred; where it fails, the connection is balanced as any other.
+
+    Args:
+        folder: full path of the folder that holds the data-groups, such as /Common.
+        source: True if clients stay with their pods where no record says otherwise.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_passthrough_irule.tcl", folder)
+    return _text("openshift_passthrough_irule.tcl", folder, source=source)
 
 
 def reencrypt_irule(folder: str) -> str:
@@ -108,7 +122,7 @@ def unavailable_irule(folder: str) -> str:
     return _text("openshift_unavailable_irule.tcl", folder)
 
 
-def request_irule(folder: str, *, page: bool) -> str:
+def request_irule(folder: str, *, page: bool, source: bool = False) -> str:
     """Return the text of openshift_request_irule, for virtual servers with an http profile.
 
     A request for another pool than the one before it on its connection gets a server side of its own:
@@ -141,9 +155,11 @@ def request_irule(folder: str, *, page: bool) -> str:
         page: the answer to a name that is refused is the page of unavailable_irule, else a reset. Where
             the page cannot be sent, as after an answer of another iRule, it is a reset too: nobody's
             request must reach the pods.
+        source: as in passthrough_irule; records are named by the full path of the pool.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET if page else "reject")
+    return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET if page else "reject",
+                 source=source)
 
 
 def limits_irule(folder: str) -> str:
@@ -166,11 +182,13 @@ def limits_irule(folder: str) -> str:
     return _text("openshift_limits_irule.tcl", folder)
 
 
-def _text(name: str, folder: str, refuse: str = "") -> str:
+def _text(name: str, folder: str, refuse: str = "", *, source: bool = False) -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
     text = _file(name).replace("@REFUSE@", refuse).replace("@RESPOND@", _RESPOND)
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
+    text = text.replace("@SOURCE@", names.SOURCE if source else names.NOT_SOURCE)
+    text = text.replace("@SOURCE_S@", str(SOURCE_S))
     return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()
 
 

@@ -4,6 +4,10 @@
 # untouched. A name that is not there is looked up by its domain, with a dot before it: the record of a
 # wildcard Route. Any other connection is released as it was found, for the SSL profile to judge; so is
 # a name whose record is no pool: TLS of that host ends here, whatever the wildcard says.
+#
+# A client stays with its pod if the name has "source" in the second data-group, or nothing there and that
+# is the default of the router; "off" is the contrary.
+#
 # ClientHello: RFC 8446 4.1.2, records: 5.1, SNI: RFC 6066 3. binary scan reads signed numbers.
 
 when CLIENT_ACCEPTED {
@@ -24,6 +28,7 @@ when CLIENT_DATA {
     }
     set f5r_state "collect"
     set f5r_pool ""
+    set f5r_stay ""
     set f5r_data ""
     set f5r_hello ""
 
@@ -155,6 +160,9 @@ when CLIENT_DATA {
                 if { $f5r_pool eq "terminate" } {
                     set f5r_pool ""
                 }
+                if { $f5r_pool ne "" } {
+                    set f5r_stay [class match -value $f5r_name equals @FOLDER@/openshift_source_balance_dg]
+                }
             }
         }
     }] } {
@@ -185,6 +193,15 @@ when CLIENT_DATA {
             # These fail where there is no such profile, hence nothing to disable.
             catch { SSL::disable serverside }
             catch { HTTP::disable }
+            if { $f5r_stay eq "" } {
+                set f5r_stay "@SOURCE@"
+            }
+            # The record of a client is for this pool alone.
+            if { $f5r_stay eq "source" && [catch {
+                persist uie "[IP::client_addr] $f5r_pool" @SOURCE_S@
+            }] } {
+                log local0.warn "f5router: no persistence for $f5r_pool"
+            }
             TCP::release
         }
     }

@@ -10,6 +10,9 @@
 # f5router_wildcard, and only names with exactly one label before it are theirs. Those that redirect do it
 # by f5router_redirect: the answer is given here, to a name that was looked at.
 #
+# A client stays with its pod if the pool has "source" in its data-group, or nothing there and that is the
+# default of the router; "off" is the contrary.
+#
 # Headers that vouch for a client are removed from every request, before other iRules act.
 
 when CLIENT_ACCEPTED {
@@ -98,6 +101,27 @@ when HTTP_REQUEST {
         }
     }
     set f5r_before $f5r_want
+
+    set f5r_stay "off"
+    if { $f5r_want ne "" && $f5r_want ne "none" } {
+        set f5r_stay [class match -value $f5r_want equals @FOLDER@/openshift_source_balance_dg]
+        if { $f5r_stay eq "" } {
+            set f5r_stay "@SOURCE@"
+        }
+    }
+    if { $f5r_stay eq "source" } {
+        set f5r_stays 1
+        # The record of a client is for this pool alone.
+        if { [catch {
+            persist uie "[IP::client_addr] $f5r_want" @SOURCE_S@
+        }] } {
+            log local0.warn "f5router: no persistence for $f5r_want"
+        }
+    } elseif { [info exists f5r_stays] } {
+        # It would go on for later requests.
+        unset f5r_stays
+        catch { persist none }
+    }
 }
 
 when LB_SELECTED priority 600 {

@@ -98,9 +98,14 @@ def detach(rules: Rules, args: list[bytes]) -> Result:
 
 
 def persist(rules: Rules, args: list[bytes]) -> Result:
-    if [text(one) for one in args] != ["none"]:
-        raise Unsupported(f"persist {' '.join(map(text, args))}")
-    rules.state.persist_off = True
+    """Both forms hold for later requests of the connection too, until another is given."""
+    match [text(one) for one in args]:
+        case ["none"]:
+            rules.state.persist_off, rules.state.persist_key = True, None
+        case ["uie", key, timeout] if key and timeout.isdigit():
+            rules.state.persist_off, rules.state.persist_key = False, (key, timeout)
+        case words:
+            raise Unsupported(f"persist {' '.join(words)}")
     return ""
 
 

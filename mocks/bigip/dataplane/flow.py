@@ -258,7 +258,7 @@ class Flow:
     def _remember(self, server: Server) -> None:
         with self.plane.store.lock:
             persist = self.persistence()
-        if persist and persist[0] == "source-addr":
+        if persist and persist[0] in ("source-addr", "universal"):
             self.servers.keep(server.member, persist[1])
 
     def idle_limit(self) -> float:
@@ -279,6 +279,9 @@ class Flow:
         action = self.state.effect.persist
         if self.state.persist_off or (action and "disable" in action):
             return None
+        if self.state.persist_key:
+            key, timeout = self.state.persist_key
+            return "universal", {"key": key, "timeout": timeout}
         if action:
             return config.by_action(self.plane.store, action)
         path = self.virtual.persist

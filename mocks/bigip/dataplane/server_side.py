@@ -132,16 +132,22 @@ class ServerSide:
         if kind == "cookie":
             name = persistence.cookie_name(pool, str(fields.get("cookieName", "none")))
             return persistence.by_cookie(members, head.cookie(name) if head else None)
-        client = persistence.masked(self.flow.client[0], str(fields.get("mask", "none")))
+        client = self._client(fields)
         timeout_s = config.seconds(fields.get("timeout")) / self.plane.speed
         now = self.plane.now()
         kept = self.plane.sources.find(self.flow.virtual.path, client, now=now, timeout_s=timeout_s)
         return next((one for one in members if one.key == kept and not one.down), None)
 
     def keep(self, member: Member, fields: dict) -> None:
-        """Remember the member of a client for source address persistence."""
-        client = persistence.masked(self.flow.client[0], str(fields.get("mask", "none")))
+        """Remember the member of a client, or of a key that an iRule gave."""
+        client = self._client(fields)
         self.plane.sources.keep(self.flow.virtual.path, client, member, now=self.plane.now())
+
+    def _client(self, fields: dict) -> str:
+        """What a record is found by."""
+        if "key" in fields:
+            return f"uie {fields['key']}"
+        return persistence.masked(self.flow.client[0], str(fields.get("mask", "none")))
 
     async def _dial(self, member: Member) -> Server:
         """Raises: OSError: refused, or nobody answers."""

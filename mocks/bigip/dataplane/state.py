@@ -54,6 +54,8 @@ class State:
     last_pool: str | None = None
     """Of the request before."""
     persist_off: bool = False
+    persist_key: tuple[str, str] | None = None
+    """Key and timeout of `persist uie`."""
     # HTTP
     http_off: bool = False
     request: Head | None = None

@@ -39,6 +39,8 @@ PRECEDENCE = [
     ("f5-policy-model", "policy_model", "auto", "plain", "plain", "draft", "draft"),
     ("f5-pool-monitor", "pool_monitor", "/Common/tcp", "/Common/http", "/Common/http", "none", ""),
     ("backend-check-interval", "check_interval_s", 0, "1500ms", 2, "5s", 5),
+    ("load-balance-algorithm", "balancing.http", "", "leastconn", "leastconn", "source", "source"),
+    ("tcp-balance-scheme", "balancing.tcp", "", "random", "random", "roundrobin", "roundrobin"),
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
     ("f5-static-routes", "static_routes", False, "true", True, "false", False),

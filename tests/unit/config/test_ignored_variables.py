@@ -124,8 +124,8 @@ ROWS = [
     ("template", "ROUTER_MUTUAL_TLS_AUTH_CRL", NOT_YET, "/crl"),
     ("template", "ROUTER_MUTUAL_TLS_AUTH_FILTER", NOT_YET, "x"),
     ("template", "ROUTER_MUTUAL_TLS_HEADER_FILTER", NOT_YET, "false"),
-    ("template", "ROUTER_LOAD_BALANCE_ALGORITHM", NOT_YET, "leastconn"),
-    ("template", "ROUTER_TCP_BALANCE_SCHEME", NOT_YET, "source"),
+    ("template", "ROUTER_LOAD_BALANCE_ALGORITHM", HONOURED, "leastconn"),
+    ("template", "ROUTER_TCP_BALANCE_SCHEME", HONOURED, "random"),
     ("template", "ROUTER_COOKIE_NAME", NOT_YET, "x"),
     ("template", "ROUTER_BACKEND_CHECK_INTERVAL", HONOURED, "5000ms"),
     ("template", "ROUTER_BACKEND_PROCESS_ENDPOINTS", MEANINGLESS, "shuffle"),
@@ -215,7 +215,7 @@ MIGRATED = [
         f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
         *(f"{name}: not yet supported" for name in (
             "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "SSL_MIN_VERSION", "ROUTER_DISABLE_HTTP2",
-            "ROUTER_LOAD_BALANCE_ALGORITHM", "ROUTER_TCP_BALANCE_SCHEME", "ROUTER_SET_FORWARDED_HEADERS")),
+            "ROUTER_SET_FORWARDED_HEADERS")),
     ], id="OpenShift 4, ingress operator"),
 ]
 """Variables of a router's Deployment, and what is told at start. Sources: a DeploymentConfig that

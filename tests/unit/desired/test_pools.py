@@ -10,6 +10,7 @@ from f5router.desired import pools
 from f5router.desired.engine import Engine
 from f5router.desired.pools import SHARED, PoolKey, PoolSettings, Share
 from f5router.model import names
+from f5router.model.balancing import Defaults
 from f5router.model.cluster import Backend, Delta, Key
 from f5router.model.ltm import PoolMember
 from f5router.model.route_options import RouteOptions
@@ -41,6 +42,7 @@ def built(settings, most=1000, **addresses):
                  id="random is turns"),
     pytest.param({"options": RouteOptions(balance="leastconn")}, OWN,
                  PoolSettings((), "leastconn"), id="leastconn"),
+    pytest.param({"options": RouteOptions(balance="source")}, OWN, PoolSettings(source=True), id="source"),
     pytest.param({"options": RouteOptions(pod_connections=7)}, OWN, PoolSettings((), "", 7),
                  id="a limit"),
     pytest.param({"weight": 3, "alternates": (Backend("api", 1), Backend("b"))}, OWN,
@@ -53,14 +55,52 @@ def built(settings, most=1000, **addresses):
                  id="spec.to again, with some weight"),
 ])
 def test_of_route(change, key, settings):
-    assert pools.of_route(replace(route("a"), **change), "edge", "") == (key, settings)
+    assert pools.of_route(replace(route("a"), **change), "edge", "", Defaults()) == (key, settings)
+
+
+@pytest.mark.parametrize(("defaults", "options", "termination", "balance", "source", "shared"), [
+    # what the operator set, what the Route has, its termination; the pool
+    pytest.param(("leastconn", ""), "", "edge", "leastconn", False, True, id="the default"),
+    pytest.param(("leastconn", ""), "roundrobin", "edge", "", False, False, id="another"),
+    pytest.param(("leastconn", ""), "", "passthrough", "leastconn", False, True, id="passthrough, too"),
+    pytest.param(("leastconn", "source"), "", "passthrough", "leastconn", False, True, id="for new clients"),
+    pytest.param(("leastconn", "random"), "", "passthrough", "", False, False, id="passthrough, another"),
+    pytest.param(("", ""), "", "passthrough", "", False, True, id="passthrough is source by default"),
+    pytest.param(("", ""), "leastconn", "passthrough", "leastconn", False, False, id="leastconn there"),
+    pytest.param(("source", ""), "", "edge", "", True, True, id="source is the default"),
+    pytest.param(("source", ""), "random", "edge", "", False, False, id="off by one Route"),
+    pytest.param(("source", ""), "random", "passthrough", "", True, True, id="passthrough has a record"),
+])
+def test_defaults_of_the_router(defaults, options, termination, balance, source, shared):
+    """A Route shares the pool of its Service if it asks for what the router does by default."""
+    asking = replace(route("a"), options=RouteOptions(balance=options))
+    key, settings = pools.of_route(asking, termination, "", Defaults(*defaults))
+    assert (settings.balance, settings.source, key == ALL) == (balance, source, shared)
+    assert shared == (settings == pools.shared(Defaults(*defaults)))
+
+
+@pytest.mark.parametrize(("annotation", "defaults", "alternates", "http", "tcp"), [
+    ("", ("", ""), 0, "random", "source"),
+    ("", ("leastconn", ""), 0, "leastconn", "leastconn"),
+    ("", ("leastconn", "random"), 0, "leastconn", "random"),
+    ("", ("", "roundrobin"), 0, "random", "roundrobin"),
+    ("", ("leastconn", ""), 5, "roundrobin", "leastconn"),
+    ("", ("", ""), 5, "roundrobin", "source"),
+    ("source", ("leastconn", "random"), 5, "source", "source"),
+])
+def test_which_algorithm_applies(annotation, defaults, alternates, http, tcp):
+    """The annotation, then several Services, then the router's settings. Source: haproxy-config.template."""
+    asking = replace(route("a"), options=RouteOptions(balance=annotation),
+                     alternates=(Backend("api", alternates),))
+    assert pools.algorithm(asking, "edge", Defaults(*defaults)) == http
+    assert pools.algorithm(asking, "passthrough", Defaults(*defaults)) == tcp
 
 
 def test_a_passthrough_route_has_no_pods_of_weight_0():
     weighted = replace(route("a"), weight=0, alternates=(Backend("api", 5),))
-    assert pools.of_route(weighted, "passthrough", "") == (OWN, PoolSettings((("api", 5),)))
-    assert pools.of_route(replace(route("a"), weight=0), "passthrough", "") == (
-        OWN, PoolSettings((("web", 0),)))
+    assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("api", 5),)))
+    weighted = replace(route("a"), weight=0)
+    assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("web", 0),)))
 
 
 @pytest.mark.parametrize(("balance", "weights", "mode"), [

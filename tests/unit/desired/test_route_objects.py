@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from f5router.admission.admission import AdmissionPolicy
 from f5router.desired import match_conditions, route_objects
 from f5router.model import names
+from f5router.model.balancing import Defaults
 from f5router.model.cluster import Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.ltm import (
@@ -30,6 +31,7 @@ from f5router.model.ltm import (
     ServerSSL,
 )
 from f5router.model.objects import Ref
+from f5router.model.route_options import RouteOptions
 from tests import strategies
 from tests.builders import FACTS, Settings, endpoints, identity, route, snapshot
 from tests.reference import full_build
@@ -152,7 +154,32 @@ def test_the_pool_is_told(version):
     assert not redirect.extra_dependencies & {obj.ref for obj in guards if obj.virtual == FACTS.http.path}
     (irule,) = (obj for obj in of(built, IRule) if obj.path == "/Common/openshift_request_irule")
     assert set(irule.dependencies) == {Ref(Pool.KIND, "/Common/openshift_nowhere"),
-                                Ref(DataGroup.KIND, "/Common/ssl_reencrypt_serverssl_dg")}
+                                Ref(DataGroup.KIND, "/Common/ssl_reencrypt_serverssl_dg"),
+                                Ref(DataGroup.KIND, "/Common/openshift_source_balance_dg")}
+
+
+SOURCE = "/Common/openshift_source_balance_dg"
+
+
+@pytest.mark.parametrize(("kind", "version", "name", "told"), [
+    ("", (12, 1), f"{POOL}___", False), ("edge", (17, 1), f"{POOL}___", False),
+    ("edge", (12, 0), f"{POOL}___", True), ("", (11, 5, 1), f"{POOL}___", True),
+    ("passthrough", (11, 5, 1), "www.example.com", False),
+])
+def test_a_record_says_who_stays_with_a_pod(kind, version, name, told):
+    """It is there before requests come; a device whose Rules cannot tell their pool makes no use of it."""
+    asking = route("a", kind=kind)
+    defaults = Settings(balancing=Defaults(tcp="random"))
+    built = build(replace(asking, options=RouteOptions(balance="source")), config=defaults,
+                  facts=replace(FACTS, version=version))
+    (record,) = (one for one in of(built, Record) if one.group == SOURCE)
+    assert record.name.startswith(name)
+    assert record.data == "source"
+    (entrance,) = [one for one in (*of(built, Rule), *of(built, Record)) if one != record]
+    assert record.ref in entrance.dependencies
+    texts = built.warnings.get(asking.key, ())
+    assert any("source has no effect before TMOS 12.1" in text for text in texts) == told
+    assert not [one for one in of(build(asking, config=defaults), Record) if one.group == SOURCE]
 
 
 def test_of_a_route_only_its_host_is_in_a_redirect():

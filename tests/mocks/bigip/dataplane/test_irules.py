@@ -336,7 +336,7 @@ ERRORS = [
     pytest.param("HTTP::respond 503; HTTP::respond 503", "Multiple redirect/respond", id="two answers"),
     pytest.param("TCP::collect", "Can't execute in the current context", id="context"),
     pytest.param("pool nowhere", "no such pool: nowhere", id="pool"),
-    pytest.param("persist uie x", "the fake does not know persist uie x", id="form of a command"),
+    pytest.param("persist ssl", "the fake does not know persist ssl", id="form of a command"),
     pytest.param("while 1 { incr i }", "too many", id="runs away"),
 ]
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from f5router.desired import irules
 from tests.unit.desired.irules import hello as h
-from tests.unit.desired.irules.tmm import Connection, Tmm
+from tests.unit.desired.irules.tmm import CLIENT, Connection, Tmm
 from tests.waiting import DEADLINE_S
 
 FOLDER = "/OpenShift/zone1"
 GROUP = f"{FOLDER}/ssl_passthrough_servername_dg"
-RULE = irules.passthrough_irule(FOLDER)
+RULE = irules.passthrough_irule(FOLDER, source=False)
 HOST = "pass.example.com"
 POOL = f"{FOLDER}/openshift_ns_pass"
 OTHER_HOST, OTHER_POOL = "other.example.com", f"{FOLDER}/openshift_ns_other"
@@ -454,3 +454,26 @@ def test_damaged_at_every_byte(tmm):
         for value in (0x00, 0x01, 0x80, 0xFF):
             changed = data[:at] + bytes([value]) + data[at + 1:]
             assert outcome(tmm, changed) == expected(changed), (at, value)
+
+
+@pytest.mark.parametrize(("default", "records", "host", "stays"), [
+    pytest.param(True, {}, HOST, True, id="by default"),
+    pytest.param(False, {}, HOST, False, id="not by default"),
+    pytest.param(True, {HOST: "off"}, HOST, False, id="not this Route"),
+    pytest.param(False, {HOST: "source"}, HOST, True, id="this Route"),
+    pytest.param(True, {OTHER_HOST: "off"}, HOST, True, id="not another Route"),
+    pytest.param(True, {".example.com": "off"}, HOST, True, id="not the wildcard above"),
+    pytest.param(False, {".example.com": "source"}, "any.example.com", True, id="the wildcard"),
+    pytest.param(True, {}, "none.example.org", False, id="no Route"),
+])
+def test_clients_stay_with_their_pods(tmm, default, records, host, stays):
+    rule = irules.passthrough_irule(FOLDER, source=default)
+    groups = {GROUP: {**HOSTS, ".example.com": POOL}, f"{FOLDER}/openshift_source_balance_dg": records}
+    done = tmm.run([rule], segments=[h.hello(host)], groups=groups)
+    expected = [("persist", "uie", f"{CLIENT} {POOL}", "3600")] if stays else []
+    assert [action for action in done.actions if action[0] == "persist"] == expected
+    if stays:
+        refused = tmm.run([rule], segments=[h.hello(host)], groups=groups, faults=["persist"])
+        assert ("pool", POOL) in refused.effects
+        assert refused.effects[-1] == ("TCP::release",)
+        assert len(refused.logs) == 1

@@ -4,7 +4,7 @@ import pytest
 
 from f5router.desired import irules
 from f5router.model import names
-from tests.unit.desired.irules.tmm import Connection, Request, Tmm
+from tests.unit.desired.irules.tmm import CLIENT, Connection, Request, Tmm
 
 RULE = irules.request_irule("/P/sub", page=True)
 A, B = "/P/sub/openshift_a_web", "/P/sub/openshift_b_web"
@@ -124,3 +124,39 @@ def test_passed_through_tls_is_left_alone(tmm):
     """It is the client's, whatever the pool."""
     passed = "when CLIENT_ACCEPTED { set f5router_passthrough 1 }"
     assert tmm.run([passed, RULE], groups=TLS, pools=[A]).effects == ()
+
+
+SOURCE = "/P/sub/openshift_source_balance_dg"
+
+
+def stays(tmm: Tmm, *requests: str, default: bool, **records: str) -> list[str]:
+    """Return the commands on persistence, the last word of each key and what follows."""
+    rule = irules.request_irule("/P/sub", page=True, source=default)
+    groups = {**TLS, SOURCE: {{"a": A, "b": B}[name]: data for name, data in records.items()}}
+    done = tmm.run([rule], groups=groups, requests=[told(one) for one in requests])
+    return [" ".join(action) for action in done.effects if action[0] == "persist"]
+
+
+UIE_A, UIE_B = (f"persist uie {CLIENT} {pool} 3600" for pool in (A, B))
+
+
+@pytest.mark.parametrize(("default", "records", "requests", "expected"), [
+    pytest.param(False, {}, [A, B, "none", ""], [], id="no Route"),
+    pytest.param(True, {}, [A, B], [UIE_A, UIE_B], id="every Route"),
+    pytest.param(False, {"a": "source"}, [A, A], [UIE_A, UIE_A], id="a Route"),
+    pytest.param(True, {"b": "off"}, [A, B], [UIE_A, "persist none"], id="all but one"),
+    pytest.param(False, {"a": "source"}, [A, B, B, A], [UIE_A, "persist none", UIE_A], id="there and back"),
+    pytest.param(True, {}, [A, "none"], [UIE_A, "persist none"], id="unmatched"),
+    pytest.param(True, {}, ["none", ""], [], id="somebody else's pools"),
+])
+def test_clients_stay_with_their_pods(tmm, default, records, requests, expected):
+    """Leaves an administrator's profile alone on connections where no Route wants this."""
+    assert stays(tmm, *requests, default=default, **records) == expected
+
+
+def test_a_device_that_refuses_persistence_serves_all_the_same(tmm):
+    rule = irules.request_irule("/P/sub", page=True, source=True)
+    done = tmm.run([rule], groups=TLS, requests=[told(A), told(B)], faults=["persist"])
+    assert ("pool", B) in done.effects
+    assert ("reject",) not in done.effects
+    assert len(done.logs) == 2

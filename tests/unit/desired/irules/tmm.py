@@ -8,6 +8,9 @@ from mocks.bigip.tmm import Interpreter, TclError, Unsupported
 LIMIT_COMMANDS = 4000
 """Far more than an event may need, far less than a TMM would notice."""
 
+CLIENT = "192.0.2.1"
+"""IP::client_addr."""
+
 Action = tuple[str, ...]
 """A TMM command and its arguments; ("raised", ...) in front if the stub failed it."""
 
@@ -18,7 +21,7 @@ _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::hos
                     "IP::client_addr"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
-                   "reject", "log"))  # fmt: skip
+                   "persist",                   "reject", "log"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Tmm:
         headers: Iterable[str] = (),
         default: str = "",
         address: str = "",
-        client: str = "",
+        client: str = CLIENT,
         virtual: str = "/Common/vs",
         faults: Iterable[str] = (),
         mode: str = "stream",
@@ -199,7 +202,7 @@ class _Stub:
             value = True
         if len(rest) != 3 or rest[1] != "equals":
             raise TclError(f"class match: {rest}")
-        if rest[2] not in self.groups:
+        if rest[2] not in self.groups and not rest[2].endswith("/openshift_source_balance_dg"):
             raise TclError(f"class match: no such group {rest[2]}")
-        found = self.groups[rest[2]].get(rest[0])
+        found = self.groups.get(rest[2], {}).get(rest[0])
         return ((found or "") if value else str(int(found is not None))).encode()

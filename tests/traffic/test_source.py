@@ -1,0 +1,182 @@
+"""`balance: source`: each client stays with one pod of a Route, whatever it does on other Routes."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from tests import manifests
+from tests.builders import identity
+from tests.traffic import clients
+from tests.traffic.conftest import PODS, Site
+
+KINDS = ("", "edge", "reencrypt", "passthrough")
+EDGE = identity("*.example.com")
+CLIENTS = tuple(f"127.0.0.{number}" for number in range(2, 8))
+
+
+def balanced(kind: str, balance: str, name: str = "a", service: str = "web", **weights: int) -> dict:
+    """A Route; weights: of its Services, if there are several."""
+    tls = {"certificate": EDGE.certificate, "key": EDGE.key} if kind in ("edge", "reencrypt") else {}
+    if kind == "reencrypt":
+        tls["destinationCACertificate"] = PODS.issuer
+    obj = manifests.route(name, host=f"{name}.example.com", service=service, kind=kind, **tls)
+    obj["metadata"]["annotations"] = {"haproxy.router.openshift.io/balance": balance} if balance else {}
+    if weights:
+        obj["spec"]["to"]["weight"] = weights.pop(service)
+        obj["spec"]["alternateBackends"] = [
+            {"kind": "Service", "name": other, "weight": weight} for other, weight in weights.items()]
+    return obj
+
+
+def ask(site: Site, kind: str, client: str, name: str = "a") -> str:
+    """Return the pod that answers a client; "" if none does."""
+    asking, address = (clients.python, site.https) if kind else (clients.plain, site.http)
+    if kind:
+        seen = asking(address, f"{name}.example.com", source=client)
+    else:
+        seen = clients.raw(address, clients.request_bytes(f"{name}.example.com"), source=client)
+    return seen.pod.get("pod", "")
+
+
+def pods_of(site: Site, kind: str, name: str = "a", *, times: int = 3,
+            who: Iterable[str] = CLIENTS) -> dict[str, set[str]]:
+    """Return the pods that answered each client; the clients take turns."""
+    found: dict[str, set[str]] = {client: set() for client in who}
+    for _ in range(times):
+        for client in found:
+            found[client].add(ask(site, kind, client, name))
+    return found
+
+
+def stays(found: dict[str, set[str]]) -> bool:
+    return all(len(pods) == 1 for pods in found.values())
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind or "plain")
+def kind(request) -> str:
+    return request.param
+
+
+def serve(site: Site, kind: str, service: str, *addresses: str) -> None:
+    tls, port = (PODS, 8443) if kind in ("reencrypt", "passthrough") else (None, 8080)
+    site.serve(service, *addresses, port=port, tls=tls)
+
+
+def scale(site: Site, kind: str, service: str, *addresses: str) -> None:
+    """Change the endpoints; all pods go on."""
+    port, name = (8443, "https") if kind in ("reencrypt", "passthrough") else (8080, "http")
+    site.apply(*manifests.service("shop", service, pods=addresses, ports=((name, port),)))
+
+
+WEB = ("10.1.1.1", "10.1.1.2", "10.1.1.3", "10.1.1.4")
+
+
+@pytest.mark.parametrize(("balance", "flags", "kept"), [
+    pytest.param("source", {}, KINDS, id="by annotation"),
+    pytest.param("", {}, ("passthrough",), id="by default"),
+    pytest.param("random", {}, (), id="random"),
+    pytest.param("roundrobin", {"load_balance_algorithm": "source"}, (), id="not this Route"),
+    pytest.param("", {"load_balance_algorithm": "source"}, KINDS, id="by one setting"),
+    pytest.param("", {"load_balance_algorithm": "leastconn"}, (), id="by that setting, not"),
+    pytest.param("", {"tcp_balance_scheme": "random"}, (), id="by the other setting, not"),
+    pytest.param("", {"load_balance_algorithm": "random", "tcp_balance_scheme": "source"}, ("passthrough",),
+                 id="by the other setting"),
+])
+def test_who_stays(site, kind, balance, flags, kept):
+    serve(site, kind, "web", *WEB)
+    site.apply(balanced(kind, balance))
+    assert site.converge(**flags) == []
+    found = pods_of(site, kind)
+    assert stays(found) == (kind in kept)
+    assert len(set.union(*found.values())) == 4, "all pods have work"
+
+
+def test_pods_come_and_go(site, kind):
+    """Only the clients of a pod that leaves come to another one, and stay there."""
+    serve(site, kind, "web", *WEB)
+    site.apply(balanced(kind, "source"))
+    router = site.router()
+    site.settle(router)
+    before = pods_of(site, kind)
+    scale(site, kind, "web", *WEB[:3])
+    site.settle(router)
+    site.later()
+    site.settle(router)
+    after = pods_of(site, kind)
+    assert stays(after)
+    gone = f"web-{WEB[3]}"
+    assert {client: pods for client, pods in after.items() if before[client] != {gone}} == {
+        client: pods for client, pods in before.items() if pods != {gone}}
+    assert {gone} not in after.values()
+    scale(site, kind, "web", *WEB)
+    site.settle(router)
+    assert pods_of(site, kind) == after
+    router.close()
+
+
+def test_shares_of_clients(site, kind):
+    """Several Services get their shares of the clients; those of one that goes to weight 0 stay, by HTTP."""
+    serve(site, kind, "web", "10.1.1.1")
+    serve(site, kind, "api", "10.1.2.1")
+    site.apply(balanced(kind, "source", web=2, api=1))
+    router = site.router()
+    site.settle(router)
+    found = pods_of(site, kind)
+    assert stays(found)
+    assert sorted(pods.pop() for pods in found.values()) == ["api-10.1.2.1"] * 2 + ["web-10.1.1.1"] * 4
+    before = pods_of(site, kind)
+    site.apply(balanced(kind, "source", web=0, api=1))
+    site.settle(router)
+    kept = {client: {"api-10.1.2.1"} for client in CLIENTS} if kind == "passthrough" else before
+    assert pods_of(site, kind) == kept
+    assert pods_of(site, kind, who=["127.0.0.20", "127.0.0.21"]) == {
+        "127.0.0.20": {"api-10.1.2.1"}, "127.0.0.21": {"api-10.1.2.1"}}
+    router.close()
+
+
+def test_a_route_has_no_effect_on_another(site, kind):
+    """Of two Routes with `source` and one without, each client has its own pod of each, in any order."""
+    serve(site, kind, "web", *WEB)
+    serve(site, kind, "api", "10.1.2.1", "10.1.2.2")
+    serve(site, kind, "docs", "10.1.3.1", "10.1.3.2")
+    site.apply(balanced(kind, "source"), balanced(kind, "source", "b", "api"),
+               balanced(kind, "random", "c", "docs"))
+    assert site.converge() == []
+    found: dict[tuple[str, str], list[str]] = {}
+    for _ in range(3):
+        for client in CLIENTS:
+            for name in "abc":
+                found.setdefault((client, name), []).append(ask(site, kind, client, name))
+    services = {"a": "web-", "b": "api-", "c": "docs-"}
+    assert all(pod.startswith(services[name]) for (_, name), pods in found.items() for pod in pods)
+    assert all(len(set(pods)) == 1 for (_, name), pods in found.items() if name != "c")
+    assert len({pod for (_, name), pods in found.items() if name == "c" for pod in pods}) == 2
+
+
+def test_requests_of_one_connection(site):
+    """A Route with `source`, then one without, and back: each request gets a pod of its own Route."""
+    serve(site, "", "web", *WEB)
+    serve(site, "", "docs", "10.1.3.1", "10.1.3.2")
+    site.apply(balanced("", "source"), balanced("", "random", "c", "docs"))
+    assert site.converge() == []
+    names = "acacacacca"
+    seen: dict[str, list[str]] = {"a": [], "c": []}
+    requests = [clients.request_bytes(f"{name}.example.com", close=False) for name in names]
+    for name, answer in zip(names, clients.several(site.http, *requests), strict=True):
+        seen[name].append(answer.pod["pod"])
+    assert len(set(seen["a"])) == 1
+    assert seen["a"][0].startswith("web-")
+    assert set(seen["c"]) == {"docs-10.1.3.1", "docs-10.1.3.2"}
+
+
+def test_a_route_changes_its_mind(site, kind):
+    """What was said before is forgotten."""
+    serve(site, kind, "web", *WEB)
+    router = site.router()
+    for balance, kept in [("source", True), ("random", False), ("source", True)]:
+        site.apply(balanced(kind, balance))
+        site.settle(router)
+        site.later()
+        site.settle(router)
+        assert stays(pods_of(site, kind)) == kept
+    router.close()
