@@ -86,7 +86,8 @@ class PoolSettings:
         return "ratio-member" if several else "round-robin"
 
 
-SHARED, SHARED_LEASTCONN, SHARED_SOURCE = PoolSettings(), PoolSettings((), "leastconn"), PoolSettings(source=True)
+SHARED = PoolSettings()
+SHARED_LEASTCONN, SHARED_SOURCE = PoolSettings((), "leastconn"), PoolSettings(source=True)
 """Those of a pool that Routes share, by the algorithm that is the router's default."""
 
 
@@ -136,11 +137,11 @@ def of_route(
     if plain and termination != "passthrough":
         return key, shared(defaults)
     weights_of = backends(route)
+    if len(weights_of) == 1 and weights_of[route.service]:
+        weights_of = {}  # a single weight is a share of nothing
     if termination == "passthrough":
         # No sessions are kept there, so nothing is left for pods of weight 0 beside others.
         weights_of = {name: weight for name, weight in weights_of.items() if weight} or weights_of
-    if [*weights_of] == [route.service] and weights_of[route.service]:
-        weights_of = {}  # a single weight is a share of nothing
     options, default, wanted = route.options, shared(defaults), algorithm(route, termination, defaults)
     settings = PoolSettings(
         tuple(weights_of.items()),
@@ -219,12 +220,16 @@ def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], Service
     counts = {name: _active(choice.members) for name, choice in choices.items()}
     ratios = weights.ratios(weights_of, counts)
     shares: dict[PoolMember, int] = {}
+    stay: set[PoolMember] = set()
     for name, choice in choices.items():
         for member in choice.members:
-            share, place = 0 if member.draining else ratios[name], member._replace(draining=False)
+            share = 0 if member.draining else ratios[name]
+            place = member._replace(draining=False, ending=False)
+            stay |= set() if member.ending else {place}
             shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
     pool = Pool(path, _monitor(settings, sum(map(bool, shares.values())), config), frozenset(
-        place._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit, draining=not ratio)
+        place._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit, draining=not ratio,
+                       ending=place not in stay)
         for place, ratio in shares.items()
     ), settings.load_balancing, QUEUE_MS if settings.connection_limit else 0)
     return BuiltPool(pool, {

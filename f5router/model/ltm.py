@@ -26,6 +26,8 @@ class PoolMember(NamedTuple):
     """Connections at a time; 0 for no limit."""
     draining: bool = False
     """True if the member keeps its connections and persistent clients, but gets no new ones."""
+    ending: bool = False
+    """True if a draining member keeps its connections alone: persistent clients go to others."""
 
     @property
     def name(self) -> str:

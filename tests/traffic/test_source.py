@@ -114,6 +114,26 @@ def test_pods_come_and_go(site, kind):
     router.close()
 
 
+def test_a_pod_that_ends_loses_its_clients(site, kind):
+    """It still serves, but will not for long; its clients stay where they come to."""
+    serve(site, kind, "web", *WEB)
+    site.apply(balanced(kind, "source"))
+    router = site.router()
+    site.settle(router)
+    before = pods_of(site, kind)
+    port, name = (8443, "https") if kind in ("reencrypt", "passthrough") else (8080, "http")
+    site.apply(manifests.endpoints("shop", "web", WEB[:3], ports=((name, port),), draining=WEB[3:]))
+    site.settle(router)
+    during = pods_of(site, kind)
+    assert stays(during)
+    assert {f"web-{WEB[3]}"} in before.values()
+    assert {f"web-{WEB[3]}"} not in during.values()
+    scale(site, kind, "web", *WEB[:3])
+    site.settle(router)
+    assert pods_of(site, kind) == during
+    router.close()
+
+
 def test_shares_of_clients(site, kind):
     """Several Services get their shares of the clients; those of one that goes to weight 0 stay, by HTTP."""
     serve(site, kind, "web", "10.1.1.1")

@@ -90,6 +90,7 @@ def _encode_member(member: PoolMember, place: str) -> dict[str, Any]:
         "name": member.name, "partition": place.strip("/"), "ratio": member.ratio,
         "connectionLimit": member.connection_limit,
         "session": "user-disabled" if member.draining else "user-enabled",
+        "state": "user-down" if member.ending else "user-up",
     }
 
 
@@ -111,7 +112,8 @@ def decode_member(item: JSON) -> PoolMember:
     address = address_of(str(item.get("address") or node)) or address_of(node)
     # A monitored member reads monitor-enabled unless a user has disabled it (bigip-behaviour.md B3).
     return PoolMember(address or node, int(port) if port.isdigit() else 0, _number(item.get("ratio"), 1),
-                      _number(item.get("connectionLimit"), 0), item.get("session") == "user-disabled")
+                      _number(item.get("connectionLimit"), 0), item.get("session") == "user-disabled",
+                      item.get("state") == "user-down")
 
 
 def _number(value: object, default: int) -> int:

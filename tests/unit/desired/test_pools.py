@@ -99,6 +99,8 @@ def test_which_algorithm_applies(annotation, defaults, alternates, http, tcp):
 def test_a_passthrough_route_has_no_pods_of_weight_0():
     weighted = replace(route("a"), weight=0, alternates=(Backend("api", 5),))
     assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("api", 5),)))
+    weighted = replace(route("a"), weight=100, alternates=(Backend("api", 0),))
+    assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("web", 100),)))
     weighted = replace(route("a"), weight=0)
     assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("web", 0),)))
 
@@ -124,6 +126,20 @@ def test_weights_become_ratios():
 def test_pods_of_weight_0_keep_their_sessions():
     result = built(PoolSettings((("web", 0), ("api", 5))), web=("10.1.1.1",), api=("10.1.2.1",))
     assert result.pool.members == {PoolMember("10.1.1.1", 8080, draining=True), PoolMember("10.1.2.1", 8080)}
+
+
+def test_a_pod_that_ends_loses_its_persistent_clients_too():
+    """Unless another Service has it as a ready one."""
+    def view(key):
+        ready = ("10.1.1.1",) if key.name == "web" else ("10.1.1.2", "10.1.2.1")
+        leaving = frozenset({"10.1.1.2", "10.1.1.3"} if key.name == "web" else ())
+        return ServiceView(service(key.name), (
+            replace(endpoints(*ready, service=key.name), draining=leaving),))
+
+    pool = pools.build(OWN, PoolSettings((("web", 1), ("api", 1))), view, Settings()).pool
+    assert {member.address: (member.draining, member.ending) for member in pool.members} == {
+        "10.1.1.1": (False, False), "10.1.1.2": (False, False), "10.1.1.3": (True, True),
+        "10.1.2.1": (False, False)}
 
 
 def test_a_pod_of_two_services_has_both_shares():

@@ -62,6 +62,7 @@ def test_draining(parts, most, ready, draining):
     members = pool_members.choose("", ServiceView(slices=parts), most).members
     assert {member.address for member in members if not member.draining} == ready
     assert {member.address for member in members if member.draining} == draining
+    assert all(member.ending == member.draining for member in members)
 
 
 def test_several_ports():
