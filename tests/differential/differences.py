@@ -162,4 +162,7 @@ DIFFERENCES = (
                "the list is what the team meant", OPTIONS),
     Difference("no pod, a client not in the `ip_allowlist`", answer("no-pod.example.com"),
                "connection reset", "503", "the page tells nothing about the Route", OPTIONS),
+    Difference("`timeout: 900ms`, a pod that answers after an hour",
+               answer("timeout.example.com", "/?delay=3600"), "504", "connection reset",
+               "the BIG-IP ends an idle connection without an answer", OPTIONS),
 )

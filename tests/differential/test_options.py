@@ -53,7 +53,10 @@ def build(site: Site) -> None:
     for kind in KINDS:
         site.apply(*(annotated(name, kind, annotations) for name, annotations in LISTS.items()),
                    annotated("interval", kind, {f"{ROUTER}haproxy.health.check.interval": "100ms"},
-                             service="half"))
+                             service="half"),
+                   annotated("timeout", kind, {f"{HAPROXY}timeout": "900ms"}),
+                   annotated("bad-timeout", kind, {f"{HAPROXY}timeout": "1.5s"}),
+                   annotated("tunnel", kind, {f"{HAPROXY}timeout-tunnel": "900ms"}))
     listed = LISTS["address"]
     site.apply(
         annotated("redirected", "edge", listed, insecure="Redirect"),
@@ -118,6 +121,19 @@ def test_a_check_interval(pair, kind):
     theirs, ours = pair.both(lambda router: [request.outcome(router) for _ in range(4)])
     assert ours == theirs
     assert {one.status for one in ours} == {200}
+
+
+@pytest.mark.parametrize(("name", "delay_s", "status"), [
+    ("timeout", 0, 200), ("bad-timeout", 1.2, 200), ("tunnel", 1.2, 200), ("timeout-passthrough", 3600, 0),
+    ("tunnel-passthrough", 3600, 0), ("bad-timeout-passthrough", 1.2, 200), ("tunnel-edge", 1.2, 200),
+    ("timeout-reencrypt", 0, 200),
+])
+def test_time_outs(pair, name, delay_s, status):
+    """How long a pod may take for its response; another length of silence is a row of the differences."""
+    request = Request(f"{name}.example.com", f"/?delay={delay_s}", secure="-" in name.removeprefix("bad-"))
+    theirs, ours = pair.both(request.outcome)
+    assert ours == theirs
+    assert ours.status == status
 
 
 @pytest.mark.parametrize("difference", [one for one in DIFFERENCES if one.cluster == OPTIONS],
