@@ -1,5 +1,9 @@
 """Options in annotations: our router against HAProxy's."""
 
+import contextlib
+import socket
+from dataclasses import dataclass, field
+
 import pytest
 
 from tests import manifests
@@ -10,7 +14,7 @@ from tests.differential.haproxy_config import HAPROXY, PREFIXES, ROUTER
 from tests.differential.outcomes import Request
 from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 KINDS = ("", "edge", "reencrypt", "passthrough")
 EDGE = identity("options.example.com")
@@ -47,6 +51,7 @@ def annotated(name: str, kind: str, annotations: dict[str, str], *, service: str
 def build(site: Site) -> None:
     for prefix, network, port, tls in (("", "10.1", 8080, None), ("tls-", "10.2", 8443, PODS)):
         site.serve(f"{prefix}web", f"{network}.1.1", port=port, tls=tls)
+        site.serve(f"{prefix}two", f"{network}.2.1", f"{network}.2.2", port=port, tls=tls)
         site.serve(f"{prefix}half", f"{network}.3.1", f"{network}.3.2", port=port, tls=tls)
         site.pods.stop(f"{network}.3.2", port)
     site.apply(*manifests.service("shop", "empty"))
@@ -54,6 +59,8 @@ def build(site: Site) -> None:
         site.apply(*(annotated(name, kind, annotations) for name, annotations in LISTS.items()),
                    annotated("interval", kind, {f"{ROUTER}haproxy.health.check.interval": "100ms"},
                              service="half"),
+                   annotated("limited", kind, {f"{HAPROXY}pod-concurrent-connections": "1",
+                                               f"{HAPROXY}balance": "leastconn"}, service="two"),
                    annotated("timeout", kind, {f"{HAPROXY}timeout": "900ms"}),
                    annotated("bad-timeout", kind, {f"{HAPROXY}timeout": "1.5s"}),
                    annotated("tunnel", kind, {f"{HAPROXY}timeout-tunnel": "900ms"}))
@@ -134,6 +141,63 @@ def test_time_outs(pair, name, delay_s, status):
     theirs, ours = pair.both(request.outcome)
     assert ours == theirs
     assert ours.status == status
+
+
+@dataclass
+class Held:
+    """Requests under way, one for each pod of Service two, which are at their limit then."""
+
+    router: Router
+    pods: list
+    stack: contextlib.ExitStack
+    sockets: list[socket.socket] = field(default_factory=list)
+
+    def arrived(self) -> int:
+        return sum(len(pod.requests) for pod in self.pods)
+
+    def send(self, *headers: str, method: str = "GET") -> socket.socket:
+        """Send a request on a connection of its own."""
+        sock = self.stack.enter_context(socket.create_connection(self.router.http, DEADLINE_S))
+        sock.sendall(clients.request_bytes("limited.example.com", method=method, headers=headers))
+        return sock
+
+    def begin(self) -> None:
+        for _ in self.pods:
+            before = self.arrived()
+            self.sockets.append(self.send("Content-Length: 1", method="POST"))
+            until(lambda before=before: self.arrived() == before + 1)
+
+
+def status(sock: socket.socket) -> int:
+    return clients.answer(b"".join(iter(lambda: sock.recv(65536), b""))).status
+
+
+@pytest.fixture
+def limited(pair):
+    """Makes what holds the requests of a router."""
+    with contextlib.ExitStack() as stack:
+        pods = [pod for pod in pair.site.pods if pod.name.startswith("two-")]
+
+        def make(router: Router) -> Held:
+            held = Held(router, pods, stack)
+            held.begin()
+            return held
+        yield make
+
+
+def test_connections_to_each_pod(pair, limited):
+    """Those beyond the limit wait until others end, and are answered then."""
+    def statuses(router: Router) -> list[int]:
+        held = limited(router)
+        count = held.arrived()
+        waiting = [held.send() for _ in range(3)]
+        assert Request("everybody.example.com").outcome(router).status == 200  # comes after those that wait
+        assert held.arrived() == count
+        for sock in held.sockets:
+            sock.sendall(b"x")
+        return [status(sock) for sock in (*held.sockets, *waiting)]
+    theirs, ours = pair.both(statuses)
+    assert ours == theirs == [200] * 5
 
 
 @pytest.mark.parametrize("difference", [one for one in DIFFERENCES if one.cluster == OPTIONS],

@@ -5,6 +5,7 @@ Source: bigip-behaviour.md B3, B11.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -78,6 +79,7 @@ class Balancer:
         """Server-side connections by (pool, member)."""
         self._turn: Counter[str] = Counter()
         self._credit: Counter[tuple[str, str]] = Counter()
+        self._queued: list[asyncio.Future[None]] = []
 
     def opened(self, member: Member) -> None:
         self.connections[member.key] += 1
@@ -86,6 +88,21 @@ class Balancer:
         self.connections[member.key] -= 1
         if self.connections[member.key] <= 0:
             del self.connections[member.key]
+        for waiting in self._queued:
+            if not waiting.done():
+                waiting.set_result(None)
+
+    async def freed(self, timeout_s: float | None) -> bool:
+        """Wait until a connection to any member ends; False after a time, None for no limit."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._queued.append(waiting)
+        try:
+            await asyncio.wait_for(waiting, timeout_s)
+        except TimeoutError:
+            return False
+        finally:
+            self._queued.remove(waiting)
+        return True
 
     def full(self, member: Member) -> bool:
         return bool(member.limit) and self.connections[member.key] >= member.limit

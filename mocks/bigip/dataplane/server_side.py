@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import ssl
 from typing import TYPE_CHECKING
 
@@ -75,10 +76,15 @@ class ServerSide:
 
     async def connect(self, pool: str | None, head: Head | None) -> Server:
         """A new connection to a member of a pool. Raises: NoServer, Reset, TLSFailure, Unsupported."""
-        flow, tried = self.flow, set()
+        flow, tried, queued_until = self.flow, set(), None
         flow.state.pool_now = pool
         while True:
             found, tries = self._choose(pool, head, tried)
+            if found is None and (queue_s := self._queue_s(pool, tried)) is not None:
+                now = asyncio.get_running_loop().time()
+                queued_until = queued_until or now + queue_s
+                if await self.plane.balancer.freed(queued_until - now if queue_s < math.inf else None):
+                    continue
             if found is None:
                 raise NoServer("no member available" if pool else "no pool")
             flow.state.member = found
@@ -122,6 +128,19 @@ class ServerSide:
             found or self.plane.balancer.choose(members, method=method, least_active=least, not_these=tried),
             tries,
         )
+
+    def _queue_s(self, pool: str | None, tried: set[str]) -> float | None:
+        """How long the pool lets a connection wait for a member at its limit, None if it does not."""
+        with self.store.lock:
+            item = self.store.get("ltm/pool", pool) if pool else None
+            if item is None or item.fields.get("queueOnConnectionLimit") != "enabled":
+                return None
+            usable = (one for one in balancing.members(self.store, pool)
+                      if one.enabled and not one.down and one.name not in tried)
+            if not any(map(self.plane.balancer.full, usable)):
+                return None
+            limit_ms = int(item.fields.get("queueTimeLimit", 0))
+        return limit_ms / 1000 / self.plane.speed if limit_ms else math.inf
 
     def _persistent(
         self, members: list[Member], persist: tuple[str, dict] | None, pool: str, head: Head | None
