@@ -141,13 +141,19 @@ def test_without_any_weight_nobody_answers(pair, kind):
     assert ours == theirs == {"0" if kind == "passthrough" else "503": 2}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
-@pytest.mark.parametrize("case", ["roundrobin alone", "several by default"])
+@pytest.mark.parametrize(("case", "kind"), [
+    *(("roundrobin alone", kind) for kind in KINDS), *(("several by default", kind) for kind in KINDS[:-1])])
 def test_in_turn(pair, case, kind):
     """Several Services take turns without an annotation too; the default for one is another (differences)."""
     theirs, ours = pair.both(lambda router: counts(router, case, kind, 10))
     assert ours == theirs
     assert len(set(ours.values())) == 1
+
+
+def test_passthrough_keeps_a_client_with_its_pod(pair):
+    """Source is the default of a single Service there."""
+    theirs, ours = pair.both(lambda router: counts(router, "default", "passthrough", 10))
+    assert list(theirs.values()) == list(ours.values()) == [10]
 
 
 @pytest.mark.parametrize("kind", ["", "passthrough"], ids=["plain", "passthrough"])
