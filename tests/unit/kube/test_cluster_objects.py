@@ -68,15 +68,15 @@ def annotated(obj: dict, **annotations: str) -> dict:
     return obj | {"metadata": {**obj["metadata"], "annotations": annotations, "labels": annotations}}
 
 
-TIMEOUT = "haproxy.router.openshift.io/timeout"
+UNSUPPORTED = "virtual-server.f5.com/balance"
 
 
 def test_annotations_that_nothing_reads_are_no_change(kube, follow):
     """Nobody is woken for them, nor for the value of one whose presence alone is reported."""
-    kube.apply([annotated(objects.route("a"), **{TIMEOUT: "5s"}), objects.service("web")])
+    kube.apply([annotated(objects.route("a"), **{UNSUPPORTED: "5s"}), objects.service("web")])
     follower = follow()
     follower.until(lambda: follower.names() and follower.names("services"))
-    kube.apply([annotated(objects.route("a"), note="new", **{TIMEOUT: "6s"}),
+    kube.apply([annotated(objects.route("a"), note="new", **{UNSUPPORTED: "6s"}),
                 annotated(objects.service("web"), note="new")])
     kube.apply([objects.route("z"), objects.service("z")])
     follower.until(lambda: "z" in follower.names() & follower.names("services"))
@@ -88,8 +88,8 @@ def test_an_annotation_that_is_read_is_a_change(kube, follow):
     kube.apply(objects.route("a"))
     follower = follow()
     follower.until(lambda: follower.names())
-    kube.apply(annotated(objects.route("a"), **{TIMEOUT: "5s"}))
-    follower.until(lambda: follower.state["routes"][A].unsupported == (TIMEOUT,))
+    kube.apply(annotated(objects.route("a"), **{UNSUPPORTED: "5s"}))
+    follower.until(lambda: follower.state["routes"][A].unsupported == (UNSUPPORTED,))
     assert follower.drained.count(("routes", A)) == 2
 
 
