@@ -173,8 +173,9 @@ def limits_irule(folder: str) -> str:
     name of a data-group of type ip. The client's address is looked up there without its route domain and,
     if that fails, with it: which of the two a record has is not documented for partitions with a default
     route domain.
-    Sources: clouddocs, LB_SELECTED, LB::server, IP::client_addr, class match; tmsh reference, ltm rule
-    command reject; bigip-behaviour.md B6 and B11.
+    Sources: clouddocs, LB::server, IP::client_addr, class match; bigip-behaviour.md B6 and B11. Inferred, not
+    seen on a device: that `reject` takes effect in LB_SELECTED, and that the event comes for each request
+    with OneConnect.
 
     Args: folder: full path of the folder that holds the data-groups and our pools.
     Raises: ValueError: folder is not a plain full path.
