@@ -22,6 +22,8 @@ class Defaults:
 
         Args: several: True if several of its Services have a weight above 0.
         """
+        if several:
+            return "roundrobin"
         if termination == "passthrough":
             return self.tcp or self.http or "source"
-        return "roundrobin" if several else self.http or "random"
+        return self.http or "random"

@@ -84,8 +84,9 @@ def test_defaults_of_the_router(defaults, options, termination, balance, source,
     ("", ("leastconn", ""), 0, "leastconn", "leastconn"),
     ("", ("leastconn", "random"), 0, "leastconn", "random"),
     ("", ("", "roundrobin"), 0, "random", "roundrobin"),
-    ("", ("leastconn", ""), 5, "roundrobin", "leastconn"),
-    ("", ("", ""), 5, "roundrobin", "source"),
+    ("", ("leastconn", ""), 5, "roundrobin", "roundrobin"),
+    ("", ("", "source"), 5, "roundrobin", "roundrobin"),
+    ("", ("", ""), 5, "roundrobin", "roundrobin"),
     ("source", ("leastconn", "random"), 5, "source", "source"),
 ])
 def test_which_algorithm_applies(annotation, defaults, alternates, http, tcp):
