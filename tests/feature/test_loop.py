@@ -193,7 +193,8 @@ def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
     changes = json.loads(text)["changes"]
     assert {change["change"] for change in changes} == {"create"}
     assert "PRIVATE KEY" not in text
-    assert set(changes[0]["new"]) == {"path", "monitor", "members", "load_balancing", "queue_ms"}
+    assert set(changes[0]["new"]) == {"path", "monitor", "members", "load_balancing", "queue_ms",
+                                      "reselect_tries"}
     assert lab.writes() == []
     lab.converge()
     made = {path for kind in ("ltm/pool", "sys/file/ssl-key", "ltm/rule") for path in lab.paths(kind)}

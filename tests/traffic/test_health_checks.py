@@ -16,7 +16,7 @@ def serve(site: Site, kind: str, interval: str, *addresses: str) -> int:
     tls, port = (PODS, 8443) if kind in ("reencrypt", "passthrough") else (None, 8080)
     site.serve("web", *addresses, port=port, tls=tls)
     route = weighted(kind, 1)
-    route["metadata"]["annotations"] = {CHECK: interval}
+    route["metadata"]["annotations"][CHECK] = interval  # beside roundrobin
     site.apply(route)
     assert site.converge() == []
     site.bigip.dataplane.speed = SPEED
