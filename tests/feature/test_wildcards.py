@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from f5router.model import names
 from tests import manifests, strategies
 from tests.builders import endpoints, identity, route
 from tests.feature.test_withheld import Hand
