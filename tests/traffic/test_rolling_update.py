@@ -28,7 +28,10 @@ def served(site: Site, kind: str) -> Site:
     site.port, site.tls = (8443, PODS) if kind == "passthrough" else (8080, None)
     site.serve("web", "10.1.1.1", "10.1.1.2", port=site.port, tls=site.tls)
     tls = {"certificate": EDGE.certificate, "key": EDGE.key} if kind == "edge" else {}
-    site.apply(manifests.route("a", host=NAME, service="web", kind=kind, **tls))
+    route = manifests.route("a", host=NAME, service="web", kind=kind, **tls)
+    # By default the two connections of one client to a passthrough Route may come to one pod.
+    route["metadata"]["annotations"] = {"haproxy.router.openshift.io/balance": "roundrobin"}
+    site.apply(route)
     return site
 
 
