@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from f5router.admission import admission, annotations, route_options
+from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
 from f5router.admission.pem import TLSKeyPair
-from f5router.desired import baseline, limits, match_conditions, pools
+from f5router.desired import baseline, match_conditions, option_objects, pools
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import hostnames, names, priority
 from f5router.model.cluster import Key, Route
@@ -32,7 +32,6 @@ from f5router.model.ltm import (
 )
 from f5router.model.objects import Ref
 from f5router.model.steps import Steps
-from f5router.network import weights
 
 
 def redirect(host: str) -> Redirect | CheckedRedirect:
@@ -134,6 +133,9 @@ class _HostBuilder:
         self.objects[obj.ref] = obj
         return obj.ref
 
+    def _add_all(self, objects: Iterable[Object]) -> set[Ref]:
+        return {self.add(obj) for obj in objects}
+
     def add_certificate(self) -> None:
         """Add the client SSL profile of the Host, from its oldest Route that brings a certificate."""
         virtual, folder = self.config.https_virtual, self.config.folder
@@ -179,14 +181,10 @@ class _HostBuilder:
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
-        for text in (*route.option_problems, *weights.warnings(route),
-                     *annotations.warnings(route.unsupported)):
+        for text in option_objects.warnings(route, termination, self.config, self.facts):
             self._warn(route, text)
         if evaluated.pending_secret and evaluated.pending_secret.problem:
             self._warn(route, f"spec.tls.externalCertificate: {evaluated.pending_secret.problem}")
-        if (termination != "passthrough" and not baseline.sets_pool_variable(self.facts)
-                and pools.algorithm(route, termination, self.config.balancing) == "source"):
-            self._warn(route, f"{route_options.HAPROXY}balance: source has no effect before TMOS 12.1")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
         if tls == names.UNVERIFIED:
@@ -199,7 +197,7 @@ class _HostBuilder:
             used |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY, forward,
                                 dependencies=certificate, tls=tls)
         used |= self._insecure(evaluated, forward, tls, after=frozenset(used))
-        used |= self._add_timeouts(evaluated, forward.pool)
+        used |= self._add_all(option_objects.timeouts(evaluated, forward.pool, self.config))
         if self.needs_exclusion and termination not in ("", "passthrough"):
             used.add(self._exclusion(evaluated))
         self.uses[route.key] = frozenset(used)
@@ -296,7 +294,7 @@ class _HostBuilder:
         elif virtual.encrypts:
             required |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
         if isinstance(action, Forward):
-            required |= self._add_limits(path, action.pool)
+            required |= self._add_client_limits(path, action.pool)
         ports = {443 if secure else 80, virtual.port} - {0}
         host = match_conditions.host(self.host, ports)
         labels = self.host.count(".") if self.wildcard else 0
@@ -322,11 +320,8 @@ class _HostBuilder:
         assert virtual is not None, "Routes with TLS have a fault without it"
         irule = attachment_ref(virtual, "rules", self._full(names.PASSTHROUGH_IRULE))
         required, name = {Ref(Pool.KIND, target), irule}, names.passthrough_record(self.host)
-        required |= self._add_limits(virtual, target)
-        defaults = self.config.balancing
-        wanted = pools.algorithm(route, "passthrough", defaults) == "source"
-        if wanted != (defaults.of("passthrough") == "source"):
-            required.add(self.add(self._source(name, wanted)))
+        required |= self._add_client_limits(virtual, target)
+        required |= self._add_all(option_objects.of_passthrough(route, name, self.config))
         return self.add(Record(group, name, target, frozenset(required)))
 
     def _towards_pods(self, evaluated: EvaluatedRoute) -> tuple[str, Forward]:
@@ -335,29 +330,11 @@ class _HostBuilder:
         Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
         tls = self._pod_tls(evaluated) if evaluated.termination == "reencrypt" else ""
-        defaults = self.config.balancing
-        key, settings = pools.of_route(evaluated.route, evaluated.termination, tls, defaults)
+        key, settings = pools.of_route(evaluated.route, evaluated.termination, tls, self.config.balancing)
         self.pools[key] = settings
-        if settings.check_interval_s:
-            self.add(pools.tcp_monitor(self.config.folder, settings.check_interval_s))
         pool = names.pool(self.config.folder, *key)
-        for obj in limits.records(self.config.folder, pool, evaluated.route.options):
-            self.add(obj)
-        if evaluated.termination != "passthrough" and settings.source != pools.shared(defaults).source:
-            self.add(self._source(pool, settings.source))
+        self._add_all(option_objects.of_pool(evaluated, pool, settings, self.config))
         return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
-
-    def _source(self, name: str, wanted: bool) -> Record:
-        """Build the record that makes an exception from the router's default for `balance: source`."""
-        return Record(self._full(names.SOURCE_GROUP), name, names.SOURCE if wanted else names.NOT_SOURCE)
-
-    def _add_timeouts(self, evaluated: EvaluatedRoute, pool: str) -> set[Ref]:
-        """Add the record with the time-outs of a Route, if it has any, and what acts on it."""
-        response_s, tunnel_s = pools.timeouts(evaluated.route.options, evaluated.termination)
-        if not response_s and not tunnel_s:
-            return set()
-        record = Record(self._full(names.TIMEOUT_GROUP), pool, f"{response_s}/{tunnel_s}")
-        return {self.add(obj) for obj in (record, *baseline.timeouts(self.config))}
 
     def _differ_in_names(self, evaluated: EvaluatedRoute) -> bool:
         """True if pods of a Route must carry different names; a server SSL profile verifies only one."""
@@ -382,14 +359,13 @@ class _HostBuilder:
         """Add the record that gives a pool its TLS, and what the virtual server needs to act on it."""
         profile = Ref(ServerSSL.KIND, names.server_ssl(self.config.folder, tls))
         record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, profile.path, frozenset({profile}))
-        return {self.add(obj) for obj in (record, *baseline.pod_tls(self.config, virtual))}
+        return self._add_all([record, *baseline.pod_tls(self.config, virtual)])
 
-    def _add_limits(self, virtual: str, pool: str) -> frozenset[Ref]:
+    def _add_client_limits(self, virtual: str, pool: str) -> frozenset[Ref]:
         """Add what keeps clients from a pool; returns what must be in place before requests are led there."""
-        if not names.is_limited(pool):
-            return frozenset()
-        record = record_ref(self._full(names.LIMITS_GROUP), pool)
-        return frozenset({record, *(self.add(obj) for obj in limits.irule(self.config.folder, virtual))})
+        objects, required = option_objects.client_limits(self.config.folder, virtual, pool)
+        self._add_all(objects)
+        return required
 
     def _full(self, name: str) -> str:
         return names.full_path(self.config.folder, name)

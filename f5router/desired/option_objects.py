@@ -1,0 +1,75 @@
+"""BIG-IP objects that the options of a Route need beside its pool and its Rules, and warnings about them."""
+
+from f5router.admission import annotations, route_options
+from f5router.admission.admission import EvaluatedRoute
+from f5router.desired import baseline, limits, pools
+from f5router.desired.pools import PoolSettings
+from f5router.model import names
+from f5router.model.cluster import Route
+from f5router.model.device_facts import DeviceFacts
+from f5router.model.ltm import Object, Record, record_ref
+from f5router.model.objects import Ref
+from f5router.network import weights
+
+
+def of_pool(
+    evaluated: EvaluatedRoute, pool: str, settings: PoolSettings, config: baseline.BaselineSettings,
+) -> list[Object]:
+    """Build the monitor of a Route's pool and the records that say which clients may use it, and how."""
+    objects: list[Object] = []
+    if settings.check_interval_s:
+        objects.append(pools.tcp_monitor(config.folder, settings.check_interval_s))
+    objects += limits.records(config.folder, pool, evaluated.route.options)
+    default = pools.shared(config.balancing)
+    if evaluated.termination != "passthrough" and settings.source != default.source:
+        objects.append(_source(config.folder, pool, settings.source))
+    return objects
+
+
+def of_passthrough(route: Route, record: str, config: baseline.BaselineSettings) -> list[Object]:
+    """Build the record for `balance` of a passthrough Route, if it differs from the router's default.
+
+    Args: record: name of the Route's record in the data-group of passthrough Routes.
+    """
+    wanted = pools.algorithm(route, "passthrough", config.balancing) == "source"
+    if wanted == (config.balancing.of("passthrough") == "source"):
+        return []
+    return [_source(config.folder, record, wanted)]
+
+
+def _source(folder: str, name: str, wanted: bool) -> Record:
+    """Build the record that makes an exception from the router's default for `balance: source`."""
+    group = names.full_path(folder, names.SOURCE_GROUP)
+    return Record(group, name, names.SOURCE if wanted else names.NOT_SOURCE)
+
+
+def timeouts(evaluated: EvaluatedRoute, pool: str, config: baseline.BaselineSettings) -> list[Object]:
+    """Build the record with the time-outs of a Route, if it has any, and the iRule that reads it."""
+    response_s, tunnel_s = pools.timeouts(evaluated.route.options, evaluated.termination)
+    if not response_s and not tunnel_s:
+        return []
+    group = names.full_path(config.folder, names.TIMEOUT_GROUP)
+    return [Record(group, pool, f"{response_s}/{tunnel_s}"), *baseline.timeouts(config)]
+
+
+def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], frozenset[Ref]]:
+    """Build what enforces the limits of a pool on a virtual server.
+
+    Returns: the objects, and all that must be in place before requests are sent to the pool.
+    """
+    if not names.is_limited(pool):
+        return [], frozenset()
+    objects = limits.irule(folder, virtual)
+    record = record_ref(names.full_path(folder, names.LIMITS_GROUP), pool)
+    return objects, frozenset({record, *(obj.ref for obj in objects)})
+
+
+def warnings(
+    route: Route, termination: str, config: baseline.BaselineSettings, facts: DeviceFacts,
+) -> list[str]:
+    """List the options of a Route that have no effect, or not the one that they have elsewhere."""
+    texts = [*route.option_problems, *weights.warnings(route), *annotations.warnings(route.unsupported)]
+    if (termination != "passthrough" and not baseline.sets_pool_variable(facts)
+            and pools.algorithm(route, termination, config.balancing) == "source"):
+        texts.append(f"{route_options.HAPROXY}balance: source has no effect before TMOS 12.1")
+    return texts
