@@ -199,7 +199,7 @@ def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
 
 def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], ServiceView],
           config: PoolConfig) -> BuiltPool:
-    """Build a pool. Members that are draining, and those of a Service with weight 0, get no new sessions.
+    """Build a pool. Pods that are ending, and those of a Service with weight 0, get no new sessions.
 
     An address and port that two Services have is one member, with both their shares.
 
@@ -223,13 +223,13 @@ def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], Service
     stay: set[PoolMember] = set()
     for name, choice in choices.items():
         for member in choice.members:
-            share = 0 if member.draining else ratios[name]
-            place = member._replace(draining=False, ending=False)
-            stay |= set() if member.ending else {place}
+            share = ratios[name] if member.state == "enabled" else 0
+            place = member._replace(state="enabled")
+            stay |= set() if member.state == "forced_offline" else {place}
             shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
     pool = Pool(path, _monitor(settings, sum(map(bool, shares.values())), config), frozenset(
-        place._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit, draining=not ratio,
-                       ending=place not in stay)
+        place._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit,
+                       state="enabled" if ratio else "disabled" if place in stay else "forced_offline")
         for place, ratio in shares.items()
     ), settings.load_balancing, QUEUE_MS if settings.connection_limit else 0)
     return BuiltPool(pool, {
@@ -238,4 +238,4 @@ def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], Service
 
 def _active(members: Iterable[PoolMember]) -> int:
     """Return the number of members that get new connections."""
-    return sum(not member.draining for member in members)
+    return sum(member.state == "enabled" for member in members)

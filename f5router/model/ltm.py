@@ -7,11 +7,18 @@ a few small objects and `==` is the diff. The writers of `icontrol/` put them to
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from f5router.model import time_units
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import BigIPObject, NamedObject, Ref
+
+MemberState = Literal["enabled", "disabled", "forced_offline"]
+"""State of a pool member.
+
+A disabled member keeps its connections and persistent clients, but gets no new ones. A member that is forced
+offline keeps its connections only. Source: F5Networks/f5-ansible, bigip_pool_member.
+"""
 
 
 class PoolMember(NamedTuple):
@@ -24,10 +31,7 @@ class PoolMember(NamedTuple):
     """Share of the connections, relative to those of the other members."""
     connection_limit: int = 0
     """Connections at a time; 0 for no limit."""
-    draining: bool = False
-    """True if the member keeps its connections and persistent clients, but gets no new ones."""
-    ending: bool = False
-    """True if a draining member keeps its connections alone: persistent clients go to others."""
+    state: MemberState = "enabled"
 
     @property
     def name(self) -> str:

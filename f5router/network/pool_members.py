@@ -96,7 +96,7 @@ def choose(port: str, view: ServiceView, most: int) -> Choice:
     choice = limit(ready, total - len(endpoints), refused, most)
     kept = sorted(draining, key=_place)[:most - len(choice.members)]
     return choice._replace(
-        members=choice.members | {member._replace(draining=True, ending=True) for member in kept})
+        members=choice.members | {member._replace(state="forced_offline") for member in kept})
 
 
 def limit(ready: set[PoolMember], omitted: int, refused: Mapping[str, str], most: int) -> Choice:

@@ -18,6 +18,7 @@ from f5router.model.ltm import (
     DataGroup,
     IRule,
     KeyFile,
+    MemberState,
     Object,
     Pool,
     PoolMember,
@@ -89,8 +90,8 @@ def _encode_member(member: PoolMember, place: str) -> dict[str, Any]:
     return {
         "name": member.name, "partition": place.strip("/"), "ratio": member.ratio,
         "connectionLimit": member.connection_limit,
-        "session": "user-disabled" if member.draining else "user-enabled",
-        "state": "user-down" if member.ending else "user-up",
+        "session": "user-enabled" if member.state == "enabled" else "user-disabled",
+        "state": "user-down" if member.state == "forced_offline" else "user-up",
     }
 
 
@@ -110,10 +111,18 @@ def decode_member(item: JSON) -> PoolMember:
     dotted = name.count(":") > 1
     node, _, port = name.rpartition("." if dotted else ":")
     address = address_of(str(item.get("address") or node)) or address_of(node)
-    # A monitored member reads monitor-enabled unless a user has disabled it (bigip-behaviour.md B3).
     return PoolMember(address or node, int(port) if port.isdigit() else 0, _number(item.get("ratio"), 1),
-                      _number(item.get("connectionLimit"), 0), item.get("session") == "user-disabled",
-                      item.get("state") == "user-down")
+                      _number(item.get("connectionLimit"), 0), _member_state(item))
+
+
+def _member_state(item: JSON) -> MemberState:
+    """Decode what a user has set; monitors set other values, such as monitor-enabled and down.
+
+    Source: bigip-behaviour.md B3.
+    """
+    if item.get("state") == "user-down":
+        return "forced_offline"
+    return "disabled" if item.get("session") == "user-disabled" else "enabled"
 
 
 def _number(value: object, default: int) -> int:

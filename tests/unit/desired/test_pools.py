@@ -126,7 +126,8 @@ def test_weights_become_ratios():
 
 def test_pods_of_weight_0_keep_their_sessions():
     result = built(PoolSettings((("web", 0), ("api", 5))), web=("10.1.1.1",), api=("10.1.2.1",))
-    assert result.pool.members == {PoolMember("10.1.1.1", 8080, draining=True), PoolMember("10.1.2.1", 8080)}
+    assert result.pool.members == {PoolMember("10.1.1.1", 8080, state="disabled"),
+                                   PoolMember("10.1.2.1", 8080)}
 
 
 def test_a_pod_that_ends_loses_its_persistent_clients_too():
@@ -138,9 +139,8 @@ def test_a_pod_that_ends_loses_its_persistent_clients_too():
             replace(endpoints(*ready, service=key.name), draining=leaving),))
 
     pool = pools.build(OWN, PoolSettings((("web", 1), ("api", 1))), view, Settings()).pool
-    assert {member.address: (member.draining, member.ending) for member in pool.members} == {
-        "10.1.1.1": (False, False), "10.1.1.2": (False, False), "10.1.1.3": (True, True),
-        "10.1.2.1": (False, False)}
+    assert {member.address: member.state for member in pool.members} == {
+        "10.1.1.1": "enabled", "10.1.1.2": "enabled", "10.1.1.3": "forced_offline", "10.1.2.1": "enabled"}
 
 
 def test_a_pod_of_two_services_has_both_shares():
@@ -181,7 +181,7 @@ def test_members_are_what_a_device_takes(services):
     assert all(1 <= member.ratio <= 100 for member in members)
     for number, (weight, _) in enumerate(services.values()):
         own = [member for member in members if member.address.startswith(f"10.{number}.")]
-        assert all(member.draining == (weight == 0) for member in own)
+        assert all(member.state == ("enabled" if weight else "disabled") for member in own)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["", "http"]),

@@ -46,7 +46,7 @@ def as_read(body: dict, *, version: int = 14) -> dict:
 ADDRESSES = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).map(str)
 MEMBERS = st.lists(
     st.builds(PoolMember, ADDRESSES, st.integers(1, 65535), st.integers(1, 100), st.integers(0, 1000),
-              st.booleans()),
+              st.sampled_from(["enabled", "disabled", "forced_offline"])),
     max_size=5, unique_by=lambda member: member.name).map(frozenset)
 MONITORS = st.sampled_from(["", "/Common/tcp", "/Common/a and /Common/b", "min 1 of { /Common/a /Common/b }"])
 CONDITIONS = st.frozensets(
@@ -92,6 +92,21 @@ ACTIONS = st.one_of(
 def test_pools(members, monitor, path, version):
     pool = Pool(path, monitor, members)
     assert ltm_codec.decode_pool(as_read(ltm_codec.encode(pool), version=version)) == pool
+
+
+@pytest.mark.parametrize(("session", "state", "expected"), [
+    pytest.param("user-enabled", "user-up", "enabled", id="enabled"),
+    pytest.param("monitor-enabled", "up", "enabled", id="its monitor succeeds"),
+    pytest.param("monitor-enabled", "down", "enabled", id="its monitor fails"),
+    pytest.param("user-disabled", "user-up", "disabled", id="disabled"),
+    pytest.param("user-disabled", "down", "disabled", id="disabled, and its monitor fails"),
+    pytest.param("user-disabled", "user-down", "forced_offline", id="forced offline"),
+    pytest.param("user-enabled", "user-down", "forced_offline", id="down without being disabled"),
+])
+def test_state_of_a_member(session, state, expected):
+    """The state is what a user has set, whatever monitors find."""
+    item = {"name": "10.1.1.1:80", "session": session, "state": state}
+    assert ltm_codec.decode_member(item) == PoolMember("10.1.1.1", 80, state=expected)
 
 
 @given(st.integers(1, 86400), st.integers(1, 86400), st.integers(0, 86400))
