@@ -53,6 +53,17 @@ def test_the_first_screen_has_both_commands():
     assert "(docs/guide.md)" in "".join(lines)
 
 
+def test_every_debian_package_is_listed():
+    """README.md names what tests/system-packages installs, and CONTRIBUTING.md leads there."""
+    listing = (ROOT / "tests/system-packages").read_text().split("wanted=(")[1].split("\n)")[0]
+    rows = re.findall(r'"[\w-]+: ([^"]+)"', listing)
+    text = (ROOT / "README.md").read_text()
+    sentence = re.findall(r"Debian packages[^:.]*:([^.]*)\.", text)
+    assert len(sentence) == 1
+    assert re.findall(r"`([\w-]+)`", sentence[0]) == " ".join(rows).split()
+    assert "(README.md)" in (ROOT / "CONTRIBUTING.md").read_text()
+
+
 def reasons() -> set[str]:
     """Every reason that a module of the router gives; they are constants of that module, or passed on."""
     names = set()
