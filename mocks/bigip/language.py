@@ -68,6 +68,21 @@ NEWER_OPTIONS = {
     "return": _names("-options -level"),
 }
 
+TABLE = {
+    "set": _names("-notouch -mustexist -excl"),
+    "add": _names("-notouch"),
+    "replace": _names("-notouch"),
+    "lookup": _names("-notouch"),
+    "incr": _names("-notouch -mustexist"),
+    "append": _names("-notouch -mustexist"),
+    "delete": _names("-all"),
+    "timeout": _names("-remaining"),
+    "lifetime": _names("-remaining"),
+    "keys": _names("-notouch -count"),
+}
+"""Subcommands of `table` with their options, besides -subtable NAME and -- (tmsh reference, ltm rule command
+table)."""
+
 SCAN_TYPES = frozenset("aAbBhHcsSiIwWfdxX@")
 """Field types of `binary scan` and `binary format` in 8.4. Those of 8.5 are not known, nor is the flag u."""
 

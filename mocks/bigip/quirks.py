@@ -109,6 +109,8 @@ class Quirk(enum.StrEnum):
     moment, not with the one of when the client connected (no source)."""
     BARE_NAMES = "bare-names"
     """`LB::server pool` and `virtual name` give names without folder (bigip-behaviour.md B5: inferred)."""
+    TABLE_FAILS = "table-fails"
+    """Every call of the iRule command `table` is an error (no source; a session table without memory)."""
     CHECKING_TAKES_NOTHING = "checking-takes-nothing"
     """A new member gets no traffic before its monitor has found it up (no source)."""
     SDN_NOT_LICENSED = "sdn-not-licensed"

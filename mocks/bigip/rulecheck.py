@@ -139,12 +139,33 @@ def _check_words(name: str, words: list[Word]) -> None:
             break
         if option in language.NEWER_OPTIONS.get(name, ()):
             raise SyntaxRefusal(line, f'bad option "{option}"')
+    if name == "table" and first and not set(first) & set("$["):
+        _check_table(line, first, texts[2:])
     if name == "binary" and first in ("scan", "format"):
         at = 3 if first == "scan" else 2
         if len(words) > at:
             _check_fields(words[at])
     if name == "expr" and len(words) > 2:
         expressions.check(" ".join(texts[1:]), line)
+
+
+def _check_table(line: int, verb: str, words: list[str]) -> None:
+    """Subcommand and literal options of `table`; the device's texts are not known (inferred)."""
+    if verb not in language.TABLE:
+        raise SyntaxRefusal(line, f'bad option "{verb}"')
+    words = list(words)
+    subtable = False
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option == "--":
+            break
+        if option not in language.TABLE[verb] and (option != "-subtable" or not words):
+            raise SyntaxRefusal(line, f'bad option "{option}"')
+        if option == "-subtable":
+            subtable = True
+            del words[0]
+    if verb == "keys" and not subtable:
+        raise SyntaxRefusal(line, 'wrong # args: should be "table keys -subtable <name> ?-count|-notouch?"')
 
 
 def _check_fields(word: Word) -> None:

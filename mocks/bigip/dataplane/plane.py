@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -17,6 +18,7 @@ from mocks.bigip.dataplane.monitors import Monitors
 from mocks.bigip.dataplane.persistence import SourceTable
 from mocks.bigip.dataplane.pods import Pods
 from mocks.bigip.dataplane.records import Served
+from mocks.bigip.dataplane.session_table import SessionTable
 from mocks.bigip.dataplane.wire import Wire
 from mocks.bigip.store import Key, Store
 from mocks.bigip.tmm import Interpreter
@@ -56,6 +58,10 @@ class DataPlane:
         self.idle = IdleServers(self)
         self.flows: set[Flow] = set()
         self.now: Callable[[], float] = self.thread.loop.time
+        self.clock: Callable[[], float] = self._time_of_day
+        """The device's time of day in seconds, for iRules and the session table; tests may set another."""
+        self._epoch = time.time() - self.now()
+        self.table = SessionTable(lambda: self.clock())
         self.rules = 0
         """Connections that the Tcl engine has."""
         self._interpreter: Interpreter | None = None
@@ -168,6 +174,9 @@ class DataPlane:
         if self._interpreter is None:
             self._interpreter = Interpreter()
         return self._interpreter
+
+    def _time_of_day(self) -> float:
+        return self._epoch + self.now() * self.speed
 
     def check_members(self) -> None:
         """Run every monitor once and believe its result at once."""

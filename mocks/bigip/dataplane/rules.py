@@ -7,13 +7,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mocks.bigip import names
-from mocks.bigip.dataplane import commands_balancing, commands_connection, commands_http
+from mocks.bigip.dataplane import commands_balancing, commands_connection, commands_http, commands_table
 from mocks.bigip.tmm.commands import store_command
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.flow import Flow
 
-COMMANDS = {**commands_connection.COMMANDS, **commands_http.COMMANDS, **commands_balancing.COMMANDS}
+COMMANDS = {**commands_connection.COMMANDS, **commands_http.COMMANDS, **commands_balancing.COMMANDS,
+            **commands_table.COMMANDS}
 """Name -> function of (rules, arguments) -> result."""
 
 NONE: Mapping[str, str] = MappingProxyType({})

@@ -60,7 +60,7 @@ def _class(store: Store, folder: str, words: list[str]) -> str:
         return str(_group(store, folder, rest[0]).fields["type"])
     if verb in ("names", "get") and len(rest) == 1:
         records = _group(store, folder, rest[0]).fields["records"]
-        return _list(records if verb == "names" else (_list(record) for record in records.items()))
+        return tcl_list(records if verb == "names" else (tcl_list(record) for record in records.items()))
     raise Unsupported(f"class {' '.join(words)}")
 
 
@@ -82,7 +82,7 @@ def _match(store: Store, folder: str, words: list[str], *, reverse: bool) -> str
         raise TclError(f'bad operator "{operator}"')
     name, value = _first(_group(store, folder, group), item, operator, reverse=reverse)
     if wanted == "-element":
-        return _list((name, value)) if name else ""
+        return tcl_list((name, value)) if name else ""
     return {"": str(int(bool(name))), "-name": name, "-value": value}[wanted]
 
 
@@ -129,7 +129,7 @@ def _group(store: Store, folder: str, name: str) -> Item:
     return found
 
 
-def _list(words: Iterable[str]) -> str:
+def tcl_list(words: Iterable[str]) -> str:
     """A Tcl list."""
     return " ".join(map(_quoted, words))
 
@@ -173,7 +173,7 @@ def _members(
     found = list(members(store, pool))
     if not listed:
         return str(len(found))
-    return _list(_list(member.rsplit(":" if member.count(":") == 1 else ".", 1)) for member in found)
+    return tcl_list(tcl_list(member.rsplit(":" if member.count(":") == 1 else ".", 1)) for member in found)
 
 
 # -- text ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from pathlib import Path
 from mocks.bigip import language
 
 _START_S = 120
-_DIFFERENT = frozenset(("after", "close", "encoding", "fileevent", "puts", "read", "trace"))
+_DIFFERENT = frozenset(("after", "clock", "close", "encoding", "fileevent", "puts", "read", "trace"))
 """Commands that TMM has, but not as stock Tcl has them: the answer must come from Python, too."""
 _MEMORY = 1 << 30
 """Bytes of address space. A rule that wants more ends the process, not the machine."""

@@ -98,6 +98,10 @@ def in_event(body: str, event: str = "HTTP_REQUEST") -> str:
         ("list {a}{", "missing close-brace"),
         ("if {1} { } else if {2} { }", "extra words"),
         ("if {1} { } { } { }", "extra words"),
+        ("table put a 1", 'bad option "put"'),
+        ("table lookup -mustexist a", 'bad option "-mustexist"'),
+        ("table incr -subtable", 'bad option "-subtable"'),
+        ("table keys -count", "wrong # args"),
     ],
 )
 def test_refused_in_an_event(body, reason):
@@ -197,6 +201,7 @@ def test_commands_in_events(command, valid):
         "if\n{1}\n{ set x 1 }",
         "while {$n < 3}\r\n\t{ incr n }",
         "switch $x\n{ a { set y 1 } }",
+        "table set -subtable $t -excl $k 1 indefinite 60; table $verb a; table keys -subtable $t -count",
         "if {1}{ set x 1 }",
         "catch {set x 1}problem",
         "list {*}$x; list {a}]",

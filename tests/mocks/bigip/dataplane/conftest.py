@@ -17,6 +17,16 @@ from tests.waiting import until
 HTTP, HTTPS = "/P/http", "/P/https"
 
 
+class DeviceClock:
+    """The device's time of day, which stands still between a test's steps."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class Net:
     """A fake BIG-IP that only carries traffic, and short ways to configure it."""
 
