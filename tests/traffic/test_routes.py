@@ -159,23 +159,23 @@ REST = (  # supported_groups, signature_algorithms, ec_point_formats
 )
 SUITES = {"suites": b"\xc0\x2f\xc0\x30\x00\x9c\x00\x2f"}
 GO = (hello.extension(5, b"\1\0\0\0\0"), *REST, hello.extension(0xFF01, b"\0"), hello.extension(18))
-WHOLE = hello.made(hello.sni(PASS), *REST, **SUITES)
+WHOLE = hello.client_hello(hello.sni(PASS), *REST, **SUITES)
 HELLOS = {
     "SNI of a passthrough Route": (WHOLE, POD),
     "SNI of a re-encrypt Route": (
-        hello.made(hello.sni(host("reencrypt")), *REST, **SUITES), host("reencrypt")),
-    "SNI in upper case": (hello.made(hello.sni(PASS.upper()), *REST, **SUITES), POD),
-    "SNI is the last extension": (hello.made(*REST, hello.sni(PASS), **SUITES), POD),
-    "GREASE": (hello.made(hello.extension(hello.GREASE), hello.sni(PASS), *REST, **SUITES), POD),
-    "Go": (hello.made(hello.sni(PASS), *GO, **SUITES), POD),
-    "records say 0x0303": (hello.made(hello.sni(PASS), *REST, record_version=0x0303, **SUITES), POD),
-    "empty session id": (hello.made(hello.sni(PASS), *REST, session_id=b"", **SUITES), POD),
-    "unknown SNI": (hello.made(hello.sni("unknown.example.com"), *REST, **SUITES), DEFAULT),
-    "extensions without SNI": (hello.made(*REST, **SUITES), DEFAULT),
+        hello.client_hello(hello.sni(host("reencrypt")), *REST, **SUITES), host("reencrypt")),
+    "SNI in upper case": (hello.client_hello(hello.sni(PASS.upper()), *REST, **SUITES), POD),
+    "SNI is the last extension": (hello.client_hello(*REST, hello.sni(PASS), **SUITES), POD),
+    "GREASE": (hello.client_hello(hello.extension(hello.GREASE), hello.sni(PASS), *REST, **SUITES), POD),
+    "Go": (hello.client_hello(hello.sni(PASS), *GO, **SUITES), POD),
+    "records say 0x0303": (hello.client_hello(hello.sni(PASS), *REST, record_version=0x0303, **SUITES), POD),
+    "empty session id": (hello.client_hello(hello.sni(PASS), *REST, session_id=b"", **SUITES), POD),
+    "unknown SNI": (hello.client_hello(hello.sni("unknown.example.com"), *REST, **SUITES), DEFAULT),
+    "extensions without SNI": (hello.client_hello(*REST, **SUITES), DEFAULT),
     "no block of extensions": (hello.records(hello.message(None, **SUITES)), DEFAULT),
-    "empty block of extensions": (hello.made(**SUITES), DEFAULT),
-    "records say 0x0304": (hello.made(hello.sni(PASS), *REST, record_version=0x0304, **SUITES), POD),
-    "records say 0x0300": (hello.made(hello.sni(PASS), *REST, record_version=0x0300, **SUITES), POD),
+    "empty block of extensions": (hello.client_hello(**SUITES), DEFAULT),
+    "records say 0x0304": (hello.client_hello(hello.sni(PASS), *REST, record_version=0x0304, **SUITES), POD),
+    "records say 0x0300": (hello.client_hello(hello.sni(PASS), *REST, record_version=0x0300, **SUITES), POD),
     "no TLS": (b"GET / HTTP/1.1\r\nHost: passthrough.example.com\r\n\r\n", ""),
     "first segment of 1 byte": ((WHOLE[:1], WHOLE[1:]), POD),
     "first segment of 5 bytes": ((WHOLE[:5], WHOLE[5:]), POD),
@@ -183,16 +183,18 @@ HELLOS = {
     "cut before the SNI": ((WHOLE[:90], WHOLE[90:]), POD),
     "cut in the SNI": ((WHOLE[:100], WHOLE[100:]), POD),
     "a hello in two records": (hello.records(hello.message([hello.sni(PASS), *REST], **SUITES), 60), POD),
-    "SNI with a dot at the end": (hello.made(hello.sni(f"{PASS}."), *REST, **SUITES), POD),
-    "SNI of 300 bytes": (hello.made(hello.sni("a" * 300), *REST, **SUITES), ""),
-    "session id of 128 bytes": (hello.made(hello.sni(PASS), *REST, session_id=bytes(128), **SUITES), ""),
-    "suites of 32,768 bytes": (hello.made(hello.sni(PASS), *REST, suites=b"\xc0\x2f" * 16384), DEFAULT),
+    "SNI with a dot at the end": (hello.client_hello(hello.sni(f"{PASS}."), *REST, **SUITES), POD),
+    "SNI of 300 bytes": (hello.client_hello(hello.sni("a" * 300), *REST, **SUITES), ""),
+    "session id of 128 bytes": (
+        hello.client_hello(hello.sni(PASS), *REST, session_id=bytes(128), **SUITES), ""),
+    "suites of 32,768 bytes": (
+        hello.client_hello(hello.sni(PASS), *REST, suites=b"\xc0\x2f" * 16384), DEFAULT),
     "an extension of 65,532 bytes": (
-        hello.made(hello.extension(21, b"", length=0xFFFC), hello.sni(PASS), *REST, **SUITES), ""),
-    "SNI is not a host": (hello.made(hello.sni("-value"), *REST, **SUITES), DEFAULT),
+        hello.client_hello(hello.extension(21, b"", length=0xFFFC), hello.sni(PASS), *REST, **SUITES), ""),
+    "SNI is not a host": (hello.client_hello(hello.sni("-value"), *REST, **SUITES), DEFAULT),
     "a key share of 1,216 bytes, cut in it": (
         (lambda whole: (whole[:700], whole[700:]))(
-            hello.made(hello.extension(51, bytes(1216)), hello.sni(PASS), *REST, **SUITES)), POD),
+            hello.client_hello(hello.extension(51, bytes(1216)), hello.sni(PASS), *REST, **SUITES)), POD),
 }
 
 

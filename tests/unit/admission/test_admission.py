@@ -32,8 +32,9 @@ SETTINGS = admission.AdmissionPolicy()
 
 def verdicts(*routes, ownership=True):
     """Reason by name of the Route, "" for admitted."""
-    found = host_claims.resolve([admission.check(r, SETTINGS) for r in routes], ownership=ownership).verdicts
-    return {f"{key.namespace}/{key.name}": r.reason if r else "" for key, r in found.items()}
+    checked = [admission.check(r, SETTINGS) for r in routes]
+    reasons = host_claims.resolve(checked, ownership=ownership).verdicts
+    return {f"{key.namespace}/{key.name}": r.reason if r else "" for key, r in reasons.items()}
 
 
 @pytest.mark.parametrize(
@@ -82,9 +83,9 @@ def verdicts(*routes, ownership=True):
     ],
 )
 def test_claims(routes, admitted):
-    found = verdicts(*routes)
-    assert "".join(sorted(k[-1] for k, reason in found.items() if not reason)) == admitted
-    assert {reason for reason in found.values() if reason} <= {CLAIMED}
+    reasons = verdicts(*routes)
+    assert "".join(sorted(k[-1] for k, reason in reasons.items() if not reason)) == admitted
+    assert {reason for reason in reasons.values() if reason} <= {CLAIMED}
 
 
 def test_without_ownership_paths_of_a_host_may_belong_to_namespaces():
@@ -111,9 +112,9 @@ def test_independent_of_order(routes, random):
 def test_no_host_and_path_twice(routes, ownership):
     checked = [admission.check(r, SETTINGS) for r in routes]
     for host in {r.host for r in routes}:
-        found = host_claims.resolve([c for c in checked if c.route.host == host],
-                                    ownership=ownership).verdicts
-        held = [r for r in routes if r.host == host and found[r.key] is None]
+        reasons = host_claims.resolve([c for c in checked if c.route.host == host],
+                                      ownership=ownership).verdicts
+        held = [r for r in routes if r.host == host and reasons[r.key] is None]
         assert len({r.path for r in held}) == len(held)
         assert not ownership or len({r.key.namespace for r in held}) <= 1
 
@@ -263,7 +264,7 @@ def test_what_upstream_serves_is_served(change):
 
 def test_material_is_written_anew():
     """Only what was parsed goes on: text around the blocks disappears, the leaf stands alone."""
-    found = admission.check(
+    key_pair = admission.check(
         route(
             "a",
             kind="edge",
@@ -272,11 +273,11 @@ def test_material_is_written_anew():
         ),
         SETTINGS,
     ).key_pair
-    assert found.certificate == ID.certificate
-    assert found.chain == ID.issuer
-    assert "note" not in found.certificate + found.chain
-    assert found.key.count("-----BEGIN") == 1
-    assert "PRIVATE" not in repr(found)
+    assert key_pair.certificate == ID.certificate
+    assert key_pair.chain == ID.issuer
+    assert "note" not in key_pair.certificate + key_pair.chain
+    assert key_pair.key.count("-----BEGIN") == 1
+    assert "PRIVATE" not in repr(key_pair)
 
 
 def test_certificate_of_a_secret():
@@ -284,8 +285,8 @@ def test_certificate_of_a_secret():
     own = admission.check(route("a", kind="edge", **ID.tls, ca_certificate=ID.issuer), SETTINGS)
     for kind in ("edge", "reencrypt"):
         named = route("a", kind=kind, external_certificate="tls", ca_certificate=ID.issuer, **OTHER.tls)
-        found = admission.check(named, SETTINGS, secret(identity=ID))
-        assert (found.rejection, found.key_pair, found.route) == (None, own.key_pair, named)
+        evaluated = admission.check(named, SETTINGS, secret(identity=ID))
+        assert (evaluated.rejection, evaluated.key_pair, evaluated.route) == (None, own.key_pair, named)
 
 
 @pytest.mark.parametrize(("given", "reason", "words"), [
@@ -304,11 +305,11 @@ def test_a_secret_that_cannot_be_used(given, reason, words):
     """Source: openshift/router, route_secret_manager.go and ValidateTLSExternalCertificate: it comes after
     the contest for the host, which the Route holds, and before the validation of the certificate.
     """
-    found = admission.check(route("a", kind="edge", external_certificate="tls"), SETTINGS, given)
+    evaluated = admission.check(route("a", kind="edge", external_certificate="tls"), SETTINGS, given)
     message = f"spec.tls.externalCertificate: {words}"
-    assert (found.rejection.reason, found.rejection.message) == (reason, message)
-    assert found.claims
-    assert found.key_pair is None
+    assert (evaluated.rejection.reason, evaluated.rejection.message) == (reason, message)
+    assert evaluated.claims
+    assert evaluated.key_pair is None
 
 
 @pytest.mark.parametrize(
@@ -316,9 +317,9 @@ def test_a_secret_that_cannot_be_used(given, reason, words):
 def test_a_secret_that_is_not_read_yet(given):
     """It has no verdict; other problems of the Route, and a name that no Secret can have, are reported."""
     named = route("a", kind="edge", external_certificate="tls", certificate="not looked at")
-    found = admission.check(named, SETTINGS, given)
-    assert (found.rejection, found.key_pair) == (None, None)
-    assert found.pending_secret == (given or secret(not_loaded=True, type=""))
+    evaluated = admission.check(named, SETTINGS, given)
+    assert (evaluated.rejection, evaluated.key_pair) == (None, None)
+    assert evaluated.pending_secret == (given or secret(not_loaded=True, type=""))
     wrong = admission.check(replace(named, path="no-slash"), SETTINGS, given)
     assert "spec.path" in wrong.rejection.message
     for name in ("A", "a/b", "a" * 254):
@@ -331,8 +332,8 @@ def test_a_secret_that_is_not_read_yet(given):
 def test_secrets_may_be_left_alone():
     """--allow-external-certificates=false: as upstream, which looks at the field only with its feature on."""
     named = route("a", kind="edge", external_certificate="tls")
-    found = admission.check(named, admission.AdmissionPolicy(external=False), secret(identity=ID))
-    assert (found.rejection, found.key_pair) == (None, None)
+    evaluated = admission.check(named, admission.AdmissionPolicy(external=False), secret(identity=ID))
+    assert (evaluated.rejection, evaluated.key_pair) == (None, None)
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "080", "²", "٣", "9" * 5000])
@@ -378,11 +379,11 @@ def test_a_fault_of_ours_gives_no_host_away():
     name that the router gave it, and claims nothing if that is where the fault is.
     """
     named = admission.AdmissionPolicy(naming=Naming(template="${name}.x", override=True))
-    found = admission.check(replace(route("a", host="victim.com"), target_port=None), named)
-    assert (found.rejection.reason, found.claims, found.host) == (INVALID, True, "a.x")
-    assert found.rejection.message == "spec: it cannot be evaluated (AttributeError)"
-    found = admission.check(replace(route("a"), host=5), SETTINGS)
-    assert (found.rejection.reason, found.claims) == (INVALID, False)
+    evaluated = admission.check(replace(route("a", host="victim.com"), target_port=None), named)
+    assert (evaluated.rejection.reason, evaluated.claims, evaluated.host) == (INVALID, True, "a.x")
+    assert evaluated.rejection.message == "spec: it cannot be evaluated (AttributeError)"
+    evaluated = admission.check(replace(route("a"), host=5), SETTINGS)
+    assert (evaluated.rejection.reason, evaluated.claims) == (INVALID, False)
 
 
 P256, OTHER_CURVE = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030104")

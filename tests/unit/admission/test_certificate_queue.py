@@ -125,12 +125,12 @@ def test_beside_the_loop(before):
         queue.work()
         for key in before:
             queue.forget(key)
-        found = set()
-        while A not in found:
+        checked = set()
+        while A not in checked:
             assert told.wait(30)
             told.clear()
             assert queue.news
-            found |= queue.work()
+            checked |= queue.work()
             assert not queue.news
     assert queue.ask(A, CHEAP).problems == ()
     queue.ask(B, CHEAP)

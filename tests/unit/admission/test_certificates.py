@@ -125,15 +125,15 @@ LINKS = st.tuples(*map(st.sampled_from, (NAMES, KEYS, NAMES, KEYS, IDS, USAGES))
 
 def linked(number: int, subject: str, own: str, issuer: str, signer: str, ids: str, usage):
     """A certificate of a web of them; key identifiers may be missing or wrong."""
-    found = []
+    added = []
     named = bombs.key("elsewhere" if ids == "lie" else signer).public_key()
     if ids in ("ski", "both"):
-        found.append(x509.SubjectKeyIdentifier.from_public_key(bombs.key(own).public_key()))
+        added.append(x509.SubjectKeyIdentifier.from_public_key(bombs.key(own).public_key()))
     if ids in ("aki", "both", "lie"):
-        found.append(x509.AuthorityKeyIdentifier.from_issuer_public_key(named))
+        added.append(x509.AuthorityKeyIdentifier.from_issuer_public_key(named))
     if usage:
-        found.append(x509.ExtendedKeyUsage([usage]))
-    return bombs.certificate(subject, bombs.key(own), issuer, bombs.key(signer), extensions=found,
+        added.append(x509.ExtendedKeyUsage([usage]))
+    return bombs.certificate(subject, bombs.key(own), issuer, bombs.key(signer), extensions=added,
                              serial=number + 1)
 
 
@@ -155,12 +155,12 @@ def for_servers(cert) -> bool:
 
 def reaches(certs, authorities) -> bool:
     """By trying everything, without any bound."""
-    found, new = set(), {certs[0]} if for_servers(certs[0]) else set()
+    trusted, new = set(), {certs[0]} if for_servers(certs[0]) else set()
     while new:
-        found |= new
-        new = {parent for child in found for parent in [*authorities, *certs[1:]]
-               if for_servers(parent) and issued(child, parent)} - found
-    return not found.isdisjoint(authorities)
+        trusted |= new
+        new = {parent for child in trusted for parent in [*authorities, *certs[1:]]
+               if for_servers(parent) and issued(child, parent)} - trusted
+    return not trusted.isdisjoint(authorities)
 
 
 def greedy(certs, authorities) -> bool:
@@ -198,14 +198,14 @@ PIECES = st.sampled_from([
 
 def scanned(text: str) -> list[str] | None:
     """Blocks as one look at each marker finds them; None for an error."""
-    found, begin = [], None
+    blocks, begin = [], None
     for marker in MARKER.finditer(text):
         if begin is None and marker[1] == "BEGIN":
             begin = marker
         elif begin is not None and marker[1] == "END" and marker[2] == begin[2]:
-            found.append(text[begin.start() : marker.end()])
+            blocks.append(text[begin.start() : marker.end()])
             begin = None
-    return None if begin is not None or not found else found
+    return None if begin is not None or not blocks else blocks
 
 
 @settings(deadline=None)
@@ -214,11 +214,11 @@ def test_blocks_of_any_text(text):
     """From a BEGIN to the first END of its label; markers between them are of no account."""
     wanted, allowed = scanned(text), text.replace(" A-", " CERTIFICATE-").replace(" B-", " PRIVATE KEY-")
     try:
-        found = [block.replace(" CERTIFICATE-", " A-").replace(" PRIVATE KEY-", " B-")
-                 for _, block in finish(pem.find_blocks(allowed, "x"))]
+        relabelled = [block.replace(" CERTIFICATE-", " A-").replace(" PRIVATE KEY-", " B-")
+                      for _, block in finish(pem.find_blocks(allowed, "x"))]
     except pem.PEMError:
-        found = None
-    assert found == wanted
+        relabelled = None
+    assert relabelled == wanted
 
 
 def test_a_text_of_nothing_but_markers():

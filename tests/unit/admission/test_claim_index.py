@@ -31,8 +31,8 @@ TEST_2, TEST_3A = TWO, numbered("3", 12, path="/a")
 OTHER_1, OTHER_2 = numbered("1", 1, namespace="other"), numbered("2", 11, namespace="other")
 
 
-def gone(one):
-    return one.key, None
+def gone(evaluated):
+    return evaluated.key, None
 
 
 EVENTS = [
@@ -128,12 +128,12 @@ EVENTS = [
 def test_events(source, ownership, events, admitted, at_once):
     kept, verdicts = claim_index.ClaimIndex(ownership=ownership), {}
     for number, event in enumerate(events, 1):
-        key, one = event if isinstance(event, tuple) else (event.key, event)
-        kept.put(key, admission.check(one, AdmissionPolicy()) if one else None)
+        key, route = event if isinstance(event, tuple) else (event.key, event)
+        kept.put(key, admission.check(route, AdmissionPolicy()) if route else None)
         if not at_once or number == len(events):
             verdicts |= {host: claims.verdicts for host, _, claims in kept.take()}
-    found = {key for claims in verdicts.values() for key, rejection in claims.items() if rejection is None}
-    assert {kept.routes()[key].route.uid for key in found} == admitted
+    holders = {key for claims in verdicts.values() for key, rejection in claims.items() if rejection is None}
+    assert {kept.routes()[key].route.uid for key in holders} == admitted
 
 
 STEPS = st.lists(
@@ -146,14 +146,14 @@ STEPS = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(STEPS, st.sampled_from([WILD, FREE, DENYING, AdmissionPolicy(), AdmissionPolicy(ownership=False)]),
        st.randoms())
-def test_the_order_of_events_does_not_matter(steps, found, random):
+def test_the_order_of_events_does_not_matter(steps, policy, random):
     """After every event, whatever came before: the verdicts of judging what is there from scratch."""
-    kept, there, seen = claim_index.ClaimIndex(ownership=found.ownership), {}, {}
-    for one, present, now in steps:
-        there.pop(one.key, None)
+    kept, there, seen = claim_index.ClaimIndex(ownership=policy.ownership), {}, {}
+    for claimant, present, now in steps:
+        there.pop(claimant.key, None)
         if present:
-            there[one.key] = one
-        kept.put(one.key, admission.check(one, found) if present else None)
+            there[claimant.key] = claimant
+        kept.put(claimant.key, admission.check(claimant, policy) if present else None)
         if not now:
             continue
         for host, routes, claims in kept.take():
@@ -163,9 +163,9 @@ def test_the_order_of_events_does_not_matter(steps, found, random):
         random.shuffle(shuffled)
         spaces: dict = {}
         for other in shuffled:
-            checked = admission.check(other, found)
+            checked = admission.check(other, policy)
             spaces.setdefault(checked.subdomain, []).append(checked)
-        whole = {space: host_claims.resolve(checked, ownership=found.ownership)
+        whole = {space: host_claims.resolve(checked, ownership=policy.ownership)
                  for space, checked in spaces.items()}
         for space, checked in spaces.items():
             for other in checked:
@@ -175,7 +175,7 @@ def test_the_order_of_events_does_not_matter(steps, found, random):
     for key in there:
         kept.put(key, None)
     list(kept.take())
-    assert not any(part for name, part in vars(kept).items() if name not in ("_ownership", "resolved"))
+    assert not any(value for name, value in vars(kept).items() if name not in ("_ownership", "resolved"))
 
 
 def test_an_event_costs_its_host():
@@ -183,14 +183,14 @@ def test_an_event_costs_its_host():
     kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"{space}{n}", host=f"h{n}.{space}.test") for n in range(50) for space in ("a", "b")]
     many += [route(f"p{n}", host="h1.a.test", path=f"/{n}") for n in range(3)]
-    for one in many:
-        kept.put(one.key, admission.check(one, WILD))
+    for claimant in many:
+        kept.put(claimant.key, admission.check(claimant, WILD))
     assert len({host for host, _, _ in kept.take()}) == 100
     assert kept.resolved == 103
 
-    def event(one, present=True) -> tuple[int, set[str]]:
+    def event(route, present=True) -> tuple[int, set[str]]:
         before = kept.resolved
-        kept.put(one.key, admission.check(one, WILD) if present else None)
+        kept.put(route.key, admission.check(route, WILD) if present else None)
         hosts = {host for host, _, _ in kept.take()}
         return kept.resolved - before, hosts
 
@@ -209,7 +209,7 @@ def test_an_event_costs_its_host():
 
 
 @pytest.mark.parametrize(
-    ("found", "routes"),
+    ("policy", "routes"),
     [
         (WILD, [("p", "shop", "a.x.y", 1), ("w", "bank", "*", 2), ("q", "bank", "c.x.y", 3)]),
         (DENYING, [("p", "bank", "a.x.y", 1), ("q", "shop", "b.x.y", 2), ("r", "bank", "c.x.y", 3)]),
@@ -221,17 +221,17 @@ def test_an_event_costs_its_host():
     ],
     ids=["no wildcard", "no denied host", "the oldest", "its host's", "first", "last", "of others"],
 )
-def test_who_keeps_a_wildcard_out(found, routes):
+def test_who_keeps_a_wildcard_out(policy, routes):
     """One of the older hosts of other namespaces is looked at: when the wildcard is made anew, and later."""
     kept, verdicts = claim_index.ClaimIndex(ownership=True), {}
 
     def put(name, namespace, host, age) -> int:
         wildcard = host == "*"
-        made = route(
+        new = route(
             name, namespace=namespace, host="w.x.y" if wildcard else host, age=age, wildcard=wildcard
         )
         before = kept.resolved
-        kept.put(made.key, admission.check(made, found))
+        kept.put(new.key, admission.check(new, policy))
         for *_, claims in kept.take():
             verdicts.update(claims.verdicts)
         return kept.resolved - before
@@ -239,8 +239,8 @@ def test_who_keeps_a_wildcard_out(found, routes):
     put("wild", "shop", "*", 0)
     for number in range(30):
         put(f"r{number}", "shop", f"h{number}.x.y", 9)
-    for one in routes:
-        put(*one)
+    for arguments in routes:
+        put(*arguments)
     assert verdicts[Key("shop", "wild")] is None
     put("wild", "shop", "*", 5)
     assert verdicts[Key("shop", "wild")].reason == admission.CLAIMED
@@ -253,8 +253,8 @@ def test_without_ownership_a_wildcard_costs_its_own():
     """It takes nothing from other hosts."""
     kept = claim_index.ClaimIndex(ownership=False)
     wild = route("w", namespace="bank", host="h7.a.test", path="/w", wildcard=True)
-    for one in (route(f"r{number}", host=f"h{number}.a.test") for number in range(50)):
-        kept.put(one.key, admission.check(one, FREE))
+    for claimant in (route(f"r{number}", host=f"h{number}.a.test") for number in range(50)):
+        kept.put(claimant.key, admission.check(claimant, FREE))
     list(kept.take())
     kept.resolved = 0
     kept.put(wild.key, admission.check(wild, FREE))
@@ -266,8 +266,8 @@ def test_a_wildcard_that_is_not_allowed_costs_its_own():
     kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"r{number}", host=f"h{number}.a.test", namespace=f"ns{number}") for number in range(50)]
     wild = route("wild", host="h7.a.test", wildcard=True, age=1)
-    for one in (*many, wild):
-        kept.put(one.key, admission.check(one, AdmissionPolicy()))
+    for claimant in (*many, wild):
+        kept.put(claimant.key, admission.check(claimant, AdmissionPolicy()))
     list(kept.take())
     kept.resolved = 0
     kept.put(many[3].key, admission.check(replace(many[3], service="api"), AdmissionPolicy()))
@@ -280,11 +280,11 @@ def test_a_wildcard_that_is_not_held_costs_nothing_more():
     kept = claim_index.ClaimIndex(ownership=True)
     many = [route(f"r{n}", host=f"h{n}.a.test", namespace=f"ns{n % 5}", age=n) for n in range(500)]
     wild = route("wild", host="x.a.test", wildcard=True, age=600)
-    for one in (*many, wild):
-        kept.put(one.key, admission.check(one, WILD))
+    for claimant in (*many, wild):
+        kept.put(claimant.key, admission.check(claimant, WILD))
     list(kept.take())
-    for one in (replace(many[70], service="a"), replace(wild, service="a"), replace(many[0], service="a")):
+    for claimant in (replace(held, service="a") for held in (many[70], wild, many[0])):
         before = kept.resolved
-        kept.put(one.key, admission.check(one, WILD))
+        kept.put(claimant.key, admission.check(claimant, WILD))
         assert len(list(kept.take())) <= 2
         assert kept.resolved - before <= 4, "its host, the wildcard and two that keep it out"

@@ -161,8 +161,8 @@ DOMAINS = [
 def built(row):
     name, host, path, wildcard, age, _ = row
     namespace, number = name.split("/")
-    made = route(number, namespace=namespace, host=f"{host}.zone", path=path, wildcard=wildcard, age=age)
-    return replace(made, uid=f"{age:04}_{namespace:>4}_{number:>4}")
+    plain = route(number, namespace=namespace, host=f"{host}.zone", path=path, wildcard=wildcard, age=age)
+    return replace(plain, uid=f"{age:04}_{namespace:>4}_{number:>4}")
 
 
 def expected(rows) -> dict[str, bool]:
@@ -177,29 +177,29 @@ def expected(rows) -> dict[str, bool]:
     return admitted
 
 
-def judged(routes, found: AdmissionPolicy):
+def judged(routes, policy: AdmissionPolicy):
     """Rejection or None by name; every subdomain by itself."""
     spaces: dict = {}
-    for one in routes:
-        checked = admission.check(one, found)
+    for claimant in routes:
+        checked = admission.check(claimant, policy)
         spaces.setdefault(checked.subdomain, []).append(checked)
-    made = {}
+    rejections = {}
     for checked in spaces.values():
-        made |= host_claims.resolve(checked, ownership=found.ownership).verdicts
-    return {str(key): rejection for key, rejection in made.items()}
+        rejections |= host_claims.resolve(checked, ownership=policy.ownership).verdicts
+    return {str(key): rejection for key, rejection in rejections.items()}
 
 
-def verdicts(routes, found: AdmissionPolicy):
+def verdicts(routes, policy: AdmissionPolicy):
     """Reason by name, "" for admitted."""
-    return {name: r.reason if r else "" for name, r in judged(routes, found).items()}
+    return {name: r.reason if r else "" for name, r in judged(routes, policy).items()}
 
 
-def compare(rows, found: AdmissionPolicy) -> None:
+def compare(rows, policy: AdmissionPolicy) -> None:
     """Compare with upstream's verdicts; a holder is admitted, older than the loser, and another Route."""
-    made, admitted = judged(map(built, rows), found), expected(rows)
-    assert {name: not rejection for name, rejection in made.items()} == admitted
+    rejections, admitted = judged(map(built, rows), policy), expected(rows)
+    assert {name: not rejection for name, rejection in rejections.items()} == admitted
     age = {row[0]: built(row).age for row in rows}
-    for name, rejection in made.items():
+    for name, rejection in rejections.items():
         if rejection:
             assert rejection.reason == CLAIMED
             assert admitted[str(rejection.holder)]
@@ -216,25 +216,25 @@ TABLES = {
 
 
 @pytest.mark.parametrize(
-    ("rows", "found", "number"),
-    [(rows, found, number) for rows, found in TABLES.values() for number in range(len(rows))],
+    ("rows", "policy", "number"),
+    [(rows, policy, number) for rows, policy in TABLES.values() for number in range(len(rows))],
     ids=[f"{source} {row[0]}" for source, (rows, _) in TABLES.items() for row in rows],
 )
-def test_upstream(rows, found, number):
+def test_upstream(rows, policy, number):
     """Each Route with those that keep it out, and with all of them."""
     row = rows[number]
-    compare([row], found)
+    compare([row], policy)
     for other in row[5].split():
-        compare([row, next(r for r in rows if r[0] == other)], found)
-    compare(rows[: number + 1], found)
+        compare([row, next(r for r in rows if r[0] == other)], policy)
+    compare(rows[: number + 1], policy)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from([(OWNED, WILD), (SHARED, FREE), (VALID, WILD)]), st.data())
 def test_upstream_whatever_is_there(table, data):
-    rows, found = table
+    rows, policy = table
     some = data.draw(st.lists(st.sampled_from(rows), unique_by=lambda row: row[0], max_size=25))
-    compare(some, found)
+    compare(some, policy)
 
 
 MINE, THEIRS = {"namespace": "ns1"}, {"namespace": "ns2", "age": 1}
@@ -503,16 +503,16 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "routes", "found", "reasons"), ROWS, ids=[row[0] for row in ROWS])
-def test_rules(source, routes, found, reasons):
+@pytest.mark.parametrize(("source", "routes", "policy", "reasons"), ROWS, ids=[row[0] for row in ROWS])
+def test_rules(source, routes, policy, reasons):
     names = {f"{r.key.namespace[2:]}/{r.key.name}" for r in routes}
     judged: dict = {}
-    for one in routes:
-        checked = admission.check(one, found)
+    for claimant in routes:
+        checked = admission.check(claimant, policy)
         judged.setdefault(checked.subdomain, []).append(checked)
     got = {}
     for checked in judged.values():
-        got |= host_claims.resolve(checked, ownership=found.ownership).verdicts
+        got |= host_claims.resolve(checked, ownership=policy.ownership).verdicts
     assert {f"{key.namespace[2:]}/{key.name}": r.reason if r else "" for key, r in got.items()} == reasons
     assert names == reasons.keys()
 
@@ -600,7 +600,7 @@ PASSTHROUGH = {"wildcard": True, "kind": "passthrough"}
 
 
 @pytest.mark.parametrize(
-    ("routes", "found"),
+    ("routes", "passthrough"),
     [
         ([route("a", host="a.d.e", **PASSTHROUGH, **MINE)], True),
         ([route("a", host="a.d.e", wildcard=True, kind="edge", **MINE)], False),
@@ -617,10 +617,10 @@ PASSTHROUGH = {"wildcard": True, "kind": "passthrough"}
     ],
     ids=["passthrough", "edge", "no wildcard", "beside a path", "lost", "invalid"],
 )
-def test_the_wildcard_is_passthrough(routes, found):
+def test_the_wildcard_is_passthrough(routes, passthrough):
     """Only one that is served: hosts of the subdomain whose TLS ends here then need an exclusion record."""
     assert host_claims.resolve([admission.check(r, WILD) for r in routes],
-                               ownership=True).passthrough == found
+                               ownership=True).passthrough == passthrough
 
 
 @pytest.mark.parametrize(
@@ -643,8 +643,8 @@ def test_the_owner_of_a_subdomain(ownership, routes, owner):
 def test_nobody_gets_a_host_of_another(routes):
     """With ownership, what is admitted in a subdomain with a wildcard is of one namespace."""
     spaces: dict = {}
-    for one in routes:
-        checked = admission.check(one, WILD)
+    for claimant in routes:
+        checked = admission.check(claimant, WILD)
         spaces.setdefault(checked.subdomain, []).append(checked)
     for checked in spaces.values():
         judged = host_claims.resolve(checked, ownership=True).verdicts
@@ -658,12 +658,12 @@ def test_nobody_gets_a_host_of_another(routes):
 def test_the_message_names_what_made_the_host():
     """A field, or the administrator's setting: else a team looks where nothing is to be changed."""
     old = route("old", host="a.x")
-    made = replace(route("a", namespace="other", age=1), host="")
+    named = replace(route("a", namespace="other", age=1), host="")
     for naming, new, source in (
-        (Naming(template="${name}.x"), made, "--hostname-template"),
-        (Naming(domain="x"), replace(made, subdomain="a"), "spec.subdomain"),
-        (Naming(), replace(made, host="a.x"), "spec.host"),
+        (Naming(template="${name}.x"), named, "--hostname-template"),
+        (Naming(domain="x"), replace(named, subdomain="a"), "spec.subdomain"),
+        (Naming(), replace(named, host="a.x"), "spec.host"),
     ):
-        checked = [admission.check(one, AdmissionPolicy(naming=naming)) for one in (old, new)]
+        checked = [admission.check(route, AdmissionPolicy(naming=naming)) for route in (old, new)]
         rejection = host_claims.resolve(checked, ownership=True).verdicts[new.key]
         assert rejection.message.startswith(f"{source}: a route in another namespace holds a.x"), rejection

@@ -35,7 +35,7 @@ def key_text(key, form=serialization.PrivateFormat.PKCS8, encryption=None) -> st
 
 
 @functools.cache
-def made(
+def signed(
     subject="www.example.com", issuer="Example CA", *, future=False, usage=None, ids=("", ""), rsa_key=False
 ):
     """A certificate and its key, signed by the CA of that name; ids: subject and authority key identifier."""
@@ -63,7 +63,7 @@ def made(
 
 
 def pair(*args, **options) -> dict[str, str]:
-    cert, key = made(*args, **options)
+    cert, key = signed(*args, **options)
     return {"certificate": text(cert), "key": key_text(key)}
 
 
@@ -78,8 +78,8 @@ def old(kind: str, subject: str = "www.example.com", ids=("", "")) -> dict[str, 
     cert, key = rsa_issued(subject, ids)
     der = cert.public_bytes(serialization.Encoding.DER)
     last = {"SHA1": b"\x05", "MD5": b"\x04", "MD2": b"\x02"}[kind]
-    found = x509.load_der_x509_certificate(der.replace(RSA_SHA256, RSA + last))
-    return {"certificate": text(found), "key": key_text(key)}
+    certificate = x509.load_der_x509_certificate(der.replace(RSA_SHA256, RSA + last))
+    return {"certificate": text(certificate), "key": key_text(key)}
 
 
 @functools.cache
@@ -112,7 +112,7 @@ def identity_key():
 def with_intermediate() -> dict[str, str]:
     """A leaf of an intermediate of Example CA, and both CAs."""
     root, _ = authority("Example CA")
-    middle, middle_key = made("Middle", "Example CA")
+    middle, middle_key = signed("Middle", "Example CA")
     leaf_key = ec.generate_private_key(ec.SECP256R1())
     leaf = (
         x509.CertificateBuilder()
@@ -129,17 +129,17 @@ def with_intermediate() -> dict[str, str]:
 
 def chain(*parts: str) -> dict[str, str]:
     """The leaf with an intermediate in the certificate or in the CA, and the root."""
-    found = with_intermediate()
+    certificates = with_intermediate()
     return {
-        "certificate": found["certificate"] + (found["middle"] if "leaf" in parts else ""),
-        "key": found["key"],
-        "ca_certificate": "".join(found[part] for part in parts if part != "leaf"),
+        "certificate": certificates["certificate"] + (certificates["middle"] if "leaf" in parts else ""),
+        "key": certificates["key"],
+        "ca_certificate": "".join(certificates[name] for name in parts if name != "leaf"),
     }
 
 
 SELF = {"certificate": ID.issuer, "key": key_text(authority("Example CA")[1])}
 PUBLIC = (
-    made()[1]
+    signed()[1]
     .public_key()
     .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     .decode()
@@ -150,7 +150,7 @@ UNRECOGNIZED = "-----BEGIN UNRECOGNIZED-----\n-----END UNRECOGNIZED-----\n"
 MALFORMED = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 BAGS = "Bag Attributes\n    friendlyName: LeafCert\nsubject=CN=LeafCert\n"
 FULL = {**ID.tls, "ca_certificate": ID.issuer}
-MATCHING = made(rsa_key=True)
+MATCHING = signed(rsa_key=True)
 
 ROWS = [
     ("No TLS Termination", "", {"tls": True}, [TERMINATION]),
@@ -243,7 +243,7 @@ ROWS = [
     (
         "future validity date 2038 cert with whitespace",
         "edge",
-        {name: f"\n\t\n\t\n{part}\n\n\n" for name, part in pair(future=True).items()},
+        {name: f"\n\t\n\t\n{pem}\n\n\n" for name, pem in pair(future=True).items()},
         [],
     ),
     ("cert with intermediate CA", "edge", chain("middle", "root"), []),
@@ -321,7 +321,7 @@ ROWS = [
         "edge",
         {
             "certificate": pair()["certificate"],
-            "key": key_text(made()[1], serialization.PrivateFormat.TraditionalOpenSSL).replace(
+            "key": key_text(signed()[1], serialization.PrivateFormat.TraditionalOpenSSL).replace(
                 "EC PRIVATE", "ECDSA PRIVATE"
             ),
         },
@@ -364,7 +364,7 @@ ROWS = [
         "edge",
         {
             "certificate": ID.certificate,
-            "key": key_text(made()[1], encryption=serialization.BestAvailableEncryption(b"x")),
+            "key": key_text(signed()[1], encryption=serialization.BestAvailableEncryption(b"x")),
         },
         [KEY],
     ),
@@ -458,7 +458,7 @@ ROWS = [
 
 
 def judged(kind: str, tls: dict[str, str], *, extended=True) -> validation.ValidationResult:
-    fields = {name: part for name, part in tls.items() if name != "tls"}
+    fields = {name: pem for name, pem in tls.items() if name != "tls"}
     made_of = route("a", kind=kind or "x", **fields)
     if not kind:
         made_of = route("a", kind="edge")
@@ -470,12 +470,12 @@ def judged(kind: str, tls: dict[str, str], *, extended=True) -> validation.Valid
     ("source", "kind", "tls", "fields"), ROWS, ids=[f"{n}: {r[0]}" for n, r in enumerate(ROWS)]
 )
 def test_extended_validation(source, kind, tls, fields):
-    found = judged(kind, tls)
-    told = [problem.partition(":")[0].removeprefix("spec.tls.") for problem in found.problems]
+    result = judged(kind, tls)
+    told = [problem.partition(":")[0].removeprefix("spec.tls.") for problem in result.problems]
     assert list(dict.fromkeys(told)) == fields
-    assert "-----" not in " ".join(found.problems)
+    assert "-----" not in " ".join(result.problems)
     if not fields and tls.get("certificate"):
-        made_of = found.certificates.key_pair
+        made_of = result.certificates.key_pair
         assert made_of.certificate.count("BEGIN CERTIFICATE") == 1
         assert made_of.key.count("BEGIN") == 1
         assert "Bag Attributes" not in made_of.certificate + made_of.key + made_of.chain
@@ -499,7 +499,7 @@ def test_without_extended_validation(kind, tls, policy):
     that nobody knows opens nothing; a Route without a termination is one without TLS."""
     assert judged(kind, tls).problems
     assert judged(kind, tls, extended=False).problems == ()
-    fields = {name: part for name, part in tls.items() if name != "tls"}
+    fields = {name: pem for name, pem in tls.items() if name != "tls"}
     checked = admission.check(
         route("a", kind=kind, **(fields if kind else {})), admission.AdmissionPolicy(extended=False)
     )
@@ -527,13 +527,13 @@ def test_what_cannot_be_put_on_the_device_is_refused_in_any_case(kind, tls):
 @pytest.mark.parametrize("rsa_key", [False, True], ids=["EC", "RSA"])
 def test_the_content_of_a_key_decides_and_not_its_label(label, form, rsa_key):
     """OpenSSL, and so HAProxy's router, takes each form under each label; the BIG-IP gets the right one."""
-    cert, key = made(rsa_key=rsa_key)
+    cert, key = signed(rsa_key=rsa_key)
     given = key_text(key, form)
     written = given.split("-----")[1].removeprefix("BEGIN ")
     tls = {"certificate": text(cert), "key": given.replace(f" {written}-", f" {label}-")}
-    found = judged("edge", tls)
-    assert found.problems == ()
-    assert found.certificates.key_pair.key == key_text(key, serialization.PrivateFormat.TraditionalOpenSSL)
+    result = judged("edge", tls)
+    assert result.problems == ()
+    assert result.certificates.key_pair.key == key_text(key, serialization.PrivateFormat.TraditionalOpenSSL)
 
 
 @pytest.mark.parametrize(("curve", "admitted"), [
@@ -554,7 +554,7 @@ def test_a_certificate_that_no_client_takes(curve, admitted):
 
 
 def test_every_fault_is_told():
-    found = judged(
+    result = judged(
         "edge",
         {
             "certificate": FAR.certificate,
@@ -564,24 +564,24 @@ def test_every_fault_is_told():
             "insecure": "x",
         },
     )
-    assert [problem.partition(":")[0] for problem in found.problems] == [
+    assert [problem.partition(":")[0] for problem in result.problems] == [
         f"spec.tls.{name}" for name in (POLICY, DEST, CA, KEY)
     ]
 
 
 def test_a_ca_with_a_key_beside_it_keeps_it_to_itself():
     """Nothing but certificates goes on."""
-    found = judged(
+    result = judged(
         "reencrypt",
         {**ID.tls, "ca_certificate": ID.issuer + ID.key, "destination_ca_certificate": ID.issuer + ID.key},
     )
-    made_of = found.certificates
+    made_of = result.certificates
     assert "PRIVATE" not in made_of.key_pair.chain + made_of.destination_ca
     assert made_of.destination_ca == ID.issuer == made_of.key_pair.chain
 
 
 def test_a_chain_that_goes_in_a_circle_ends():
     """Two CAs that signed each other."""
-    one, two = made("One", "Two CA"), made("Two", "Two CA")
+    first, two = signed("One", "Two CA"), signed("Two", "Two CA")
     with pytest.raises(pem.PEMError, match="was not issued"):
-        finish(issuers.check([one[0], two[0], one[0]], [authority("Elsewhere")[0]]))
+        finish(issuers.check([first[0], two[0], first[0]], [authority("Elsewhere")[0]]))

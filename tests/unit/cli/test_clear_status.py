@@ -149,8 +149,8 @@ def test_an_entry_that_was_changed_since_it_was_found(kube, kubeconfig):
     """It goes too."""
     settings = clear_status.load("public", Selection(), {"config": kubeconfig}, {})
     uid = kube.get("Route", "shop", "a")["metadata"]["uid"]
-    found = OwnedEntry(Key("shop", "a"), uid, OURS | {"host": "old.com"})
-    assert clear_status.Clearing(connect(settings.kube), ROUTES, settings).run([found]) == {"cleared": 1}
+    entry = OwnedEntry(Key("shop", "a"), uid, OURS | {"host": "old.com"})
+    assert clear_status.Clearing(connect(settings.kube), ROUTES, settings).run([entry]) == {"cleared": 1}
     assert "a" not in left(kube)
 
 
@@ -205,5 +205,5 @@ def test_bad_settings(kube, clear, args, said):
 def test_settings():
     """From flags and variables, with the defaults of the router."""
     flags, environ = {"master": "api:6443"}, {"ROUTER_STATUS_RATE": "5"}
-    found = clear_status.load("public", Selection(), flags, environ)
-    assert (found.kube.master, found.rate_per_s, found.log_level) == ("https://api:6443", 5, "info")
+    settings = clear_status.load("public", Selection(), flags, environ)
+    assert (settings.kube.master, settings.rate_per_s, settings.log_level) == ("https://api:6443", 5, "info")

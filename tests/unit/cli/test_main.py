@@ -290,9 +290,9 @@ def test_help_needs_no_settings(f5router):
     result = f5router("--help", env=dict.fromkeys(ENV))
     assert result.exit_code == 0
     for line in ("plan ", "run ", "version "):
-        (found,) = [each for each in result.output.splitlines() if each.strip().startswith(line)]
-        assert found.endswith(".")
-        assert not found.endswith("...")
+        (text,) = [each for each in result.output.splitlines() if each.strip().startswith(line)]
+        assert text.endswith(".")
+        assert not text.endswith("...")
 
 
 def test_version(f5router):

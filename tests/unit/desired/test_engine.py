@@ -54,7 +54,7 @@ ADMISSIONS = [
     AdmissionPolicy(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
 ]
 CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, Settings(max_pool_members=1),
-                           *(Settings(admission=found) for found in ADMISSIONS)])
+                           *(Settings(admission=policy) for policy in ADMISSIONS)])
 STEPS = st.lists(st.tuples(OBJECTS, st.booleans()), max_size=25)
 OTHER_FACTS = DeviceFacts(
     (16, 1),
@@ -134,10 +134,10 @@ def test_endpoints_that_change_while_a_host_is_made():
     count = 5 * route_objects.ROUTES_OF_A_STEP
     parts = [route(f"r{number}", host="big.com", path=f"/{number}") for number in range(count)]
     engine.apply(delta((service(), True), (endpoints("10.1.1.1"), True),
-                       *((part, True) for part in parts[:count // 2])))
+                       *((slice_, True) for slice_ in parts[:count // 2])))
     before = rules(engine)
     assert len(before) == count // 2
-    changed = [(replace(part, path=f"{part.path}/new"), True) for part in parts]
+    changed = [(replace(slice_, path=f"{slice_.path}/new"), True) for slice_ in parts]
     for number, _ in enumerate(engine.apply_in_steps(delta(*changed)), start=1):
         assert rules(engine) == before
         engine.apply_endpoints(delta((endpoints(f"10.1.2.{number}"), True)))
@@ -157,13 +157,13 @@ def rules(engine: Engine) -> dict:
 def test_order_does_not_matter(steps, random):
     """Equal snapshots give equal Desired in any order."""
     latest = {(type(obj), obj.key): (obj, True) for obj, _ in steps}
-    one, other = Engine(Settings()), Engine(Settings())
+    engine, other = Engine(Settings()), Engine(Settings())
     ordered = list(latest.values())
     for step in ordered:
-        one.apply(delta(step))
+        engine.apply(delta(step))
     random.shuffle(ordered)
     other.apply(delta(*ordered))
-    assert one.objects == other.objects
+    assert engine.objects == other.objects
 
 
 @settings(max_examples=100)
@@ -204,22 +204,22 @@ def test_nothing_is_checked_twice():
     """Paths and hosts are edited, other Secrets and Services change, lists come again."""
     engine = Engine(Settings(), CheckQueue(at_once_s=0.0))
     own = identity(algorithm="ec")
-    one = route("a", kind="reencrypt", **own.tls, ca_certificate=own.issuer,
-                destination_ca_certificate=own.issuer)
+    first = route("a", kind="reencrypt", **own.tls, ca_certificate=own.issuer,
+                  destination_ca_certificate=own.issuer)
     two = route("b", kind="edge", host="b.com", external_certificate="tls")
-    engine.apply(delta((one, True), (two, True), (secret(identity=own), True)))
+    engine.apply(delta((first, True), (two, True), (secret(identity=own), True)))
     while engine.checks.turn():
         pass
     for change in (
-        replace(one), replace(one, path="/p"), replace(one, host="c.com"),
-        replace(one, service="api"), replace(one, tls=replace(one.tls, insecure_policy="Redirect")),
+        replace(first), replace(first, path="/p"), replace(first, host="c.com"),
+        replace(first, service="api"), replace(first, tls=replace(first.tls, insecure_policy="Redirect")),
         replace(two, target_port="http"), secret(identity=own), secret(name="other", identity=own),
         service(),
     ):
         engine.apply(delta((change, True)))
         assert not engine.checks.turn()
         assert not engine.undecided()
-    engine.apply(delta((replace(one, tls=replace(one.tls, key="")), True)))
+    engine.apply(delta((replace(first, tls=replace(first.tls, key="")), True)))
     assert engine.checks.turn()
 
 
@@ -259,14 +259,14 @@ def test_admitted_whatever_the_order_of_events(steps, config, by_namespace, data
     while steps:
         number = data.draw(st.integers(1, 4))
         batch, steps = steps[:number], steps[number:]
-        there |= {(type(one), one.key): one if present else None for one, present in batch}
+        there |= {(type(obj), obj.key): obj if present else None for obj, present in batch}
         changes = delta(*batch)
         engine.apply(chosen.apply(changes) if by_namespace else changes)
-    spaces = {one.key.name for one in there.values() if isinstance(one, Namespace)}
-    wanted = [one for one in there.values() if one and not isinstance(one, Namespace) and (
-        not by_namespace or isinstance(one, Secret) or one.key.namespace in spaces)]
+    spaces = {obj.key.name for obj in there.values() if isinstance(obj, Namespace)}
+    wanted = [obj for obj in there.values() if obj and not isinstance(obj, Namespace) and (
+        not by_namespace or isinstance(obj, Secret) or obj.key.namespace in spaces)]
     built = build(snapshot(*data.draw(st.permutations(wanted))), config, DeviceFacts())
     admitted = {key for key in engine.routes() if engine.rejection(key) is None}
-    assert admitted == {one.key for one in wanted if isinstance(one, Route)} - built.rejections.keys()
+    assert admitted == {obj.key for obj in wanted if isinstance(obj, Route)} - built.rejections.keys()
     assert {key: r for key in engine.routes() if (r := engine.rejection(key))} == built.rejections
     assert engine.objects == built.objects

@@ -67,11 +67,11 @@ def test_a_route_and_its_secret_at_once():
     """The Route as it is now, whichever came first."""
     engine = Engine(Settings())
     old = route("a", host="old.test", kind="edge", external_certificate="s")
-    new, found = replace(old, host="new.test"), secret(name="s", identity=identity(algorithm="ec"))
+    new, read = replace(old, host="new.test"), secret(name="s", identity=identity(algorithm="ec"))
     engine.apply(delta((old, True)))
-    engine.apply(delta((new, True), (found, True)))
+    engine.apply(delta((new, True), (read, True)))
     assert (engine.route(new.key).host, engine.rejection(new.key)) == ("new.test", None)
-    engine.apply(delta((new, False), (found, False)))
+    engine.apply(delta((new, False), (read, False)))
     assert engine.routes() == {}
 
 
@@ -103,7 +103,7 @@ def test_a_node_event_touches_its_routes_only():
     """Nothing for what is no matter of routes; one for a gateway, two for another network."""
     engine = Engine(STATIC)
     known = [node(f"n{n}", f"10.1.1.{n}", pod_cidrs=(f"10.128.{n}.0/24",)) for n in range(50)]
-    engine.apply(delta(*((found, True) for found in known)))
+    engine.apply(delta(*((obj, True) for obj in known)))
     engine.take_changes()
     static = next(obj for ref, obj in engine.objects.items() if ref.path.endswith("10.128.7.0_24"))
     engine.apply(delta((replace(known[7], unschedulable=True), True)))

@@ -45,20 +45,20 @@ def build(*objects, config=None, facts=FACTS):
 
 def of(built, kind):
     """Objects of a kind, without the pool that is always there."""
-    found = (o for ref, o in built.objects.items()
-             if isinstance(o, kind) and ref != Ref(Pool.KIND, "/Common/openshift_nowhere"))
-    return sorted(found, key=lambda o: o.ref)
+    objects = (o for ref, o in built.objects.items()
+               if isinstance(o, kind) and ref != Ref(Pool.KIND, "/Common/openshift_nowhere"))
+    return sorted(objects, key=lambda o: o.ref)
 
 
 def entrances(built) -> set[str]:
     """Where requests come in: insecure, secure and their action, or the passthrough record."""
-    found = set()
+    entries = set()
     for rule in of(built, Rule):
         side = "secure" if rule.policy.endswith(names.SECURE_POLICY) else "insecure"
-        found.add(f"{side} {'redirect' if isinstance(rule.action, Redirect) else 'forward'}")
+        entries.add(f"{side} {'redirect' if isinstance(rule.action, Redirect) else 'forward'}")
     if any(r.group.endswith(names.PASSTHROUGH_GROUP) for r in of(built, Record)):
-        found.add("passthrough")
-    return found
+        entries.add("passthrough")
+    return entries
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_an_exception_waits_for_a_secret_where_all_do(others, waits):
     """Without its Rules, which do, the host would be nobody's; that of the others is wanted at once."""
     built = build(route("a", host="any.example.com", kind="passthrough", wildcard=True),
                   route("b", kind="edge", age=3, external_certificate="tls"), *others, config=WILD)
-    (record,) = (found for found in of(built, Record) if found.data == names.EXCLUSION)
+    (record,) = (record for record in of(built, Record) if record.data == names.EXCLUSION)
     attached = frozenset(ref for ref in built.undetermined if ref.kind == Attachment.KIND)
     assert record.extra_dependencies == (attached if waits else frozenset())
     assert built.undetermined
@@ -172,14 +172,14 @@ def test_a_record_says_who_stays_with_a_pod(kind, version, name, told):
     defaults = Settings(balancing=Defaults(tcp="random"))
     built = build(replace(asking, options=RouteOptions(balance="source")), config=defaults,
                   facts=replace(FACTS, version=version))
-    (record,) = (one for one in of(built, Record) if one.group == SOURCE)
+    (record,) = (obj for obj in of(built, Record) if obj.group == SOURCE)
     assert record.name.startswith(name)
     assert record.data == "source"
-    (entrance,) = [one for one in (*of(built, Rule), *of(built, Record)) if one != record]
+    (entrance,) = [obj for obj in (*of(built, Rule), *of(built, Record)) if obj != record]
     assert record.ref in entrance.dependencies
     texts = built.warnings.get(asking.key, ())
     assert any("source has no effect before TMOS 12.1" in text for text in texts) == told
-    assert not [one for one in of(build(asking, config=defaults), Record) if one.group == SOURCE]
+    assert not [obj for obj in of(build(asking, config=defaults), Record) if obj.group == SOURCE]
 
 
 def test_of_a_route_only_its_host_is_in_a_redirect():
@@ -277,13 +277,13 @@ def test_host_in_every_form():
 
 
 def test_own_certificate():
-    one = identity()
-    built = build(route("a", kind="edge", **one.tls, ca_certificate=one.issuer))
+    own = identity()
+    built = build(route("a", kind="edge", **own.tls, ca_certificate=own.issuer))
     (profile,) = of(built, ClientSSL)
     files = {f.path: f.pem for f in of(built, CertFile) + of(built, KeyFile)}
     assert profile.server_name == "www.example.com"
-    assert files[profile.cert] == one.certificate
-    assert files[profile.chain] == one.issuer
+    assert files[profile.cert] == own.certificate
+    assert files[profile.chain] == own.issuer
     assert profile.key in files
     (rule,) = of(built, Rule)
     attached = Attachment("/Common/https-ose-vserver", "profiles", profile.path, ClientSSL.KIND, "clientside")

@@ -16,6 +16,6 @@ def test_who_stays_with_a_pod_goes_with_rule_and_record():
     ]
     linked = {obj.ref: obj for obj in observe.linked({obj.ref: obj for obj in objects}, "/Common")}
     by_pool, by_name = (obj.ref for obj in objects[4:])
-    found = [{by_pool, by_name} & set(linked[obj.ref].dependencies if obj.ref in linked else ())
-             for obj in objects[:4]]
-    assert found == [{by_pool}, set(), {by_name}, set()]
+    dependencies = [{by_pool, by_name} & set(linked[obj.ref].dependencies if obj.ref in linked else ())
+                    for obj in objects[:4]]
+    assert dependencies == [{by_pool}, set(), {by_name}, set()]

@@ -135,8 +135,8 @@ def test_names_of_ours(written, form):
     out = written(form)
     log.info("m", extra={"level": "x", "time": "y"})
     if form == "json":
-        found = json.loads(out.getvalue())
-        assert (found["level"], found["level_"], found["time_"]) == ("info", "x", "y")
+        entry = json.loads(out.getvalue())
+        assert (entry["level"], entry["level_"], entry["time_"]) == ("info", "x", "y")
     else:
         assert " INFO " in out.getvalue()
         assert "level_=x time_=y" in out.getvalue()
@@ -290,8 +290,8 @@ def test_hidden_by_name(written, name):
     """A field with such a name is not shown, whatever it holds; also inside a dict."""
     out = written("json")
     log.info("m", extra={name: "geheim", "headers": {name: "geheim"}})
-    found = json.loads(out.getvalue())
-    assert (found[name], found["headers"]) == ("***", {name: "***"})
+    entry = json.loads(out.getvalue())
+    assert (entry[name], entry["headers"]) == ("***", {name: "***"})
 
 
 @pytest.mark.parametrize("text", [

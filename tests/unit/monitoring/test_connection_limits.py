@@ -70,11 +70,11 @@ def client_context() -> ssl.SSLContext:
 
 def everything(client: socket.socket) -> bytes:
     """Read until the end of the connection."""
-    found = b""
+    reply = b""
     with contextlib.suppress(OSError):
-        while part := client.recv(65536):
-            found += part
-    return found
+        while block := client.recv(65536):
+            reply += block
+    return reply
 
 
 def send(server: Server, sent: bytes, *, secure: bool = False, source: str = "127.0.0.1") -> bytes:
@@ -198,11 +198,11 @@ def test_a_stop_ends_every_connection(serve):
 
 @contextlib.contextmanager
 def pairs(count: int) -> Iterator[list[tuple[socket.socket, socket.socket]]]:
-    made = [socket.socketpair() for _ in range(count)]
+    sockets = [socket.socketpair() for _ in range(count)]
     try:
-        yield made
+        yield sockets
     finally:
-        for ours, theirs in made:
+        for ours, theirs in sockets:
             ours.close()
             theirs.close()
 
@@ -217,30 +217,30 @@ def is_open(theirs: socket.socket) -> bool:
 
 def test_the_client_with_the_most_makes_room():
     limits = ConnectionLimits(Clock())
-    with pairs(MOST + 1) as made:
-        for number, (ours, _) in enumerate(made[:-1]):
+    with pairs(MOST + 1) as sockets:
+        for number, (ours, _) in enumerate(sockets[:-1]):
             assert limits.admit(ours, "10.0.0.1" if number < MOST_OF_CLIENT else f"10.1.0.{number}")
-        assert all(is_open(theirs) for _, theirs in made)
-        assert limits.admit(made[-1][0], "10.2.0.1")
-        assert [number for number, (_, theirs) in enumerate(made) if not is_open(theirs)] == [0]
+        assert all(is_open(theirs) for _, theirs in sockets)
+        assert limits.admit(sockets[-1][0], "10.2.0.1")
+        assert [number for number, (_, theirs) in enumerate(sockets) if not is_open(theirs)] == [0]
 
 
 def test_threads_that_do_not_end_are_bounded():
     limits = ConnectionLimits(Clock())
-    with pairs(MOST_THREADS + 1) as made:
-        admitted = [limits.admit(ours, "10.0.0.1") for ours, _ in made]
+    with pairs(MOST_THREADS + 1) as sockets:
+        admitted = [limits.admit(ours, "10.0.0.1") for ours, _ in sockets]
         assert admitted == [True] * MOST_THREADS + [False]
-        limits.release(made[0][0])
-        assert limits.admit(made[-1][0], "10.0.0.2")
+        limits.release(sockets[0][0])
+        assert limits.admit(sockets[-1][0], "10.0.0.2")
 
 
-@pytest.mark.parametrize(("one", "other", "same"), [
+@pytest.mark.parametrize(("address", "other", "same"), [
     ("10.0.0.1", "10.0.0.2", False), ("::ffff:10.0.0.1", "10.0.0.1", True),
     ("2001:db8::1", "2001:db8::2", True), ("2001:db8::1", "2001:db8:0:1::1", False),
     ("fe80::1%eth0", "fe80::2%eth0", True), ("odd", "odd", True),
 ])
-def test_client_of(one, other, same):
-    assert (client_of(one) == client_of(other)) == same
+def test_client_of(address, other, same):
+    assert (client_of(address) == client_of(other)) == same
 
 
 # --- any bytes -------------------------------------------------------------------------------
@@ -266,11 +266,11 @@ BYTES = st.lists(WORDS | st.binary(max_size=20), max_size=15).map(b"".join)
 def test_any_bytes_get_an_answer_or_none(served, caplog, sent, secure):
     """Over HTTP and inside of TLS; nothing above debug in the log."""
     caplog.clear()
-    found = send(served, sent + b"\r\n\r\n", secure=secure)
+    reply = send(served, sent + b"\r\n\r\n", secure=secure)
     plain = (b"<!DOCTYPE", b"ok", b"404", b"400", b"metrics", b"[+]")  # to HTTP/0.9
     alert = (b"\x15\x03",)  # to what begins like TLS
-    assert not found or found.startswith((b"HTTP/1.", *plain, *alert))
-    assert b"500" not in found[:12]
+    assert not reply or reply.startswith((b"HTTP/1.", *plain, *alert))
+    assert b"500" not in reply[:12]
     assert loud(caplog) == []
 
 

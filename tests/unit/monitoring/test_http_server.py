@@ -83,8 +83,8 @@ def test_metrics_need_the_login(authorization, status):
     """Where one is set; probes never need it."""
     with Server(LOCAL, pages(login=("admin", "secret:word"))) as server:
         headers = {"Authorization": authorization} if authorization else {}
-        found, body = ask(server, "/metrics", Accept="text/z", **headers)
-        assert (found, body) == ((200, "accept=text/z\n") if status == 200 else (401, "Unauthorized\n"))
+        reply, body = ask(server, "/metrics", Accept="text/z", **headers)
+        assert (reply, body) == ((200, "accept=text/z\n") if status == 200 else (401, "Unauthorized\n"))
         assert ask(server, "/healthz") == (200, "ok")
 
 

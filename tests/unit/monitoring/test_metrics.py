@@ -24,18 +24,18 @@ def requests() -> dict[str, int]:
 
 
 @pytest.fixture
-def made(requests) -> Metrics:
+def counters(requests) -> Metrics:
     writes = {"written": 3, "conflict": 0}
     sources = Sources(lambda: requests, {"status": lambda: 7}, lambda: writes, lambda: 2)
     return Metrics(sources, wall=lambda: 1234.0)
 
 
-def values(made: Metrics, family: str) -> dict[tuple[str, ...], float]:
+def values(counters: Metrics, family: str) -> dict[tuple[str, ...], float]:
     """Samples of a family by their labels' values, as a scraper reads them."""
-    body, _ = made.page("text/plain")
+    body, _ = counters.page("text/plain")
     return {tuple(sample.labels.values()): sample.value
-            for found in text_string_to_metric_families(body.decode()) if found.name == family
-            for sample in found.samples if not sample.name.endswith(("_created", "_bucket"))}
+            for sampled in text_string_to_metric_families(body.decode()) if sampled.name == family
+            for sample in sampled.samples if not sample.name.endswith(("_created", "_bucket"))}
 
 
 def report(verdicts: dict, *, done: list[Change] = (), full: bool = False) -> Report:
@@ -44,76 +44,76 @@ def report(verdicts: dict, *, done: list[Change] = (), full: bool = False) -> Re
     return Report(Outcome(done=list(done)), full, known, dict.fromkeys(verdicts, ()))
 
 
-def routes(made: Metrics) -> dict[str, float]:
-    return {verdict: count for (verdict,), count in values(made, "f5router_routes").items() if count}
+def routes(counters: Metrics) -> dict[str, float]:
+    return {verdict: count for (verdict,), count in values(counters, "f5router_routes").items() if count}
 
 
-def test_before_the_first_pass(made):
+def test_before_the_first_pass(counters):
     """Every verdict is there, so that alerts have something to look at; build and requests are known."""
-    assert values(made, "f5router_routes") == {(verdict,): 0 for verdict in metrics.VERDICTS}
-    assert list(values(made, "f5router_build_info").values()) == [1]
-    assert values(made, "f5router_bigip_requests") == {("GET",): 2, ("login",): 1}
-    assert values(made, "f5router_queue_length") == {("status",): 7}
-    assert values(made, "f5router_status_writes") == {("written",): 3, ("conflict",): 0}
-    assert values(made, "f5router_status_contended") == {(): 2}
-    assert values(made, "f5router_last_success_timestamp_seconds") == {(): 0}
+    assert values(counters, "f5router_routes") == {(verdict,): 0 for verdict in metrics.VERDICTS}
+    assert list(values(counters, "f5router_build_info").values()) == [1]
+    assert values(counters, "f5router_bigip_requests") == {("GET",): 2, ("login",): 1}
+    assert values(counters, "f5router_queue_length") == {("status",): 7}
+    assert values(counters, "f5router_status_writes") == {("written",): 3, ("conflict",): 0}
+    assert values(counters, "f5router_status_contended") == {(): 2}
+    assert values(counters, "f5router_last_success_timestamp_seconds") == {(): 0}
 
 
-def test_sources_are_read_when_asked(made, requests):
+def test_sources_are_read_when_asked(counters, requests):
     requests["GET"] = 5
-    assert values(made, "f5router_bigip_requests")["GET",] == 5
+    assert values(counters, "f5router_bigip_requests")["GET",] == 5
 
 
-def test_routes_by_verdict(made):
+def test_routes_by_verdict(counters):
     """Counted by the Routes that a pass looked at; a Route is counted once, and not after it is gone."""
-    made.record(report({A: ADMITTED, B: REJECTED, C: REFUSED, D: None}, full=True), [A, B, C, D], {})
-    assert routes(made) == {"admitted": 1, "rejected": 1, "device_rejected": 1, "pending": 1}
-    made.record(report({D: ADMITTED}), [A, B, C, D], {})
-    assert routes(made) == {"admitted": 2, "rejected": 1, "device_rejected": 1}
-    made.record(report({}), {A: 0, D: 0}, {})
-    assert routes(made) == {"admitted": 2}
+    counters.record(report({A: ADMITTED, B: REJECTED, C: REFUSED, D: None}, full=True), [A, B, C, D], {})
+    assert routes(counters) == {"admitted": 1, "rejected": 1, "device_rejected": 1, "pending": 1}
+    counters.record(report({D: ADMITTED}), [A, B, C, D], {})
+    assert routes(counters) == {"admitted": 2, "rejected": 1, "device_rejected": 1}
+    counters.record(report({}), {A: 0, D: 0}, {})
+    assert routes(counters) == {"admitted": 2}
 
 
-def test_routes_that_nobody_could_judge_are_pending(made):
+def test_routes_that_nobody_could_judge_are_pending(counters):
     """The device is away: new Routes wait, others keep their verdict."""
-    made.record(report({A: ADMITTED, B: ADMITTED}, full=True), {A: 0, B: 0}, {})
-    made.cut_short({A: 0, C: 0})
-    assert routes(made) == {"admitted": 1, "pending": 1}
+    counters.record(report({A: ADMITTED, B: ADMITTED}, full=True), {A: 0, B: 0}, {})
+    counters.cut_short({A: 0, C: 0})
+    assert routes(counters) == {"admitted": 1, "pending": 1}
 
 
-def test_objects_by_kind(made):
+def test_objects_by_kind(counters):
     """Read through after a full pass, counted by the writes of others; a kind without objects is 0."""
-    made.record(report({}, full=True), {}, {POOL.ref: POOL})
-    assert values(made, "f5router_objects") == {("ltm/pool",): 1}
+    counters.record(report({}, full=True), {}, {POOL.ref: POOL})
+    assert values(counters, "f5router_objects") == {("ltm/pool",): 1}
     more = Pool("/Common/b")
-    made.record(report({}, done=[Change(CREATE, None, more), Change(UPDATE, POOL, POOL)]), {}, {})
-    assert values(made, "f5router_objects") == {("ltm/pool",): 2}
-    made.record(report({}, done=[Change(DELETE, more, None)]), {}, {})
-    assert values(made, "f5router_objects") == {("ltm/pool",): 1}
-    made.record(report({}, full=True), {}, {})
-    assert values(made, "f5router_objects") == {("ltm/pool",): 0}
+    counters.record(report({}, done=[Change(CREATE, None, more), Change(UPDATE, POOL, POOL)]), {}, {})
+    assert values(counters, "f5router_objects") == {("ltm/pool",): 2}
+    counters.record(report({}, done=[Change(DELETE, more, None)]), {}, {})
+    assert values(counters, "f5router_objects") == {("ltm/pool",): 1}
+    counters.record(report({}, full=True), {}, {})
+    assert values(counters, "f5router_objects") == {("ltm/pool",): 0}
 
 
-def test_passes(made):
-    made.timed(0.2, success=True)
-    made.timed(3.0, success=False)
-    assert values(made, "f5router_reconcile_passes") == {(): 2}
-    assert values(made, "f5router_reconcile_failures") == {(): 1}
-    body = made.page("")[0].decode()
+def test_passes(counters):
+    counters.timed(0.2, success=True)
+    counters.timed(3.0, success=False)
+    assert values(counters, "f5router_reconcile_passes") == {(): 2}
+    assert values(counters, "f5router_reconcile_failures") == {(): 1}
+    body = counters.page("")[0].decode()
     assert 'f5router_reconcile_seconds_bucket{le="0.25"} 1.0' in body
     assert "f5router_reconcile_seconds_sum 3.2" in body
-    assert values(made, "f5router_last_success_timestamp_seconds") == {(): 1234.0}
+    assert values(counters, "f5router_last_success_timestamp_seconds") == {(): 1234.0}
 
 
-def test_the_form_follows_the_accept_header(made):
-    assert made.page("application/openmetrics-text; version=1.0.0")[1].startswith(
+def test_the_form_follows_the_accept_header(counters):
+    assert counters.page("application/openmetrics-text; version=1.0.0")[1].startswith(
         "application/openmetrics-text")
-    assert made.page("text/plain")[1].startswith("text/plain")
+    assert counters.page("text/plain")[1].startswith("text/plain")
 
 
 def test_two_routers_in_a_process_do_not_share(requests):
-    one, other = (Metrics(Sources(lambda: requests, {})) for _ in range(2))
-    one.timed(1.0, success=True)
+    first, other = (Metrics(Sources(lambda: requests, {})) for _ in range(2))
+    first.timed(1.0, success=True)
     assert values(other, "f5router_reconcile_passes") == {(): 0}
 
 

@@ -72,10 +72,10 @@ def server(tls: TLS | None, login=None, **limits) -> Server:
 
 def client(**limits) -> ssl.SSLContext:
     """Trusts the CA of the certificates here."""
-    made = ssl.create_default_context(cadata=ONE.issuer)
+    context = ssl.create_default_context(cadata=ONE.issuer)
     for name, value in limits.items():
-        setattr(made, name, value)
-    return made
+        setattr(context, name, value)
+    return context
 
 
 def handshake(running: Server, context: ssl.SSLContext | None = None) -> ssl.SSLSocket:
@@ -152,9 +152,9 @@ def test_bad_files(files, which, text, label, words):
 
 def test_files_in_the_place_of_paths():
     """A key is not repeated."""
-    found = problems({**ENV, CERT: ONE.certificate, KEY: ONE.key})
-    assert all("it must be the path of a file" in problem for problem in found)
-    assert ONE.key.splitlines()[1] not in "".join(found)
+    texts = problems({**ENV, CERT: ONE.certificate, KEY: ONE.key})
+    assert all("it must be the path of a file" in problem for problem in texts)
+    assert ONE.key.splitlines()[1] not in "".join(texts)
 
 
 def test_a_key_that_openssl_finds_too_weak(files):
@@ -188,9 +188,9 @@ OLD = "TLS 1.2 is the oldest that is served"
 ], ids=lambda value: ",".join(value.values()) if isinstance(value, dict) else "")
 def test_limits(files, more, expected, warning):
     """Upstream's names of versions and ciphers, HAProxy's and IANA's; what cannot be is said."""
-    found = config.load({}, variables(files, **more))
-    assert (found.metrics_tls.minimum, found.metrics_tls.ciphers) == expected
-    warnings = [text.partition(": ")[2] for text in found.warnings if "-tls-" in text]
+    settings = config.load({}, variables(files, **more))
+    assert (settings.metrics_tls.minimum, settings.metrics_tls.ciphers) == expected
+    warnings = [text.partition(": ")[2] for text in settings.warnings if "-tls-" in text]
     assert warnings == ([warning] if warning else [])
 
 
@@ -202,8 +202,8 @@ def test_ciphers_that_nobody_knows(files):
 
 def test_limits_without_files():
     """Nothing that is set is ignored in silence."""
-    found = config.load({}, ENV | {CIPHERS: RSA, MINIMUM: "TLSv1.3"})
-    told = [text for text in found.warnings if "not used: there is no --metrics-tls-cert-file" in text]
+    settings = config.load({}, ENV | {CIPHERS: RSA, MINIMUM: "TLSv1.3"})
+    told = [text for text in settings.warnings if "not used: there is no --metrics-tls-cert-file" in text]
     assert [text.split(" ")[0] for text in told] == ["--metrics-tls-min-version", "--metrics-tls-ciphers"]
 
 
@@ -240,8 +240,8 @@ def test_the_end_is_told(files):
         connection.suppress_ragged_eofs = False
         connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
         reply = b""
-        while part := connection.recv(1024):
-            reply += part
+        while block := connection.recv(1024):
+            reply += block
         assert reply.endswith(b"\r\n\r\nok")
 
 
@@ -359,11 +359,11 @@ def hello(sent: bytes, running: Server) -> bytes:
         with contextlib.suppress(OSError):  # it may have hung up already
             raw.sendall(sent)
             raw.shutdown(socket.SHUT_WR)
-        found = b""
+        reply = b""
         with contextlib.suppress(ConnectionResetError):
-            while part := raw.recv(1024):
-                found += part
-        return found
+            while block := raw.recv(1024):
+                reply += block
+        return reply
 
 
 @pytest.mark.parametrize("sent", [
@@ -405,13 +405,13 @@ def test_a_silent_client_holds_up_nobody_and_is_cut_off(files, sent):
 
 def test_many_at_once_while_the_certificate_changes(files):
     """Each gets one certificate or the other, whole."""
-    found, lock = [], threading.Lock()
+    serials, lock = [], threading.Lock()
 
     def connect():
         for _ in range(10):
             mine = serial(running)
             with lock:
-                found.append(mine)
+                serials.append(mine)
 
     with server(files) as running:
         threads = [threading.Thread(target=connect) for _ in range(8)]
@@ -423,5 +423,5 @@ def test_many_at_once_while_the_certificate_changes(files):
         for thread in threads:
             thread.join(LIMIT_S)
         assert serial(running) == number(ONE)
-    assert len(found) == 80
-    assert set(found) <= {number(ONE), number(TWO)}
+    assert len(serials) == 80
+    assert set(serials) <= {number(ONE), number(TWO)}

@@ -20,8 +20,8 @@ N3 = node("n3", "2001:db8::3", "10.1.0.3")
 
 
 def view(*nodes, of=WEB, slices=(BOTH,), listed=True, exclude=()) -> ServiceView:
-    found = {one.key: one for one in nodes or (N1, N2)}
-    return ServiceView(of, tuple(slices), listed, node_ports.candidates(found,
+    by_key = {node.key: node for node in nodes or (N1, N2)}
+    return ServiceView(of, tuple(slices), listed, node_ports.candidates(by_key,
                                                                         NodePortConfig(exclude=exclude)))
 
 
@@ -48,7 +48,7 @@ NAMED = replace(NUMBERED, target_port="web")
 PODS = endpoints(nodes=("n1",))
 
 
-@pytest.mark.parametrize(("port", "slices", "wanted", "found"), [
+@pytest.mark.parametrize(("port", "slices", "wanted", "expected"), [
     pytest.param(NUMBERED, (), "8080", True, id="number, by the Service"),
     pytest.param(NUMBERED, (), "80", False, id="the Service's own port"),
     pytest.param(NAMED, (PODS,), "8080", True, id="number, by the endpoints"),
@@ -63,8 +63,8 @@ PODS = endpoints(nodes=("n1",))
     pytest.param(ServicePort("http", 80, "SCTP", "8080", 30080), (), "http", False, id="SCTP"),
     pytest.param(ServicePort("http", 80, target_port="8080"), (), "", False, id="no node port"),
 ])
-def test_target_ports(port, slices, wanted, found):
-    assert bool(names(wanted, view(of=one_port(port), slices=slices))) is found
+def test_target_ports(port, slices, wanted, expected):
+    assert bool(names(wanted, view(of=one_port(port), slices=slices))) is expected
 
 
 def test_tcp_and_udp_of_one_name_and_number():
@@ -112,8 +112,8 @@ LOCAL = replace(WEB, local=True)
 def test_local(places, listed, expected):
     """Only Nodes with a ready pod of the Service; all where endpoints may not be read."""
     slices = (endpoints(nodes=places),) if places else ()
-    found = names("http", view(N1, N2, N3, of=LOCAL, slices=slices, listed=listed))
-    assert {f"n{name.split(':')[0][-1]}" for name in found} == expected
+    members = names("http", view(N1, N2, N3, of=LOCAL, slices=slices, listed=listed))
+    assert {f"n{name.split(':')[0][-1]}" for name in members} == expected
 
 
 def test_local_of_several_slices():
@@ -133,8 +133,8 @@ DOWN, CORDONED = replace(N1, ready=False), replace(N2, unschedulable=True)
 ])
 def test_exclude(nodes, exclude, expected):
     """While there are others."""
-    found = names("http", view(*nodes, exclude=exclude))
-    assert {int(name.split(":")[0][-1]) for name in found} == expected
+    members = names("http", view(*nodes, exclude=exclude))
+    assert {int(name.split(":")[0][-1]) for name in members} == expected
 
 
 def test_exclude_and_local():
@@ -172,9 +172,9 @@ def test_warnings(port, more, expected):
 def test_findings():
     """Each Node without an address is named; no Node at all is a problem."""
     setup = NodePortConfig(selector="a=b")
-    found = {"n1": Candidate("10.1.0.1", "", True), "n3": Candidate("", "", True),
-             "n2": Candidate("", "", False)}
-    assert node_ports.findings(found, setup) == Findings(warnings=tuple(
+    candidates = {"n1": Candidate("10.1.0.1", "", True), "n3": Candidate("", "", True),
+                  "n2": Candidate("", "", False)}
+    assert node_ports.findings(candidates, setup) == Findings(warnings=tuple(
         f"Node {name}: no usable address of type InternalIP in status.addresses; it is no pool member"
         for name in ("n2", "n3")))
     assert node_ports.findings({}, setup).problems == (
@@ -186,17 +186,17 @@ def test_findings():
 NAMES = st.sampled_from(["n1", "n2", "n3", "n4"])
 ADDRESSES = st.sampled_from(["10.1.0.1", "10.1.0.2", "127.0.0.1"])
 NODES = st.lists(st.builds(node, NAMES, ADDRESSES, ready=st.booleans(), unschedulable=st.booleans()),
-                 unique_by=lambda one: one.key)
+                 unique_by=lambda node: node.key)
 
 
 @given(NODES, st.frozensets(NAMES), st.booleans(), st.sets(st.sampled_from(node_ports.STATES)))
 def test_members(nodes, places, local, exclude):
     """Always addresses of known Nodes at the Service's node port; none excluded beside one that is not."""
     slices = (EndpointSlice(Key("shop", "s"), "web", nodes=frozenset(places)),)
-    found = names("http", ServiceView(replace(WEB, local=local), slices, True, node_ports.candidates(
-        {one.key: one for one in nodes}, NodePortConfig("", tuple(exclude)))))
-    allowed = [one for one in nodes if one.internal_ips != ("127.0.0.1",)
-               and (not local or one.key.name in places)]
-    good = [one for one in allowed if not ("not-ready" in exclude and not one.ready)
-            and not ("unschedulable" in exclude and one.unschedulable)]
-    assert found == {f"{one.internal_ips[0]}:30080" for one in good or allowed}
+    members = names("http", ServiceView(replace(WEB, local=local), slices, True, node_ports.candidates(
+        {node.key: node for node in nodes}, NodePortConfig("", tuple(exclude)))))
+    allowed = [node for node in nodes if node.internal_ips != ("127.0.0.1",)
+               and (not local or node.key.name in places)]
+    good = [node for node in allowed if not ("not-ready" in exclude and not node.ready)
+            and not ("unschedulable" in exclude and node.unschedulable)]
+    assert members == {f"{node.internal_ips[0]}:30080" for node in good or allowed}

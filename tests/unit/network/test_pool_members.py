@@ -36,9 +36,9 @@ def many(count: int, *, name: str = "web-1", omitted: int = 0, first: int = 0) -
 ])
 def test_limit(parts, most, count, total):
     """So many at most; a warning has the full number when some are left out."""
-    found = pool_members.choose("", ServiceView(slices=parts), most)
-    assert (len(found.members), found.left_out.total) == (count, total)
-    assert found == pool_members.choose("", ServiceView(slices=parts[::-1]), most)
+    choice = pool_members.choose("", ServiceView(slices=parts), most)
+    assert (len(choice.members), choice.left_out.total) == (count, total)
+    assert choice == pool_members.choose("", ServiceView(slices=parts[::-1]), most)
 
 
 def leaving(*addresses: str, ready: tuple[str, ...] = (), name: str = "web-1") -> EndpointSlice:
@@ -67,9 +67,9 @@ def test_draining(parts, most, ready, draining):
 
 def test_several_ports():
     """Each port of an endpoint is a member; the one that the Route names is the only one that counts."""
-    part = endpoints(*ADDRESSES[:4], ports=(("http", 8080), ("admin", 9090)))
-    assert pool_members.choose("http", ServiceView(slices=(part,)), 4).left_out.total == 0
-    assert pool_members.choose("", ServiceView(slices=(part,)), 4).left_out.total == 8
+    slice_ = endpoints(*ADDRESSES[:4], ports=(("http", 8080), ("admin", 9090)))
+    assert pool_members.choose("http", ServiceView(slices=(slice_,)), 4).left_out.total == 0
+    assert pool_members.choose("", ServiceView(slices=(slice_,)), 4).left_out.total == 8
 
 
 def of_pods(addresses, most):
@@ -80,8 +80,8 @@ def of_pods(addresses, most):
 
 def of_nodes(addresses, most):
     web = service("web", node_port=30080, type="NodePort")
-    found = {one.key: one for one in (node(f"n{address}", address) for address in addresses)}
-    view = ServiceView(web, (), True, node_ports.candidates(found, NodePortConfig()))
+    by_key = {node.key: node for node in (node(f"n{address}", address) for address in addresses)}
+    view = ServiceView(web, (), True, node_ports.candidates(by_key, NodePortConfig()))
     return node_ports.choose("", view, most).members
 
 
@@ -92,9 +92,9 @@ def test_one_that_comes_or_goes_changes_one_member(choose, addresses, other, mos
     """At most so many of the ready ones; all others stay."""
     less = [address for address in addresses if address != other]
     before, after = choose(less, most), choose([*less, other], most)
-    for found, ready in ((before, less), (after, [*less, other])):
-        assert len(found) == min(most, len(ready))
-        assert {member.address for member in found} <= set(ready)
+    for chosen, ready in ((before, less), (after, [*less, other])):
+        assert len(chosen) == min(most, len(ready))
+        assert {member.address for member in chosen} <= set(ready)
     assert len(after - before) <= 1
     assert len(before - after) <= 1
     assert {member.address for member in after - before} <= {other}

@@ -95,16 +95,16 @@ UPSTREAM = [
 def test_what_upstream_filters_is_no_member(text):
     """From an EndpointSlice and from Endpoints; the good ones beside it are members."""
     metadata = {"namespace": "shop", "name": "web", "labels": {decode.SERVICE_LABEL: "web"}}
-    found = decode.endpoint_slice({"metadata": metadata, "ports": [{"port": 80}],
+    slice_ = decode.endpoint_slice({"metadata": metadata, "ports": [{"port": 80}],
         "endpoints": [{"addresses": [text]}, {"addresses": ["1.2.3.4", "2001:db8::1"]}]})
     (subset,) = decode.endpoints({"metadata": metadata, "subsets": [
         {"ports": [{"port": 80}], "addresses": [{"ip": text}, {"ip": "23.206.60.92"}]}]})
-    assert chosen(found) == {"1.2.3.4", "2001:db8::1"}
+    assert chosen(slice_) == {"1.2.3.4", "2001:db8::1"}
     assert chosen(subset) == {"23.206.60.92"}
 
 
-def chosen(part: EndpointSlice) -> set[str]:
-    return {member.address for member in pool_members.choose("", ServiceView(slices=(part,)), 1000).members}
+def chosen(slice_: EndpointSlice) -> set[str]:
+    return {member.address for member in pool_members.choose("", ServiceView(slices=(slice_,)), 1000).members}
 
 
 def test_what_could_not_be_read():

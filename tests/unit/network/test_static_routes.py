@@ -19,18 +19,18 @@ CONFIG = Settings(static_routes=True)
 NEITHER = "neither spec.podCIDRs nor annotation k8s.ovn.org/node-subnets"
 
 
-def node_networks(found) -> static_routes.NodeNetworks:
-    return static_routes.node_networks(found, "/Common")
+def node_networks(node) -> static_routes.NodeNetworks:
+    return static_routes.node_networks(node, "/Common")
 
 
-def wanted(found) -> dict[str, str]:
+def wanted(node) -> dict[str, str]:
     """Gateways by network."""
-    return {route.network: route.gateway for _, route in node_networks(found).wanted}
+    return {route.network: route.gateway for _, route in node_networks(node).wanted}
 
 
-def routes(*found, config=CONFIG) -> dict[str, str]:
+def routes(*nodes, config=CONFIG) -> dict[str, str]:
     """Gateways by network, of all Nodes together."""
-    return {obj.network: obj.gateway for obj in allocation(found, config).routes.values()}
+    return {obj.network: obj.gateway for obj in allocation(nodes, config).routes.values()}
 
 
 def ovn(value: object) -> dict[str, str]:
@@ -54,9 +54,9 @@ def ovn(value: object) -> dict[str, str]:
                  {"10.128.0.0/23": "10.1.1.1"}, id="annotation first"),
 ])
 def test_node_networks(more, expected):
-    found = node("n", "10.1.1.1", "2001:db8::1", **more)
-    assert wanted(found) == expected
-    assert node_networks(found).warnings == ()
+    node_ = node("n", "10.1.1.1", "2001:db8::1", **more)
+    assert wanted(node_) == expected
+    assert node_networks(node_).warnings == ()
 
 
 @pytest.mark.parametrize(("addresses", "expected"), [
@@ -97,9 +97,9 @@ BAD = [
 @pytest.mark.parametrize(("more", "words"), BAD)
 def test_bad(more, words):
     """One sentence of bounded length, which names the Node; the Node's other networks are served."""
-    found = node_networks(node("n", "10.1.1.1", "2001:db8::1", **more))
-    (warning,) = found.warnings
-    assert found.wanted == ()
+    networks = node_networks(node("n", "10.1.1.1", "2001:db8::1", **more))
+    (warning,) = networks.warnings
+    assert networks.wanted == ()
     assert warning.startswith("Node n: ")
     assert words in warning
     assert warning.isprintable()
@@ -107,18 +107,18 @@ def test_bad(more, words):
 
 
 def test_a_bad_network_beside_a_good_one():
-    found = node("n", "10.1.1.1", pod_cidrs=("x/8", "10.128.0.0/23", "fd01::/64"))
-    assert wanted(found) == {"10.128.0.0/23": "10.1.1.1"}
-    warnings = node_networks(found).warnings
+    node_ = node("n", "10.1.1.1", pod_cidrs=("x/8", "10.128.0.0/23", "fd01::/64"))
+    assert wanted(node_) == {"10.128.0.0/23": "10.1.1.1"}
+    warnings = node_networks(node_).warnings
     assert "'x/8' is not a network" in warnings[0]
     words = "fd01::/64: the Node has no usable IPv6 address of type InternalIP in status.addresses (10.1.1.1)"
     assert words in warnings[1]
 
 
 def test_readiness_and_labels_are_no_matter():
-    one = node("n", "10.1.1.1", pod_cidrs=("10.128.0.0/23",))
+    ready = node("n", "10.1.1.1", pod_cidrs=("10.128.0.0/23",))
     other = node("n", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), ready=False, unschedulable=True)
-    assert node_networks(one) == node_networks(other)
+    assert node_networks(ready) == node_networks(other)
 
 
 OLD = node("old", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), age=1)
@@ -135,11 +135,11 @@ OLD = node("old", "10.1.1.1", pod_cidrs=("10.128.0.0/23",), age=1)
 def test_what_an_older_node_has(cidr, words):
     """Its networks and its addresses are its own; it is served whatever a newer Node says."""
     new = node("new", "10.1.1.2", pod_cidrs=(cidr,), age=2)
-    found = allocation([new, OLD], CONFIG)
+    allocated = allocation([new, OLD], CONFIG)
     assert routes(new, OLD) == {"10.128.0.0/23": "10.1.1.1"} | ({} if words else {cidr: "10.1.1.2"})
-    assert len(found.warnings) == bool(words)
-    assert words in "".join(found.warnings)
-    assert all(text.startswith(f"Node new: pod CIDR {cidr} ") for text in found.warnings)
+    assert len(allocated.warnings) == bool(words)
+    assert words in "".join(allocated.warnings)
+    assert all(text.startswith(f"Node new: pod CIDR {cidr} ") for text in allocated.warnings)
 
 
 def test_a_network_is_free_again():
@@ -150,8 +150,8 @@ def test_a_network_is_free_again():
 
 def test_without_the_flag():
     assert allocation([OLD], Settings()) == static_routes.NetworkAllocation({})
-    made = build(snapshot(OLD), Settings(), FACTS).objects
-    assert not [ref for ref in made if ref.kind == StaticRoute.KIND]
+    objects = build(snapshot(OLD), Settings(), FACTS).objects
+    assert not [ref for ref in objects if ref.kind == StaticRoute.KIND]
 
 
 ADDRESSES = st.sampled_from(["10.128.0.9", "10.3.0.1", "10.3.0.2", "2001:db8::1", "fd01::9"])
@@ -163,19 +163,19 @@ CIDRS = st.one_of(
 NODES = st.lists(
     st.builds(node, st.sampled_from([f"n{n}" for n in range(9)]), ADDRESSES, ADDRESSES, age=st.integers(0, 4),
               pod_cidrs=st.lists(CIDRS, max_size=2).map(tuple)),
-    max_size=9, unique_by=lambda found: found.key)
+    max_size=9, unique_by=lambda node: node.key)
 
 
 @given(NODES, st.randoms())
-def test_allocation(found, random):
+def test_allocation(nodes, random):
     """In any order the same; disjoint; no Node's address inside; what nobody disputes is served."""
-    one = allocation(found, CONFIG)
-    shuffled = random.sample(found, len(found))
-    assert allocation(shuffled, CONFIG) == one
-    assert build(snapshot(*shuffled), CONFIG, FACTS).objects.items() >= one.routes.items()
-    networks = [ipaddress.ip_network(obj.network) for obj in one.routes.values()]
-    hosts = [ipaddress.ip_address(text) for item in found for text in item.internal_ips]
-    claimed = [ipaddress.ip_network(route.network) for item in found for _,
+    allocated = allocation(nodes, CONFIG)
+    shuffled = random.sample(nodes, len(nodes))
+    assert allocation(shuffled, CONFIG) == allocated
+    assert build(snapshot(*shuffled), CONFIG, FACTS).objects.items() >= allocated.routes.items()
+    networks = [ipaddress.ip_network(obj.network) for obj in allocated.routes.values()]
+    hosts = [ipaddress.ip_address(text) for item in nodes for text in item.internal_ips]
+    claimed = [ipaddress.ip_network(route.network) for item in nodes for _,
                route in node_networks(item).wanted]
     for network in networks:
         assert not any(network.version == other.version and network.overlaps(other)
@@ -185,13 +185,13 @@ def test_allocation(found, random):
         alone = sum(network.version == other.version and network.overlaps(other) for other in claimed) == 1
         if alone and not any(host in network for host in hosts):
             assert network in networks
-    assert all(names.owns("/Common", obj) for obj in one.routes.values())
+    assert all(names.owns("/Common", obj) for obj in allocated.routes.values())
 
 
 @given(st.lists(CIDRS.filter(lambda text: text != "x"), min_size=2, max_size=2, unique=True))
 def test_names_are_distinct(pair):
-    one, other = (names.pod_route("/Common", network) for network in pair)
-    assert one != other
+    name, other = (names.pod_route("/Common", network) for network in pair)
+    assert name != other
 
 
 @pytest.mark.parametrize(("path", "network", "ours"), [
@@ -211,9 +211,9 @@ def test_refusals():
     far = error_for("POST", "net/route", 400, "01070330:3: Static route gateway A is not directly connected.")
     odd = error_for("POST", "net/route", 400, "01070734:3: Configuration error: x")
     refs = [Ref(StaticRoute.KIND, f"/Common/r{n}") for n in range(4)]
-    found = static_routes.refusals({refs[2]: far, refs[0]: far, refs[3]: odd, refs[1]: far})
-    assert found.warnings == ()
-    near, other = found.problems
+    refused = static_routes.refusals({refs[2]: far, refs[0]: far, refs[3]: odd, refs[1]: far})
+    assert refused.warnings == ()
+    near, other = refused.problems
     assert near.startswith("net/route /Common/r0: 01070330:3: ")
     assert "and 2 more alike" in near
     assert "self IP in the Nodes' network" in near

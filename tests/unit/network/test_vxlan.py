@@ -55,8 +55,8 @@ ADDRESSES = st.ip_addresses(v=4).map(str)
 
 
 @given(ADDRESSES, ADDRESSES)
-def test_macs_are_distinct(one, other):
-    assert (names.fdb_mac(one) == names.fdb_mac(other)) == (one == other)
+def test_macs_are_distinct(address, other):
+    assert (names.fdb_mac(address) == names.fdb_mac(other)) == (address == other)
 
 
 NUMBERED = st.lists(st.tuples(st.integers(0, 20), ADDRESSES), max_size=20, unique_by=lambda n: n[0])
@@ -65,13 +65,13 @@ NUMBERED = st.lists(st.tuples(st.integers(0, 20), ADDRESSES), max_size=20, uniqu
 @given(NUMBERED, st.randoms())
 def test_order_does_not_matter(nodes, random):
     """Shuffled Nodes give the same records, each ours, one per address."""
-    made = [node(f"n{number}", address) for number, address in nodes]
-    one = build(snapshot(*made), CONFIG, FACTS).objects
-    random.shuffle(made)
-    assert build(snapshot(*made), CONFIG, FACTS).objects == one
-    records = [obj for obj in one.values() if isinstance(obj, FDBRecord)]
+    shuffled = [node(f"n{number}", address) for number, address in nodes]
+    objects = build(snapshot(*shuffled), CONFIG, FACTS).objects
+    random.shuffle(shuffled)
+    assert build(snapshot(*shuffled), CONFIG, FACTS).objects == objects
+    records = [obj for obj in objects.values() if isinstance(obj, FDBRecord)]
     assert all(names.owns("/Common", obj) for obj in records)
-    wanted = {vxlan.vtep(n, None) for n in made} - {"", SETUP.internal_address}
+    wanted = {vxlan.vtep(n, None) for n in shuffled} - {"", SETUP.internal_address}
     assert {obj.endpoint for obj in records} == wanted
 
 
@@ -102,8 +102,8 @@ def test_port(cluster, device, wanted):
 @pytest.mark.parametrize("version", [(11, 4), (11, 6, 5), (12, 0), (12, 1, 2), (16, 1)])
 def test_versions(version):
     facts = replace(FACTS, version=version)
-    made = build(snapshot(node("n", "10.1.1.1")), CONFIG, facts).objects
-    assert any(ref.kind in vxlan.KINDS for ref in made) is (version >= (12, 0))
+    objects = build(snapshot(node("n", "10.1.1.1")), CONFIG, facts).objects
+    assert any(ref.kind in vxlan.KINDS for ref in objects) is (version >= (12, 0))
     problems = vxlan_checks.check(CONFIG, facts, vxlan_checks.ClusterNetworkView()).problems
     assert bool(problems) is (version < (12, 0))
     assert all("ramp node" in text for text in problems)
@@ -111,8 +111,8 @@ def test_versions(version):
 
 def test_ghost_and_own_address_get_no_record():
     """A HostSubnet is no Node; a Node with the BIG-IP's address is a mistake."""
-    found = build(snapshot(GHOST, node("n", "10.3.89.213")), CONFIG, FACTS).objects
-    assert not [ref for ref in found if ref.kind == FDBRecord.KIND]
+    objects = build(snapshot(GHOST, node("n", "10.3.89.213")), CONFIG, FACTS).objects
+    assert not [ref for ref in objects if ref.kind == FDBRecord.KIND]
 
 
 def test_without_vxlan():
@@ -126,8 +126,8 @@ def test_without_vxlan():
 ])
 def test_manage_snat(snat, flag, wanted):
     facts = replace(FACTS, http=replace(FACTS.http, snat=snat), https=replace(FACTS.https, snat=snat))
-    made = vxlan.base(Settings(vxlan=SETUP, manage_snat=flag), facts, {})
-    assert len([obj for obj in made if isinstance(obj, SourceTranslation)]) == wanted
+    objects = vxlan.base(Settings(vxlan=SETUP, manage_snat=flag), facts, {})
+    assert len([obj for obj in objects if isinstance(obj, SourceTranslation)]) == wanted
 
 
 @pytest.mark.parametrize(("obj", "ours"), [
@@ -196,9 +196,9 @@ def test_problems(case, words):
 
 def test_warnings():
     nodes = node("a", "10.1.1.1"), node("b", "10.1.1.1"), node("c", "2001:db8::1")
-    found = told(nodes=nodes, networks=(SEVERAL,))
-    assert found.problems == ()
-    assert found.warnings == (
+    findings = told(nodes=nodes, networks=(SEVERAL,))
+    assert findings.problems == ()
+    assert findings.warnings == (
         "Node c: no usable IPv4 address of type InternalIP in status.addresses (2001:db8::1); its pods are "
         "not reachable",
         "Nodes a, b have the same address 10.1.1.1; one FDB record stands for all",
@@ -214,20 +214,20 @@ def test_warnings():
 ])
 def test_return_traffic(snat, pool, flag, words):
     http = replace(FACTS.http, snat=snat, snat_pool="/Common/sp", snat_addresses=frozenset(pool))
-    found = told(facts=replace(AUTOMAP, http=http), manage_snat=flag)
-    assert found.problems == ()
-    assert len(found.warnings) == bool(words)
-    assert words in "".join(found.warnings)
+    findings = told(facts=replace(AUTOMAP, http=http), manage_snat=flag)
+    assert findings.problems == ()
+    assert len(findings.warnings) == bool(words)
+    assert words in "".join(findings.warnings)
 
 
 @pytest.mark.parametrize(("port", "networks", "words"), [
     (0, (), ""), (4789, (), ""), (8472, (NETWORK,), ""), (8472, (), "vxlan-ose: port 8472 stays as it is"),
 ])
 def test_a_port_that_cannot_be_compared(port, networks, words):
-    found = told(facts=replace(AUTOMAP, vxlan_port=port), networks=networks)
-    assert found.problems == ()
-    assert len(found.warnings) == bool(words)
-    assert words in "".join(found.warnings)
+    findings = told(facts=replace(AUTOMAP, vxlan_port=port), networks=networks)
+    assert findings.problems == ()
+    assert len(findings.warnings) == bool(words)
+    assert words in "".join(findings.warnings)
 
 
 @pytest.mark.parametrize(("kind", "text", "licence"), [
@@ -247,8 +247,8 @@ def test_refusal(kind, text, licence):
 
 def test_default_facts_are_no_problem():
     """Before the first reading nothing is said of the version."""
-    found = vxlan_checks.check(CONFIG, DeviceFacts(), vxlan_checks.ClusterNetworkView())
-    assert not any("TMOS" in text for text in found.problems)
+    findings = vxlan_checks.check(CONFIG, DeviceFacts(), vxlan_checks.ClusterNetworkView())
+    assert not any("TMOS" in text for text in findings.problems)
 
 
 # --- several routers on one BIG-IP -------------------------------------------------------
@@ -277,8 +277,8 @@ def test_one_router_joins_for_all(others, rivals):
     without = replace(AUTOMAP, tunnels=tuple(others))
     assert [tunnel.path for tunnel in vxlan.rivals(CONFIG, without)] == rivals
     config = replace(CONFIG, manage_snat=True)
-    made = [*vxlan.base(config, without, {}), *vxlan.record(node("n", "10.1.1.1"), None, config, without)]
-    assert bool(made) is not bool(rivals)
+    objects = [*vxlan.base(config, without, {}), *vxlan.record(node("n", "10.1.1.1"), None, config, without)]
+    assert bool(objects) is not bool(rivals)
     problems = vxlan_checks.check(CONFIG, without, vxlan_checks.ClusterNetworkView()).problems
     assert len(problems) == len(rivals)
     for path, problem in zip(rivals, problems, strict=True):

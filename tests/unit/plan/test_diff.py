@@ -69,9 +69,9 @@ CONFIGS = st.sampled_from([
 
 def step(state: dict, cluster, config) -> tuple[dict, Plan]:
     """Return a desired state and the plan that leads to it; objects that wait for Secrets are left out."""
-    found = build(snapshot(*cluster), config, FACTS)
-    changes = diff(found.objects, state, owns)
-    return found.objects, Undetermined.of(found.undetermined, found.objects, state).split(changes, state)[0]
+    built = build(snapshot(*cluster), config, FACTS)
+    changes = diff(built.objects, state, owns)
+    return built.objects, Undetermined.of(built.undetermined, built.objects, state).split(changes, state)[0]
 
 
 @settings(max_examples=150, deadline=None)
@@ -109,10 +109,10 @@ def holders(cluster, config) -> dict[str, set[str]]:
     """By host that requests are for: namespaces that hold it, or its wildcard."""
     rejections = build(snapshot(*cluster), config, FACTS).rejections
     held: dict[str, set[str]] = {}
-    for one in cluster:
-        if isinstance(one, Route) and one.key not in rejections:
-            host = f"*.{one.host.partition('.')[2]}" if one.wildcard_policy == "Subdomain" else one.host
-            held.setdefault(host, set()).add(one.key.namespace)
+    for obj in cluster:
+        if isinstance(obj, Route) and obj.key not in rejections:
+            host = f"*.{obj.host.partition('.')[2]}" if obj.wildcard_policy == "Subdomain" else obj.host
+            held.setdefault(host, set()).add(obj.key.namespace)
     return {host: held.get(host, set()) | held.get(f"*.{host.partition('.')[2]}", set())
             for host in ASKED}
 
@@ -135,10 +135,10 @@ def www(draw):
 def changes(draw):
     """Routes before and after some of them came, went, or changed all but what requests they are for."""
     # "" and "/" are the same requests, but two Routes may hold them: either may answer.
-    anyone = strategies.routes().map(lambda one: replace(one, path="") if one.path == "/" else one)
-    routes = st.lists(st.one_of(anyone, www()), max_size=6, unique_by=lambda one: one.key)
+    anyone = strategies.routes().map(lambda obj: replace(obj, path="") if obj.path == "/" else obj)
+    routes = st.lists(st.one_of(anyone, www()), max_size=6, unique_by=lambda obj: obj.key)
     before = draw(routes)
-    known = {one.key: one for one in before}
+    known = {obj.key: obj for obj in before}
     after = []
     for new in draw(routes):
         old = known.get(new.key)
@@ -189,9 +189,9 @@ def test_only_what_is_ours_is_deleted():
 
 
 def test_refs_bound_the_comparison():
-    one, other = Pool("/Common/openshift_a_b"), Pool("/Common/openshift_a_c")
-    wanted = {obj.ref: obj for obj in (one, other)}
-    assert [c.ref for c in diff(wanted, {}, owns, [one.ref])] == [one.ref]
+    pool, other = Pool("/Common/openshift_a_b"), Pool("/Common/openshift_a_c")
+    wanted = {obj.ref: obj for obj in (pool, other)}
+    assert [c.ref for c in diff(wanted, {}, owns, [pool.ref])] == [pool.ref]
 
 
 def test_members_come_before_everything_else():
@@ -264,10 +264,10 @@ def test_a_changed_route_is_always_served(before, after, order):
     pods = endpoints("10.1.1.1")
     state = applied({}, diff(built(route("a", **before), pods), {}, owns))
     changes = diff(built(route("a", **after), pods), state, owns)
-    found = [(c.verb, _entrance(c)) for c in changes if _entrance(c)]
-    assert sorted(found) == sorted(order)
-    assert [verb == DELETE for verb, _ in found] == [verb == DELETE for verb, _ in order]
-    assert [e for v, e in found if v != DELETE] == [e for v, e in order if v != DELETE]
+    writes = [(c.verb, _entrance(c)) for c in changes if _entrance(c)]
+    assert sorted(writes) == sorted(order)
+    assert [verb == DELETE for verb, _ in writes] == [verb == DELETE for verb, _ in order]
+    assert [e for v, e in writes if v != DELETE] == [e for v, e in order if v != DELETE]
 
 
 COVER = route("all", host="any.example.com", kind="passthrough", wildcard=True)
@@ -288,9 +288,9 @@ def test_a_host_and_a_passthrough_wildcard(before, after, order):
     config = Settings(admission=WILD)
     state = applied({}, step({}, before, config)[1])
     names_of = {"www.example.com": "www", ".example.com": "all", "openshift_route_shop_www": "rule"}
-    found = [f"{change.verb} {names_of[change.obj.name]}" for change in step(state, after, config)[1]
+    texts = [f"{change.verb} {names_of[change.obj.name]}" for change in step(state, after, config)[1]
              if getattr(change.obj, "name", "") in names_of]
-    assert found == order
+    assert texts == order
 
 
 NARROW = [route("www", host="www.example.com", age=1),
@@ -309,14 +309,14 @@ WIDE = [route("all", host="any.example.com", wildcard=True)]
 def test_what_is_for_fewer_requests_comes_first(kind, before, after, order):
     """No request is led by a wildcard, or a shorter path, while what is meant for it is not there."""
     tls = RouteTLS(termination=kind) if kind else None
-    before, after = ([replace(one, tls=tls) for one in routes] for routes in (before, after))
+    before, after = ([replace(route, tls=tls) for route in routes] for routes in (before, after))
     state = applied({}, step({}, before, Settings(admission=WILD))[1])
-    found = [f"{change.verb} {change.obj.name}" for change in step(state, after, Settings(admission=WILD))[1]
+    texts = [f"{change.verb} {change.obj.name}" for change in step(state, after, Settings(admission=WILD))[1]
              if isinstance(change.obj, Rule | Record)]
     short = {"openshift_route_shop_": "", "www.example.com": "www", ".example.com": "all"}
     for long, name in short.items():
-        found = [text.replace(long, name) for text in found]
-    assert found == order
+        texts = [text.replace(long, name) for text in texts]
+    assert texts == order
 
 
 def _entrance(change) -> str:

@@ -76,9 +76,9 @@ def test_a_route_refers_to_its_problem():
 
 def test_json():
     """Everything that the table has."""
-    found = json.loads(rendering.as_json(Preview(SOME, (PROBLEM,), (ROUTE,), {ROUTE.key: "gone"}, ("hm",))))
-    assert [change["change"] for change in found.pop("changes")] == ["create", "create", "update", "delete"]
-    assert found == {
+    shown = json.loads(rendering.as_json(Preview(SOME, (PROBLEM,), (ROUTE,), {ROUTE.key: "gone"}, ("hm",))))
+    assert [change["change"] for change in shown.pop("changes")] == ["create", "create", "update", "delete"]
+    assert shown == {
         "lost": [{"route": "shop/a", "reason": "gone"}],
         "rejected": [{"route": "shop/a", "reason": "HostAlreadyClaimed", "message": "taken"}],
         "problems": [{"text": "it is missing", "objects": [], "routes": []}],

@@ -30,9 +30,9 @@ def test_sentence(problem, expected):
 
 def test_a_sentence_is_bounded():
     """Whoever makes 10,000 Routes fills no log line with them."""
-    one, more = (str(Problem("no", (), tuple(Key("shop", "r") for _ in range(n)))) for n in (100, 10000))
-    assert len(more) <= len(one) + 4
-    assert one.count("shop/r") == NAMED_MOST
+    text, more = (str(Problem("no", (), tuple(Key("shop", "r") for _ in range(n)))) for n in (100, 10000))
+    assert len(more) <= len(text) + 4
+    assert text.count("shop/r") == NAMED_MOST
 
 
 @pytest.mark.parametrize(("refused", "unserved", "blocked", "expected"), [
@@ -56,10 +56,10 @@ TEXTS = st.sampled_from(["no", "never", "not deleted: no"])
        st.dictionaries(st.sampled_from((*MANY, R)), TEXTS), st.sets(st.sampled_from((A, B, C))))
 def test_each_cause_once(refused, unserved, blocked):
     """Nothing is left out: each Route is in the Problem of its cause, which names an object."""
-    found = {problem.text: problem for problem in grouped(refused, unserved, blocked)}
-    assert len(found) == len(grouped(refused, unserved, blocked))
-    assert found.keys() == {*refused.values(), *unserved.values()}
-    assert {key: text for text, problem in found.items() for key in problem.routes} == unserved
-    for text, problem in found.items():
+    by_text = {problem.text: problem for problem in grouped(refused, unserved, blocked)}
+    assert len(by_text) == len(grouped(refused, unserved, blocked))
+    assert by_text.keys() == {*refused.values(), *unserved.values()}
+    assert {key: text for text, problem in by_text.items() for key in problem.routes} == unserved
+    for text, problem in by_text.items():
         objects = {ref for ref, cause in refused.items() if cause == text}
         assert set(problem.objects) == (objects - blocked or objects)

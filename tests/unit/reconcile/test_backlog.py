@@ -46,13 +46,13 @@ class Router:
     def portion(self, most, *, until=None):
         """Changes of one portion, each after it was applied. Args: until: so many; then it is preempted."""
         refs = self.backlog.portion(self.wanted, self.state, most, self.waiting)
-        found = diff(self.wanted, self.state, owns, refs)
+        changes = diff(self.wanted, self.state, owns, refs)
         unknown = Undetermined.of(self.unknown, self.wanted, self.state)
-        found, self.waiting = unknown.split(found, self.state)
+        changes, self.waiting = unknown.split(changes, self.state)
         self.backlog.remove(refs)
-        for number, change in enumerate(found):
+        for number, change in enumerate(changes):
             if number == until:
-                self.backlog.put_back([one.ref for one in list(found)[number:]], self.wanted, self.state)
+                self.backlog.put_back([left.ref for left in list(changes)[number:]], self.wanted, self.state)
                 return
             self.state = applied(self.state, (change,))
             yield change
@@ -139,9 +139,9 @@ def test_namespaces_take_turns():
     """One with a Route is not behind one with a thousand, nor behind many with a few."""
     router = loaded(*routes("big", 1000), *routes("a", 3), *routes("b", 3))
     list(router.portion(1))  # what every Route needs
-    found = rules(change for _ in range(3) for change in router.portion(6))
-    assert sorted(set(found)) == ["a", "b", "big"]
-    assert max(found.count(name) for name in ("a", "b", "big")) <= 4
+    writes = rules(change for _ in range(3) for change in router.portion(6))
+    assert sorted(set(writes)) == ["a", "b", "big"]
+    assert max(writes.count(name) for name in ("a", "b", "big")) <= 4
 
 
 def test_deletes_do_not_wait_for_what_keeps_coming():
@@ -163,8 +163,8 @@ def test_one_host_is_a_portion_of_its_own():
     router = loaded(*paths, *routes("a", 30))
     sizes = []
     while router.backlog:
-        found = rules(router.portion(20, until=40))
-        sizes.append({name: found.count(name) for name in set(found)})
+        writes = rules(router.portion(20, until=40))
+        sizes.append({name: writes.count(name) for name in set(writes)})
     assert all(len(size) <= 1 for size in sizes)
     at = [next(iter(size), "") for size in sizes]
     assert "a" in at[:3]

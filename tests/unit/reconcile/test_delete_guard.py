@@ -120,7 +120,7 @@ def test_holdable():
     towards = [Record(group, path, "p") for path in (POOL.path, "/Common/kept")]
     observed = {obj.ref: obj for obj in (gone, taken, exception, POOL, *towards)}
     desired = {Ref(Pool.KIND, "/Common/kept"): Pool("/Common/kept")}
-    found = delete_guard.holdable(observed, desired, observed, lambda host: host == "b.com")
-    assert found == {gone.ref, exception.ref, POOL.ref, towards[0].ref}
-    assert delete_guard.counted(found, observed) == {gone.ref, exception.ref, POOL.ref}
+    held = delete_guard.holdable(observed, desired, observed, lambda host: host == "b.com")
+    assert held == {gone.ref, exception.ref, POOL.ref, towards[0].ref}
+    assert delete_guard.counted(held, observed) == {gone.ref, exception.ref, POOL.ref}
     assert delete_guard.total(observed, lambda obj: True) == 4

@@ -137,8 +137,8 @@ def test_it_goes_with_its_last_reference(no_collections):
         reconciler = Reconciler(Engine(Settings()), device, folder="/Common", clock=clock)
         reconciler.apply(delta((route("web"), True), (service("web"), True)))
         passes(reconciler, clock)
-        ended = [weakref.ref(part) for part in (reconciler, reconciler.engine)]
+        ended = [weakref.ref(obj) for obj in (reconciler, reconciler.engine)]
         del reconciler
-        assert [part() for part in ended] == [None, None]
+        assert [reference() for reference in ended] == [None, None]
     finally:
         device.calls.close()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mocks.bigip.dataplane import hello
-from tests.unit.desired.irules.hello import PADDING, SNI, extension, made, message, records, sni
+from tests.unit.desired.irules.hello import PADDING, SNI, client_hello, extension, message, records, sni
 from tests.unit.desired.irules.hello import hello as plain
 
 
@@ -16,14 +16,15 @@ from tests.unit.desired.irules.hello import hello as plain
     [
         pytest.param(plain("a.example"), "a.example", id="plain"),
         pytest.param(plain("A.Example."), "A.Example.", id="as it is"),
-        pytest.param(made(), None, id="no extension"),
+        pytest.param(client_hello(), None, id="no extension"),
         pytest.param(records(message(None)), None, id="no block of extensions"),
-        pytest.param(made(extension(PADDING, bytes(2000)), sni("a.example")), "a.example", id="not first"),
-        pytest.param(made(sni("a.example", kind=1)), None, id="a name of another type"),
-        pytest.param(made(extension(SNI, b"")), None, id="empty"),
-        pytest.param(made(sni("")), None, id="empty name"),
-        pytest.param(made(sni("a.example"), record_version=0x0300), "a.example", id="record of SSL 3"),
-        pytest.param(made(sni("a.example"), version=0x0301), "a.example", id="TLS 1.0"),
+        pytest.param(
+            client_hello(extension(PADDING, bytes(2000)), sni("a.example")), "a.example", id="not first"),
+        pytest.param(client_hello(sni("a.example", kind=1)), None, id="a name of another type"),
+        pytest.param(client_hello(extension(SNI, b"")), None, id="empty"),
+        pytest.param(client_hello(sni("")), None, id="empty name"),
+        pytest.param(client_hello(sni("a.example"), record_version=0x0300), "a.example", id="SSL 3 record"),
+        pytest.param(client_hello(sni("a.example"), version=0x0301), "a.example", id="TLS 1.0"),
         pytest.param(plain("a.example") + b"more", "a.example", id="and more"),
     ],
 )
@@ -51,7 +52,7 @@ def test_it_is_complete_with_its_last_byte():
         pytest.param(b"GET / HTTP/1.1\r\n", id="HTTP"),
         pytest.param(b"\x16\x02\x00", id="major version 2"),
         pytest.param(b"\x80\x2e\x01\x00\x02", id="SSL 2"),
-        pytest.param(made(record_kind=23), id="application data"),
+        pytest.param(client_hello(record_kind=23), id="application data"),
         pytest.param(records(message([], kind=2)), id="ServerHello"),
         pytest.param(records(message([], length=0xFFFFFF) + bytes(70_000)), id="too long"),
     ],

@@ -79,14 +79,14 @@ def records(handshake: bytes, *sizes: int, version: int = 0x0301, kind: int = 22
     return out
 
 
-def made(*extensions: bytes, record_version: int = 0x0301, record_kind: int = 22, **fields) -> bytes:
+def client_hello(*extensions: bytes, record_version: int = 0x0301, record_kind: int = 22, **fields) -> bytes:
     """ClientHello in records as few as possible; fields: see message."""
     return records(message(extensions, **fields), version=record_version, kind=record_kind)
 
 
 def hello(name: str | bytes, *before: bytes) -> bytes:
     """A plain ClientHello with these extensions before the SNI."""
-    return made(*before, sni(name))
+    return client_hello(*before, sni(name))
 
 
 class Short(Exception):

@@ -74,8 +74,8 @@ def row(ident: str, want: str, *segments: bytes):
 
 
 def wrong(**fields) -> bytes:
-    """A ClientHello of HOST with these fields; see hello.made."""
-    return h.made(h.sni(HOST), **fields)
+    """A ClientHello of HOST with these fields; see hello.client_hello."""
+    return h.client_hello(h.sni(HOST), **fields)
 
 
 HELLO = h.hello(HOST)
@@ -95,9 +95,9 @@ LONG = "a" * 63 + "." + "b" * 236
     row("TLS 1.3", "passed", wrong(record_version=0x0303, version=0x0303)),
     row("no session id", "passed", wrong(session_id=b"")),
     row("unknown SNI", "left", h.hello("unknown.example.com")),
-    row("no SNI", "left", h.made(h.extension(10, b"\0\2\0\x1d"))),
+    row("no SNI", "left", h.client_hello(h.extension(10, b"\0\2\0\x1d"))),
     row("no extension block", "left", h.records(h.message(None))),
-    row("empty extension block", "left", h.made()),
+    row("empty extension block", "left", h.client_hello()),
     row("record version 3.4", "passed", wrong(record_version=0x0304)),
     row("SSL 3", "left", h.records(h.message(None, version=0x0300), version=0x0300)),
     row("HTTP", "left", b"GET / HTTP/1.1\r\nHost: pass.example.com\r\n\r\n"),
@@ -128,16 +128,16 @@ def test_inputs_of_the_original(tmm, segments, want):
     row("empty name", "left", h.hello("")),
     row("not ASCII", "left", h.hello("pass.example.c\u00f6m")),
     row("not UTF-8", "left", h.hello(b"\xff\xfe\xc3")),
-    row("name type 1", "left", h.made(h.sni(HOST, kind=1))),
-    row("name type 128", "left", h.made(h.sni(HOST, kind=0x80))),
-    row("name length beyond the extension", "left", h.made(h.sni(HOST, length=300))),
-    row("name goes on after its extension", "left", h.made(h.sni("pass.example", length=16), b".com")),
-    row("extension goes on after the message", "left", h.made(h.sni(HOST, listed=98, size=100))),
-    row("name length -1", "left", h.made(h.sni(HOST, length=0xFFFF))),
-    row("list length -2", "left", h.made(h.sni(HOST, listed=0xFFFE))),
-    row("empty SNI extension", "left", h.made(h.extension(h.SNI))),
-    row("SNI extension of 4 bytes", "left", h.made(h.extension(h.SNI, b"\0\2\0\0"))),
-    row("first SNI counts", "left", h.made(h.extension(h.SNI), h.sni(HOST))),
+    row("name type 1", "left", h.client_hello(h.sni(HOST, kind=1))),
+    row("name type 128", "left", h.client_hello(h.sni(HOST, kind=0x80))),
+    row("name length beyond the extension", "left", h.client_hello(h.sni(HOST, length=300))),
+    row("name exceeds its extension", "left", h.client_hello(h.sni("pass.example", length=16), b".com")),
+    row("extension goes on after the message", "left", h.client_hello(h.sni(HOST, listed=98, size=100))),
+    row("name length -1", "left", h.client_hello(h.sni(HOST, length=0xFFFF))),
+    row("list length -2", "left", h.client_hello(h.sni(HOST, listed=0xFFFE))),
+    row("empty SNI extension", "left", h.client_hello(h.extension(h.SNI))),
+    row("SNI extension of 4 bytes", "left", h.client_hello(h.extension(h.SNI, b"\0\2\0\0"))),
+    row("first SNI counts", "left", h.client_hello(h.extension(h.SNI), h.sni(HOST))),
     row("extension of -1 bytes", "left", h.hello(HOST, h.extension(h.PADDING, length=0xFFFF))),
     row("extension of -32768 bytes", "left", h.hello(HOST, h.extension(h.PADDING, length=0x8000))),
     row("types over 32767", "passed", h.hello(HOST, h.extension(0x8000), h.extension(0xFFFF, b"x"))),
@@ -148,7 +148,7 @@ def test_inputs_of_the_original(tmm, segments, want):
     row("suites of -2 bytes", "left", HELLO[:76] + b"\xff\xfe" + HELLO[78:]),
     row("block of -1 bytes", "left", wrong(block=0xFFFF)),
     row("block length 0, extensions follow", "left", wrong(block=0)),
-    row("odd byte after the SNI", "passed", h.made(h.sni(HOST), b"\0")),
+    row("odd byte after the SNI", "passed", h.client_hello(h.sni(HOST), b"\0")),
     row("message length 0", "left", wrong(length=0)),
     row("message length 1", "left", wrong(length=1)),
     row("message ends in the session id", "left", wrong(length=60)),

@@ -21,7 +21,7 @@ def told(what: str) -> Request:
 
 
 def run(tmm: Tmm, *requests: str, **how) -> Connection:
-    return tmm.run([RULE], groups=TLS, requests=[told(one) for one in requests], **how)
+    return tmm.run([RULE], groups=TLS, requests=[told(request) for request in requests], **how)
 
 
 def effects(tmm: Tmm, *requests: str, **how) -> list[str]:
@@ -111,8 +111,8 @@ def test_no_clear_text_to_a_pod_that_needs_tls(tmm, pool):
 def test_tls_to_pods_of_a_client_that_speaks_http_2(tmm):
     """clouddocs, HTTP2: below TMOS 14.1 variables from before HTTP_REQUEST are not there any more."""
     forgets = "when SERVER_CONNECTED priority 1 { catch { unset f5router_tls } }"
-    found = tmm.run([forgets, RULE, irules.reencrypt_irule("/P/sub")], groups=TLS, pools=[A])
-    assert found.effects == (("SSL::profile", "/P/sub/profile"),)
+    outcome = tmm.run([forgets, RULE, irules.reencrypt_irule("/P/sub")], groups=TLS, pools=[A])
+    assert outcome.effects == (("SSL::profile", "/P/sub/profile"),)
 
 
 @pytest.mark.parametrize("pool", [B, MINE, "web", ""])
@@ -133,7 +133,7 @@ def stays(tmm: Tmm, *requests: str, default: bool, **records: str) -> list[str]:
     """Return the commands on persistence, the last word of each key and what follows."""
     rule = irules.request_irule("/P/sub", page=True, source=default)
     groups = {**TLS, SOURCE: {{"a": A, "b": B}[name]: data for name, data in records.items()}}
-    done = tmm.run([rule], groups=groups, requests=[told(one) for one in requests])
+    done = tmm.run([rule], groups=groups, requests=[told(request) for request in requests])
     return [" ".join(action) for action in done.effects if action[0] == "persist"]
 
 

@@ -204,5 +204,5 @@ class _Stub:
             raise TclError(f"class match: {rest}")
         if rest[2] not in self.groups and not rest[2].endswith("/openshift_source_balance_dg"):
             raise TclError(f"class match: no such group {rest[2]}")
-        found = self.groups.get(rest[2], {}).get(rest[0])
-        return ((found or "") if value else str(int(found is not None))).encode()
+        data = self.groups.get(rest[2], {}).get(rest[0])
+        return ((data or "") if value else str(int(data is not None))).encode()

@@ -323,11 +323,11 @@ def test_placed_slice():
 def test_many_addresses(more):
     """So many are read; the others are counted."""
     texts = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(decode.MOST_ADDRESSES + more)]
-    part = decode.endpoint_slice(slice_of(*({"addresses": [text]} for text in texts)))
-    assert (len(part.addresses), part.omitted) == (decode.MOST_ADDRESSES, more)
+    slice_ = decode.endpoint_slice(slice_of(*({"addresses": [text]} for text in texts)))
+    assert (len(slice_.addresses), slice_.omitted) == (decode.MOST_ADDRESSES, more)
     parts = decode.endpoints(objects.endpoints("web", (8080, texts[:7]), (9090, texts[7:])))
-    assert [len(part.addresses) for part in parts] == [7, decode.MOST_ADDRESSES - 7]
-    assert [part.omitted for part in parts] == [0, more]
+    assert [len(slice_.addresses) for slice_ in parts] == [7, decode.MOST_ADDRESSES - 7]
+    assert [slice_.omitted for slice_ in parts] == [0, more]
 
 
 def test_many_subsets():

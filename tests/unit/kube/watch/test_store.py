@@ -10,7 +10,7 @@ A, B = route("a"), route("b")
 NEW_A = route("a", host="new.example.com")
 
 
-def part(number, *addresses):
+def endpoint_slice(number, *addresses):
     return EndpointSlice(Key("shop", f"web/{number}"), "web", frozenset(addresses))
 
 
@@ -65,15 +65,15 @@ def test_replace(objects, expected):
 def test_several_values_of_one_object():
     """Subsets of Endpoints come and go with their object, not with another one."""
     store = Store()
-    store.put("slices", WEB, (part(0, "10.1.0.1"), part(1, "10.1.0.2")))
+    store.put("slices", WEB, (endpoint_slice(0, "10.1.0.1"), endpoint_slice(1, "10.1.0.2")))
     store.put("slices", Key("shop", "b"), (EndpointSlice(Key("shop", "b/0"), "b"),))
     store.drain()
-    store.put("slices", WEB, (part(0, "10.1.0.1"),))
-    assert store.drain() == Delta(slices={part(1).key: None})
+    store.put("slices", WEB, (endpoint_slice(0, "10.1.0.1"),))
+    assert store.drain() == Delta(slices={endpoint_slice(1).key: None})
     assert not store.replace("slices", {
-        WEB: (part(0, "10.1.0.1"),), Key("shop", "b"): (EndpointSlice(Key("shop", "b/0"), "b"),)})
+        WEB: (endpoint_slice(0, "10.1.0.1"),), Key("shop", "b"): (EndpointSlice(Key("shop", "b/0"), "b"),)})
     store.replace("slices", {Key("shop", "b"): (EndpointSlice(Key("shop", "b/0"), "b"),)})
-    assert store.drain() == Delta(slices={part(0).key: None})
+    assert store.drain() == Delta(slices={endpoint_slice(0).key: None})
     store.put("slices", Key("shop", "b"), ())
     assert store.drain() == Delta(slices={Key("shop", "b/0"): None})
 
