@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterable
 
-from tests.traffic.load import Target
+from tests.traffic.load import REFUSED, Target
 
 LIMIT_S = 60.0
 
@@ -20,7 +20,7 @@ def _problem(target: Target) -> str:
     try:
         return _judge(target, *_ask(target))
     except (OSError, http.client.HTTPException) as error:
-        return f"no answer: {error!r}"
+        return "" if target.status == REFUSED else f"no answer: {error!r}"
 
 
 def _ask(target: Target) -> tuple[int, dict | None, bytes]:

@@ -5,12 +5,17 @@ from dataclasses import dataclass, field
 
 from tests import manifests
 from tests.builders import Identity, identity
+from tests.traffic.load import REFUSED
 
 TENANTS = ("shop", "rival")
 Object = dict
 Objects = dict[tuple[str, str, str], Object]
 """By kind, namespace and name."""
 ENTRIES = (("http", False), ("https", True))
+OTHERS = "192.0.2.0/24 2001:db8::/32"
+"""Clients of Routes that the attack's own clients must not reach."""
+ATTACKERS = "127.0.0.0/8 ::1 " + OTHERS
+ANNOTATIONS = "haproxy.router.openshift.io/"
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,10 @@ def base(material: Material) -> Objects:
         _route("through", kind="passthrough", service="tls"),
         _route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
         _route("empty", service="empty"),
+        _annotated(_route("members", "plain", path="/members"), ip_allowlist=ATTACKERS),
+        _annotated(_route("closed"), ip_allowlist=OTHERS),
+        _annotated(_route("closed-edge", kind="edge", insecure="Redirect"), ip_allowlist=OTHERS),
+        _annotated(_route("closed-through", kind="passthrough", service="tls"), ip_allowlist=OTHERS),
         _route("wild", "any.wild", kind="edge", insecure="Allow", wildcard=True),
         _route("taken"),
         _route("taken-tls", kind="edge", **own("taken-tls")),
@@ -210,28 +219,34 @@ def _options(material: Material) -> Change:
         (
             ending,
             _weighted(_route("plain"), 90, api=10),
+            _annotated(_route("members", "plain", path="/members"), ip_allowlist=OTHERS),
+            _annotated(_route("closed"), ip_allowlist=ATTACKERS, timeout="7s"),
+            _annotated(_route("edge-api", "edge", path="/api", service="api", kind="edge", insecure="Allow"),
+                       timeout="5s", **{"timeout-tunnel": "2h"}),
+            _annotated(_route("rival-through", namespace="rival", kind="passthrough", service="tls"),
+                       balance="source"),
             _weighted(_route("allow", kind="edge", insecure="Allow"), 0, api=5),
             _weighted(_route("own0", kind="edge", certificate=own0.certificate, key=own0.key), 1, api=0),
-            _weighted(_route("through", kind="passthrough", service="tls"), 100, balance="leastconn"),
-            _weighted(_route("again-more", **again), 256, balance="leastconn"),
-            _weighted(_route("none", kind="edge"), 100, **{"pod-concurrent-connections": "100"}),
-            _weighted(_route("rival", namespace="rival"), 100, balance="leastconn"),
+            _annotated(_route("through", kind="passthrough", service="tls"), balance="leastconn"),
+            _weighted(_annotated(_route("again-more", **again), balance="leastconn"), 256),
+            _annotated(_route("none", kind="edge"), **{"pod-concurrent-connections": "100"}),
+            _annotated(_route("rival", namespace="rival"), balance="leastconn", ip_whitelist=ATTACKERS),
         )
     )
 
 
-def _weighted(route: Object, weight: int, **more: int | str) -> Object:
-    """A Route with a weight; more: Services with theirs, annotations with their texts."""
-    texts = {name: value for name, value in more.items() if isinstance(value, str)}
-    route["metadata"]["annotations"] = {
-        f"haproxy.router.openshift.io/{name}": text for name, text in texts.items()
-    }
+def _weighted(route: Object, weight: int, **services: int) -> Object:
+    """Set the weights of a Route's Service and of others, by name."""
     route["spec"]["to"]["weight"] = weight
     route["spec"]["alternateBackends"] = [
-        {"kind": "Service", "name": name, "weight": share}
-        for name, share in more.items()
-        if name not in texts
+        {"kind": "Service", "name": name, "weight": share} for name, share in services.items()
     ]
+    return route
+
+
+def _annotated(route: Object, **options: str) -> Object:
+    """Set annotations of a Route, by name without the prefix."""
+    route["metadata"]["annotations"] = {f"{ANNOTATIONS}{name}": text for name, text in options.items()}
     return route
 
 
@@ -267,7 +282,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request gets: who answers, or the status that the BIG-IP gives; and the certificate shown."""
+    """What a request gets: who answers, or the status that the BIG-IP gives; and the certificate shown.
+
+    The status is REFUSED where the connection is reset.
+    """
 
     status: int
     services: frozenset[tuple[str, str]] = frozenset()
@@ -324,7 +342,15 @@ def _from_pods(route: Object, objects: Objects, shown: str) -> Answer:
         for backend in (spec["to"], *spec.get("alternateBackends", ()))
         if backend["weight"] and _has_pods(namespace, backend["name"], objects)
     )
-    return Answer(200, services, shown) if services else Answer(503, certificate=shown)
+    if not services:
+        return Answer(503, certificate=shown)
+    return Answer(200, services, shown) if _allowed(route) else Answer(REFUSED)
+
+
+def _allowed(route: Object) -> bool:
+    texts = route["metadata"].get("annotations", {})
+    lists = [text for name, text in texts.items() if name.startswith(f"{ANNOTATIONS}ip_")]
+    return all(text == ATTACKERS for text in lists)
 
 
 def _has_pods(namespace: str, service: str, objects: Objects) -> bool:

@@ -15,9 +15,10 @@ from tests import manifests
 from tests.builders import identity
 from tests.conftest import UNDER_LOAD
 from tests.traffic.conftest import PODS
-from tests.traffic.load import Load, Target
+from tests.traffic.load import REFUSED, Load, Target
 from tests.waiting import until
 
+ALLOWLIST = "haproxy.router.openshift.io/ip_allowlist"
 GRACE_S = 5.0
 ENOUGH = 25
 """Requests to each target between two changes."""
@@ -31,6 +32,8 @@ def loaded(site):
     site.serve("api", "10.1.2.1", "10.1.2.2")
     site.serve("tls", "10.1.3.1", "10.1.3.2", port=8443, tls=PODS)
     site.serve("web", "10.2.1.1", namespace="rival")
+    closed = manifests.route("closed", host="closed.example.com")
+    closed["metadata"]["annotations"] = {ALLOWLIST: "192.0.2.0/24"}
     site.apply(
         manifests.route("plain", host="plain.example.com"),
         manifests.route("edge", host="edge.example.com", kind="edge", insecure="Redirect",
@@ -40,11 +43,12 @@ def loaded(site):
                         destinationCACertificate=PODS.issuer),
         manifests.route("through", host="through.example.com", service="tls", kind="passthrough"),
         manifests.route("other", namespace="rival", host="other.example.com"),
+        closed,
     )
     router = site.run()
     until(lambda: all(site.admitted(*route).get("status") == "True" for route in (
         ("shop", "plain"), ("shop", "edge"), ("shop", "path"), ("shop", "again"), ("shop", "through"),
-        ("rival", "other"))))
+        ("shop", "closed"), ("rival", "other"))))
     yield router
     router.stop()
 
@@ -61,6 +65,7 @@ def targets(site):
         Target("other", site.http, "other.example.com", right=site.right("web", namespace="rival")),
         Target("nobody", site.http, "nobody.example.com", status=503),
         Target("redirected", site.http, "edge.example.com", status=302),
+        Target("closed", site.http, "closed.example.com", status=REFUSED, alone=True),
     )}
 
 
