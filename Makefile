@@ -51,6 +51,7 @@ lint: environment
 
 bench: environment
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.options
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.statuses
 	@$(BIN)/python -m benchmarks.memory
