@@ -1,15 +1,19 @@
 """HTTPS to one BIG-IP: sends a request, returns a Reply or raises Unreachable.
 
-The only module that imports the HTTP library. It does not handle tokens and never repeats a request. Its
+The only module that imports the HTTP libraries. It does not handle tokens and never repeats a request. Its
 exceptions hold no request, header or body of the library: those contain the password, the token and private
 keys.
 
 Proxies of the environment (HTTPS_PROXY, NO_PROXY) at the start are honoured, as the original router did; the
 credentials of a .netrc file are not, and cookies are neither kept nor sent.
+
+The requests package says what the environment means and makes the pool of connections; requests go to the
+pool itself. A request through the package takes more than twice the processor time, most of it for settings
+that are the same each time.
 """
 
 import collections
-import http.cookiejar
+import http.client
 import json
 import logging
 import os
@@ -24,8 +28,9 @@ from urllib.parse import urlsplit
 
 import requests
 import requests.adapters
-import requests.auth
 import urllib3.exceptions as wire
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
+from urllib3 import HTTPConnectionPool, Timeout
 from urllib3.util.ssl_match_hostname import CertificateError
 
 import f5router
@@ -38,6 +43,7 @@ log = logging.getLogger(__name__)
 _NOT_SENT = (wire.NewConnectionError, wire.ConnectTimeoutError, wire.ProxyError)
 # OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH, _EMAIL_ and _IP_ADDRESS_MISMATCH.
 _MISMATCH = frozenset({62, 63, 64})
+_HEADERS = {"Accept": "application/json", "User-Agent": f"f5router/{f5router.__version__}"}
 _TOKEN_IN_PATH = re.compile(r"(/authz/tokens/)[^/?\s\"]+")
 
 
@@ -75,21 +81,28 @@ class Reply:
             return self.body.decode("latin-1")
 
 
-class _Headers(requests.auth.AuthBase):
-    """Credentials as headers, perhaps none."""
+class _Adapter(requests.adapters.HTTPAdapter):
+    """Connections to one device, as the environment and the settings ask for.
 
-    def __init__(self, headers: Mapping[str, str]):
-        self._headers = headers
+    Raises: requests.exceptions.InvalidSchema, InvalidProxyURL: the environment's proxy cannot be used.
+    """
 
-    def __call__(self, r: requests.PreparedRequest) -> requests.PreparedRequest:
-        r.headers.update(self._headers)
-        return r
+    def __init__(self, settings: ClientSettings):
+        super().__init__(pool_connections=1, pool_maxsize=settings.max_in_flight + 1)
+        # Once: the environment counts as it is at the start.
+        environment = requests.Session().merge_environment_settings(
+            settings.base_url, {}, None, settings.verify, None)
+        self._url, self._proxies = settings.base_url, environment["proxies"]
+        self._verify = environment["verify"]
+        if self._verify is True:
+            self._verify = DEFAULT_CA_BUNDLE_PATH
 
-
-class _Session(requests.Session):
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        """Return None: the library prepares the next request even if it must not follow a redirect."""
-        return None
+    def pool(self) -> HTTPConnectionPool:
+        """Return the pool of connections; each new one reads the CA bundle."""
+        request = requests.Request("GET", self._url).prepare()
+        found = self.get_connection_with_tls_context(request, self._verify, self._proxies)
+        assert isinstance(found, HTTPConnectionPool)
+        return found
 
 
 class Transport:
@@ -101,24 +114,12 @@ class Transport:
 
     def __init__(self, settings: ClientSettings):
         self._settings = settings
-        self._base = settings.base_url.rstrip("/")
         self._slots = threading.BoundedSemaphore(settings.max_in_flight)
         self._beside = threading.BoundedSemaphore(1)
         self._counting = threading.Lock()
         self.counts: collections.Counter[str] = collections.Counter()
-        self._session = _Session()
-        self._session.headers = {
-            "Accept": "application/json",
-            "User-Agent": f"f5router/{f5router.__version__}",
-        }
-        # Once: the library would read all variables of the environment twice for each request.
-        environment = self._session.merge_environment_settings(self._base, {}, None, settings.verify, None)
-        self._session.proxies, self._session.verify = environment["proxies"], environment["verify"]
-        self._session.trust_env = False
-        # A replayed BIGIPAuthCookie outlives the token and hides a wrong password.
-        self._session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
-        self._session.mount("https://", requests.adapters.HTTPAdapter(
-            pool_connections=1, pool_maxsize=settings.max_in_flight + 1, max_retries=0))
+        self._adapter = _Adapter(settings)
+        self._pool: HTTPConnectionPool | None = None
         _check_trust(settings)
         logging.getLogger("urllib3.connectionpool").addFilter(_hide_tokens)
 
@@ -144,18 +145,24 @@ class Transport:
             with self._counting:
                 self.counts[label or method] += 1
             try:
-                answer = self._session.request(
-                    method, f"{self._base}{path}{'?' if query else ''}{query}",
-                    data=body, headers=dict(headers or {}), auth=_Headers(credentials), allow_redirects=False,
-                    timeout=(connect_s, timeout_s or self._settings.timeout_s))
-                return Reply(answer.status_code, answer.content, _target(answer))
+                answer = self._connections().urlopen(
+                    method, f"{path}{'?' if query else ''}{query}", body=body,
+                    headers={**_HEADERS, **(headers or {}), **credentials}, retries=False, redirect=False,
+                    timeout=Timeout(connect=connect_s, read=timeout_s or self._settings.timeout_s))
+                return Reply(answer.status, answer.data, _target(answer.headers))
             except (OSError, wire.HTTPError) as exc:
                 failure = _failure(method, hide_token(path), exc)
         raise failure  # outside of the handler, so that it does not carry exc as its context
 
+    def _connections(self) -> HTTPConnectionPool:
+        with self._counting:
+            if self._pool is None:
+                self._pool = self._adapter.pool()
+            return self._pool
+
     def close(self) -> None:
         """Close the connections."""
-        self._session.close()
+        self._adapter.close()
 
 
 def hide_token(text: str) -> str:
@@ -170,10 +177,10 @@ def _hide_tokens(record: logging.LogRecord) -> bool:
     return True
 
 
-def _target(answer: requests.Response) -> str:
+def _target(headers: Mapping[str, str]) -> str:
     """Return scheme and host of a redirect's target; "" if there is none or it cannot be parsed."""
     try:
-        url = urlsplit(answer.headers.get("Location", ""))
+        url = urlsplit(headers.get("Location", ""))
         return f"{url.scheme}://{url.hostname}" if url.hostname else ""
     except ValueError:
         return ""
@@ -242,7 +249,7 @@ def _words(links: list[BaseException]) -> str:
         (wire.NameResolutionError, "the host name has no address"),
         (wire.ProxyError, "the proxy of the environment gave no connection"),
         (wire.ReadTimeoutError, "no reply within the time-out"),
-        (wire.IncompleteRead, "the reply was cut off"),
+        (http.client.IncompleteRead, "the reply was cut off"),
     ):
         if any(isinstance(link, kind) for link in links):
             return words

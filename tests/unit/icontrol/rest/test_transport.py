@@ -211,6 +211,18 @@ def test_proxy_refuses(monkeypatch):
     assert not error.may_have_applied
 
 
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://"])
+def test_proxy_that_cannot_be_used(monkeypatch, proxy):
+    """The router starts, and every request fails."""
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    for name in ("https_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with connected(retry_s=0) as (device, client, _):
+        for _ in range(2):
+            assert failure(client).text
+        assert not device.requests
+
+
 def test_no_netrc(monkeypatch, tmp_path):
     """Credentials of a file that the operator wrote for other tools are not sent."""
     netrc = tmp_path / "netrc"
