@@ -20,6 +20,9 @@ KEYS = frozenset(IN_ORDER)
 MOST_ENTRIES = 1000
 """Entries of a list; a longer one refuses the Route."""
 
+_MAPPED = 96
+"""Length of the prefix of IPv6 addresses that hold an IPv4 address, ::ffff:0:0/96 (RFC 4291 2.5.5.2)."""
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -50,23 +53,38 @@ def _parse(field: str, entries: list[str]) -> Allowlist:
     networks = {entry: _network(entry) for entry in entries}
     bad = [entry for entry, network in networks.items() if network is None]
     if len(bad) == len(networks):
-        return Allowlist(refusal=f"{field} is {quote(bad[0])} but must have an address or CIDR; without one "
-                                 "everybody would get in")
+        return Allowlist(refusal=f"{_about(field, bad)}; without a valid entry everybody would get in")
     return Allowlist(tuple(sorted(_merged(filter(None, networks.values())))), tuple(_problems(field, bad)))
 
 
 def _problems(field: str, bad: list[str]) -> Iterator[str]:
     if bad:
-        more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-        yield f"{field} has {quote(bad[0])}{more}, which is no address and no CIDR; it lets nobody in"
+        yield f"{_about(field, bad)}; {'they let' if len(bad) > 1 else 'it lets'} nobody in"
+
+
+def _about(field: str, bad: list[str]) -> str:
+    if len(bad) == 1:
+        return f"{field} has {quote(bad[0])}, which is neither an address nor a CIDR"
+    return f"{field} has {quote(bad[0])} and {len(bad) - 1} more, which are neither addresses nor CIDRs"
 
 
 def _network(entry: str) -> Network | None:
-    """Return the network of an address or CIDR; None if it is neither, or has a zone."""
+    """Return the network of an address or CIDR; None if it is neither, or has a zone.
+
+    A netmask is neither (RFC 4632 3.1): the mask of one router is the wildcard of another, so that
+    10.1.2.3/0.0.0.0 may mean one client or all of them.
+    """
+    length = entry.partition("/")[2]
+    if "%" in entry or not (length or "0").isdigit():
+        return None
     try:
-        return None if "%" in entry else ipaddress.ip_network(entry, strict=False)
+        network = ipaddress.ip_network(entry, strict=False)
     except ValueError:
         return None
+    mapped = getattr(network.network_address, "ipv4_mapped", None)
+    if mapped is None or network.prefixlen < _MAPPED:
+        return network
+    return ipaddress.ip_network((mapped, network.prefixlen - _MAPPED))
 
 
 def _merged(networks: Iterable[Network]) -> Iterator[str]:
