@@ -1,6 +1,6 @@
 """BIG-IP objects that the options of a Route need beside its pool and its Rules, and warnings about them."""
 
-from f5router.admission import annotations, route_options
+from f5router.admission import annotations
 from f5router.admission.admission import EvaluatedRoute
 from f5router.desired import baseline, limits, pools
 from f5router.desired.pools import PoolSettings
@@ -71,5 +71,5 @@ def warnings(
     texts = [*route.option_problems, *weights.warnings(route), *annotations.warnings(route.unsupported)]
     if (termination != "passthrough" and not baseline.sets_pool_variable(facts)
             and pools.algorithm(route, termination, config.balancing) == "source"):
-        texts.append(f"{route_options.HAPROXY}balance: source has no effect before TMOS 12.1")
+        texts.append("balance source has no effect before TMOS 12.1: each connection goes to the next pod")
     return texts
