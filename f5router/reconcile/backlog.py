@@ -238,7 +238,12 @@ def _namespace(obj: Object) -> str:
         return names.rule_namespace(obj.name)
     if isinstance(obj, ClientSSL):
         return names.file_namespace(obj.cert)
-    path = obj.path if isinstance(obj, Pool) else obj.data if isinstance(obj, Record) else ""
+    path = obj.path if isinstance(obj, Pool) else _pool(obj) if isinstance(obj, Record) else ""
     if path.rsplit("/", 1)[-1].startswith("openshift_"):
         return names.pool_namespace(path)
     return names.file_namespace(getattr(obj, "path", ""))
+
+
+def _pool(record: Record) -> str:
+    """Return the pool of a record: that which it is named by, or to which TLS of a Host is passed through."""
+    return record.name if record.name.startswith("/") else record.data

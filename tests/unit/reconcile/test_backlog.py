@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from f5router.model import names
-from f5router.model.ltm import Policy, Rule
+from f5router.model.ltm import Policy, Record, Rule
 from f5router.model.objects import Ref
+from f5router.model.route_options import RouteOptions
 from f5router.plan.change import DELETE
 from f5router.plan.diff import diff
 from f5router.reconcile.backlog import Backlog
@@ -142,6 +143,25 @@ def test_namespaces_take_turns():
     writes = rules(change for _ in range(3) for change in router.portion(6))
     assert sorted(set(writes)) == ["a", "b", "big"]
     assert max(writes.count(name) for name in ("a", "b", "big")) <= 4
+
+
+@pytest.mark.parametrize(("kind", "before", "after"), [
+    ("edge", {"sources": ("10.0.0.0/8",)}, {"sources": ("10.0.0.1/32",)}),
+    ("passthrough", {"sources": ("10.0.0.0/8",)}, {"sources": ("10.0.0.1/32",)}),
+    ("", {"timeout_ms": 5000}, {"timeout_ms": 6000}),
+])
+def test_an_option_that_changes_does_not_wait_for_other_namespaces(kind, before, after):
+    """The record of a pool is in the queue of the namespace of the pool."""
+    def cluster(options):
+        return [replace(listed, options=RouteOptions(**options))
+                for listed in (*routes("big", 200, kind=kind), *routes("a", 1, kind=kind))]
+
+    config = Settings()
+    router = Router(wanted_of(cluster(before), config).objects, config)
+    router.wanted = dict(router.state)
+    router.take(cluster(after))
+    assert any(isinstance(change.obj, Record) and names.pool_namespace(change.obj.name) == "a"
+               for _ in range(3) for change in router.portion(6))
 
 
 def test_deletes_do_not_wait_for_what_keeps_coming():
