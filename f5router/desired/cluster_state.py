@@ -41,6 +41,8 @@ class ClusterState:
         self.networks: dict[Key, ClusterNetwork] = {}
         self.secrets: dict[Key, Secret] = {}
         self._service_of: dict[Key, Key] = {}
+        self._addresses: dict[str, frozenset[str]] = {}
+        """Results of `addresses`, by namespace."""
         self._secret_users: dict[Key, dict[Key, Route]] = {}
         """By Secret, also by one that does not exist: the Routes that name it."""
         self._secret_of: dict[Key, Key] = {}
@@ -80,6 +82,7 @@ class ClusterState:
 
     def _put_slice(self, key: Key, new: EndpointSlice | None) -> set[Key]:
         services = set()
+        self._addresses.pop(key.namespace, None)
         old = self._service_of.pop(key, None)
         if old is not None:
             services.add(old)
@@ -119,9 +122,11 @@ class ClusterState:
 
     def addresses(self, namespace: str) -> frozenset[str]:
         """Return the addresses of all pods of a namespace that are ready, or draining."""
-        return frozenset().union(*(
-            endpoint_slice.addresses | endpoint_slice.draining for service, slices in self.slices.items()
-            if service.namespace == namespace for endpoint_slice in slices.values()))
+        if namespace not in self._addresses:
+            self._addresses[namespace] = frozenset().union(*(
+                endpoint_slice.addresses | endpoint_slice.draining for service, slices in self.slices.items()
+                if service.namespace == namespace for endpoint_slice in slices.values()))
+        return self._addresses[namespace]
 
     def view(self, service: Key, own_addresses: frozenset[str]) -> ServiceView:
         """Return what decides about the members of a Service. Args: own_addresses: those of the BIG-IP."""

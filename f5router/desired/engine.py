@@ -16,13 +16,14 @@ from f5router.admission.claim_index import ClaimIndex
 from f5router.admission.host_claims import ClaimResult
 from f5router.desired import baseline, route_objects
 from f5router.desired.cluster_state import ClusterState
-from f5router.desired.pools import PoolKey
+from f5router.desired.dropped_pools import DroppedPools
+from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.route_objects import HostObjects
 from f5router.desired.wanted_pools import WantedPools
 from f5router.model import names
 from f5router.model.cluster import Delta, Key, Route, Secret
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.ltm import Object, Pool
+from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.model.steps import Steps, finish
 from f5router.network import node_ports, refused_addresses, static_routes, vxlan, vxlan_checks
@@ -53,6 +54,7 @@ class Engine:
         self._undetermined: dict[str, frozenset[Ref]] = {}
         """Undetermined objects by Host, where there are any."""
         self._pools = WantedPools(config, self.cluster)
+        self._dropped = DroppedPools(config)
         self._baseline: Mapping[Ref, Object] = {}
         self._fdb_records: dict[Key, Mapping[Ref, Object]] = {}
         """By Node."""
@@ -144,13 +146,30 @@ class Engine:
                 stack.extend(obj.dependencies)
         return seen
 
-    def pool(self, path: str) -> Pool | None:
-        """Return a pool with its present members, wanted or not.
+    def members(self, pool: Pool) -> frozenset[PoolMember]:
+        """Return the members that a pool of the device is to have, wanted or not.
 
-        Returns: None if it is not wanted and its name shows no Service.
+        If nothing shows its Services, it keeps those whose address a pod of its namespace has.
         """
-        wanted = self.objects.get(Ref(Pool.KIND, path))
-        return wanted if isinstance(wanted, Pool) else self._pools.unwanted(path)
+        wanted = self.objects.get(pool.ref)
+        if isinstance(wanted, Pool):
+            return wanted.members
+        if (dropped := self._dropped.get(pool.path)) is not None:
+            return self._pools.members(*dropped)
+        known = self.cluster.addresses(names.pool_namespace(pool.path))
+        return frozenset(member for member in pool.members if member.address in known)
+
+    def dropped_pools(self, service: Key) -> Iterable[Ref]:
+        """Return the pools that no Route wants any more and that may have members of a Service."""
+        return (Ref(Pool.KIND, path) for path in self._dropped.of_service(service))
+
+    def set_dropped_pools(self, refs: Iterable[Ref]) -> None:
+        """Take the pools that the device has and no Route wants."""
+        self._dropped.start_over({ref.path for ref in refs}, self.routes().values)
+
+    def forget_pool(self, ref: Ref) -> None:
+        """Take a pool that is not on the device any more."""
+        self._dropped.discard(ref.path)
 
     def option_problems(self, key: Key) -> str:
         """Return why options of a Route have no effect; "" if all have."""
@@ -295,11 +314,12 @@ class Engine:
         self._dirty |= old.undetermined ^ new.undetermined
         for key, settings in new.pools.items():
             if self._pools.use(key, settings, host):
+                self._dropped.discard(names.pool(self._config.folder, *key))
                 self._rebuild_pool(key)
         self._swap(old.objects, new.objects)
         for key in old.pools.keys() - new.pools.keys():
-            if self._pools.drop(key, host):
-                self._drop_pool(key)
+            if (dropped := self._pools.drop(key, host)) is not None:
+                self._drop_pool(key, dropped)
 
     def _swap(self, old: Mapping[Ref, Object], new: Mapping[Ref, Object]) -> None:
         for ref, obj in new.items():
@@ -314,9 +334,10 @@ class Engine:
                 del self._count[ref], self.objects[ref]
                 self._dirty.add(ref)
 
-    def _drop_pool(self, key: PoolKey) -> None:
+    def _drop_pool(self, key: PoolKey, settings: PoolSettings) -> None:
         ref = Ref(Pool.KIND, names.pool(self._config.folder, *key))
         del self.objects[ref]
+        self._dropped.put(ref.path, (key, settings))
         self._dirty.add(ref)
 
     def _rebuild_pool(self, key: PoolKey) -> None:

@@ -5,9 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 from f5router.desired import pools
 from f5router.desired.cluster_state import ClusterState
 from f5router.desired.pools import PoolConfig, PoolKey, PoolSettings, Share
-from f5router.model import names
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Pool
+from f5router.model.ltm import Pool, PoolMember
 from f5router.network import node_ports, pool_members
 from f5router.network.pool_members import LeftOut, ServiceView
 
@@ -36,15 +35,16 @@ class WantedPools:
         self._put_settings(key, settings)
         return True
 
-    def drop(self, key: PoolKey, host: str) -> bool:
-        """Take a pool that a Host uses no longer; returns True if no other does."""
+    def drop(self, key: PoolKey, host: str) -> PoolSettings | None:
+        """Take a pool that a Host uses no longer; returns its settings if no other does."""
         users = self._users[key]
         users.discard(host)
         if users:
-            return False
+            return None
         del self._users[key], self._shares[key]
+        settings = self._settings[key]
         self._put_settings(key, None)
-        return True
+        return settings
 
     def _put_settings(self, key: PoolKey, settings: PoolSettings | None) -> None:
         """Take the settings of a pool, and follow its Services; None if it is not wanted any more."""
@@ -83,11 +83,9 @@ class WantedPools:
         full = before is not None and all(share.members for share in built.shares.values())
         return built.pool, not full or _compared(before) != _compared(built.shares)
 
-    def unwanted(self, path: str) -> Pool | None:
-        """Build a pool that no Route wants any more; None if its name shows no Service."""
-        parts = names.pool_key(self._config.folder, path)
-        settings = pools.shared(self._config.balancing)
-        return pools.build(PoolKey(*parts), settings, self._view, self._config).pool if parts else None
+    def members(self, key: PoolKey, settings: PoolSettings) -> frozenset[PoolMember]:
+        """Return the present members of a pool, wanted or not."""
+        return pools.build(key, settings, self._view, self._config).pool.members
 
     def _view(self, service: Key) -> ServiceView:
         return self._cluster.view(service, self.own_addresses)

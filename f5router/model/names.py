@@ -161,6 +161,18 @@ def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
     return Key(namespace, service), port, tls
 
 
+def own_pool_key(folder: str, path: str) -> tuple[Key, str, str, str, bool] | None:
+    """Return Service, port, tls, digest of the Route's name and limited from a full path made by `pool`.
+
+    Returns: None if the path was shortened, or the pool does not belong to one Route.
+    """
+    parts = path.removeprefix(f"{folder}/openshift_").removesuffix(LIMITED).split("_")
+    if "._" in path or len(parts) != 5:
+        return None
+    namespace, service, port, tls, route = parts
+    return Key(namespace, service), port, tls, route, is_limited(path)
+
+
 def pool_namespace(path: str) -> str:
     """Return the namespace of a pool's Service, which every name made by `pool` contains."""
     return path.rsplit("/", 1)[-1].removeprefix("openshift_").split("_", 1)[0]

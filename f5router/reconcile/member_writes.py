@@ -38,12 +38,12 @@ class MemberWrites:
     """Pools whose members are to be written, and those whose members are being written."""
 
     def __init__(self, engine: Engine, device: Device, retry: RetrySchedule, retention: Retention,
-                 backlog: Backlog, *, folder: str, clock: Callable[[], float],
+                 backlog: Backlog, *, clock: Callable[[], float],
                  patience_s: float = PATIENCE_S):
         """Args: patience_s: how long a pass waits for each write of members."""
         self._engine, self._device, self._retry = engine, device, retry
         self._retention, self._backlog = retention, backlog
-        self._folder, self._clock, self.patience_s = folder, clock, patience_s
+        self._clock, self.patience_s = clock, patience_s
         self.pending: set[Ref] = set()
         """Pools that are on the device, and whose members may differ."""
         self.planned: Set[Ref] = frozenset()
@@ -52,8 +52,6 @@ class MemberWrites:
         """Pools whose members are being written, each with the time when that began."""
         self._overtaken: set[Ref] = set()
         """Those of them that have changed since."""
-        self._leaving: dict[Key, set[Ref]] = {}
-        """Pools that are not wanted any more, but still get requests, by Service; its name may be unknown."""
         self._lacking: dict[Ref, set[Ref]] = {}
         """Pools that were left without a new monitor because it is missing, by monitor."""
         self._done: list[AnyChange] = []
@@ -75,34 +73,18 @@ class MemberWrites:
         for ref in dirty:
             if self.is_present(ref):
                 self.pending.add(ref)
-                self._note_leaving(ref)
         self._overtaken |= dirty & self._writing.keys()
 
     def note_endpoints(self, services: Iterable[Key]) -> None:
         """Take Services whose endpoints changed: pools that are leaving follow them too."""
         for service in services:
-            for key in (service, Key(service.namespace, "")):
-                self.pending |= self._leaving.get(key, set())
+            self.add(self._engine.dropped_pools(service))
 
     def start_over(self, pools: Iterable[Ref]) -> None:
         """Take the pools of the device that differ, after a reading."""
         self.pending = set(pools)
-        self._leaving.clear()
+        self._engine.set_dropped_pools(self.pending - self._engine.objects.keys())
         self._lacking.clear()
-        for ref in self.pending:
-            self._note_leaving(ref)
-
-    def _note_leaving(self, ref: Ref) -> None:
-        """Remember a pool that is not wanted any more, until it is gone or wanted again."""
-        key = names.pool_key(self._folder, ref.path)
-        service = key[0] if key else Key(names.pool_namespace(ref.path), "")
-        pools = self._leaving.setdefault(service, set())
-        if ref in self._engine.objects or ref not in self._device.observed:
-            pools.discard(ref)
-        else:
-            pools.add(ref)
-        if not pools:
-            del self._leaving[service]
 
     # --- writing -----------------------------------------------------------------------------
 
@@ -174,7 +156,8 @@ class MemberWrites:
     def confirm(self, change: AnyChange, on_change: OnChange) -> None:
         """Note a write that the device has confirmed, of whatever kind."""
         if change.ref.kind == Pool.KIND:
-            self._note_leaving(change.ref)
+            if change.verb == DELETE:
+                self._engine.forget_pool(change.ref)
             self._queue(set(change.old.dependencies if change.old else ()) - self._engine.objects.keys())
             if isinstance(change.new, Pool) and self._desired(change.ref, change.new) != change.new:
                 self.pending.add(change.ref)  # its endpoints changed while it was written
@@ -276,10 +259,7 @@ class MemberWrites:
         """Return a pool as it should be. One that nobody wants follows its pods as long as it is there."""
         if isinstance(desired := self._engine.objects.get(ref), Pool):
             return self._writable(desired, old)
-        if (pool := self._engine.pool(ref.path)) is not None:
-            return replace(old, members=pool.members)
-        known = self._engine.cluster.addresses(names.pool_namespace(ref.path))
-        return replace(old, members=frozenset(member for member in old.members if member.address in known))
+        return replace(old, members=self._engine.members(old))
 
     # --- results -----------------------------------------------------------------------------
 

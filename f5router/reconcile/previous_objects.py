@@ -126,14 +126,13 @@ def corrections(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan
     pools = {need.path for obj in old for need in obj.dependencies if need.kind == Pool.KIND}
     pools |= {obj.path for obj in old if isinstance(obj, Pool) and obj.ref in engine.objects}
     changes: list[AnyChange] = []
-    addresses = functools.cache(engine.cluster.addresses)
     for path in sorted(pools):
         ref = Ref(Pool.KIND, path)
         pool = observed.get(ref)
         # A wanted pool is written by the Plan; if that is refused, it may at least lose members that left.
         if not isinstance(pool, Pool) or (ref in engine.objects and ref not in staying):
             continue
-        members = _present_members(engine, pool, addresses)
+        members = _present_members(engine, pool)
         if members != pool.members:
             changes.append(Change(UPDATE, pool, replace(pool, members=members)))
     changes += [Change(DELETE, obj, None) for obj in old if serves_foreign_namespace(engine, obj)]
@@ -141,17 +140,9 @@ def corrections(engine: Engine, observed: BigIPState, staying: set[Ref]) -> Plan
     return tuple(sorted(changes, key=lambda change: (change.verb == DELETE, -change.stage, change.ref)))
 
 
-def _present_members(engine: Engine, pool: Pool,
-                     addresses: Callable[[str], frozenset[str]]) -> frozenset[PoolMember]:
-    """Return the members that a pool should have; a wanted pool gets no new ones.
-
-    Args: addresses: returns those of all ready pods of a namespace, for a pool whose Service is unknown.
-    """
-    if (desired := engine.pool(pool.path)) is not None:
-        members = desired.members
-    else:
-        known = addresses(names.pool_namespace(pool.path))
-        members = frozenset(member for member in pool.members if member.address in known)
+def _present_members(engine: Engine, pool: Pool) -> frozenset[PoolMember]:
+    """Return the members that a pool should have; a wanted pool gets no new ones."""
+    members = engine.members(pool)
     if pool.ref not in engine.objects:
         return members
     wanted = {member.name for member in members}

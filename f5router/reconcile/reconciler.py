@@ -47,7 +47,7 @@ class Reconciler:
         self._backlog = Backlog()
         """Objects that may differ between Desired and Observed."""
         self.members = MemberWrites(engine, device, self._retry, self.retention, self._backlog,
-                                     folder=folder, clock=clock, patience_s=patience_s)
+                                    clock=clock, patience_s=patience_s)
         self.verdicts = Verdicts(engine, device, self._retry, self.retention.deferred, self._backlog)
         self._routes = ChangedRoutes(engine, device, self._backlog, look=device.calls.look)
         self._removed: dict[Key, Route] = {}

@@ -186,9 +186,8 @@ class Retention:
 
     def _is_emptied(self, ref: Ref) -> bool:
         """True for a pool that shall have no members, wanted or still used."""
-        desired = self._engine.objects.get(ref)
-        pool = desired if isinstance(desired, Pool) else self._engine.pool(ref.path)
-        return pool is not None and not pool.members
+        pool = self._engine.objects.get(ref) or self._device.observed.get(ref)
+        return isinstance(pool, Pool) and not self._engine.members(pool)
 
     def held_hosts(self, most: int) -> list[str]:
         """Return some Hosts whose deletes must be confirmed."""

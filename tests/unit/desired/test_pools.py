@@ -194,6 +194,7 @@ def test_no_two_pools_have_one_name(keys):
         assert names.owns_path("/Common", "ltm/pool", path)
         assert names.pool_namespace(path) == "shop"
         assert (names.pool_key("/Common", path) is None) == bool(own)
+        assert (names.own_pool_key("/Common", path) is None) == (not own)
 
 
 def test_options_need_no_further_object():

@@ -79,7 +79,7 @@ class Bench:
         self.retry = RetrySchedule()
         self.writes = MemberWrites(
             self.engine, self.device, self.retry, SimpleNamespace(hold_write=self.hold_write), self.backlog,
-            folder="/Common", clock=lambda: self.now, **more)
+            clock=lambda: self.now, **more)
         self.engine.take_changes()
 
     def hold_write(self, ref: Ref, now: float) -> Hold | None:
@@ -256,7 +256,7 @@ def test_a_pool_that_nobody_wants_follows_its_pods():
     bench.device.end(ref)
     bench.program()
     del bench.device.observed[ref]
-    bench.writes.confirm(Change(DELETE, bench.engine.pool(ref.path), None), lambda change: None)
+    bench.writes.confirm(Change(DELETE, pool("s0", "10.1.1.9"), None), lambda change: None)
     bench.endpoints("10.1.1.8")
     assert bench.writes.pending == set()
 
@@ -267,7 +267,6 @@ def test_a_pool_of_unknown_service_keeps_addresses_of_its_namespace():
     bench = Bench("s0", extra=(old,))
     bench.writes.start_over({old.ref})
     bench.program()
-    assert bench.engine.pool(old.path) is None
     assert bench.members(old.ref) == {"10.1.1.1"}
 
 
