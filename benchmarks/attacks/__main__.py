@@ -1,7 +1,7 @@
 """python -m benchmarks.attacks kills|faults|api|hostile|soak: exit status 1 when something does not hold."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import click
 
@@ -14,8 +14,8 @@ def main() -> None:
     """Attack a running router between the two fakes; nothing outside of loopback is needed."""
 
 
-def attack(name: str, points: Callable, *, count: int) -> None:
-    """A command that meets the router at points."""
+def attack(name: str, points: Callable, *, count: int, ways: Collection[bool] = (False, True)) -> None:
+    """A command that meets the router at points. Args: ways: as in workers.run."""
 
     @main.command(name, help=points.__doc__)
     @click.option("--points", "wanted", default=count, show_default=True)
@@ -40,6 +40,7 @@ def attack(name: str, points: Callable, *, count: int) -> None:
             seed=seed,
             workers=processes,
             limit_s=60 * minutes,
+            ways=ways,
         )
         click.echo(report.as_json(results) if output == "json" else report.table(results))
         sys.exit(any(result.problems for result in results) or len(results) < wanted)
@@ -47,7 +48,7 @@ def attack(name: str, points: Callable, *, count: int) -> None:
 
 attack("kills", kills.points, count=200)
 attack("faults", faults.points, count=225)
-attack("api", api.points, count=52)
+attack("api", api.points, count=52, ways=(False,))
 attack("hostile", hostile.points, count=20)
 
 

@@ -140,8 +140,11 @@ def at_rest(site: Site) -> list[str]:
 class Drill:
     """The course of a point; attacks say what happens between change and recovery."""
 
-    def __init__(self, site: Site, point: Point, base: Reference, wanted: Reference):
+    def __init__(
+        self, site: Site, point: Point, base: Reference, wanted: Reference, *, left_s: float = LEFT_S
+    ):
         self.site, self.point, self._base, self._wanted = site, point, base, wanted
+        self._left_s = left_s
         self.calls = Calls(site)
         self.result = Result(point)
         self.outage = False
@@ -175,7 +178,7 @@ class Drill:
         self.site.until(self.site.ready, LIMIT_S, lambda: "the router is not ready")
         self.result.recovered_s = time.monotonic() - begin
         try:
-            self.site.until(lambda: not self._left(), LEFT_S, lambda: "left")
+            self.site.until(lambda: not self._left(), self._left_s, lambda: "left")
         except AttackError:
             if self.site.crashed():
                 raise  # else end() tells of them
@@ -225,12 +228,16 @@ class Drill:
 
 
 def run(
-    point: Point, material: Material, base: Reference, wanted: Reference, attack: Callable[[Drill], None]
+    point: Point, material: Material, base: Reference, wanted: Reference, attack: Callable[[Drill], None],
+    *, left_s: float = LEFT_S,
 ) -> Result:
-    """A point with one attack; a problem that ends it is in its result."""
+    """A point with one attack; a problem that ends it is in its result.
+
+    Args: left_s: how long files may stay on the device's disk once all else is as it should be.
+    """
     begin = time.monotonic()
     with Site(material, ssh=point.ssh) as site:
-        drill = Drill(site, point, base, wanted)
+        drill = Drill(site, point, base, wanted, left_s=left_s)
         try:
             drill.begin()
             attack(drill)

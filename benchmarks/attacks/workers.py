@@ -101,14 +101,16 @@ def run(
     seed: int,
     workers: int,
     limit_s: float,
+    ways: Collection[bool] = (False, True),
 ) -> list[Result]:
     """Results in order of their end; fewer than count when the time is over.
 
-    Args: phases: names of cluster.PHASES. Raises: AttackError: an undisturbed run is not as it should be.
+    Args: phases: names of cluster.PHASES. ways: for which references are made: whether
+    certificates go over SSH. Raises: AttackError: an undisturbed run is not as it should be.
     """
     begin, material, results = time.monotonic(), cluster.make_material(), []
     with interruptible(), Workers(workers) as pool:
-        references = _references(pool, material, phases)
+        references = _references(pool, material, phases, ways)
         click.echo(f"undisturbed runs: {len(references)}, {time.monotonic() - begin:.0f} s", err=True)
         served = {place: found for place, found in references.items() if place[0] in phases}
         points = itertools.islice(make_points(served, seed), count)
@@ -124,10 +126,12 @@ def run(
                 _tell(result, len(results), count, time.monotonic() - begin)
 
 
-def _references(pool: Workers, material: Material, phases: Collection[str]) -> References:
+def _references(
+    pool: Workers, material: Material, phases: Collection[str], ways: Collection[bool]
+) -> References:
     """Of these phases, and of the first load, from which all of them start."""
     chosen = [phase for phase in cluster.PHASES if phase in phases or phase == "load"]
-    places = [(phase, ssh) for phase in chosen for ssh in (False, True)]
+    places = [(phase, ssh) for phase in chosen for ssh in ways]
     waiting, found = iter(places), {}
     while len(found) < len(places):
         for place in itertools.islice(waiting, pool.free):
