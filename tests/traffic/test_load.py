@@ -5,7 +5,6 @@ host counts from its Admitted status.
 """
 
 import ssl
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -19,7 +18,6 @@ from tests.traffic.load import REFUSED, Load, Target
 from tests.waiting import until
 
 ALLOWLIST = "haproxy.router.openshift.io/ip_allowlist"
-GRACE_S = 5.0
 ENOUGH = 25
 """Requests to each target between two changes."""
 ONE, TWO = identity("edge.example.com", serial=1), identity("edge.example.com", serial=2)
@@ -74,7 +72,7 @@ class Drill:
 
     def __init__(self, site, load: Load, tell: Callable[[str, str], None]):
         self.site, self.load, self._tell = site, load, tell
-        self._timers: list[threading.Timer] = []
+        self._retired: list[tuple[str, int]] = []
 
     def some(self, count: int = ENOUGH) -> None:
         """Wait until each target has been asked so often."""
@@ -92,15 +90,14 @@ class Drill:
             self.some()
 
     def retire(self, address: str, port: int) -> None:
-        """A pod that is terminating: it is gone after a while."""
-        timer = threading.Timer(GRACE_S, self.site.pods.stop, (address, port))
-        timer.start()
-        self._timers.append(timer)
+        """A pod that is terminating: it serves until the end of the test, or its last connection."""
+        self._retired.append((address, port))
 
     def end(self) -> None:
         """Let what is terminating end, ask once more, and count."""
-        for timer in self._timers:
-            timer.join()
+        for address, port in self._retired:
+            until(lambda: not self.site.pods[address, port].connections)  # noqa: B023
+            self.site.pods.stop(address, port)
         self.some()
         report = self.load.stop()
         self._tell(UNDER_LOAD, str(report))
