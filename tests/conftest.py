@@ -33,6 +33,31 @@ def pytest_configure() -> None:
     gc.disable()
 
 
+WAITING = ("e2e", "traffic", "differential")
+"""Folders whose tests wait for processes, timers and clients; the longest files first."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mix files that wait with files that compute: side by side, they leave the processors idle."""
+    if not hasattr(config, "workerinput"):  # only pytest-xdist runs files at the same time
+        return
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    folders = {name: name.split("/")[1] for name in files}
+    waiting = sorted((name for name in files if folders[name] in WAITING),
+                     key=lambda name: WAITING.index(folders[name]))
+    computing = [name for name in files if folders[name] not in WAITING]
+    # Done before the others: a long file at the end would leave all processors but one idle.
+    places = {name: SPREAD * at / len(waiting) for at, name in enumerate(waiting)}
+    places |= {name: at / len(computing) for at, name in enumerate(computing)}
+    items[:] = [item for name in sorted(files, key=places.__getitem__) for item in files[name]]
+
+
+SPREAD = 0.7
+"""The part of a run over which files that wait are spread."""
+
+
 def pytest_collection_finish() -> None:
     """Spare the collector the modules and test items, which it would look through again and again."""
     gc.freeze()
