@@ -45,6 +45,10 @@ class Lab:
         self.timing = QUICK
         self.kube = stack.enter_context(FakeKube())
         self.bigip = stack.enter_context(FakeBigIP(**bigip))
+        self._administrator = stack.enter_context(requests.Session())
+        self._administrator.trust_env = False
+        self._administrator.auth = self.bigip.username, self.bigip.password
+        self._administrator.verify = str(self.bigip.ca_file)
         self.kubeconfig = folder / "kubeconfig"
         self.kube.write_kubeconfig(str(self.kubeconfig))
 
@@ -147,6 +151,22 @@ class Lab:
         router = router or self.router(**flags)
         return once.converge(router, threading.Event(), sync_timeout_s=DEADLINE_S, timing=self.timing)
 
+    def break_off(self, at: int) -> None:
+        """Let a router run until its connection breaks off at a write. Args: at: its number, from 1."""
+        seen = []
+
+        def cut(entry) -> None:
+            seen.append(entry)
+            if len(seen) == at:
+                self.bigip.inject("drop-request", times=None)
+
+        self.bigip.on_write = cut
+        router = self.router(retry_s=0.0)
+        self.converge(router)
+        router.close()
+        self.bigip.on_write = None
+        self.bigip.clear_faults()
+
     def settle(self, router: Controller) -> None:
         """Let a running router see all that the API server has, and reconcile it.
 
@@ -199,14 +219,8 @@ class Lab:
 
     def change(self, method: str, path: str, body: dict | None = None) -> None:
         """What an administrator does to the BIG-IP by hand, over REST."""
-        reply = requests.request(
-            method,
-            f"{self.bigip.url}/mgmt/tm/{path}",
-            json=body,
-            timeout=DEADLINE_S,
-            auth=(self.bigip.username, self.bigip.password),
-            verify=str(self.bigip.ca_file),
-        )
+        reply = self._administrator.request(
+            method, f"{self.bigip.url}/mgmt/tm/{path}", json=body, timeout=DEADLINE_S)
         assert reply.status_code == 200, reply.text
 
     def install(self, kind: str, name: str, text: str) -> None:

@@ -150,19 +150,7 @@ def test_a_router_that_ends_between_the_writes(lab, before, after, writes):
     lab.apply(checked("a", before), checked("b", "5s"))
     assert lab.converge() == []
     lab.apply(checked("a", after))
-    seen = []
-
-    def cut(entry) -> None:
-        seen.append(entry)
-        if len(seen) == writes:
-            lab.bigip.inject("drop-request", times=999)
-
-    lab.bigip.on_write = cut
-    broken = lab.router(retry_s=0.0)
-    lab.converge(broken)
-    broken.close()
-    lab.bigip.on_write = None
-    lab.bigip.clear_faults()
+    lab.break_off(writes)
     assert lab.converge() == []
     names = {f"openshift_monitor_tcp_{text[:-1]}" for text in (after, "5s") if text}
     assert set(ours(lab)) == names

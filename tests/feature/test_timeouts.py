@@ -86,19 +86,7 @@ def test_a_router_that_ends_between_the_writes(lab, before, after, writes):
     lab.apply(timed("a", **({"timeout": before} if before else {})))
     assert lab.converge() == []
     lab.apply(timed("a", **({"timeout": after} if after else {})))
-    seen = []
-
-    def cut(entry) -> None:
-        seen.append(entry)
-        if len(seen) == writes:
-            lab.bigip.inject("drop-request", times=999)
-
-    lab.bigip.on_write = cut
-    broken = lab.router(retry_s=0.0)
-    lab.converge(broken)
-    broken.close()
-    lab.bigip.on_write = None
-    lab.bigip.clear_faults()
+    lab.break_off(writes)
     assert lab.converge() == []
     assert records(lab) == (["5/0"] if after else [])
     assert attached(lab) == [bool(after)] * 2
