@@ -33,29 +33,24 @@ def pytest_configure() -> None:
     gc.disable()
 
 
-WAITING = ("e2e", "traffic", "differential")
-"""Folders whose tests wait for processes, timers and clients; the longest files first."""
+ENDS = {"e2e": 0.5, "differential": 0.6, "traffic": 0.7, "feature": 0.8}
+"""Folders whose tests wait for processes, timers and other threads, with the part of a run over which their
+files are spread: a long one at the end would leave all processors but one idle."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mix files that wait with files that compute: side by side, they leave the processors idle."""
     if not hasattr(config, "workerinput"):  # only pytest-xdist runs files at the same time
         return
-    files: dict[str, list[pytest.Item]] = {}
+    folders: dict[str, dict[str, list[pytest.Item]]] = {}
     for item in items:
-        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
-    folders = {name: name.split("/")[1] for name in files}
-    waiting = sorted((name for name in files if folders[name] in WAITING),
-                     key=lambda name: WAITING.index(folders[name]))
-    computing = [name for name in files if folders[name] not in WAITING]
-    # Done before the others: a long file at the end would leave all processors but one idle.
-    places = {name: SPREAD * at / len(waiting) for at, name in enumerate(waiting)}
-    places |= {name: at / len(computing) for at, name in enumerate(computing)}
-    items[:] = [item for name in sorted(files, key=places.__getitem__) for item in files[name]]
-
-
-SPREAD = 0.7
-"""The part of a run over which files that wait are spread."""
+        name = item.nodeid.partition("::")[0]
+        folders.setdefault(name.split("/")[1], {}).setdefault(name, []).append(item)
+    places = sorted(
+        (ENDS.get(folder, 1.0) * number / len(files), name)
+        for folder, files in folders.items() for number, name in enumerate(files))
+    every = {name: found for files in folders.values() for name, found in files.items()}
+    items[:] = [item for _, name in places for item in every[name]]
 
 
 def pytest_collection_finish() -> None:

@@ -93,6 +93,7 @@ def test_a_device_that_answers_reads_only(lab, loop, caplog):
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)), *bank("10.9.1.2"))
     router.wait(lambda: failed_passes(caplog))
     lab.bigip.clear_faults()
+    router.later()
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
 
 
@@ -131,6 +132,7 @@ def test_a_403_for_one_object(lab, loop, caplog, method, path):
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"} and admitted(lab, "c") == "True")
     assert failed_passes(caplog) == []
     lab.bigip.clear_faults()
+    router.later()
     router.wait(lambda: told(lab).get("status") == "True")
 
 
@@ -144,6 +146,7 @@ def test_a_403_for_several_objects(lab, loop, caplog):
     router.wait(lambda: failed_passes(caplog))
     assert "Operation is not supported" in failed_passes(caplog)[0]
     lab.bigip.clear_faults()
+    router.later()
     router.wait(lambda: pool(lab) == {"10.1.1.9:8080"})
 
 

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -39,6 +40,11 @@ class Running:
             while not condition():
                 assert time.monotonic() < deadline, "not in time"
                 self._written.wait(0.05)
+
+    def later(self) -> None:
+        """Let the router's time run ahead, until every back-off of an object has ended."""
+        self.lab.later()
+        self.router.signal.wake()
 
     def begin_stop(self) -> None:
         self._stop.set()
@@ -170,6 +176,7 @@ def test_wake_at(first, last, expected):
 
 def test_it_ends_promptly_when_nothing_is_to_do(lab, running, caplog):
     """A pod is killed when it does not: it waits for nothing."""
+    lab.timing = replace(lab.timing, settle_s=0.1)
     router = running()
     lab.apply(manifests.route("a"))
     router.wait(lambda: admitted(lab, "a") == "True")

@@ -49,10 +49,10 @@ class Connection:
 
 
 class Tmm:
-    """One interpreter for many connections."""
+    """One interpreter for many connections. Args: limit_s: as of Interpreter."""
 
-    def __init__(self) -> None:
-        self._interpreter = Interpreter(limit_commands=LIMIT_COMMANDS)
+    def __init__(self, *, limit_s: float = 10.0) -> None:
+        self._interpreter = Interpreter(limit_s=limit_s, limit_commands=LIMIT_COMMANDS)
 
     def close(self) -> None:
         self._interpreter.close()
