@@ -35,6 +35,7 @@ from f5router.icontrol.writers.records import RecordWriter
 from f5router.icontrol.writers.static_routes import StaticRouteWriter
 from f5router.icontrol.writers.tunnels import TunnelWriter
 from f5router.icontrol.writers.writer import Result
+from f5router.model import option_records
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import (
     BigIPError,
@@ -342,11 +343,10 @@ class Device:
     def _without_retained(
         self, changes: list[AnyChange], retained: RetentionTest, stays: Collection[Ref], outcome: Outcome
     ) -> list[AnyChange]:
-        """Return the deletes that may be made: not of retained objects, nor of their dependencies."""
+        """Return the deletes that may be made: not of retained objects, nor of what they need."""
         staying = {*stays, *outcome.failed, *(change.ref for change in outcome.deferred_deletes)}
         staying -= {change.ref for change in changes}
-        needed = {dependency for ref in staying if ref in self.observed
-                  for dependency in self.observed[ref].dependencies}
+        needed = option_records.stays_with(staying, self.observed)
         possible = []
         for change in changes:
             if change.ref in needed or retained(change.obj):

@@ -135,7 +135,7 @@ def linked(objects: Mapping[Ref, Object], folder: str) -> list[Object]:
     """Return the objects that get the `extra_dependencies` which desired objects have.
 
     The device knows no such links: without the record that gives its pool TLS a Rule works, in clear text.
-    With them, previous objects that have to stay are kept complete.
+    With them, previous objects that have to stay are kept complete; their options: see model/option_records.
     """
     links = _Links(objects, folder)
     return [replace(obj, extra_dependencies=frozenset(dependencies)) for obj in objects.values()
@@ -165,23 +165,16 @@ class _Links:
             return set()
         if obj.group.endswith(names.PASSTHROUGH_GROUP):
             pool = Ref(Pool.KIND, original_names.pool(self._folder, obj.data))
-            return ({pool} | self._attachments(names.PASSTHROUGH_IRULE) | self._limits(pool.path)
-                    | self._record(names.SOURCE_GROUP, obj.name))
+            return {pool} | self._attachments(names.PASSTHROUGH_IRULE)
         if obj.group.endswith(names.LIMITS_GROUP):
             return {Ref(DataGroup.KIND, f"{self._folder}/{obj.data}")} & self._objects.keys()
         return {Ref(ServerSSL.KIND, obj.data)} & self._objects.keys()
 
     def _of_rule(self, rule: Rule) -> set[Ref]:
-        assert isinstance(rule.action, Forward), "only a pool has TLS towards pods and limits"
+        assert isinstance(rule.action, Forward), "only a pool has TLS towards pods"
         record = self._record(names.REENCRYPT_GROUP, rule.action.pool)
         profiles = (names.client_ssl(self._folder, host).rsplit("/", 1)[1] for host in rule.hosts)
-        return ((record | self._tls if record else record) | self._limits(rule.action.pool)).union(
-            self._record(names.SOURCE_GROUP, rule.action.pool), *map(self._attachments, profiles))
-
-    def _limits(self, pool: str) -> set[Ref]:
-        if not names.is_limited(pool):
-            return set()
-        return self._record(names.LIMITS_GROUP, pool) | self._attachments(names.LIMITS_IRULE)
+        return (record | self._tls if record else record).union(*map(self._attachments, profiles))
 
     def _record(self, group: str, name: str) -> set[Ref]:
         return {record_ref(f"{self._folder}/{group}", name)} & self._objects.keys()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Generic, TypeGuard, TypeVar
 
-from f5router.model import names
+from f5router.model import names, option_records
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -146,8 +146,7 @@ def stage(obj: Object) -> Stage:
     An Attachment also depends on whatever it needs to take effect.
     """
     if isinstance(obj, Record):
-        if obj.group.endswith(
-                (names.REENCRYPT_GROUP, names.LIMITS_GROUP, names.TIMEOUT_GROUP, names.SOURCE_GROUP)):
+        if obj.group.endswith((names.REENCRYPT_GROUP, *option_records.IRULES)):
             return Stage.POD_TLS
         return Stage.EARLY_EXCLUSION if obj.data == names.EXCLUSION else Stage.PASSTHROUGH
     if isinstance(obj, Rule):

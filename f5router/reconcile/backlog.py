@@ -12,7 +12,7 @@ Namespaces take turns. The network objects through which pods are reached are in
 
 from collections.abc import Iterable, Iterator
 
-from f5router.model import names
+from f5router.model import names, option_records
 from f5router.model.ltm import Attachment, BigIPState, ClientSSL, Object, Policy, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import stage
@@ -105,8 +105,7 @@ class Backlog:
             chosen.refs |= chosen.group(ref)
         self._take_turns(chosen, most)
         refs = chosen.refs | {ref for ref in self._namespace if _is_urgent(ref, desired, observed)}
-        held = {need for ref in self._namespace if ref not in refs and ref in observed
-                for need in observed[ref].dependencies}
+        held = option_records.stays_with((ref for ref in self._namespace if ref not in refs), observed)
         idle = [ref for ref in self._namespace
                 if ref not in refs and ref not in held and not self._has_turn(ref, desired)]
         refs.update(idle[:most])
@@ -204,11 +203,11 @@ class _Portion:
 
 
 def _closure(ref: Ref, state: BigIPState, seen: set[Ref]) -> list[Ref]:
-    """Return all dependencies of an object in turn, without those seen before."""
+    """Return all dependencies of an object in turn, and its options, without those seen before."""
     closure, stack = [], [ref]
     while stack:
         obj = state.get(stack.pop())
-        for need in obj.dependencies if obj is not None else ():
+        for need in (*obj.dependencies, *option_records.of(obj)) if obj is not None else ():
             if need not in seen:
                 seen.add(need)
                 closure.append(need)

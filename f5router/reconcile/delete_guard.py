@@ -15,7 +15,7 @@ small deletes add up to a large one.
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Set
 
-from f5router.model import names
+from f5router.model import names, option_records
 from f5router.model.ltm import (
     Attachment,
     BigIPState,
@@ -134,7 +134,7 @@ class DeleteGuard:
 
 def holdable(refs: Iterable[Ref], desired: BigIPState, observed: BigIPState,
              is_served: Callable[[str], bool]) -> set[Ref]:
-    """Return the deletes that can be held back: of objects of Routes, with all dependencies.
+    """Return the deletes that can be held back: of objects of Routes, with all that they need.
 
     Previous objects of a Host that is served are left out: they may lead to another namespace's pods. A
     record that excepts a Host from a passthrough wildcard must not go before the wildcard, so it stays too.
@@ -143,12 +143,10 @@ def holdable(refs: Iterable[Ref], desired: BigIPState, observed: BigIPState,
     """
     going = {ref for ref in refs if ref not in desired and ref in observed}
     deletes = {ref for ref in going if _is_holdable(observed[ref], desired, observed, is_served)}
-    stack = list(deletes)
-    while stack:
-        for need in observed[stack.pop()].dependencies:
-            if need in going and need not in deletes:
-                deletes.add(need)
-                stack.append(need)
+    needs = deletes
+    while needs:
+        needs = (option_records.stays_with(needs, observed) & going) - deletes
+        deletes = deletes | needs
     return deletes
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from f5router.model import option_records
 from f5router.model.ltm import BigIPState
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, Plan
@@ -38,13 +39,10 @@ class Undetermined:
         for change in plan:
             if change.verb != DELETE and not waits.isdisjoint(change.obj.dependencies):
                 waits.add(change.ref)
-        stays = set(self.present)
-        stack = [ref for ref in self.present | waits - self.absent if ref in observed]
-        while stack:
-            for need in observed[stack.pop()].dependencies:
-                if need in observed and need not in stays:
-                    stays.add(need)
-                    stack.append(need)
+        stays, needs = set(self.present), {*self.present, *(waits - self.absent)}
+        while needs:
+            needs = (option_records.stays_with(needs, observed) & observed.keys()) - stays
+            stays |= needs
         untouched = {True: stays, False: waits | self.present}
         held = frozenset(change.ref for change in plan if change.ref in untouched[change.verb == DELETE])
         return tuple(change for change in plan if change.ref not in held), held

@@ -12,8 +12,9 @@ GROUP, IRULE = f"/Common/{names.TIMEOUT_GROUP}", f"/Common/{names.TIMEOUT_IRULE}
 def timed(name: str, kind: str = "", **annotations: str) -> dict:
     """A Route with time-outs."""
     obj = manifests.route(name, host=f"{name}.example.com", kind=kind)
-    obj["metadata"]["annotations"] = {f"haproxy.router.openshift.io/{key.replace('_', '-')}": text
-                                      for key, text in annotations.items()}
+    obj["metadata"]["annotations"] = {
+        f"haproxy.router.openshift.io/{key if key == 'ip_allowlist' else key.replace('_', '-')}": text
+        for key, text in annotations.items()}
     return obj
 
 
@@ -77,6 +78,36 @@ def test_a_refused_irule_leaves_the_route_served(lab):
     lab.later()
     assert lab.converge(router) == []
     assert lab.admitted("shop", "a")["status"] == "True"
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["the same router", "a router that begins"])
+@pytest.mark.parametrize("earlier", [{}, {"pod_concurrent_connections": "9"}], ids=["at once", "later"])
+@pytest.mark.parametrize("kind", ["", "reencrypt", "passthrough"])
+def test_what_stays_keeps_its_time_outs(lab, kind, earlier, again):
+    """A list of clients needs another pool, which the device refuses: the old one keeps its tunnels."""
+    lab.apply(timed("a", kind, **earlier, timeout_tunnel="8h" if not earlier else ""))
+    router = lab.router()
+    lab.settle(router)
+    lab.apply(timed("a", kind, **earlier, timeout_tunnel="8h"))
+    lab.settle(router)
+    assert (records(lab), attached(lab)) == (["0/28800"], [True, True])
+    if again:
+        router.close()
+        router = lab.router()
+        assert lab.converge(router) == []
+    lab.bigip.inject("refuse", times=None, method="POST", path="ltm/pool", status=400, code=400,
+                     message="01070734:3: Configuration error: refused")
+    lab.apply(timed("a", kind, **earlier, ip_allowlist="10.0.0.1"))
+    for _ in range(3):
+        lab.settle(router)
+        lab.later()
+    assert (records(lab), attached(lab)) == (["0/28800"], [True, True])
+    lab.bigip.clear_faults()
+    for _ in range(2):
+        lab.later()
+        lab.settle(router)
+    assert (records(lab), attached(lab)) == ([], [False, False])
+    router.close()
 
 
 @pytest.mark.parametrize("writes", range(1, 7))

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model.ltm import Forward, Pool, Record, Rule
+from f5router.model import names, option_records
+from f5router.model.ltm import Attachment, DataGroup, Forward, IRule, Pool, Record, Rule
 from f5router.model.objects import Ref
 from f5router.plan.change import CREATE, DELETE, Change
 from f5router.reconcile import delete_guard
@@ -124,3 +125,19 @@ def test_holdable():
     assert held == {gone.ref, exception.ref, POOL.ref, towards[0].ref}
     assert delete_guard.counted(held, observed) == {gone.ref, exception.ref, POOL.ref}
     assert delete_guard.total(observed, lambda obj: True) == 4
+
+
+@pytest.mark.parametrize("group", option_records.IRULES)
+def test_what_is_held_keeps_its_options(group):
+    """The record of the pool is held, and the iRule that acts on it with all that this needs."""
+    gone, option = rule("gone", "a.com"), Record(f"/Common/{group}", POOL.path, "x")
+    needed = [gone, POOL, option]
+    if name := option_records.IRULES[group]:
+        irule = IRule(f"/Common/{name}", extra_dependencies=frozenset({Ref(DataGroup.KIND, option.group)}))
+        needed += [irule, DataGroup(option.group), Attachment("/Common/v", "rules", irule.path, IRule.KIND)]
+    other = [Record(option.group, "/Common/kept", "x"), Pool("/Common/kept"),
+             Attachment("/Common/v", "rules", f"/Common/{names.UNAVAILABLE_IRULE}", IRule.KIND)]
+    observed = {obj.ref: obj for obj in (*needed, *other)}
+    desired = {Ref(Pool.KIND, "/Common/kept"): Pool("/Common/kept")}
+    held = delete_guard.holdable(observed, desired, observed, lambda host: False)
+    assert held == {obj.ref for obj in needed}

@@ -1,0 +1,32 @@
+"""Options that stay on the device with the objects that lead requests to a pool."""
+
+import pytest
+
+from f5router.model import names, option_records
+from f5router.model.ltm import Attachment, Forward, IRule, Record, Redirect, Rule
+
+POOL, OTHER = "/Common/openshift_shop_web___0123456789abcdef", "/Common/openshift_shop_web"
+PASSTHROUGH = f"/Common/{names.PASSTHROUGH_GROUP}"
+USERS = [
+    Rule("/Common/openshift_secure_routes", "a", 0, frozenset(), Forward(POOL)),
+    Rule("/Common/openshift_secure_routes", "b", 0, frozenset(), Forward(OTHER)),
+    Rule("/Common/openshift_secure_routes", "c", 0, frozenset(), Redirect("/")),
+    Record(PASSTHROUGH, "a.example.com", POOL), Record(PASSTHROUGH, "b.example.com", OTHER),
+    Record(PASSTHROUGH, "c.example.com", names.EXCLUSION),
+]
+
+
+@pytest.mark.parametrize("group", option_records.IRULES)
+@pytest.mark.parametrize(("name", "users"), [
+    (POOL, [0, 3]), ("a.example.com", [3]), ("b.example.com", [4]), ("c.example.com", []),
+])
+def test_a_record_stays_with_its_users(group, name, users):
+    """A record is named by the pool, or by the Host of a passthrough record; its iRule stays too."""
+    record = Record(f"/Common/{group}", name, "x")
+    attached = {irule: Attachment("/Common/v", "rules", f"/Common/{irule}", IRule.KIND)
+                for irule in names.IRULE_ORDER}
+    observed = {obj.ref: obj for obj in (*USERS, record, *attached.values())}
+    wanted = {record.ref, *(attached[irule].ref for irule in [option_records.IRULES[group]] if irule)}
+    options = {record.ref, *(obj.ref for obj in attached.values())}
+    assert [option_records.stays_with([obj.ref], observed) & options for obj in USERS] == [
+        wanted if number in users else set() for number in range(len(USERS))]
