@@ -20,10 +20,13 @@ KEYS = frozenset(IN_ORDER)
 MOST_ENTRIES = 1000
 """Entries of a list; a longer one refuses the Route."""
 
-_MAPPED = 96
-"""Length of the prefix of IPv6 addresses that hold an IPv4 address, ::ffff:0:0/96 (RFC 4291 2.5.5.2)."""
+_MAPPED = 0xFFFF
+"""The first 96 bits of IPv6 addresses that hold an IPv4 address, ::ffff:0:0/96 (RFC 4291 2.5.5.2)."""
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Network = tuple[int, int, int]
+"""Bits of an address, and the first and the last address."""
+
+_BITS4, _BITS6 = 32, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +77,21 @@ def _network(entry: str) -> Network | None:
     A netmask is neither (RFC 4632 3.1): the mask of one router is the wildcard of another, so that
     10.1.2.3/0.0.0.0 may mean one client or all of them.
     """
-    length = entry.partition("/")[2]
-    if "%" in entry or not (length or "0").isdigit():
+    text, slash, length = entry.partition("/")
+    if "%" in text or (slash and not (length.isascii() and length.isdigit())):
         return None
     try:
-        network = ipaddress.ip_network(entry, strict=False)
+        address = ipaddress.IPv6Address(text) if ":" in text else ipaddress.IPv4Address(text)
+        bits = int(address.max_prefixlen)
+        free = bits - int(length or bits)
     except ValueError:
         return None
-    mapped = getattr(network.network_address, "ipv4_mapped", None)
-    if mapped is None or network.prefixlen < _MAPPED:
-        return network
-    return ipaddress.ip_network((mapped, network.prefixlen - _MAPPED))
+    if free < 0:
+        return None
+    first = int(address) >> free << free
+    if bits == _BITS6 and free <= _BITS4 and first >> _BITS4 == _MAPPED:
+        first, bits = first & (1 << _BITS4) - 1, _BITS4
+    return bits, first, first + (1 << free) - 1
 
 
 def _merged(networks: Iterable[Network]) -> Iterator[str]:
@@ -92,9 +99,21 @@ def _merged(networks: Iterable[Network]) -> Iterator[str]:
 
     How a BIG-IP shows 0.0.0.0/0 in a data-group is not documented; its two halves are the same addresses.
     """
-    networks = list(networks)
-    v4 = ipaddress.collapse_addresses(n for n in networks if isinstance(n, ipaddress.IPv4Network))
-    v6 = ipaddress.collapse_addresses(n for n in networks if isinstance(n, ipaddress.IPv6Network))
-    merged: list[Network] = [*v4, *v6]
-    for network in merged:
-        yield from map(str, network.subnets() if network.prefixlen == 0 else (network,))
+    ranges: list[Network] = []
+    for bits, first, last in sorted(networks):
+        if ranges and ranges[-1][0] == bits and first <= ranges[-1][2] + 1:
+            ranges[-1] = bits, ranges[-1][1], max(ranges[-1][2], last)
+        else:
+            ranges.append((bits, first, last))
+    for bits, first, last in ranges:
+        yield from _cidrs(bits, first, last)
+
+
+def _cidrs(bits: int, first: int, last: int) -> Iterator[str]:
+    """Yield the largest CIDRs that make up a range of addresses."""
+    while first <= last:
+        aligned = (first & -first).bit_length() - 1 if first else bits - 1
+        free = min(aligned, (last - first + 1).bit_length() - 1)
+        address = ipaddress.IPv4Address(first) if bits == _BITS4 else ipaddress.IPv6Address(first)
+        yield f"{address}/{bits - free}"
+        first += 1 << free

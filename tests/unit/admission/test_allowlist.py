@@ -82,6 +82,35 @@ def test_exactly_the_listed_addresses_get_in(entries, others):
     assert all(net.prefixlen for net in sources)
 
 
+NEAR = st.builds("{}.{}.{}.{}/{}".format, *(st.integers(0, 3) for _ in range(4)), st.integers(8, 32))
+NEAR6 = st.builds("{:x}::{:x}/{}".format, st.integers(0, 1), st.integers(0, 9), st.integers(96, 128))
+
+
+@given(st.lists(CIDRS | NEAR | NEAR6, min_size=1, max_size=12))
+def test_networks_are_merged_as_in_the_standard_library(entries):
+    networks = [ipaddress.ip_network(entry, strict=False) for entry in entries]
+    v4 = [net for net in networks if net.version == 4]
+    v6 = [net for net in networks if net.version == 6 and not net.network_address.ipv4_mapped]
+    v4 += [ipaddress.ip_network((net.network_address.ipv4_mapped, max(0, net.prefixlen - 96)))
+           for net in networks if net.version == 6 and net.network_address.ipv4_mapped]
+    merged = [*ipaddress.collapse_addresses(v4), *ipaddress.collapse_addresses(v6)]
+    assert parse({NEWER: " ".join(entries)}).sources == tuple(sorted(
+        str(cidr) for net in merged for cidr in (net.subnets() if net.prefixlen == 0 else [net])))
+
+
+@given(st.from_regex(r"[0-9a-f:./]{1,20}", fullmatch=True) | st.text(min_size=1).filter(
+    lambda text: len(text.split()) == 1))
+def test_an_entry_is_valid_where_the_standard_library_takes_it(entry):
+    """Apart from netmasks and zones."""
+    length = entry.partition("/")[2]
+    try:
+        ipaddress.ip_network(entry, strict=False)
+        valid = "%" not in entry and (not length or (length.isascii() and length.isdigit()))
+    except ValueError:
+        valid = False
+    assert bool(parse({NEWER: f"10.0.0.1 {entry}"}).problems) != valid
+
+
 @given(st.dictionaries(st.sampled_from(IN_ORDER), st.text()))
 def test_any_text_gives_a_list_or_a_reason(annotations):
     result = parse(annotations)
