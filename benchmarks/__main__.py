@@ -82,16 +82,16 @@ class Bench:
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
         """Measure what happens inside."""
-        made = Step(name)
+        step = Step(name)
         counts, fake = Counter(self.client.counts), self.fake.cpu_s()
         cpu, wall = time.process_time(), time.monotonic()
-        yield made
-        made.cpu_s, made.wall_s = time.process_time() - cpu, time.monotonic() - wall
-        made.fake_cpu_s = self.fake.cpu_s() - fake
+        yield step
+        step.cpu_s, step.wall_s = time.process_time() - cpu, time.monotonic() - wall
+        step.fake_cpu_s = self.fake.cpu_s() - fake
         spent = Counter(self.client.counts) - counts
-        made.reads = spent["GET"]
-        made.writes = sum(count for verb, count in spent.items() if verb in ("POST", "PATCH", "DELETE"))
-        self.steps.append(made)
+        step.reads = spent["GET"]
+        step.writes = sum(count for verb, count in spent.items() if verb in ("POST", "PATCH", "DELETE"))
+        self.steps.append(step)
 
 
 def first_write(bench: Bench, delta: Delta) -> float:

@@ -38,12 +38,12 @@ class Load:
 
     def routes(self) -> dict[Key, Route]:
         """They share their texts, which are checked for each."""
-        shared, found = self.tls(), {}
+        shared, routes = self.tls(), {}
         for number in range(self.count):
             key = Key("evil", f"r{number}")
-            found[key] = Route(key, uid=key.name, created="2026-01-01T00:00:00Z",
-                               host=f"{key.name}.evil.test", service="web", tls=RouteTLS("edge", **shared))
-        return found
+            routes[key] = Route(key, uid=key.name, created="2026-01-01T00:00:00Z",
+                                host=f"{key.name}.evil.test", service="web", tls=RouteTLS("edge", **shared))
+        return routes
 
 
 def at_the_bounds() -> dict[str, str]:
@@ -62,11 +62,11 @@ LOADS = [
 
 def measure(bench: Bench, load: Load) -> tuple:
     """One line of the table."""
-    made, delays, engine = load.routes(), [], bench.reconciler.engine
-    tls = next(iter(made.values())).tls
+    routes, delays, engine = load.routes(), [], bench.reconciler.engine
+    tls = next(iter(routes.values())).tls
     size = len(tls.certificate) + len(tls.key) + len(tls.ca_certificate)
     cpu, begin = time.process_time(), time.monotonic()
-    bench.reconciler.apply(Delta(routes=made))
+    bench.reconciler.apply(Delta(routes=routes))
     checked = at = begin
     while not delays or engine.undecided():
         bench.run(Delta(slices=slices(1, suffix=f".{len(delays) % 200 + 1}")))
@@ -75,8 +75,8 @@ def measure(bench: Bench, load: Load) -> tuple:
         time.sleep(PAUSE_S)
         at = time.monotonic()
     cpu = time.process_time() - cpu
-    assert all(engine.rejection(key) for key in made)
-    bench.run(Delta(routes=dict.fromkeys(made)))
+    assert all(engine.rejection(key) for key in routes)
+    bench.run(Delta(routes=dict.fromkeys(routes)))
     delays.sort()
     return (f"{load.count:,} {load.name}", f"{size:,}",
             f"{cpu:.2f}", f"{checked - begin:.2f}", len(delays), f"{delays[-1]:.3f}",

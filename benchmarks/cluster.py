@@ -13,27 +13,27 @@ PORTS = (EndpointPort("http", 8080),)
 def routes(count: int, *, start: int = 0) -> dict[Key, Route]:
     """Routes number start to start + count."""
     shared = identity("shared.example.com")
-    made = {}
+    by_key = {}
     for number in range(start, start + count):
         kind = KINDS[number % len(KINDS)]
         own = shared.tls if number % 10 == 1 else {}
         route_key = Key(f"ns{number // 10}", f"route{number}")
-        made[route_key] = Route(
+        by_key[route_key] = Route(
             route_key, uid=f"uid{number}", created="2026-01-01T00:00:00Z", host=f"h{number}.example.com",
             service=f"svc{number}", tls=RouteTLS(kind, "Redirect", **own) if kind else None,
         )
-    return made
+    return by_key
 
 
 def slices(count: int, *, suffix: str = ".1") -> dict[Key, EndpointSlice]:
     """Two pods for each Route's Service."""
-    made = {}
+    by_key = {}
     for number in range(count):
         key = Key(f"ns{number // 10}", f"svc{number}-1")
         base = f"10.{number >> 16 & 255}.{number >> 8 & 255}"
         pods = frozenset({f"{base}.{number & 255}", f"10.{200 + (number >> 16)}.{number >> 8 & 255}{suffix}"})
-        made[key] = EndpointSlice(key, f"svc{number}", pods, PORTS)
-    return made
+        by_key[key] = EndpointSlice(key, f"svc{number}", pods, PORTS)
+    return by_key
 
 
 def events(count: int) -> Iterator[tuple[str, Delta]]:

@@ -66,24 +66,24 @@ def crowd() -> list[dict]:
 
 def churn() -> list[dict]:
     """3,000 changes of 500 Routes and of 100 Services' endpoints in turn."""
-    found = []
+    events = []
     for number in range(1500):
         service, pod = f"s{number % 100}", f"10.67.{number % 100}.{number % 250 + 1}"
-        found.append(manifests.route(f"r{number % 500}", namespace=CROWD, service=service,
-                                     host=f"h{number % 500}.crowd.test", path=f"/{number}"))
-        found.append(manifests.endpoints(CROWD, service, (pod,)))
-    return found
+        events.append(manifests.route(f"r{number % 500}", namespace=CROWD, service=service,
+                                      host=f"h{number % 500}.crowd.test", path=f"/{number}"))
+        events.append(manifests.endpoints(CROWD, service, (pod,)))
+    return events
 
 
 def services(count: int, pods: int) -> list[dict]:
     """Services of so many pods each, with a Route for each."""
-    found = []
+    events = []
     for number in range(count):
         addresses = tuple(f"10.68.{number}.{pod + 1}" for pod in range(pods))
-        found += manifests.service(CROWD, f"s{number}", pods=addresses)
-        found.append(manifests.route(f"r{number}", namespace=CROWD, service=f"s{number}",
-                                     host=f"h{number}.crowd.test"))
-    return found
+        events += manifests.service(CROWD, f"s{number}", pods=addresses)
+        events.append(manifests.route(f"r{number}", namespace=CROWD, service=f"s{number}",
+                                      host=f"h{number}.crowd.test"))
+    return events
 
 
 # Tidying up and saving begin 60 s after the first write where writes never end, as here.

@@ -121,8 +121,8 @@ class Seen:
 
     def all_after(self, begin: float, count: int) -> str:
         """Seconds until so many Secrets were known, or known to be missing; those of OTHER do not count."""
-        found = [at for (kind, key), at in self.at.items() if kind == "secrets" and key.namespace != OTHER]
-        return f"{max(found, default=begin) - begin:.1f}" if len(found) >= count else "-"
+        times = [at for (kind, key), at in self.at.items() if kind == "secrets" and key.namespace != OTHER]
+        return f"{max(times, default=begin) - begin:.1f}" if len(times) >= count else "-"
 
 
 def cpu_s(pid: int) -> float:

@@ -116,25 +116,26 @@ def writing(rows: list[Row], stack: ExitStack, kubeconfig: str, seconds: float, 
     """A first load of statuses, at both rates; events meanwhile."""
     rows.append(Row("an endpoint event while no status is written", latency(bench, 10)))
     for rate, name in ((USUAL, "usual"), (FAST, "fast")):
-        found = Statuses(stack, kubeconfig, rate, name)
-        with found.measured(rows, f"asking for {len(found.routes)} statuses, by the thread of the passes"):
-            found.ask(Verdict(True))
+        statuses = Statuses(stack, kubeconfig, rate, name)
+        title = f"asking for {len(statuses.routes)} statuses, by the thread of the passes"
+        with statuses.measured(rows, title):
+            statuses.ask(Verdict(True))
         rows.append(Row(f"an endpoint event at {rate}/s", latency(bench, 40 if rate == USUAL else 80)))
-        with found.measured(rows, f"writing at {rate}/s, for a while"):
-            found.writer.flush(seconds if rate == USUAL else 600)
+        with statuses.measured(rows, f"writing at {rate}/s, for a while"):
+            statuses.writer.flush(seconds if rate == USUAL else 600)
         if rate == USUAL:
-            found.writer.stop()
+            statuses.writer.stop()
 
 
 def nothing_to_write(rows: list[Row], stack: ExitStack, kubeconfig: str) -> None:
     """A full pass, a restart, and passes that fail."""
-    found = Statuses(stack, kubeconfig, USUAL, "fast")
-    with found.measured(rows, "a restart: all statuses are right"):
-        found.ask(Verdict(True))
-        found.writer.flush(600)
-    with found.measured(rows, "a pass that fails: which Routes are new?"):
-        found.ask(condition.PENDING, only_new=True)
-        found.writer.flush(600)
+    statuses = Statuses(stack, kubeconfig, USUAL, "fast")
+    with statuses.measured(rows, "a restart: all statuses are right"):
+        statuses.ask(Verdict(True))
+        statuses.writer.flush(600)
+    with statuses.measured(rows, "a pass that fails: which Routes are new?"):
+        statuses.ask(condition.PENDING, only_new=True)
+        statuses.writer.flush(600)
 
 
 @click.command()

@@ -106,10 +106,10 @@ CHANGING = Load("TLS (edge), keep-alive, under changes", "443", "h1.example.com"
 
 def own_slices() -> dict[Key, EndpointSlice]:
     """Endpoints of the first Routes that no other Route has."""
-    found = {}
+    changed = {}
     for number, (key, each) in enumerate(slices(PODS).items()):
-        found[key] = replace(each, addresses=frozenset({f"10.99.{number}.1", f"10.99.{number}.2"}))
-    return found
+        changed[key] = replace(each, addresses=frozenset({f"10.99.{number}.1", f"10.99.{number}.2"}))
+    return changed
 
 
 def moving_slices(number: int) -> dict[Key, EndpointSlice]:
@@ -134,8 +134,8 @@ def accepted(control: str) -> int:
 
 def endpoints(control: str) -> dict[str, tuple[str, int]]:
     """Local address of the virtual server, by its port."""
-    found = requests.get(f"{control}/listeners", timeout=10).json()
-    split = {name.rpartition(":")[2]: where.rpartition(":") for name, where in found.items()}
+    listeners = requests.get(f"{control}/listeners", timeout=10).json()
+    split = {name.rpartition(":")[2]: where.rpartition(":") for name, where in listeners.items()}
     return {port: (host, int(number)) for port, (host, _, number) in split.items()}
 
 

@@ -55,12 +55,12 @@ def one_name(count: int, kind: str = "brainpool", *, ids: bool = False) -> dict[
     """
     def authority(number: int) -> x509.Certificate:
         own = key(f"authority {number % 7}" if number < count - 1 else "issuer", kind)
-        found = [x509.SubjectKeyIdentifier.from_public_key(own.public_key())] if ids else []
-        return certificate("One CA", own, "One CA", own, extensions=found, serial=number + 1)
+        extensions = [x509.SubjectKeyIdentifier.from_public_key(own.public_key())] if ids else []
+        return certificate("One CA", own, "One CA", own, extensions=extensions, serial=number + 1)
 
     signer = key("issuer", kind)
-    found = [x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())] if ids else []
-    leaf = certificate("www.example.com", key("leaf"), "One CA", signer, extensions=found)
+    extensions = [x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())] if ids else []
+    leaf = certificate("www.example.com", key("leaf"), "One CA", signer, extensions=extensions)
     return {"certificate": text(leaf), "key": key_text(key("leaf")),
             "ca_certificate": text(*map(authority, range(count)))}
 

@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     places = sorted(
         (ENDS.get(folder, 1.0) * number / len(files), name)
         for folder, files in folders.items() for number, name in enumerate(files))
-    every = {name: found for files in folders.values() for name, found in files.items()}
+    every = {name: tests for files in folders.values() for name, tests in files.items()}
     items[:] = [item for _, name in places for item in every[name]]
 
 

@@ -46,14 +46,14 @@ def _whole() -> tuple[dict, ...]:
     route["status"] = {"ingress": [entry]}
     external = manifests.route("a", kind="edge")
     external["spec"]["tls"]["externalCertificate"] = {"name": "tls"}
-    plain, found = manifests.published("shop", "a", pods={"10.1.1.7": "n1"})
+    plain, slice_ = manifests.published("shop", "a", pods={"10.1.1.7": "n1"})
     endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"namespace": "shop", "name": "a"},
                  "subsets": [{"addresses": [{"ip": "10.1.1.8", "nodeName": "n1"}],
                               "ports": [{"name": "http", "port": 8080}]}]}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "shop", "name": "tls"},
               "type": "kubernetes.io/tls", "data": {"tls.crt": "eA==", "tls.key": "eA=="}}
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"zone": "west"}}}
-    return (route, route, external, plain, found, endpoints, secret, space,
+    return (route, route, external, plain, slice_, endpoints, secret, space,
             manifests.node("a", "10.3.89.9", cidrs=("10.130.0.0/23",), subnets="{}"),
             manifests.host_subnet("a", "10.3.89.9", "10.130.2.0/23"))
 

@@ -62,14 +62,14 @@ def published(
         pods: ready addresses, with their Nodes.
         ports: name, port of Service and pods, node port; 0 for none.
     """
-    plain, found = service(namespace, name, pods=tuple(pods or ()), ports=tuple(port[:2] for port in ports))
+    plain, slice_ = service(namespace, name, pods=tuple(pods or ()), ports=tuple(port[:2] for port in ports))
     for port, (_, _, number) in zip(plain["spec"]["ports"], ports, strict=True):
         if number:
             port["nodePort"] = number
     plain["spec"] |= {"type": kind, "externalTrafficPolicy": "Local" if local else "Cluster"}
-    for endpoint, node_name in zip(found["endpoints"], (pods or {}).values(), strict=True):
+    for endpoint, node_name in zip(slice_["endpoints"], (pods or {}).values(), strict=True):
         endpoint["nodeName"] = node_name
-    return plain, found
+    return plain, slice_
 
 
 def endpoints(
@@ -161,6 +161,6 @@ def sdn_manager() -> dict:
 
 
 def _role(name: str, *rules: tuple[list[str], list[str], list[str]]) -> dict:
-    made = [{"apiGroups": groups, "resources": kinds, "verbs": verbs} for groups, kinds, verbs in rules]
+    entries = [{"apiGroups": groups, "resources": kinds, "verbs": verbs} for groups, kinds, verbs in rules]
     return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
-            "rules": made}
+            "rules": entries}

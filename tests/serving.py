@@ -32,7 +32,7 @@ def answer(state: BigIPState, request: Request) -> str:
         return ""
     rules = sorted((obj for obj in state.values() if isinstance(obj, Rule) and obj.policy.endswith(policy)),
                    key=lambda rule: rule.ordinal)
-    rule = next((one for one in rules if all(_holds(part, request) for part in one.conditions)), None)
+    rule = next((rule for rule in rules if all(_holds(c, request) for c in rule.conditions)), None)
     if rule is None:
         return ""
     if rule.suffix and request.host.partition(".")[1:] != (".", rule.suffix[1:]):

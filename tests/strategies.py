@@ -43,7 +43,7 @@ def routes(draw):
     alternates = st.lists(
         st.builds(Backend, st.sampled_from(["web", "api", "none", "NO NAME"]), weights), max_size=4)
     policies = ["", "None", "Redirect"] + (["Allow"] if kind in ("edge", "reencrypt") else [])
-    made = builders.route(
+    plain = builders.route(
         draw(st.sampled_from(["r1", "r2", "r3"])),
         namespace=draw(NAMESPACES),
         host=draw(HOSTS),
@@ -57,8 +57,8 @@ def routes(draw):
         **draw(_tls(kind)),
     )
     if draw(st.booleans()):
-        return made
-    return replace(made, weight=draw(weights), alternates=tuple(draw(alternates)), options=draw(OPTIONS),
+        return plain
+    return replace(plain, weight=draw(weights), alternates=tuple(draw(alternates)), options=draw(OPTIONS),
                    option_problems=draw(st.sampled_from([(), ("metadata.annotations: no",)])))
 
 
@@ -67,21 +67,21 @@ def contenders(draw):
     """A Route that has much to do with others: few hosts, most of one subdomain, and three namespaces."""
     kind = draw(st.sampled_from(["", "", "edge", "passthrough"]))
     invalid = {"certificate": "no PEM"} if kind == "edge" and draw(st.booleans()) else {}
-    made = builders.route(
+    plain = builders.route(
         draw(st.sampled_from(["r1", "r2", "r3", "r4"])),
         namespace=draw(st.sampled_from(["shop", "bank", "zoo"])),
         host=draw(st.sampled_from(["a.x.y", "b.x.y", "c.x.y", "d.x.y", "e.x.y", "x.y"])),
         kind=kind, path="" if kind == "passthrough" else draw(st.sampled_from(["", "/a"])),
         age=draw(st.integers(0, 6)), wildcard=draw(st.sampled_from([False, False, True])), **invalid)
-    return replace(made, uid=draw(st.sampled_from(["1", "2"])))
+    return replace(plain, uid=draw(st.sampled_from(["1", "2"])))
 
 
 @st.composite
 def secrets(draw):
     """A Secret that Routes may name: usable, or not."""
-    one, two = (builders.identity(serial=serial, algorithm="ec") for serial in (1, 2))
+    first, two = (builders.identity(serial=serial, algorithm="ec") for serial in (1, 2))
     fields = draw(st.sampled_from([
-        {"identity": one}, {"identity": two}, {"type": "Opaque"}, {"problem": "the router may not read it"},
+        {"identity": first}, {"identity": two}, {"type": "Opaque"}, {"problem": "the router may not read it"},
         {"problem": "nobody can read it", "not_loaded": True}]))
     return builders.secret(draw(NAMESPACES), **fields)
 

@@ -60,9 +60,9 @@ attack("hostile", hostile.points, count=20)
 def run_soak(minutes: float, seed: int, ssh: bool, output: str) -> None:
     """Change Routes, Services, endpoints, Secrets, Nodes and statuses all the time, and go on asking."""
     with interruptible():
-        found = soak.run(cluster.make_material(), seed=seed, minutes=minutes, ssh=ssh)
-    click.echo(report.soak_as_json(found) if output == "json" else report.soak_table(found))
-    sys.exit(bool(found.problems))
+        outcome = soak.run(cluster.make_material(), seed=seed, minutes=minutes, ssh=ssh)
+    click.echo(report.soak_as_json(outcome) if output == "json" else report.soak_table(outcome))
+    sys.exit(bool(outcome.problems))
 
 
 if __name__ == "__main__":

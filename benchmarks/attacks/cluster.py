@@ -73,10 +73,10 @@ def endpoints(namespace: str, service: str, *pods: str) -> Object:
 
 
 def _route(name: str, host: str = "", *, namespace: str = "shop", wildcard: bool = False, **more) -> Object:
-    made = manifests.route(name, namespace=namespace, host=f"{host or name}.example.com", **more)
+    route = manifests.route(name, namespace=namespace, host=f"{host or name}.example.com", **more)
     if wildcard:
-        made["spec"]["wildcardPolicy"] = "Subdomain"
-    return made
+        route["spec"]["wildcardPolicy"] = "Subdomain"
+    return route
 
 
 def base(material: Material) -> Objects:

@@ -113,9 +113,9 @@ def undisturbed(material: Material, phase: str, ssh: bool) -> Reference:
         until_quiet(site)
         calls.armed = False
         site.stop()
-        found = [*at_rest(site), *site.leftovers(), *difference(site.foreign, site.state(ours=False))]
-        if found:
-            raise AttackError(f"the undisturbed run of {phase!r} is not as it should be: {found}")
+        differences = [*at_rest(site), *site.leftovers(), *difference(site.foreign, site.state(ours=False))]
+        if differences:
+            raise AttackError(f"the undisturbed run of {phase!r} is not as it should be: {differences}")
         return Reference(site.state(), site.statuses(), calls.writes, calls.calls, calls.commands)
 
 
@@ -159,7 +159,7 @@ class Drill:
             self._until_equal(self._base)
         before = site.objects
         after = cluster.PHASES[self.point.phase](material).to(before)
-        steady, changing = (site.targets(before, after, steady=one) for one in (True, False))
+        steady, changing = (site.targets(before, after, steady=steady) for steady in (True, False))
         # Before the first load nobody answers with 503 either.
         self._steady = [] if self.point.phase == "load" else steady
         site.ask([*steady, *changing], seed=self.point.seed)

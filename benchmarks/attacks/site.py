@@ -187,7 +187,7 @@ class Site:
         Args: ours: what bears a name of the router's, with the virtual servers; else what is of others, with
             what the router may not change of the virtual servers.
         """
-        store, found = self.bigip.store, {}
+        store, shown_by_name = self.bigip.store, {}
         with store.lock:
             for name, kind in store.kinds.items():
                 for item in () if kind.parent is not None else store.all(name):
@@ -198,8 +198,8 @@ class Site:
                     shown |= {text: str(value) for text, value in item.hidden.items() if text == "data"}
                     if shared and not ours:
                         shown = {key: shown.get(key) for key in ("destination", "pool", "disabled", "source")}
-                    found[f"{name} {item.path}"] = json.dumps(shown, sort_keys=True)
-        return found
+                    shown_by_name[f"{name} {item.path}"] = json.dumps(shown, sort_keys=True)
+        return shown_by_name
 
     def leftovers(self) -> list[str]:
         """Files on the device's disk that were not there at the beginning, drafts, errors of the fake."""
@@ -245,12 +245,12 @@ class Site:
         """What the router that runs says of itself at /readyz; False before it listens."""
         with self.log.open("rb") as log:
             log.seek(self._log_begin)
-            found = ADDRESS.search(log.read())
-        if found is None:
+            match = ADDRESS.search(log.read())
+        if match is None:
             return False
         with requests.Session() as session:
             session.trust_env = False
-            return session.get(f"http://{found[1].decode()}/readyz", timeout=STOP_S).ok
+            return session.get(f"http://{match[1].decode()}/readyz", timeout=STOP_S).ok
 
     def tail(self, lines: int = 15) -> str:
         """The end of the router's log."""
@@ -269,12 +269,12 @@ class Site:
 
         Args: steady: only what has one answer in all stages; else the rest, which may also be refused.
         """
-        found = []
+        targets = []
         for asked in cluster.requests(*stages):
             answers = [cluster.answer(asked, stage, self.material) for stage in stages]
             if steady == (len(set(answers)) == 1):
-                found.append(self._target(asked, answers))
-        return found
+                targets.append(self._target(asked, answers))
+        return targets
 
     def _target(self, asked: Asked, answers: list[Answer]) -> Target:
         services = frozenset().union(*(answer.services for answer in answers))
@@ -319,7 +319,8 @@ def _entries(route: dict) -> list[tuple]:
     """What the router wrote into a status, without times."""
     ingress = (route.get("status") or {}).get("ingress") or ()
     return [
-        (entry["host"], *(tuple(one.get(name, "") for name in CONDITION) for one in entry["conditions"]))
+        (entry["host"], *(
+            tuple(condition.get(name, "") for name in CONDITION) for condition in entry["conditions"]))
         for entry in ingress
         if entry["routerName"] == ROUTER
     ]
@@ -349,26 +350,27 @@ def _steady(value: object) -> object:
     return value
 
 
-def difference(wanted: Mapping[str, object], found: Mapping[str, object], limit: int = 6) -> list[str]:
+def difference(wanted: Mapping[str, object], present: Mapping[str, object], limit: int = 6) -> list[str]:
     """What is missing, too much, or other than wanted; the first few."""
-    lines = [f"missing: {name}" for name in wanted if name not in found]
-    lines += [f"too much: {name}" for name in found if name not in wanted]
+    lines = [f"missing: {name}" for name in wanted if name not in present]
+    lines += [f"too much: {name}" for name in present if name not in wanted]
     lines += [
-        f"differs: {name}: {_shorter(wanted[name], found[name])}"
+        f"differs: {name}: {_shorter(wanted[name], present[name])}"
         for name in wanted
-        if name in found and wanted[name] != found[name]
+        if name in present and wanted[name] != present[name]
     ]
     return lines[:limit] + ([f"and {len(lines) - limit} more"] if len(lines) > limit else [])
 
 
-def _shorter(wanted: object, found: object) -> str:
+def _shorter(wanted: object, present: object) -> str:
     """Two values where they begin to differ."""
-    one, other = str(wanted), str(found)
+    expected, other = str(wanted), str(present)
     at = next(
-        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        (i for i, (a, b) in enumerate(zip(expected, other, strict=False)) if a != b),
+        min(len(expected), len(other)),
     )
     first = max(at - 40, 0)
-    return f"{other[first : at + 80]!r} instead of {one[first : at + 80]!r}"
+    return f"{other[first : at + 80]!r} instead of {expected[first : at + 80]!r}"
 
 
 def process_memory(pid: int) -> tuple[float, int, int]:

@@ -199,9 +199,9 @@ class Soak:
         )
 
     def _drop(self) -> None:
-        found = [key for key in self.site.objects if key[0] == "Route" and key[2].startswith("churn-")]
-        if found:
-            self._apply(Change(delete=(self._random.choice(found),)))
+        churned = [key for key in self.site.objects if key[0] == "Route" and key[2].startswith("churn-")]
+        if churned:
+            self._apply(Change(delete=(self._random.choice(churned),)))
 
     def _takeover(self) -> None:
         """The older Route for a Host of two tenants goes, or comes back."""
@@ -298,7 +298,8 @@ class Soak:
             for path in ("/", "/a/x", "/a/b/x")
             for tls in (False, True)
         ]
-        known = [one for one in cluster.requests(self.site.objects) if not one.host.startswith("steady")]
+        known = [request for request in cluster.requests(self.site.objects)
+                 if not request.host.startswith("steady")]
         return [
             Target(
                 str(asked),
@@ -377,14 +378,14 @@ class Soak:
             self.report.resources[0],
             self.report.resources[-1],
         )
-        found = [
+        figures = [
             ("MiB", mib, mib_end, MORE_MIB),
             ("threads", threads, threads_end, MORE_THREADS),
             ("descriptors", files, files_end, MORE_FILES),
         ]
         problems = [
             f"{name}: {before:.0f} at the start, {after:.0f} at the end"
-            for name, before, after, more in found
+            for name, before, after, more in figures
             if after > before + more
         ]
         longest = max(self.report.delays_s, default=0.0)

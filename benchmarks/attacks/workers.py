@@ -112,7 +112,7 @@ def run(
     with interruptible(), Workers(workers) as pool:
         references = _references(pool, material, phases, ways)
         click.echo(f"undisturbed runs: {len(references)}, {time.monotonic() - begin:.0f} s", err=True)
-        served = {place: found for place, found in references.items() if place[0] in phases}
+        served = {place: reference for place, reference in references.items() if place[0] in phases}
         points = itertools.islice(make_points(served, seed), count)
         while True:
             if time.monotonic() - begin < limit_s:
@@ -132,12 +132,12 @@ def _references(
     """Of these phases, and of the first load, from which all of them start."""
     chosen = [phase for phase in cluster.PHASES if phase in phases or phase == "load"]
     places = [(phase, ssh) for phase in chosen for ssh in ways]
-    waiting, found = iter(places), {}
-    while len(found) < len(places):
+    waiting, results = iter(places), {}
+    while len(results) < len(places):
         for place in itertools.islice(waiting, pool.free):
             pool.begin(_reference, place, material)
-        found.update(pool.results())
-    return found
+        results.update(pool.results())
+    return results
 
 
 def _reference(place: tuple[str, bool], material: Material) -> tuple[tuple[str, bool], Reference]:

@@ -164,7 +164,7 @@ class Attached(Kind):
 
     def set_all(self, store: Store, parent: Key, sent: list) -> None:
         """Replace the whole list: names or objects."""
-        bodies = [{"name": one} if isinstance(one, str) else one for one in sent]
+        bodies = [{"name": entry} if isinstance(entry, str) else entry for entry in sent]
         wanted = {self.key_of(store, parent, body): body for body in bodies}
         for name in list(store.children(self.url, parent)):
             if (*parent, name) not in wanted:
@@ -184,13 +184,13 @@ class VirtualProfiles(Attached):
     def references(self, item: Item) -> Iterable[Ref]:
         path, fields = item.path, item.fields
         kind = fields["type"]
-        found = [("profile", item.name), ("profile type", f"{path} {kind}")]
-        found += [("profile side", f"{path} {kind} {side}") for side in _sides(fields["context"])]
+        references = [("profile", item.name), ("profile type", f"{path} {kind}")]
+        references += [("profile side", f"{path} {kind} {side}") for side in _sides(fields["context"])]
         if fields.get("serverName"):
-            found.append(("server name", f"{path} {kind} {fields['serverName']}"))
+            references.append(("server name", f"{path} {kind} {fields['serverName']}"))
         if fields.get("sniDefault"):
-            found.append(("sni default", f"{path} {kind}"))
-        return found
+            references.append(("sni default", f"{path} {kind}"))
+        return references
 
     def written(self, store: Store, item: Item, body: Body, old: Item | None) -> None:
         store.later(("profile", *item.key), lambda: check_profile(store, item.key))
@@ -211,10 +211,10 @@ class VirtualProfiles(Attached):
         url = f"ltm/profile/{kind}"
         profile = store.kinds[url].effective(store, store.get(url, key[1]))
         host = str(profile.get("serverName", "none")).lower()
-        found: Body = {} if host in ("none", "") else {"serverName": host}
+        properties: Body = {} if host in ("none", "") else {"serverName": host}
         if profile.get("sniDefault") == "true":
-            found["sniDefault"] = True
-        return found
+            properties["sniDefault"] = True
+        return properties
 
     def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:
         for name in body:
@@ -239,8 +239,8 @@ class VirtualProfiles(Attached):
         return {"context": context, "type": kind, **self._sni(store, kind, key)}
 
     def read(self, store: Store, item: Item) -> Body:
-        found = {"context": item.fields["context"]}
-        return {**found, **_name_reference(store, f"ltm/profile/{item.fields['type']}", item.name)}
+        properties = {"context": item.fields["context"]}
+        return {**properties, **_name_reference(store, f"ltm/profile/{item.fields['type']}", item.name)}
 
 
 class VirtualPolicies(Attached):
@@ -269,7 +269,7 @@ class VirtualPolicies(Attached):
 def _name_reference(store: Store, kind: str, path: str) -> Body:
     if store.version < (12,):
         return {}
-    version = ".".join(str(part) for part in store.version)
+    version = ".".join(str(number) for number in store.version)
     return {
         "nameReference": {
             "link": f"https://localhost/mgmt/tm/{kind}/{names.encode_segment(path)}?ver={version}"

@@ -42,12 +42,12 @@ def organizing(version: Version) -> Mapping[str, list[str]]:
     (bigip-behaviour.md A1)."""
     own = {url for url, kind in kinds().items() if kind.parent is None}
     urls = {*own, *system.readable(version), *system.COMMANDS, *(f"cm/{name}" for name in cm.NAMES)}
-    found: dict[str, set[str]] = {}
+    below: dict[str, set[str]] = {}
     for url in urls:
         parts = url.split("/")
         for count in range(1, len(parts)):
-            found.setdefault("/".join(parts[:count]), set()).add(parts[count])
-    return {url: sorted(names) for url, names in found.items() if url not in urls}
+            below.setdefault("/".join(parts[:count]), set()).add(parts[count])
+    return {url: sorted(names) for url, names in below.items() if url not in urls}
 
 
 def _ltm() -> list[Kind]:

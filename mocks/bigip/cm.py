@@ -86,25 +86,25 @@ def _item(store: Store, kind: str, path: str, fields: Reply) -> Reply:
 
 
 def _pick(store: Store, kind: str, items: list[Reply], path: str) -> Reply:
-    found = next((item for item in items if item["fullPath"] == path), None)
-    if found is None:
+    chosen = next((item for item in items if item["fullPath"] == path), None)
+    if chosen is None:
         raise refusals.not_found(kind.replace("-", " "), path)
-    return found
+    return chosen
 
 
 def _devices(store: Store, request: Request) -> list[Reply]:
     own = "active" if store.unit.status == unit.ACTIVE else "standby"
-    found = [(unit.HOSTNAME, own, "true", "192.0.2.1")]
+    devices = [(unit.HOSTNAME, own, "true", "192.0.2.1")]
     if store.unit.group:
         other = "standby" if own == "active" else "active"
-        found.append((unit.PEER, other, "false", "192.0.2.2"))
+        devices.append((unit.PEER, other, "false", "192.0.2.2"))
     states = {"OFFLINE": "offline", "FORCED OFFLINE": "forced-offline"}
     return [_item(store, "device", f"/Common/{name}", {
         "configsyncIp": "none" if not store.unit.group else f"198.51.100.{index}",
         "failoverState": states.get(store.unit.status, state) if index == 1 else state,
         "hostname": name, "managementIp": address, "selfDevice": own_device,
         "version": versions.text(store.version),
-    }) for index, (name, state, own_device, address) in enumerate(found, 1)]
+    }) for index, (name, state, own_device, address) in enumerate(devices, 1)]
 
 
 def _device_groups(store: Store, request: Request) -> list[Reply]:
@@ -120,20 +120,20 @@ def _device_groups(store: Store, request: Request) -> list[Reply]:
         groups[f"/Common/{store.unit.group}"] = {
             **fields, "autoSync": auto, "networkFailover": "enabled", "type": "sync-failover"}
     expand = request.query.get("expandSubcollections") == "true"
-    found = []
+    entries = []
     for path, shown in groups.items():
         link = f"{ROOT}cm/device-group/{names.encode_segment(path)}/devices{suffix(store)}"
         reference = {"link": link, "isSubcollection": True}
         if expand:
             reference["items"] = _members(store, path)
-        found.append(_item(store, "device-group", path, {**shown, "devicesReference": reference}))
-    return found
+        entries.append(_item(store, "device-group", path, {**shown, "devicesReference": reference}))
+    return entries
 
 
 def _members(store: Store, group: str) -> list[Reply]:
     hosts = (unit.HOSTNAME, unit.PEER) if store.unit.group else (unit.HOSTNAME,)
     base = f"{ROOT}cm/device-group/{names.encode_segment(group)}/devices"
-    found = []
+    members = []
     for host in hosts:
         name = f"~Common~{host}{suffix(store)}"
         member: Reply = {
@@ -142,8 +142,8 @@ def _members(store: Store, group: str) -> list[Reply]:
         }
         if store.version >= versions.REFERENCES:
             member["nameReference"] = {"link": f"{ROOT}cm/device/{name}"}
-        found.append(member)
-    return found
+        members.append(member)
+    return members
 
 
 def _traffic_groups(store: Store, request: Request) -> list[Reply]:

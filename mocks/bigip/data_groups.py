@@ -83,7 +83,7 @@ class InternalDataGroup(Kind):
 
 
 def _records(store: Store, path: str, kind: str, sent: list) -> dict[str, str]:
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for record in sent:
         if isinstance(record, str):
             record = {"name": record}
@@ -91,13 +91,13 @@ def _records(store: Store, path: str, kind: str, sent: list) -> dict[str, str]:
             if property_name not in ("name", "data"):
                 raise refusals.unknown_property(property_name)
         name = _name(store, kind, str(record.get("name", "")))
-        if name in found:
+        if name in by_name:
             refuse_duplicate(
                 store,
                 refusals.already_exists("class string item", f"{path} {name}", names.partition_of(path)),
             )
-        found[name] = _data(str(record.get("data") or ""))
-    return found
+        by_name[name] = _data(str(record.get("data") or ""))
+    return by_name
 
 
 def _name(store: Store, kind: str, name: str) -> str:
@@ -147,7 +147,8 @@ def _order(kind: str):
 def _natural(text: str) -> list:
     """useragent9 before useragent10, as recorded on 14.1.2.1; numbers compare before letters."""
     return [
-        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", text) if part
+        (0, int(piece), "") if piece.isdigit() else (1, 0, piece)
+        for piece in re.split(r"(\d+)", text) if piece
     ]
 
 
@@ -181,18 +182,18 @@ def parse_options(text: str) -> tuple[str, list[tuple[str, str | None]]]:
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    found, position, text = [], 0, text.strip()
+    tokens, position, text = [], 0, text.strip()
     while position < len(text):
         match = _TOKEN.match(text, position)
         if not match:
             raise refusals.tmsh(f'"{text[position:]}" unexpected argument')
         position = match.end()
         if match["open"] or match["close"]:
-            found.append(("open" if match["open"] else "close", match[0].strip()))
+            tokens.append(("open" if match["open"] else "close", match[0].strip()))
         else:
             word = match["quoted"] if match["quoted"] is not None else match["bare"]
-            found.append(("word", _ESCAPE.sub(r"\1", word)))
-    return found
+            tokens.append(("word", _ESCAPE.sub(r"\1", word)))
+    return tokens
 
 
 def _entries(tokens: list[tuple[str, str]]) -> list[tuple[str, str | None]]:

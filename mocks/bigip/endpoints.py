@@ -77,8 +77,8 @@ class Endpoints:
             return None
 
     def _headers(self, request: Request) -> dict[str, str]:
-        found = request.headers.get("Content-Range")
-        return {"Content-Range": found} if found else {}
+        content_range = request.headers.get("Content-Range")
+        return {"Content-Range": content_range} if content_range else {}
 
     def _login(self, request: Request) -> Any:
         if self.store.version < (11, 6):

@@ -53,19 +53,19 @@ def _token(text: str, start: int, line: int) -> tuple[str, int]:
     if char == "{":
         return VALUE, tcl.close_brace(text, start, line)
     for kind, pattern in ((VALUE, _NUMBER), (WORD, _WORD), (OPERATOR, _OPERATOR)):
-        found = pattern.match(text, start)
-        if found:
-            return kind, found.end()
+        match = pattern.match(text, start)
+        if match:
+            return kind, match.end()
     raise tcl.SyntaxRefusal(line, f'parse error: syntax error in expression "{text.strip()}"')
 
 
 def _variable(text: str, start: int, line: int) -> int:
     if text.startswith("${", start):
         return tcl.close_brace(text, start + 1, line)
-    found = _VARIABLE.match(text, start)
-    if found is None:
+    match = _VARIABLE.match(text, start)
+    if match is None:
         raise tcl.SyntaxRefusal(line, f'parse error: syntax error in expression "{text.strip()}"')
-    end = found.end()
+    end = match.end()
     if text.startswith("(", end):
         while end < len(text) and text[end] != ")":
             end = tcl.close_bracket(text, end, line) if text[end] == "[" else end + 1
@@ -78,9 +78,9 @@ def check(text: str, line: int) -> None:
 
     Raises: tcl.SyntaxRefusal.
     """
-    found = list(tokens(text, line))
-    for number, token in enumerate(found):
-        called = number + 1 < len(found) and found[number + 1].text == "("
+    all_tokens = list(tokens(text, line))
+    for number, token in enumerate(all_tokens):
+        called = number + 1 < len(all_tokens) and all_tokens[number + 1].text == "("
         if token.text in _TCL_8_5 and token.kind != VALUE:
             refused = True
         elif token.kind != WORD or token.text in _BOOLEANS:

@@ -124,22 +124,22 @@ def parse(text: str) -> dict[str, Any]:
     A delay is of one second. Raises: ValueError: unknown name, or count no number.
     """
     kind, _, rest = text.partition(":")
-    found: dict[str, Any] = {"kind": kind}
+    fields: dict[str, Any] = {"kind": kind}
     if kind not in KINDS:
         raise ValueError(f"no such fault: {kind}")
     count, _, tail = rest.partition(":")
     if count.isdigit():
-        found["times"] = int(count)
+        fields["times"] = int(count)
         rest = tail
     if rest:
         method, colon, path = rest.partition(":")
         if not colon:
             raise ValueError(f"expected METHOD:PATH-REGEX: {rest}")
-        found["method"] = None if method in ("", "*") else method
-        found["path"] = path or None
+        fields["method"] = None if method in ("", "*") else method
+        fields["path"] = path or None
     if kind == "delay":
-        found["seconds"] = 1.0
-    return found
+        fields["seconds"] = 1.0
+    return fields
 
 
 def instead(fault: Fault, request: Request) -> Reply | Refusal | None:

@@ -85,14 +85,14 @@ class SSLFile(Kind):
         return {}
 
     def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:
-        found = {}
+        fields = {}
         for name, value in body.items():
             if name in IDENTITY or name in self.ignored or name.endswith("Reference"):
                 continue
             if name not in self._known:
                 raise refusals.unknown_property(name)
-            found[name] = value
-        return found
+            fields[name] = value
+        return fields
 
     def create(self, store: Store, parent: Key, body: Body) -> Item:
         key = self.key_of(store, parent, body)
@@ -207,10 +207,10 @@ def _spki(public: Any) -> bytes:
 
 
 def _name(name: x509.Name) -> str:
-    found = []
+    names = []
     for oid, short in _OIDS:
-        found += [f"{short}={attribute.value}" for attribute in name.get_attributes_for_oid(oid)]
-    return ",".join(found)
+        names += [f"{short}={attribute.value}" for attribute in name.get_attributes_for_oid(oid)]
+    return ",".join(names)
 
 
 def is_pair(cert: Item, key: Item) -> bool:
@@ -252,7 +252,7 @@ class Crypto(Kind):
                     "publicKeyType": "RSA" if fields["keyType"].startswith("rsa") else "EC",
                 }
             }
-            words = dict(part.split("=", 1) for part in fields["subject"].split(",") if "=" in part)
+            words = dict(pair.split("=", 1) for pair in fields["subject"].split(",") if "=" in pair)
             if "fingerprint" in fields:
                 shown["fingerprint"] = fields["fingerprint"]
             for short, long in _LONG.items():

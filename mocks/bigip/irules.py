@@ -95,8 +95,8 @@ def refuse_escapes(store: Store, path: str, raw: bytes) -> None:
 def check_profiles(rule: str, virtual: str, text: str, types: set[str]) -> None:
     """An iRule on a virtual server needs the profiles of its events
     (bigip-behaviour.md B5). Raises: Refusal: 01071912."""
-    found = facts(text)
-    for event in found.events:
+    rule_facts = facts(text)
+    for event in rule_facts.events:
         if event.startswith("HTTP_") and not types & {"http", "fasthttp"}:
             raise refusals.mcpd(
                 "01071912",
@@ -115,14 +115,14 @@ def check_profiles(rule: str, virtual: str, text: str, types: set[str]) -> None:
                 f"{event} event in rule ({rule}) requires an associated SERVERSSL "
                 f"profile on the virtual-server ({virtual}).",
             )
-    for command in sorted(found.commands & _SSL_COMMANDS):
+    for command in sorted(rule_facts.commands & _SSL_COMMANDS):
         if not types & {"client-ssl", "server-ssl", "persist"}:
             raise refusals.mcpd(
                 "01071912",
                 f"{command} in rule ({rule}) requires an associated SERVERSSL or CLIENTSSL "
                 f"or PERSIST profile on the virtual-server ({virtual}).",
             )
-    for command in sorted(found.commands):
+    for command in sorted(rule_facts.commands):
         if command.startswith("HTTP::") and not types & {"http", "fasthttp"}:
             raise refusals.mcpd(
                 "01071912",

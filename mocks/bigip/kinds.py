@@ -134,19 +134,19 @@ class Kind:
         """
         if not isinstance(body, dict):
             raise refusals.tmsh(f'invalid property value "{self.last}": wrong type')
-        found = dict(body)
+        inlined = dict(body)
         for sub in self.subs:
             name = sub.rsplit("/", 1)[1]
             reference = body.get(f"{name}Reference")
             if name not in body and isinstance(reference, dict) and "items" in reference:
-                found[name] = reference["items"]
-            if not isinstance(found.get(name), (list, type(None))):
+                inlined[name] = reference["items"]
+            if not isinstance(inlined.get(name), (list, type(None))):
                 raise refusals.tmsh(f'invalid property value "{name}": wrong type')
-        return found
+        return inlined
 
     def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:
         """Sent properties in the device's spelling and type. Raises: Refusal: unknown or bad ones."""
-        known, nested, found = self.schema(store), self.nested(), {}
+        known, nested, accepted = self.schema(store), self.nested(), {}
         for name, value in body.items():
             if (
                 name in IDENTITY
@@ -156,8 +156,8 @@ class Kind:
             ):
                 continue
             name, value = known.accept(name, value)
-            found[name] = value
-        return found
+            accepted[name] = value
+        return accepted
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         """Rules on one object's own properties; returns what is stored."""

@@ -121,9 +121,9 @@ async def _body(incoming: web.BaseRequest) -> bytes:
     if not incoming.can_read_body:
         return b""
     parts, size = [], 0
-    async for part in incoming.content.iter_any():
-        size += len(part)
+    async for block in incoming.content.iter_any():
+        size += len(block)
         if size > LARGEST_BODY:
             raise web.HTTPRequestEntityTooLarge(LARGEST_BODY, size)
-        parts.append(part)
+        parts.append(block)
     return b"".join(parts)

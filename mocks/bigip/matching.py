@@ -51,13 +51,13 @@ class Rule:
     """What it was compiled from; the same objects mean the same Rule."""
 
     def holds(self, store: Store, request: Request) -> bool:
-        return all(one.holds(store, request) for one in self.conditions)
+        return all(condition.holds(store, request) for condition in self.conditions)
 
     @property
     def weight(self) -> tuple[int, int]:
         """Rank under best-match, an approximation: number of conditions, then length of values
         (bigip-behaviour.md B4)."""
-        return len(self.conditions), sum(one.longest for one in self.conditions)
+        return len(self.conditions), sum(condition.longest for condition in self.conditions)
 
 
 class Policy:
@@ -71,12 +71,12 @@ class Policy:
         ordered = kind.in_order(store.children(policies.RULES, item.key))
         old = before.rules if before else {}
         self.rules = {
-            one.name: _rule(store, one, place, old.get(one.name)) for place, one in enumerate(ordered)
+            item_.name: _rule(store, item_, place, old.get(item_.name)) for place, item_ in enumerate(ordered)
         }
         self._by_host: dict[tuple[str, str], list[Rule]] = {}
         self._others: list[Rule] = []
         for rule in self.rules.values():
-            hosts = next((one.hosts for one in rule.conditions if one.hosts), None)
+            hosts = next((condition.hosts for condition in rule.conditions if condition.hosts), None)
             if hosts is None:
                 self._others.append(rule)
             else:
@@ -94,27 +94,27 @@ class Policy:
         return list(fitting)
 
     def candidates(self, store: Store, request: Request) -> Iterator[Rule]:
-        found = {rule.place: rule for rule in self._others}
+        by_place = {rule.place: rule for rule in self._others}
         for selector in ("host", "all"):
             value = _host(store, request, selector).lower()
             for rule in self._by_host.get((selector, value), ()):
-                found[rule.place] = rule
-        for place in sorted(found):
-            yield found[place]
+                by_place[rule.place] = rule
+        for place in sorted(by_place):
+            yield by_place[place]
 
 
 def compiled(store: Store, path: str) -> Policy:
     """The policy with a full path, compiled again only after a change of it."""
     kept: dict[str, Policy] = store.kept.setdefault("policies", {})
-    item, found = store.get("ltm/policy", path), kept.get(path)
-    if found is None or found.item is not item:
-        found = kept[path] = Policy(store, item, found)
-    return found
+    item, policy = store.get("ltm/policy", path), kept.get(path)
+    if policy is None or policy.item is not item:
+        policy = kept[path] = Policy(store, item, policy)
+    return policy
 
 
 def _rule(store: Store, item: Item, place: int, old: Rule | None) -> Rule:
-    conditions = [one.fields for one in store.children(policies.CONDITIONS, item.key).values()]
-    actions = [one.fields for one in store.children(policies.ACTIONS, item.key).values()]
+    conditions = [item_.fields for item_ in store.children(policies.CONDITIONS, item.key).values()]
+    actions = [item_.fields for item_ in store.children(policies.ACTIONS, item.key).values()]
     sources = (item.fields, *conditions, {}, *actions)
     if old is not None and old.place == place and _same(old.sources, sources):
         return old
@@ -148,9 +148,9 @@ class Condition:
     """One condition of a Rule. hosts: (selector, Host) pairs of which one must be the request's."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
-        self.operand = next(one for one in OPERANDS if one in fields)
-        self.selector = next(one for one in OPERANDS[self.operand].selectors if one in fields)
-        self.operator = next(one for one in OPERATORS if one in fields)
+        self.operand = next(operand for operand in OPERANDS if operand in fields)
+        self.selector = next(selector for selector in OPERANDS[self.operand].selectors if selector in fields)
+        self.operator = next(operator for operator in OPERATORS if operator in fields)
         self.negated = "not" in fields
         self.exact = "caseSensitive" in fields
         tls = self.operand == "sslExtension" and "sslClientHello" in fields
@@ -159,11 +159,11 @@ class Condition:
         self.group = fields.get("datagroup")
         values = fields.get("values") or []
         self.longest = max(map(len, values), default=0)
-        self.values = values if self.exact else [one.lower() for one in values]
+        self.values = values if self.exact else [value.lower() for value in values]
         self.hosts: list[tuple[str, str]] | None = None
         indexed = self.operand == "httpHost" and self.selector in ("host", "all")
         if indexed and self.operator == "equals" and not (self.negated or self.exact or self.group):
-            self.hosts = [(self.selector, one) for one in self.values]
+            self.hosts = [(self.selector, value) for value in self.values]
 
     def holds(self, store: Store, request: Request) -> bool:
         """Raises: Unsupported."""
@@ -200,13 +200,13 @@ class Condition:
         if self.group:
             group = store.get("ltm/data-group/internal", names.full_path(self.group, "/Common"))
             wanted = list(group.fields["records"]) if group else []
-            wanted = wanted if self.exact else [one.lower() for one in wanted]
+            wanted = wanted if self.exact else [text.lower() for text in wanted]
         if self.operator in _NUMERIC:
-            return any(_NUMERIC[self.operator](float(value), float(one)) for one in wanted)
+            return any(_NUMERIC[self.operator](float(value), float(bound)) for bound in wanted)
         if self.operator not in _TESTS:
             raise Unsupported(f"operator {self.operator}")
         value, test = value if self.exact else value.lower(), _TESTS[self.operator]
-        return any(test(value, one) for one in wanted)
+        return any(test(value, text) for text in wanted)
 
 
 def _negates_absent_wrongly(store: Store) -> bool:
@@ -264,7 +264,7 @@ def judge(store: Store, virtual: Item, request: Request) -> Effect:
 
 
 def _act(effect: Effect, fields: dict[str, Any], where: str) -> None:
-    event = next(one for one in ("request", "response", "other") if one in fields or one == "other")
+    event = next(event for event in ("request", "response", "other") if event in fields or event == "other")
     if event == "other" or (event == "response" and "httpHeader" not in fields):
         raise Unsupported(f"event of an action of {where}: {sorted(fields)}")
     if "forward" in fields and "select" in fields:

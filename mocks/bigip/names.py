@@ -38,8 +38,8 @@ def split(path: str) -> tuple[str, str, str]:
 
 def folder_of(path: str) -> str:
     """The folder of a full path; `/` for a partition. A self IP's name may be `10.1.0.5/14`."""
-    found = _CIDR.search(path)
-    return (path[: found.start()] if found else path.rpartition("/")[0]) or "/"
+    match = _CIDR.search(path)
+    return (path[: match.start()] if match else path.rpartition("/")[0]) or "/"
 
 
 def partition_of(path: str) -> str:
@@ -62,7 +62,7 @@ def from_body(body: dict, *, default: str = "Common") -> str:
         return name
     partition = str(body.get("partition") or body.get("tmPartition") or default).strip("/")
     sub_path = str(body.get("subPath") or "").strip("/")
-    return "/" + "/".join(part for part in (partition, sub_path, name) if part)
+    return "/" + "/".join(segment for segment in (partition, sub_path, name) if segment)
 
 
 def check(path: str) -> None:

@@ -29,8 +29,8 @@ class Vxlan(Kind):
     links: ClassVar[dict[str, str]] = {"defaultsFrom": "net/tunnels/vxlan"}
 
     def initial(self, store: Store, key: Key) -> Body:
-        found = super().initial(store, key)
-        return found if key[0] == "/Common/vxlan" else {**found, "defaultsFrom": "/Common/vxlan"}
+        defaults = super().initial(store, key)
+        return defaults if key[0] == "/Common/vxlan" else {**defaults, "defaultsFrom": "/Common/vxlan"}
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         if store.has(Quirk.SDN_NOT_LICENSED):
@@ -143,7 +143,7 @@ class FDBTunnel(Kind):
         if store.version >= (12,) or not records:
             return item.fields
         kind = store.kinds[RECORDS]
-        return {"records": [{"name": one.name, **kind.read(store, one)} for one in records.values()]}
+        return {"records": [{"name": record.name, **kind.read(store, record)} for record in records.values()]}
 
 
 class FDBRecords(Kind):
@@ -272,8 +272,8 @@ class Vlan(Kind):
             interfaces = store.kinds["net/vlan/interfaces"]
             for name in list(store.children(interfaces.url, item.key)):
                 store.remove(interfaces.url, (*item.key, name))
-            for one in body["interfaces"] or ():
-                interfaces.create(store, item.key, one)
+            for interface in body["interfaces"] or ():
+                interfaces.create(store, item.key, interface)
 
     def read(self, store: Store, item: Item) -> Body:
         return {**item.fields, "ifIndex": item.hidden.get("index", 96)}
@@ -308,7 +308,8 @@ class RouteDomain(Kind):
     def check_unused(self, store: Store, item: Item) -> None:
         number = item.fields["id"]
         holders = [
-            one.name for one in store.all("auth/partition") if one.fields["defaultRouteDomain"] == number
+            partition.name for partition in store.all("auth/partition")
+            if partition.fields["defaultRouteDomain"] == number
         ]
         if holders:
             raise refusals.mcpd(
@@ -321,7 +322,7 @@ class RouteDomain(Kind):
         """Domain 0 lists every VLAN and tunnel without another domain."""
         if item.fields["id"] != 0:
             return item.fields
-        return {**item.fields, "vlans": [one.path for kind in GROUPS["vlan"] for one in store.all(kind)]}
+        return {**item.fields, "vlans": [vlan.path for kind in GROUPS["vlan"] for vlan in store.all(kind)]}
 
 
 class Arp(Kind):

@@ -213,42 +213,42 @@ def condition(store: Store, policy: str, rule: str, body: dict[str, Any]) -> dic
             f"during event '{_word(event)}'.",
         )
     operator = _one(sorted(flags & OPERATORS)) or "equals"
-    found = {name: True, selector: True, event: True, operator: True, "index": 0}
-    found |= dict.fromkeys(flags & _MARKS, True) | _implied(flags, name, selector)
-    found |= {key: value for key, value in rest.items() if value is not None}
+    properties = {name: True, selector: True, event: True, operator: True, "index": 0}
+    properties |= dict.fromkeys(flags & _MARKS, True) | _implied(flags, name, selector)
+    properties |= {key: value for key, value in rest.items() if value is not None}
     if "normalized" in flags:
-        found["normalized"] = True
-    _check_values(found, selector, operator)
-    return found
+        properties["normalized"] = True
+    _check_values(properties, selector, operator)
+    return properties
 
 
 def _implied(flags: set[str], name: str, selector: str) -> dict[str, Any]:
     """Flags that are always returned (bigip-behaviour.md B4): strings carry a case, all carry external,
     present, remote."""
-    found: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     if "internal" not in flags:
-        found["external"] = True
+        properties["external"] = True
     if "missing" not in flags:
-        found["present"] = True
+        properties["present"] = True
     if "local" not in flags:
-        found["remote"] = True
+        properties["remote"] = True
     if name != "tcp" or selector == "vlan":
-        found["caseSensitive" if "caseSensitive" in flags else "caseInsensitive"] = True
+        properties["caseSensitive" if "caseSensitive" in flags else "caseInsensitive"] = True
     if flags >= _CASE:
         raise refusals.may_not("case-insensitive", "case-sensitive")
-    return found
+    return properties
 
 
-def _check_values(found: dict[str, Any], selector: str, operator: str) -> None:
-    values = found.get("values")
+def _check_values(properties: dict[str, Any], selector: str, operator: str) -> None:
+    values = properties.get("values")
     if values is not None:
-        found["values"] = [str(value) for value in (values if isinstance(values, list) else [values])]
-    if "datagroup" in found and values:
+        properties["values"] = [str(value) for value in (values if isinstance(values, list) else [values])]
+    if "datagroup" in properties and values:
         raise refusals.may_not("datagroup", "values")
-    found["index"] = int(found["index"])
-    if selector == "pathSegment" and found["index"] < 1 and operator != "exists":
+    properties["index"] = int(properties["index"])
+    if selector == "pathSegment" and properties["index"] < 1 and operator != "exists":
         # segments count from 1 (bigip-behaviour.md B4); what the device says to 0 is not known
-        raise refusals.invalid_value("index", found["index"])
+        raise refusals.invalid_value("index", properties["index"])
 
 
 def action(store: Store, policy: str, rule: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -272,34 +272,34 @@ def action(store: Store, policy: str, rule: str, body: dict[str, Any]) -> dict[s
         raise refusals.mcpd("0107186c", f"Policy '{policy}', rule '{rule}'; missing or invalid target.")
     event = _one(sorted(flags & EVENTS)) or "request"
     numbers = _NUMBERS if store.version >= (12,) else _NUMBERS_11
-    found: dict[str, Any] = dict.fromkeys(numbers, 0) | {targets[0]: True, verbs[0]: True, event: True}
-    found |= dict.fromkeys(flags & {"shutdown", "connection"}, True)
-    found |= {key: value for key, value in rest.items() if value is not None}
-    _check_parameters(store, policy, rule, found, verbs[0])
-    return found
+    properties: dict[str, Any] = dict.fromkeys(numbers, 0) | {targets[0]: True, verbs[0]: True, event: True}
+    properties |= dict.fromkeys(flags & {"shutdown", "connection"}, True)
+    properties |= {key: value for key, value in rest.items() if value is not None}
+    _check_parameters(store, policy, rule, properties, verbs[0])
+    return properties
 
 
-def _check_parameters(store: Store, policy: str, rule: str, found: dict[str, Any], verb: str) -> None:
+def _check_parameters(store: Store, policy: str, rule: str, properties: dict[str, Any], verb: str) -> None:
     if verb == "redirect":
-        _check_redirect(store, policy, rule, found)
-    elif "location" in found:
+        _check_redirect(store, policy, rule, properties)
+    elif "location" in properties:
         raise refusals.may_not("location", verb)
-    if verb == "select" and not found.keys() & _FORWARDED_TO:
+    if verb == "select" and not properties.keys() & _FORWARDED_TO:
         raise refusals.mcpd("0107186c", f"Policy '{policy}', rule '{rule}'; missing or invalid target.")
     for name in _NUMBERS:
-        if name in found:
-            found[name] = int(found[name])
+        if name in properties:
+            properties[name] = int(properties[name])
 
 
-def _check_redirect(store: Store, policy: str, rule: str, found: dict[str, Any]) -> None:
+def _check_redirect(store: Store, policy: str, rule: str, properties: dict[str, Any]) -> None:
     """`code` is understood from 14.0 on; below it is read 0, or refused (bigip-behaviour.md B4, B12.6)."""
-    if not found.get("location"):
+    if not properties.get("location"):
         raise refusals.mcpd("0107186c", f"Policy '{policy}', rule '{rule}'; missing or invalid target.")
-    code = int(found.get("code") or 0)
+    code = int(properties.get("code") or 0)
     if store.version < (14,) and code:
         if store.has(Quirk.REDIRECT_CODE_REFUSED):
             raise refusals.unknown_property("code")
-        found["code"] = 0
+        properties["code"] = 0
     elif code and not 300 <= code <= 399:
         raise refusals.invalid_value("code", code)
 
@@ -331,10 +331,10 @@ def _verb_order(verb: str) -> tuple[int, str]:
     return (order.index(verb) if verb in order else len(order), verb)
 
 
-def _one(found: list[str]) -> str:
-    if len(found) > 1:
-        raise refusals.may_not(refusals.dashed(found[0]), refusals.dashed(found[1]))
-    return found[0] if found else ""
+def _one(given: list[str]) -> str:
+    if len(given) > 1:
+        raise refusals.may_not(refusals.dashed(given[0]), refusals.dashed(given[1]))
+    return given[0] if given else ""
 
 
 def _word(name: str) -> str:
@@ -346,9 +346,9 @@ ASPECTS = ("http", "client-ssl")
 
 def needed_profiles(fields: dict[str, Any]) -> set[str]:
     """Those of ASPECTS that a virtual server must have for a stored condition or action."""
-    found = set()
+    kinds = set()
     if any(name.startswith("http") for name in fields) or "request" in fields:
-        found.add("http")
+        kinds.add("http")
     if "sslClientHello" in fields or "sslExtension" in fields:
-        found.add("client-ssl")
-    return found
+        kinds.add("client-ssl")
+    return kinds

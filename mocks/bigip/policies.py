@@ -186,8 +186,8 @@ def _copy_rules(store: Store, source: str, target: str) -> None:
     for rule in list(store.children(RULES, (source,)).values()):
         store.put(RULES, (target, rule.name), rule.fields)
         for kind in (CONDITIONS, ACTIONS):
-            for part in list(store.children(kind, rule.key).values()):
-                store.put(kind, (target, rule.name, part.name), part.fields)
+            for child in list(store.children(kind, rule.key).values()):
+                store.put(kind, (target, rule.name, child.name), child.fields)
 
 
 def dependencies(store: Store, path: str) -> list[str]:
@@ -272,16 +272,17 @@ class Parts(Kind):
 
     def references(self, item: Item) -> Iterable[Ref]:
         fields = item.fields
-        found = [("policy needs", f"{item.path} {aspect}") for aspect in operands.needed_profiles(fields)]
+        needed = operands.needed_profiles(fields)
+        references = [("policy needs", f"{item.path} {aspect}") for aspect in needed]
         if self.url == ACTIONS:
-            found += [
+            references += [
                 (kind.rsplit("/", 1)[1], fields[name])
                 for name, kind in operands.REFERENCES.items()
                 if name in fields
             ]
         elif "datagroup" in fields:
-            found.append(("data-group", names.full_path(fields["datagroup"], "/Common")))
-        return found
+            references.append(("data-group", names.full_path(fields["datagroup"], "/Common")))
+        return references
 
     def check_new(self, store: Store, key: Key, body: Body) -> None:
         if store.get(RULES, *key[:2]) is None:
@@ -326,13 +327,13 @@ class Parts(Kind):
 
     def accept(self, store: Store, body: Body, key: Key, old: Item | None = None) -> Body:
         parse = operands.condition if self.url == CONDITIONS else operands.action
-        found = parse(store, key[0], key[1], body)
+        properties = parse(store, key[0], key[1], body)
         if self.url == ACTIONS:
             folder = f"/{names.partition_of(key[0])}"
             for name in operands.REFERENCES:
-                if name in found and not (name == "node" and not str(found[name]).startswith("/")):
-                    found[name] = names.full_path(str(found[name]), folder)
-        return found
+                if name in properties and not (name == "node" and not str(properties[name]).startswith("/")):
+                    properties[name] = names.full_path(str(properties[name]), folder)
+        return properties
 
     def check_references(self, store: Store, item: Item) -> None:
         if self.url != ACTIONS:
@@ -352,4 +353,4 @@ class Parts(Kind):
             Kind.create(self, store, parent, body)
 
     def in_order(self, children: dict[str, Item]) -> list[Item]:
-        return sorted(children.values(), key=lambda part: (len(part.name), part.name))
+        return sorted(children.values(), key=lambda item: (len(item.name), item.name))

@@ -59,10 +59,10 @@ def parse_monitor(text: str | None) -> tuple[int, list[str]]:
     """(least number of good ones or 0 for all, full paths) of a monitor rule."""
     if not text:
         return 0, []
-    found = _MINIMUM.match(text.strip())
-    if found:
-        return int(found[1]), found[2].replace("{", " ").replace("}", " ").split()
-    return 0, [part for part in text.split() if part != "and"]
+    match = _MINIMUM.match(text.strip())
+    if match:
+        return int(match[1]), match[2].replace("{", " ").replace("}", " ").split()
+    return 0, [word for word in text.split() if word != "and"]
 
 
 def _written(minimum: int, monitors: list[str]) -> str:
@@ -127,7 +127,8 @@ class Members(Kind):
         if not str(name).startswith("/"):
             partition = body.get("partition") or body.get("tmPartition") or names.partition_of(parent[0])
             sub_path = str(body.get("subPath") or "").strip("/")
-            name = "/" + "/".join(part for part in (str(partition).strip("/"), sub_path, name) if part)
+            segments = (str(partition).strip("/"), sub_path, name)
+            name = "/" + "/".join(segment for segment in segments if segment)
         return (*parent, str(name))
 
     def key_in_url(self, store: Store, parent: Key, name: str) -> Key:
@@ -164,8 +165,8 @@ class Members(Kind):
                 raise refusals.tmsh('"address" may not be changed')
         else:
             own = names.partition_of(node) == names.partition_of(key[0])
-            made = own or not store.has(Quirk.MEMBER_MAKES_NO_SHARED_NODE)
-            address = store.kinds["ltm/node"].for_member(store, node, body.get("address"), made=made)
+            create = own or not store.has(Quirk.MEMBER_MAKES_NO_SHARED_NODE)
+            address = store.kinds["ltm/node"].for_member(store, node, body.get("address"), create=create)
         return {
             **fields,
             "address": address,
@@ -179,7 +180,7 @@ class Members(Kind):
 
     def set_all(self, store: Store, parent: Key, members: list) -> None:
         """Replace the whole list; a member may be a name or an object (bigip-behaviour.md B3)."""
-        bodies = [{"name": one} if isinstance(one, str) else dict(one) for one in members]
+        bodies = [{"name": member} if isinstance(member, str) else dict(member) for member in members]
         keys = [self.key_of(store, parent, body) for body in bodies]
         wanted = set(keys)
         if len(wanted) < len(keys):
@@ -207,8 +208,8 @@ class Members(Kind):
             fields["session"] = "monitor-enabled"
         if fields["state"] == "user-up":
             down = store.is_down(item.path, item.name) if monitored else None
-            found = {True: "down", False: "up", None: "checking"}[down]
-            fields["state"] = found if monitored else "unchecked"
+            state = {True: "down", False: "up", None: "checking"}[down]
+            fields["state"] = state if monitored else "unchecked"
         return fields
 
 
@@ -283,17 +284,17 @@ class Node(Monitored):
         self.check_references(store, item)
         return item
 
-    def for_member(self, store: Store, path: str, address: str | None, *, made: bool) -> str:
+    def for_member(self, store: Store, path: str, address: str | None, *, create: bool) -> str:
         """The address of a member's node; the node is made if its name or the body tells an address.
 
-        Args: made: whether this device makes it at all.
+        Args: create: True if this device makes it at all.
         """
         partition, _, host = names.split(path)
         node = store.get(self.url, path)
         if node is not None:
             return node.fields["address"]
         given = str(address) if address else host
-        if not made or not addresses.is_address(given):
+        if not create or not addresses.is_address(given):
             raise refusals.not_found("node", path)
         clash = store.holder("node address", self._index(store, partition, given))
         if clash:
@@ -358,8 +359,8 @@ class Monitor(Kind):
         return [("monitor", parent)] if parent else []
 
     def initial(self, store: Store, key: Key) -> Body:
-        found = super().initial(store, key)
-        return found if key[0] == self.factory else {**found, "defaultsFrom": self.factory}
+        defaults = super().initial(store, key)
+        return defaults if key[0] == self.factory else {**defaults, "defaultsFrom": self.factory}
 
     def check_new(self, store: Store, key: Key, body: Body) -> None:
         if find_in_group(store, "monitor", key[0]):

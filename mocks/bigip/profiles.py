@@ -138,11 +138,11 @@ class SSLProfile(Profile):
     }
 
     def references(self, item: Item) -> Iterable[Ref]:
-        found = [*super().references(item)]
-        found += [("cert", item.fields[name]) for name in CERTS if _is_file(item.fields.get(name))]
+        references = [*super().references(item)]
+        references += [("cert", item.fields[name]) for name in CERTS if _is_file(item.fields.get(name))]
         if _is_file(item.fields.get("key")):
-            found.append(("key", item.fields["key"]))
-        return found
+            references.append(("key", item.fields["key"]))
+        return references
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         fields = super().normalise(store, key, fields, body, old)
@@ -152,9 +152,9 @@ class SSLProfile(Profile):
                 fields[name] = names.full_path(fields[name], folder)
         if "tmOptions" in fields:
             fields["tmOptions"] = _options(store, fields["tmOptions"])
-        for one, other in (("ciphers", "cipherGroup"), ("cipherGroup", "ciphers")):
+        for property_, other in (("ciphers", "cipherGroup"), ("cipherGroup", "ciphers")):
             # exclusive: the other one is "none" (bigip-behaviour.md B8)
-            if body.get(one, "none") != "none" and "cipherGroup" in self.schema(store).defaults:
+            if body.get(property_, "none") != "none" and "cipherGroup" in self.schema(store).defaults:
                 fields[other] = "none"
         return fields
 
@@ -236,11 +236,11 @@ class ClientSSL(SSLProfile):
             entry["chain"] = fields["chain"]
         if store.version >= (13,):
             entry["appService"] = "none"
-            for one, kind in (("cert", "ssl-cert"), ("key", "ssl-key"), ("chain", "ssl-cert")):
-                if _is_file(entry.get(one)):
-                    entry[f"{one}Reference"] = {
+            for field, kind in (("cert", "ssl-cert"), ("key", "ssl-key"), ("chain", "ssl-cert")):
+                if _is_file(entry.get(field)):
+                    entry[f"{field}Reference"] = {
                         "link": f"https://localhost/mgmt/tm/sys/file/{kind}/"
-                        f"{names.encode_segment(entry[one])}{_ver(store)}"
+                        f"{names.encode_segment(entry[field])}{_ver(store)}"
                     }
         if store.version >= (14,):
             entry["usage"] = "SERVER"
@@ -261,7 +261,7 @@ class ServerSSL(SSLProfile):
 
 
 def _ver(store: Store) -> str:
-    return "?ver=" + ".".join(str(part) for part in store.version)
+    return "?ver=" + ".".join(str(number) for number in store.version)
 
 
 def _is_file(value: object) -> bool:

@@ -119,17 +119,17 @@ class Quirk(enum.StrEnum):
 
 def defaults(version: Version) -> frozenset[Quirk]:
     """The switches that a version has by the recordings."""
-    found = set()
+    quirks = set()
     if version < (14,):
-        found.add(Quirk.MONITOR_TRAILING_SPACE)
+        quirks.add(Quirk.MONITOR_TRAILING_SPACE)
     if version < (12,):
-        found.add(Quirk.NESTED_POLICIES_REFERENCE if version < (11, 6) else Quirk.ABSENT_SUB_200)
-        found.add(Quirk.EMPTY_ITEMS_ABSENT)
+        quirks.add(Quirk.NESTED_POLICIES_REFERENCE if version < (11, 6) else Quirk.ABSENT_SUB_200)
+        quirks.add(Quirk.EMPTY_ITEMS_ABSENT)
     if version[:3] in ((11, 5, 4), (12, 1, 0), (12, 1, 1)):
-        found.add(Quirk.SUB_POST_404)
+        quirks.add(Quirk.SUB_POST_404)
     if version[:2] == (12, 0):
-        found.add(Quirk.MEMBERS_NEED_PARTITION)
-    return frozenset(found)
+        quirks.add(Quirk.MEMBERS_NEED_PARTITION)
+    return frozenset(quirks)
 
 
 def parse(names: frozenset[str] | set[str], version: Version) -> frozenset[Quirk]:

@@ -108,8 +108,8 @@ def _identify_folder(reply: dict[str, Any], path: str) -> None:
 def _reference(store: Store, kind: Kind, item: Item, name: str, value: Any) -> Any:
     """The link beside a reference, a list of links for a list; None for `none` and the like."""
     if isinstance(value, (list, tuple)):
-        found = [_reference(store, kind, item, name, one) for one in value]
-        return [one for one in found if one] or None
+        references = [_reference(store, kind, item, name, path) for path in value]
+        return [reference for reference in references if reference] or None
     if not isinstance(value, str) or not value.startswith("/"):
         return None
     target = kind.link_target(store, item, name, value)
@@ -131,7 +131,7 @@ def _sub_collection(store: Store, reply: dict[str, Any], item: Item, sub: str, e
     if children:
         reference["items"] = [render(store, child, expand=True) for child in kind.in_order(children)]
     first, *rest = kind.last.split("-")
-    reply[f"{first}{''.join(part.capitalize() for part in rest)}Reference"] = reference
+    reply[f"{first}{''.join(word.capitalize() for word in rest)}Reference"] = reference
 
 
 def collection(store: Store, kind: Kind, parent: Key, query: Query) -> dict[str, Any]:
@@ -145,10 +145,10 @@ def collection(store: Store, kind: Kind, parent: Key, query: Query) -> dict[str,
     expand = expands(query)
     rendered = [render(store, item, expand=expand) for item in items]
     if partition is not None:
-        rendered = [without_route_domain(store, one, partition) for one in rendered]
+        rendered = [without_route_domain(store, item_, partition) for item_ in rendered]
     select = query.get("$select")
     if select:
-        rendered = [selected(one, select) for one in rendered]
+        rendered = [selected(item_, select) for item_ in rendered]
     reply: dict[str, Any] = {
         "kind": state(kind, "collectionstate"),
         "selfLink": collection_link(store, kind, parent) + suffix(store, query),
@@ -172,10 +172,10 @@ def _filter(store: Store, kind: Kind, query: Query) -> str | None:
     text = query.get("$filter")
     if text is None or (kind.url == "net/fdb/tunnel" and store.has(Quirk.FILTER_IGNORED_BY_FDB)):
         return None
-    found = _FILTER.match(text.strip())
-    if not found:
+    match = _FILTER.match(text.strip())
+    if not match:
         raise refusals.rest(f"The filter ({text}) is not supported by this fake: only partition eq.")
-    partition = found[1]
+    partition = match[1]
     if store.get("sys/folder", f"/{partition}") is None:
         # status unknown (bigip-behaviour.md A10.4)
         raise refusals.tmsh(f"The requested folder (/{partition}) was not found.")
@@ -208,11 +208,11 @@ def without_route_domain(store: Store, reply: Any, partition: str) -> Any:
 
     def strip(value: Any, name: str = "") -> Any:
         if isinstance(value, dict):
-            return {key: strip(one, key) for key, one in value.items()}
+            return {key: strip(inner, key) for key, inner in value.items()}
         if isinstance(value, list):
-            return [strip(one, name) for one in value]
+            return [strip(inner, name) for inner in value]
         if name in _ADDRESSES and isinstance(value, str) and "%" in value:
-            return _ROUTE_DOMAIN.sub(lambda found: "" if found[0] == own else found[0], value)
+            return _ROUTE_DOMAIN.sub(lambda match: "" if match[0] == own else match[0], value)
         return value
 
     return strip(reply)

@@ -50,10 +50,10 @@ class Request:
 
     def body(self) -> dict[str, Any]:
         """The body as an object. Raises: Refusal: not JSON, or no object."""
-        found = self.json()
-        if not isinstance(found, dict):
+        body = self.json()
+        if not isinstance(body, dict):
             raise refusals.rest("Found invalid JSON body in the request.")
-        return found
+        return body
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ class Route(Kind):
     _targets = ("gw", "tmInterface", "pool", "blackhole")
 
     def references(self, item: Item) -> Iterable[Ref]:
-        found = [("vlan", item.fields["tmInterface"])] if "tmInterface" in item.fields else []
-        return found + ([("pool", item.fields["pool"])] if "pool" in item.fields else [])
+        references = [("vlan", item.fields["tmInterface"])] if "tmInterface" in item.fields else []
+        return references + ([("pool", item.fields["pool"])] if "pool" in item.fields else [])
 
     def uniques(self, item: Item) -> Iterable[Ref]:
         return [("route network", item.hidden["network"])] if "network" in item.hidden else []
@@ -62,12 +62,12 @@ class Route(Kind):
             address = addresses.parse(text)
         except ValueError:
             raise refusals.invalid_value("gw", text) from None
-        found = ipaddress.ip_address(address.text)
-        if found.version != network.version:
+        gateway = ipaddress.ip_address(address.text)
+        if gateway.version != network.version:
             raise refusals.configuration_error(f"Gateway ({text}) is of another family than {network}.")
-        near = (routed(store, names.partition_of(one.path), one.fields["address"])
-                for one in store.all("net/self"))
-        if not any(other == domain and found in connected for connected, other in near):
+        near = (routed(store, names.partition_of(self_ip.path), self_ip.fields["address"])
+                for self_ip in store.all("net/self"))
+        if not any(other == domain and gateway in connected for connected, other in near):
             raise refusals.mcpd(
                 "01070330", f"Static route gateway {text} is not directly connected via an interface.")
 

@@ -28,10 +28,10 @@ def check(text: str) -> Facts:
     for words in tcl.commands(text):
         name = words[0].text
         if name == "when":
-            found = _event(words, priority)
-            if found in events:
-                raise SyntaxRefusal(words[0].line, f"Duplicate event ({found[0]})")
-            events[found] = None
+            declared = _event(words, priority)
+            if declared in events:
+                raise SyntaxRefusal(words[0].line, f"Duplicate event ({declared[0]})")
+            events[declared] = None
         elif name == "proc":
             if len(words) != 4 or not words[-1].braced:
                 raise SyntaxRefusal(words[0].line, 'wrong # args: should be "proc name args body"')

@@ -86,7 +86,7 @@ def camel(name: str) -> str:
     if "-" not in name:
         return name
     head, *tail = name.split("-")
-    return head + "".join(part.capitalize() for part in tail)
+    return head + "".join(word.capitalize() for word in tail)
 
 
 def _coerce(name: str, value: Any, default: Any) -> Any:

@@ -61,7 +61,7 @@ def profile_fields(store: Store, path: str) -> dict[str, Any]:
 def members(store: Store, pool: str) -> tuple[str, ...]:
     """Names of the members that take new connections: enabled and not forced down."""
     every = store.children("ltm/pool/members", (pool,)).values()
-    return tuple(sorted(one.name.rsplit("/", 1)[1] for one in every if takes_new(store, one)))
+    return tuple(sorted(member.name.rsplit("/", 1)[1] for member in every if takes_new(store, member)))
 
 
 def takes_new(store: Store, member: Item) -> bool:
@@ -78,4 +78,4 @@ def forced_down(store: Store, member: Item) -> bool:
 def _wishes(store: Store, member: Item) -> list[tuple[str, str]]:
     node = store.get("ltm/node", pools.node_and_port(member.name)[0])
     parts = (member.fields, node.fields if node else {})
-    return [(one.get("session", "user-enabled"), one.get("state", "user-up")) for one in parts]
+    return [(fields.get("session", "user-enabled"), fields.get("state", "user-up")) for fields in parts]

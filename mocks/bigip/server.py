@@ -270,11 +270,11 @@ class FakeBigIP:
     def _reply(self, request: Request, fault: faults.Fault | None) -> replies.Reply:
         if fault is not None and fault.kind in ("drop-request", "late"):
             return replies.Reply(500, b"")
-        found = faults.instead(fault, request) if fault else None
+        substitute = faults.instead(fault, request) if fault else None
         try:
-            if isinstance(found, Refusal):
-                raise found
-            reply = found or self._endpoints.answer(request)
+            if isinstance(substitute, Refusal):
+                raise substitute
+            reply = substitute or self._endpoints.answer(request)
         except Refusal as refusal:
             reply = self._refused(refusal, request)
         except Exception as error:
@@ -415,4 +415,4 @@ class FakeBigIP:
 
 
 def _quirks(given: Iterable[str], version: versions.Version) -> frozenset[quirks.Quirk]:
-    return quirks.parse({str(one) for one in given}, version)
+    return quirks.parse({str(quirk) for quirk in given}, version)

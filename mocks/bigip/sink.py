@@ -120,7 +120,7 @@ class Sink:
 
     def _times(self, text: str) -> None:
         parts = text.split()
-        if len(parts) != 4 or not all(part.isdecimal() for part in parts):
+        if len(parts) != 4 or not all(number.isdecimal() for number in parts):
             raise _Fatal("mtime.sec not delimited")
         self._answer(b"\0")
 

@@ -21,7 +21,7 @@ class SnatPool(Kind):
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         folder = f"/{names.partition_of(key[0])}"
-        members = [names.full_path(str(one), folder) for one in fields.get("members") or ()]
+        members = [names.full_path(str(member), folder) for member in fields.get("members") or ()]
         translations = store.kinds["ltm/snat-translation"]
         for path in members:
             if store.get(translations.url, path) is None:

@@ -11,18 +11,18 @@ from mocks.bigip.store import Item, Store
 _COUNTERS = ("bitsIn", "bitsOut", "curConns", "maxConns", "pktsIn", "pktsOut", "totConns")
 
 
-def item(store: Store, kind: Kind, found: Item) -> dict[str, Any]:
-    own = f"{link(store, kind, found.key)}/stats"
+def item(store: Store, kind: Kind, obj: Item) -> dict[str, Any]:
+    own = f"{link(store, kind, obj.key)}/stats"
     return {
         "kind": state(kind, "stats"),
-        "generation": found.generation,
+        "generation": obj.generation,
         "selfLink": own + suffix(store),
         "entries": {
             own: {
                 "nestedStats": {
                     "kind": state(kind, "stats"),
                     "selfLink": own + suffix(store),
-                    "entries": _entries(store, kind, found),
+                    "entries": _entries(store, kind, obj),
                 }
             }
         },
@@ -31,9 +31,9 @@ def item(store: Store, kind: Kind, found: Item) -> dict[str, Any]:
 
 def collection(store: Store, kind: Kind) -> dict[str, Any]:
     entries = {}
-    for found in store.all(kind.url):
-        own = f"{link(store, kind, found.key)}/stats"
-        entries[own] = {"nestedStats": {"entries": _entries(store, kind, found)}}
+    for obj in store.all(kind.url):
+        own = f"{link(store, kind, obj.key)}/stats"
+        entries[own] = {"nestedStats": {"entries": _entries(store, kind, obj)}}
     return {
         "kind": state(kind, "collectionstats"),
         "selfLink": f"https://localhost/mgmt/tm/{kind.url}/stats{suffix(store)}",
@@ -41,24 +41,24 @@ def collection(store: Store, kind: Kind) -> dict[str, Any]:
     }
 
 
-def _entries(store: Store, kind: Kind, found: Item) -> dict[str, Any]:
+def _entries(store: Store, kind: Kind, obj: Item) -> dict[str, Any]:
     side = "clientside" if kind.url in ("ltm/virtual", "ltm/virtual-address") else "serverside"
     entries: dict[str, Any] = {f"{side}.{name}": {"value": 0} for name in _COUNTERS}
-    entries["tmName"] = {"description": found.name}
-    entries["status.availabilityState"] = {"description": _availability(store, kind, found)}
-    disabled = "disabled" in found.fields or found.fields.get("session") == "user-disabled"
+    entries["tmName"] = {"description": obj.name}
+    entries["status.availabilityState"] = {"description": _availability(store, kind, obj)}
+    disabled = "disabled" in obj.fields or obj.fields.get("session") == "user-disabled"
     entries["status.enabledState"] = {"description": "disabled" if disabled else "enabled"}
     if kind.url == "ltm/pool":
-        entries["activeMemberCnt"] = {"value": len(store.children("ltm/pool/members", found.key))}
+        entries["activeMemberCnt"] = {"value": len(store.children("ltm/pool/members", obj.key))}
     return entries
 
 
-def _availability(store: Store, kind: Kind, found: Item) -> str:
+def _availability(store: Store, kind: Kind, obj: Item) -> str:
     if kind.url == "ltm/pool":
-        if "monitor" not in found.fields:
+        if "monitor" not in obj.fields:
             return "unknown"
-        return "available" if store.children("ltm/pool/members", found.key) else "offline"
-    if "state" in found.fields:
-        shown = kind.read(store, found)["state"]
+        return "available" if store.children("ltm/pool/members", obj.key) else "offline"
+    if "state" in obj.fields:
+        shown = kind.read(store, obj)["state"]
         return {"up": "available", "unchecked": "unknown"}.get(shown, "offline")
     return "unknown"

@@ -107,10 +107,10 @@ _HARDWARE = {
 def hardware(store: Store, request: Request) -> Answer:
     url = "https://localhost/mgmt/tm/sys/hardware"
     entries = {}
-    for part, values in _HARDWARE.items():
+    for component, values in _HARDWARE.items():
         shown = {k: {"value" if isinstance(v, int) else "description": v} for k, v in values.items()}
-        inner = {f"{url}/{part}/0": {"nestedStats": {"entries": shown}}}
-        entries[f"{url}/{part}"] = {"nestedStats": {"entries": inner}}
+        inner = {f"{url}/{component}/0": {"nestedStats": {"entries": shown}}}
+        entries[f"{url}/{component}"] = {"nestedStats": {"entries": inner}}
     return {"kind": "tm:sys:hardware:hardwarestats", "selfLink": f"{url}{suffix(store)}", "entries": entries}
 
 

@@ -47,8 +47,8 @@ class Database(Given):
 
     def initial(self, store: Store, key: Key) -> Body:
         default, allowed = VARIABLES[key[0]]
-        found = {"defaultValue": default, "value": default, "valueRange": allowed}
-        return {**super().initial(store, key), **found}
+        defaults = {"defaultValue": default, "value": default, "valueRange": allowed}
+        return {**super().initial(store, key), **defaults}
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         value, allowed = str(fields["value"]), fields["valueRange"]

@@ -104,36 +104,36 @@ def roles(words: list[Word]) -> dict[int, str]:
     """By number of a braced word of a command: SCRIPT, EXPRESSION, or PAIRS for the patterns and scripts of
     a switch. Raises: SyntaxRefusal: an `if` without script, or `else if` (bigip-behaviour.md B5)."""
     name = words[0].text
-    found: dict[int, str] = {}
+    by_index: dict[int, str] = {}
     if name == "if":
-        found = _if_roles(words)
+        by_index = _if_roles(words)
     elif name == "switch":
-        found = _switch_roles(words)
+        by_index = _switch_roles(words)
     else:
         for index in _SCRIPTS_OF.get(name, ()):
             if index < len(words) and len(words) > 1:
-                found[index % len(words)] = SCRIPT
+                by_index[index % len(words)] = SCRIPT
         index = _EXPRESSION_OF.get(name)
         if index is not None and index < len(words):
-            found[index] = EXPRESSION
-    return {index: role for index, role in found.items() if words[index].braced}
+            by_index[index] = EXPRESSION
+    return {index: role for index, role in by_index.items() if words[index].braced}
 
 
 def _if_roles(words: list[Word]) -> dict[int, str]:
     """`if c body ?elseif c body ...? ?else? ?body?`"""
-    found: dict[int, str] = {}
+    by_index: dict[int, str] = {}
     index = 1
     while index < len(words):
-        found[index] = EXPRESSION
+        by_index[index] = EXPRESSION
         index += 1
         if index < len(words) and words[index].text == "then":
             index += 1
         if index >= len(words):
             raise SyntaxRefusal(words[0].line, 'missing a script after "if"')
-        found[index] = SCRIPT
+        by_index[index] = SCRIPT
         index += 1
         if index >= len(words):
-            return found
+            return by_index
         if words[index].text == "elseif" and not words[index].braced:
             index += 1
             continue
@@ -144,9 +144,9 @@ def _if_roles(words: list[Word]) -> dict[int, str]:
                 words[min(index, len(words) - 1)].line,
                 'wrong # args: extra words after "else" clause in "if" command',
             )
-        found[index] = SCRIPT
-        return found
-    return found
+        by_index[index] = SCRIPT
+        return by_index
+    return by_index
 
 
 def _switch_roles(words: list[Word]) -> dict[int, str]:

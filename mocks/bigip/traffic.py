@@ -156,16 +156,16 @@ def expand(location: str, request: Request) -> str:
     text = location.removeprefix("tcl:")
     values: list[str] = []
     while True:
-        found = _COMMAND.search(text)
-        if found is None:
+        match = _COMMAND.search(text)
+        if match is None:
             break
-        values.append(_command(found[1], request, values))
-        text = f"{text[: found.start()]}\0{len(values) - 1}\0{text[found.end() :]}"
+        values.append(_command(match[1], request, values))
+        text = f"{text[: match.start()]}\0{len(values) - 1}\0{text[match.end() :]}"
     return _filled(text, values)
 
 
 def _filled(text: str, values: list[str]) -> str:
-    return re.sub("\0(\\d+)\0", lambda found: values[int(found[1])], text)
+    return re.sub("\0(\\d+)\0", lambda match: values[int(match[1])], text)
 
 
 def _command(text: str, request: Request, values: list[str]) -> str:
@@ -177,13 +177,13 @@ def _command(text: str, request: Request, values: list[str]) -> str:
     }
     if text in simple:
         return simple[text]
-    found = _GETFIELD.match(text)
-    if found:
-        parts = _filled(found[1], values).split(found[2] or found[3])
-        number = int(found[4])
+    match = _GETFIELD.match(text)
+    if match:
+        parts = _filled(match[1], values).split(match[2] or match[3])
+        number = int(match[4])
         return parts[number - 1] if number <= len(parts) else ""
-    if found := _RANGE.match(text):
-        return _filled(found[1], values)[int(found[2]) :]
+    if match := _RANGE.match(text):
+        return _filled(match[1], values)[int(match[2]) :]
     if text.startswith("string tolower "):
         return _filled(text.removeprefix("string tolower "), values).lower()
     raise Unsupported(f"command in a location: [{text}]")

@@ -88,11 +88,11 @@ class Unit:
             fields = {"color": "green", "mode": "standalone", "status": "Standalone", "summary": " "}
             return fields, ["Optional action: Add a device to the trust domain"]
         conflict = f"There is a possible change conflict between {PEER} and {HOSTNAME}."
-        one = "One or more devices in the device group have changes pending"
+        pending = "One or more devices in the device group have changes pending"
         color, status, summary, source = {
             IN_SYNC: ("green", "In Sync", "All devices in the device group are in sync", ""),
-            PENDING: ("yellow", "Changes Pending", one, HOSTNAME),
-            PEER_NEWER: ("yellow", "Changes Pending", one, PEER),
+            PENDING: ("yellow", "Changes Pending", pending, HOSTNAME),
+            PEER_NEWER: ("yellow", "Changes Pending", pending, PEER),
             CONFLICT: ("red", "Changes Pending", conflict, HOSTNAME),
             INITIAL: ("blue", "Awaiting Initial Sync", "The device group is awaiting the initial config sync",
                       HOSTNAME),

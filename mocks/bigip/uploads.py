@@ -34,10 +34,10 @@ class Uploads:
 
     def receive(self, store: Store, name: str, request: Request) -> dict[str, Any]:
         """One chunk; the reply is cumulative. Raises: Refusal: bad range, or length that differs."""
-        found = _RANGE.match(request.headers.get("Content-Range", ""))
-        if not found:
+        match = _RANGE.match(request.headers.get("Content-Range", ""))
+        if not match:
             raise refusals.java(400, "Content-Range header is missing or malformed")
-        start, end, total = (int(number) for number in found.groups())
+        start, end, total = (int(number) for number in match.groups())
         size = end - start + 1
         if size != len(request.raw):
             raise refusals.java(

@@ -20,8 +20,8 @@ SYS_READY: Version = (13, 1)
 
 def parse(text: str) -> Version:
     """`14.1.2.1` -> (14, 1, 2, 1). Raises: ValueError: a part is no number."""
-    return tuple(int(part) for part in text.split("."))
+    return tuple(int(number) for number in text.split("."))
 
 
 def text(version: Version) -> str:
-    return ".".join(str(part) for part in version)
+    return ".".join(str(number) for number in version)

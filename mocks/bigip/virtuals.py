@@ -29,17 +29,18 @@ class Virtual(Kind):
     }
 
     def references(self, item: Item) -> Iterable[Ref]:
-        fields, found = item.fields, []
+        fields, references = item.fields, []
         if fields.get("pool"):
-            found.append(("pool", fields["pool"]))
-        found += [("rule", rule) for rule in fields.get("rules", ())]
-        found += [("vlan", vlan) for vlan in fields.get("vlans", ())]
-        found += [("persistence", f"/{one['partition']}/{one['name']}") for one in fields.get("persist", ())]
+            references.append(("pool", fields["pool"]))
+        references += [("rule", rule) for rule in fields.get("rules", ())]
+        references += [("vlan", vlan) for vlan in fields.get("vlans", ())]
+        references += [("persistence", f"/{entry['partition']}/{entry['name']}")
+                       for entry in fields.get("persist", ())]
         snat = fields.get("sourceAddressTranslation", {})
         if snat.get("pool"):
-            found.append(("snatpool", snat["pool"]))
-        found.append(("virtual-address", _address_path(item.path, fields["destination"])))
-        return found
+            references.append(("snatpool", snat["pool"]))
+        references.append(("virtual-address", _address_path(item.path, fields["destination"])))
+        return references
 
     def uniques(self, item: Item) -> Iterable[Ref]:
         fields = item.fields
@@ -249,9 +250,9 @@ def _address_path(virtual: str, destination: str) -> str:
 
 
 def _persist(store: Store, sent: list) -> list[Body]:
-    found = []
-    for one in sent:
-        body = {"name": one} if isinstance(one, str) else one
+    entries = []
+    for given in sent:
+        body = {"name": given} if isinstance(given, str) else given
         path = names.from_body({k: v for k, v in body.items() if k in ("name", "partition", "subPath")})
         item = find_in_group(store, "persistence", path)
         if item is None:
@@ -263,18 +264,18 @@ def _persist(store: Store, sent: list) -> list[Body]:
                 "link": f"https://localhost/mgmt/tm/{item.kind}/{names.encode_segment(path)}"
                 f"?ver={'.'.join(map(str, store.version))}"
             }
-        found.append(entry)
-    return found
+        entries.append(entry)
+    return entries
 
 
 def _snat(store: Store, folder: str, sent: Body) -> Body:
     kind = sent.get("type", "none")
     if kind not in ("none", "automap", "snat", "lsn"):
         raise refusals.invalid_value("type", kind)
-    found: Body = {"type": kind}
+    translation: Body = {"type": kind}
     if sent.get("pool") and sent["pool"] != "none":
-        found["pool"] = resolve(store, sent["pool"], folder, ("ltm/snatpool",))
-    return found
+        translation["pool"] = resolve(store, sent["pool"], folder, ("ltm/snatpool",))
+    return translation
 
 
 class VirtualAddress(Kind):

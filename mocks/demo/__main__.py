@@ -108,12 +108,12 @@ def converge(lab: Lab, log: Log, expectation: expected.State) -> tuple[Traffic, 
     def look() -> tuple[list[Row], Network] | None:
         lab.check()
         try:
-            found = read_rows(lab.cluster, lab.device), read_network(lab.cluster, lab.device)
+            seen = read_rows(lab.cluster, lab.device), read_network(lab.cluster, lab.device)
         except requests.HTTPError as exc:  # what is looked for is not there yet
             problems[:] = [str(exc)]
             return None
-        problems[:] = expected.differences(*found, expectation)
-        return None if problems else found
+        problems[:] = expected.differences(*seen, expectation)
+        return None if problems else seen
 
     try:
         rows, network = wait_until(look, CONVERGE_LIMIT_S, "The BIG-IP has not converged")

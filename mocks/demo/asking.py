@@ -56,11 +56,11 @@ def _curl(lab: Lab, scheme: str, host: str, path: str) -> tuple[str, ...]:
 
 def ask(request: Request) -> str:
     """Run the command; who answered. Raises: DemoError: it failed, or somebody else answered."""
-    found = subprocess.run([*request.command, "-w", BREAK, "--noproxy", "*"], env=clean_environment(),
-                           capture_output=True, text=True, timeout=LIMIT_S)
-    if found.returncode:
-        raise DemoError(f"{request}\nended with exit status {found.returncode}")
-    body, _, last = found.stdout.rpartition("\n")
+    process = subprocess.run([*request.command, "-w", BREAK, "--noproxy", "*"], env=clean_environment(),
+                             capture_output=True, text=True, timeout=LIMIT_S)
+    if process.returncode:
+        raise DemoError(f"{request}\nended with exit status {process.returncode}")
+    body, _, last = process.stdout.rpartition("\n")
     status, _, location = last.partition(" ")
     pod = json.loads(body) if status == "200" else None
     said = f"{status} {location}".strip()

@@ -110,7 +110,7 @@ def _summary(body: object) -> str:
 
 def _collection(path: str) -> str:
     """The path without the names in it: ltm/pool/~Common~x is ltm/pool/*."""
-    return "/".join("*" if part.startswith("~") or "_" in part else part for part in path.split("/"))
+    return "/".join("*" if name.startswith("~") or "_" in name else name for name in path.split("/"))
 
 
 def _count(number: int, word: str) -> str:

@@ -44,11 +44,11 @@ def fill(routes: Iterable[dict], public: Authority, pods: Authority) -> None:
         if "certificate" not in tls and "destinationCACertificate" not in tls:
             continue
         certificate, key = public.issue(route["spec"]["host"])
-        made = {
+        generated = {
             "certificate": certificate, "key": key, "caCertificate": public.pem,
             "destinationCACertificate": pods.pem,
         }
-        tls.update({field: made[field] for field, value in tls.items() if value == GENERATED})
+        tls.update({field: generated[field] for field, value in tls.items() if value == GENERATED})
         if tls.get("key") == MISMATCHED:
             tls["key"] = public.issue("another.example.com")[1]
 

@@ -90,15 +90,15 @@ def differences(rows: Iterable[Row], network: Network, expected: State) -> list[
         if getattr(network, field.name) != getattr(expected.network, field.name)]
 
 
-def _line(name: str, field: str, found: object, expected: object) -> str:
-    is_, should = getattr(found, field), getattr(expected, field)
+def _line(name: str, field: str, actual: object, expected: object) -> str:
+    is_, should = getattr(actual, field), getattr(expected, field)
     return f"{name}: {field} is {is_ or 'nothing'!r}, not {should or 'nothing'!r}"
 
 
 def _of_routes(rows: Iterable[Row], expected: Mapping[str, Serving]) -> list[str]:
-    found = {row.name: row.serving for row in rows}
-    lines = [f"{name}: there is no such Route" for name in expected.keys() - found.keys()]
-    for name, serving in found.items():
+    actual = {row.name: row.serving for row in rows}
+    lines = [f"{name}: there is no such Route" for name in expected.keys() - actual.keys()]
+    for name, serving in actual.items():
         if name not in expected:
             lines.append(f"{name}: nobody expects this Route")
             continue

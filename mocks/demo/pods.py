@@ -54,7 +54,7 @@ class PodKeeper:
     def _refresh(self) -> None:
         """Raises: requests.RequestException."""
         slices = self._cluster.get(SLICES)["items"]
-        wanted = {where: who for one in slices for where, who in _endpoints(one)}
+        wanted = {where: who for slice_ in slices for where, who in _endpoints(slice_)}
         hosts = _passthrough_hosts(self._cluster.get(ROUTES)["items"])
         for where in self._running.keys() - wanted.keys():
             self._pods.stop(*where)
@@ -73,19 +73,19 @@ class PodKeeper:
         return self._pairs[names]
 
 
-def _endpoints(one: Mapping) -> Iterator[tuple[Where, Who]]:
-    metadata = one["metadata"]
-    for endpoint in one.get("endpoints") or ():
-        for port in one.get("ports") or ():
+def _endpoints(slice_: Mapping) -> Iterator[tuple[Where, Who]]:
+    metadata = slice_["metadata"]
+    for endpoint in slice_.get("endpoints") or ():
+        for port in slice_.get("ports") or ():
             who = (metadata["namespace"], metadata["labels"][SERVICE], port.get("name") in TLS_PORTS)
             yield (endpoint["addresses"][0], port["port"]), who
 
 
 def _passthrough_hosts(routes: list[dict]) -> dict[tuple[str, str], list[str]]:
     """By namespace and Service."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_name: dict[tuple[str, str], list[str]] = {}
     for route in routes:
         spec = route["spec"]
         if spec.get("tls", {}).get("termination") == "passthrough" and spec.get("host"):
-            found.setdefault((route["metadata"]["namespace"], spec["to"]["name"]), []).append(spec["host"])
-    return found
+            by_name.setdefault((route["metadata"]["namespace"], spec["to"]["name"]), []).append(spec["host"])
+    return by_name

@@ -52,11 +52,11 @@ class Program:
 
     def wait_for_line(self, start: str) -> str:
         """The first line that begins so. Raises: DemoError: it ended, or did not print it in time."""
-        def found() -> str:
+        def first_line() -> str:
             self.check()
             lines = self.log.read_text(errors="replace").splitlines(keepends=True)
             return next((line for line in lines if line.startswith(start) and line.endswith("\n")), "")
-        return wait_until(found, START_LIMIT_S, f"{self.name} is not ready").strip()
+        return wait_until(first_line, START_LIMIT_S, f"{self.name} is not ready").strip()
 
     def wait_for_end(self) -> None:
         """Raises: DemoError: it failed, or did not end in time."""

@@ -101,9 +101,9 @@ def read_device(api: Api) -> Device:
 
 def read_rows(cluster: Api, device: Api) -> list[Row]:
     """A row for each Route, by name. Raises: requests.RequestException."""
-    found = read_device(device)
+    device_state = read_device(device)
     routes = cluster.get("/apis/route.openshift.io/v1/routes")["items"]
-    return [_row(route, found) for route in sorted(routes, key=_name)]
+    return [_row(route, device_state) for route in sorted(routes, key=_name)]
 
 
 def _row(route: dict, device: Device) -> Row:
@@ -192,8 +192,8 @@ def _rules(api: Api, policy: str) -> list[dict]:
 
 
 def _records(api: Api, group: str) -> dict[str, str]:
-    found = api.get(f"/mgmt/tm/ltm/data-group/internal/{_id(f'/Common/{group}')}")
-    return {record["name"]: record.get("data", "") for record in found.get("records", [])}
+    group_ = api.get(f"/mgmt/tm/ltm/data-group/internal/{_id(f'/Common/{group}')}")
+    return {record["name"]: record.get("data", "") for record in group_.get("records", [])}
 
 
 def _members(pool: dict) -> tuple[str, ...]:

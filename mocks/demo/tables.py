@@ -51,16 +51,16 @@ def rejections(rows: Iterable[Row]) -> str:
     return tabulate(cells, headers=("rejected Route", "reason", "message"), tablefmt="simple")
 
 
-def device(found: Network) -> str:
+def device(network: Network) -> str:
     """What makes the BIG-IP a host of the pod network."""
-    cells = [("VxLAN profile", PROFILE, found.profile), ("tunnel", TUNNEL, found.tunnel),
-             ("self IP", found.self_ip, f"on {TUNNEL}")]
+    cells = [("VxLAN profile", PROFILE, network.profile), ("tunnel", TUNNEL, network.tunnel),
+             ("self IP", network.self_ip, f"on {TUNNEL}")]
     return tabulate(cells, headers=("object", "name", "properties"), tablefmt="simple")
 
 
-def records(found: Network) -> str:
+def records(network: Network) -> str:
     """Where each Node takes VxLAN."""
-    cells = [(mac, *place.split()) for mac, place in found.nodes.items()]
+    cells = [(mac, *place.split()) for mac, place in network.nodes.items()]
     return tabulate(cells, headers=("FDB record", "endpoint", "Node"), tablefmt="simple")
 
 

@@ -90,8 +90,8 @@ class Access:
     def _holder(self, token: str) -> User | None:
         if token == self.token:
             return OWNER
-        found = self._accounts.get(token)
-        return rbac.account(*found) if found and self._exists(*found) else None
+        account = self._accounts.get(token)
+        return rbac.account(*account) if account and self._exists(*account) else None
 
     def _exists(self, namespace: str, name: str) -> bool:
         with self._store.lock:
@@ -113,7 +113,7 @@ class Access:
                 }  # fmt: skip
             return dict(body, status=status)
         given = spec.get("resourceAttributes") or {}
-        resource = "/".join(part for part in (given.get("resource"), given.get("subresource")) if part)
+        resource = "/".join(word for word in (given.get("resource"), given.get("subresource")) if word)
         asked = Asked(given.get("verb", ""), given.get("group", ""), resource, given.get("namespace", ""),
                       given.get("name", ""))  # fmt: skip
         allowed = self._allowed(user, asked)

@@ -54,8 +54,8 @@ class Api:
         if path == "/openapi/v2" and "protobuf" in accept:
             # An empty message is an empty schema: kubectl then leaves validation to the server.
             return Reply(200, b"", PROTOBUF_SCHEMA)
-        found = document(self.kinds, path)
-        return None if found is None else Reply(200, dumps(found))
+        body = document(self.kinds, path)
+        return None if body is None else Reply(200, dumps(body))
 
     def answer(self, user: User, call: Call, loop: asyncio.AbstractEventLoop) -> Reply | Watch:
         """Raises: ApiError."""
@@ -74,36 +74,36 @@ class Api:
         """Namespaces that the user may get; one that he may not is a secret."""
         page = projects(self._store, call, lambda name: self._access.sees(user, name))
         if call.verb == "list":
-            return Reply(200, view.many(page))
+            return Reply(200, view.encode_list(page))
         if not page.records:
             raise not_found(call.kind, call.name)
-        return Reply(200, view.one(page.records[0]))
+        return Reply(200, view.encode(page.records[0]))
 
     def _get(self, call: Call, view: View) -> Reply:
-        return Reply(200, view.one(reading.get(self._store, call)))
+        return Reply(200, view.encode(reading.get(self._store, call)))
 
     def _list(self, call: Call, view: View) -> Reply:
-        return Reply(200, view.many(reading.list_page(self._store, call)))
+        return Reply(200, view.encode_list(reading.list_page(self._store, call)))
 
     def _create(self, call: Call, view: View) -> Reply:
-        return Reply(201, view.one(writing.create(self._store, self._objects, call)))
+        return Reply(201, view.encode(writing.create(self._store, self._objects, call)))
 
     def _update(self, call: Call, view: View) -> Reply:
         record, new = writing.update(self._store, self._objects, call)
-        return Reply(201 if new else 200, view.one(record))
+        return Reply(201 if new else 200, view.encode(record))
 
     def _patch(self, call: Call, view: View) -> Reply:
         record, new = writing.patch(self._store, self._objects, call)
-        return Reply(201 if new else 200, view.one(record))
+        return Reply(201 if new else 200, view.encode(record))
 
     def _delete(self, call: Call, view: View) -> Reply:
         record, kept = writing.delete(self._store, self._objects, call)
         if kept:
-            return Reply(200, view.one(kept))
+            return Reply(200, view.encode(kept))
         details = details_of(call.kind, call.name, uid=record.data["metadata"]["uid"])
         done = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
         return Reply(200, dumps(done))
 
     def _deletecollection(self, call: Call, view: View) -> Reply:
         records = writing.delete_collection(self._store, self._objects, call)
-        return Reply(200, view.many(Page(records, self._store.revision)))
+        return Reply(200, view.encode_list(Page(records, self._store.revision)))

@@ -48,7 +48,7 @@ def invalid(where: str, value: object, why: str) -> Cause:
 
 
 def unsupported(where: str, value: object, supported: Iterable[str]) -> Cause:
-    listed = ", ".join(f'"{one}"' for one in supported)
+    listed = ", ".join(f'"{value}"' for value in supported)
     return "FieldValueNotSupported", f"Unsupported value: {_shown(value)}: supported values: {listed}", where
 
 

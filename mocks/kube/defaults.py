@@ -79,7 +79,7 @@ def with_status_defaults(kind: Kind, data: dict) -> dict:
     ingress = (data.get("status") or {}).get("ingress") if kind.kind == "Route" else None
     if not ingress:
         return data
-    filled = [{"wildcardPolicy": "None"} | one for one in ingress]
+    filled = [{"wildcardPolicy": "None"} | entry for entry in ingress]
     return dict(data, status=dict(data["status"], ingress=filled))
 
 

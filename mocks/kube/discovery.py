@@ -21,7 +21,7 @@ PROTOBUF_SCHEMA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 def document(kinds: Sequence[Kind], path: str) -> dict | None:
     """The discovery document at a path; None if there is none."""
-    parts = [part for part in path.split("/") if part]
+    parts = [segment for segment in path.split("/") if segment]
     versions = sorted({(kind.group, kind.version) for kind in kinds if not kind.legacy})
     bases = {kind.base for kind in kinds}
     match parts:
@@ -35,8 +35,8 @@ def document(kinds: Sequence[Kind], path: str) -> dict | None:
             groups = [_group(*version) for version in versions if version[0]]
             return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
         case ["apis", group]:
-            found = [_group(*version) for version in versions if version[0] == group]
-            return {"kind": "APIGroup", "apiVersion": "v1", **found[0]} if found else None
+            matching = [_group(*version) for version in versions if version[0] == group]
+            return {"kind": "APIGroup", "apiVersion": "v1", **matching[0]} if matching else None
         case ["api" | "oapi", _] | ["apis", _, _] if f"/{'/'.join(parts)}" in bases:
             return _resources(kinds, f"/{'/'.join(parts)}")
         case ["openapi", "v2"]:

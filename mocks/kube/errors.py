@@ -53,8 +53,8 @@ class PathNotFound(ApiError):
 
 def details_of(kind: Kind, name: str = "", **more) -> dict:
     """Details with the plural under ``kind``, as the API server writes them, without empty entries."""
-    found = {"name": name, "group": kind.group, "kind": kind.plural, **more}
-    return {key: value for key, value in found.items() if value not in ("", None)}
+    details = {"name": name, "group": kind.group, "kind": kind.plural, **more}
+    return {key: value for key, value in details.items() if value not in ("", None)}
 
 
 def not_found(kind: Kind, name: str) -> ApiError:

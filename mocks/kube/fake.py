@@ -160,14 +160,14 @@ class FakeKube:
 
         Raises: ManifestError: names the file and the document; OSError.
         """
-        found = list(read_manifests(path))
+        manifests = list(read_manifests(path))
         with self._store.lock:
-            for where, obj in found:
+            for where, obj in manifests:
                 try:
                     self._objects.check(obj)
                 except (InvalidObject, LookupError) as exc:
                     raise ManifestError(f"{where}: {exc}") from exc
-            for _, obj in found:
+            for _, obj in manifests:
                 self._objects.seed(obj)
 
     def apply(self, obj: Mapping | Sequence[Mapping]) -> dict | list[dict]:
@@ -181,7 +181,7 @@ class FakeKube:
                 return self._objects.seed(obj).copy()
         objects = obj["items"] if isinstance(obj, Mapping) else obj
         with self._store.lock:
-            return [self._objects.seed(one).copy() for one in objects]
+            return [self._objects.seed(obj).copy() for obj in objects]
 
     def spell(self, text: str, raw: bytes) -> None:
         """Send `raw` in place of a string in objects applied from now on; it may be no good JSON."""

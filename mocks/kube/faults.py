@@ -97,7 +97,7 @@ class Faults:
         return self._take(
             lambda fault: (
                 fault.kind in REQUEST_FAULTS
-                and not any(fault is one for one in met)
+                and not any(fault is other for other in met)
                 and (fault.kind != "410" or verb == "watch" or continued)
                 and fault.meets(method, verb, path)
             )

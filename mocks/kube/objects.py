@@ -128,10 +128,10 @@ class Objects:
 
     def _identity(self, kind: Kind, given: Mapping) -> dict:
         """Metadata of a new object."""
-        found = {"uid": str(uuid.uuid4()), "creationTimestamp": self._now()}
+        identity = {"uid": str(uuid.uuid4()), "creationTimestamp": self._now()}
         if kind.generation:
-            found["generation"] = 1
-        return found | {k: v for k, v in given.items() if k in found}
+            identity["generation"] = 1
+        return identity | {k: v for k, v in given.items() if k in identity}
 
     def _count(self, current: Record, data: dict) -> None:
         """Raise metadata.generation if a change counts."""

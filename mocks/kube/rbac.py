@@ -118,8 +118,8 @@ def _covers(resources: list, wanted: str) -> bool:
 
 
 def _selected_name(selector: str) -> str:
-    for part in selector.split(","):
-        name, equals, value = part.partition("=")
+    for term in selector.split(","):
+        name, equals, value = term.partition("=")
         if name.strip() == "metadata.name" and equals:
             return value.removeprefix("=").strip()
     return ""

@@ -59,21 +59,22 @@ def list_page(store: Store, call: Call) -> Page:
 def projects(store: Store, call: Call, visible: Callable[[str], bool]) -> Page:
     """Namespaces as Projects, without pages. Raises: ApiError: 400 malformed."""
     chosen = selection(call.kind, "", call.name, call.query)
-    found = (Record(call.kind, one.data, one.revision) for one in store.records(kind_named("Namespace")))
-    taken = [record for record in found if chosen.takes(record) and visible(record.key[1])]
+    namespaces = store.records(kind_named("Namespace"))
+    listed = (Record(call.kind, namespace.data, namespace.revision) for namespace in namespaces)
+    taken = [record for record in listed if chosen.takes(record) and visible(record.key[1])]
     return Page(taken, store.revision)
 
 
 def _page(store: Store, call: Call, chosen: Selection, revision: int, start: Key | None, limit: int) -> Page:
-    found = (
+    listed = (
         record
         for record in store.records(call.kind, revision)
         if (start is None or record.key > start) and chosen.takes(record)
     )
     if not limit:
-        return Page(list(found), revision)
-    records = list(islice(found, limit))
-    rest = sum(1 for _ in found)
+        return Page(list(listed), revision)
+    records = list(islice(listed, limit))
+    rest = sum(1 for _ in listed)
     if not rest:
         return Page(records, revision)
     return Page(records, revision, _token(revision, records[-1].key), None if chosen.selective else rest)

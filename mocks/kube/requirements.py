@@ -36,20 +36,20 @@ class Requirement:
 
     def takes(self, labels: Mapping[str, str]) -> bool:
         """notin takes objects without the label too, gt and lt only integers."""
-        found = labels.get(self.key)
+        value = labels.get(self.key)
         match self.operator:
             case "exists":
-                return found is not None
+                return value is not None
             case "absent":
-                return found is None
+                return value is None
             case "in":
-                return found in self.values
+                return value in self.values
             case "notin":
-                return found not in self.values
+                return value not in self.values
         (bound,) = map(int, self.values)
-        if found is None or not _is_int64(found):
+        if value is None or not _is_int64(value):
             return False
-        return int(found) > bound if self.operator == "gt" else int(found) < bound
+        return int(value) > bound if self.operator == "gt" else int(value) < bound
 
 
 def label_requirements(text: str) -> list[Requirement]:
@@ -64,14 +64,14 @@ class _Parser:
         self._next = 0
 
     def selector(self) -> list[Requirement]:
-        found: list[Requirement] = []
-        while self._peek() or found:
+        terms: list[Requirement] = []
+        while self._peek() or terms:
             token = self._peek()
             if token in _SPECIAL and token != "!":
-                wanted = "identifier after ','" if found else "!, identifier, or 'end of string'"
+                wanted = "identifier after ','" if terms else "!, identifier, or 'end of string'"
                 raise Unreadable(f"found '{token}', expected: {wanted}")
             try:
-                found.append(self._requirement())
+                terms.append(self._requirement())
             except Unreadable as exc:
                 raise Unreadable(f"unable to parse requirement: {exc}") from None
             token = self._take()
@@ -79,7 +79,7 @@ class _Parser:
                 break
             if token != ",":
                 raise Unreadable(f"found '{token}', expected: ',' or 'end of string'")
-        return found
+        return terms
 
     def _peek(self) -> str:
         return self._tokens[self._next]
@@ -130,24 +130,24 @@ class _Parser:
 
     def _listed(self) -> set[str]:
         """Values up to the closing parenthesis; a comma without one before or behind it stands for ""."""
-        found: set[str] = set()
+        values: set[str] = set()
         while True:
             token = self._take()
             if token == ",":
-                found |= set() if found else {""}
+                values |= set() if values else {""}
                 if self._peek() == ")":
                     self._take()
-                    return found | {""}
+                    return values | {""}
                 if self._peek() == ",":
                     self._take()
-                    found.add("")
+                    values.add("")
             elif token in _SPECIAL:
                 raise Unreadable(f"found '{token}', expected: ',', or identifier")
             else:
-                found.add(token)
+                values.add(token)
                 if self._peek() == ")":
                     self._take()
-                    return found
+                    return values
                 if self._peek() != ",":
                     raise Unreadable(f"found '{self._peek()}', expected: ',' or ')'")
 
@@ -192,20 +192,20 @@ def field_terms(text: str) -> list[tuple[str, bool, str]]:
 
     Raises: Unreadable.
     """
-    found = []
-    for part in _split(text):
-        term = _TERM.fullmatch(part)
+    terms = []
+    for clause in _split(text):
+        term = _TERM.fullmatch(clause)
         if not term:
-            raise Unreadable(f"invalid selector: '{text}'; can't understand '{part}'")
+            raise Unreadable(f"invalid selector: '{text}'; can't understand '{clause}'")
         name, operator, value = term.groups()
-        found.append((name, operator != "!=", _plain(value)))
-    return found
+        terms.append((name, operator != "!=", _plain(value)))
+    return terms
 
 
 def _split(text: str) -> list[str]:
     """Terms between commas that no backslash makes data; empty ones are left out."""
     parts = re.findall(r"(?:[^\\,]|\\.|\\\Z)+", text, re.DOTALL)
-    return [part for part in parts if part]
+    return [clause for clause in parts if clause]
 
 
 def _plain(value: str) -> str:

@@ -203,7 +203,8 @@ class SdnMaster:
     def _unfit(self, host_ip: str) -> str:
         """Why the master takes no Node of this address (NetworkInfo.ValidateNodeIP); empty if it does."""
         networks = [network for network, _ in self._ranges()]
-        networks += [found for found in [_network(self._network_object().get("serviceNetwork"))] if found]
+        services = _network(self._network_object().get("serviceNetwork"))
+        networks += [services] if services else []
         try:
             address = ipaddress.ip_address(host_ip)
         except ValueError:
@@ -227,7 +228,7 @@ class SdnMaster:
         """Cluster networks with the bits of a host, as the master of any version finds them."""
         data = self._network_object()
         listed = data.get("clusterNetworks") or ()
-        entries = [(one.get("CIDR"), one.get("hostSubnetLength")) for one in listed]
+        entries = [(entry.get("CIDR"), entry.get("hostSubnetLength")) for entry in listed]
         entries = entries or [(data.get("network"), data.get("hostsubnetlength"))]
         return [(_network(cidr), length) for cidr, length in entries if _network(cidr) and length]
 

@@ -36,7 +36,7 @@ def selection(kind: Kind, namespace: str, name: str, query: Mapping[str, str]) -
     Raises: ApiError: 400 for a selector that cannot be read or a field the kind does not select on.
     """
     try:
-        labels = [one.takes for one in label_requirements(query.get("labelSelector", ""))]
+        labels = [requirement.takes for requirement in label_requirements(query.get("labelSelector", ""))]
         terms = field_terms(query.get("fieldSelector", ""))
     except Unreadable as exc:
         raise bad_request(str(exc)) from None

@@ -71,10 +71,10 @@ class Server:
     def fail_watches(self, fault: Fault) -> int:
         """Act out a stream fault on the running watches that match. Returns how many there are."""
         with self._store.lock:
-            found = [watch for watch, path in self.watches.items() if fault.meets("GET", "watch", path)]
-            for watch in found:
+            watches = [watch for watch, path in self.watches.items() if fault.meets("GET", "watch", path)]
+            for watch in watches:
                 watch.fail(fault)
-        return len(found)
+        return len(watches)
 
     async def _listen(self, host: str, port: int) -> int:
         app = web.Application(client_max_size=MAX_BODY)
@@ -121,9 +121,10 @@ class Server:
         try:
             body = await request.read()
             user = self._access.authenticate(path, headers)
-            found = self._api.discover(path, headers.get("Accept", "")) if request.method == "GET" else None
-            if found:
-                return user, None, found
+            reads = request.method == "GET"
+            document = self._api.discover(path, headers.get("Accept", "")) if reads else None
+            if document:
+                return user, None, document
             try:
                 call = parse_call(self._api.kinds, request.method, path, query, headers, body)
             except ApiError:

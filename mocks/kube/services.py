@@ -101,11 +101,11 @@ def _endpoints(
         for key, ips in (("addresses", ready), ("notReadyAddresses", not_ready))
         if ips
     }
-    found = {"apiVersion": "v1", "kind": "Endpoints", "metadata": dict(metadata)}
+    endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": dict(metadata)}
     if subset:
         numbers = [{k: v for k, v in _endpoint_port(port).items() if v != ""} for port in ports]
-        found["subsets"] = [subset | {"ports": numbers}]
-    return found
+        endpoints["subsets"] = [subset | {"ports": numbers}]
+    return endpoints
 
 
 def node_object(name: str, ip: str, *, ready: bool = True, labels: Mapping[str, str] | None = None) -> dict:

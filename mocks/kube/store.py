@@ -59,8 +59,8 @@ class Record:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        found = self.data["metadata"].get("labels")
-        return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+        labels = self.data["metadata"].get("labels")
+        return {k: v for k, v in labels.items() if isinstance(v, str)} if isinstance(labels, dict) else {}
 
     @property
     def fields(self) -> Mapping[str, str]:
@@ -193,12 +193,12 @@ class Store:
         self._subscriptions[subscription.kind].discard(subscription)
 
     def _after(self, revision: int, *, newest_first: bool = False) -> list[Change]:
-        found = []
+        changes = []
         for change in reversed(self._history):
             if change.revision <= revision:
                 break
-            found.append(change)
-        return found if newest_first else found[::-1]
+            changes.append(change)
+        return changes if newest_first else changes[::-1]
 
     def _publish(self, change: Change) -> None:
         self._history.append(change)

@@ -33,10 +33,10 @@ def columns(kind: Kind) -> list[dict]:
 def row(kind: Kind, data: Mapping, now: datetime) -> list:
     """Cells of one object, in the order of ``columns``."""
     names, cells = _TABLES.get(kind.kind, _PLAIN)
-    found = [data["metadata"]["name"], *cells(data)]
+    row_cells = [data["metadata"]["name"], *cells(data)]
     if "Age" in names:
-        found.insert(names.index("Age"), age(data["metadata"].get("creationTimestamp"), now))
-    return found
+        row_cells.insert(names.index("Age"), age(data["metadata"].get("creationTimestamp"), now))
+    return row_cells
 
 
 def age(created: str | None, now: datetime) -> str:
@@ -91,9 +91,9 @@ def _route_host(data: Mapping) -> str:
     if ingress is None:
         return host
     conditions = [
-        (one, c) for one in ingress for c in one.get("conditions") or () if c.get("type") == "Admitted"
+        (entry, c) for entry in ingress for c in entry.get("conditions") or () if c.get("type") == "Admitted"
     ]
-    admitted = [one.get("host", "") for one, condition in conditions if condition.get("status") == "True"]
+    admitted = [entry.get("host", "") for entry, condition in conditions if condition.get("status") == "True"]
     rejected = [
         condition.get("reason", "") for _, condition in conditions if condition.get("status") == "False"
     ]
@@ -145,35 +145,35 @@ def _external(data: Mapping) -> str:
     spec = data.get("spec") or {}
     if spec.get("type") == "ExternalName":
         return spec.get("externalName", "")
-    found = list(spec.get("externalIPs") or ())
+    addresses = list(spec.get("externalIPs") or ())
     if spec.get("type") == "LoadBalancer":
         ingress = ((data.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-        found = [one.get("ip") or one.get("hostname", "") for one in ingress] + found
-        return ",".join(found) or "<pending>"
-    return ",".join(found) or "<none>"
+        addresses = [entry.get("ip") or entry.get("hostname", "") for entry in ingress] + addresses
+        return ",".join(addresses) or "<pending>"
+    return ",".join(addresses) or "<none>"
 
 
 def _endpoints(data: Mapping) -> list:
-    found = []
+    pairs = []
     for subset in data.get("subsets") or ():
         for port in subset.get("ports") or ({},):
             for address in subset.get("addresses") or ():
-                found.append(f"{address['ip']}:{port['port']}" if port.get("port") else address["ip"])
-    return [_shown(found)]
+                pairs.append(f"{address['ip']}:{port['port']}" if port.get("port") else address["ip"])
+    return [_shown(pairs)]
 
 
 def _slice(data: Mapping) -> list:
     ports = [str(port.get("port", "<unset>")) for port in data.get("ports") or ()]
-    found = [
+    addresses = [
         address for endpoint in data.get("endpoints") or () for address in endpoint.get("addresses") or ()
     ]
-    return [data.get("addressType", ""), _shown(ports, "<unset>"), _shown(found, "<unset>")]
+    return [data.get("addressType", ""), _shown(ports, "<unset>"), _shown(addresses, "<unset>")]
 
 
-def _shown(found: list[str], empty: str = "<none>") -> str:
-    if len(found) > SHOWN_ENDPOINTS:
-        return f"{','.join(found[:SHOWN_ENDPOINTS])} + {len(found) - SHOWN_ENDPOINTS} more..."
-    return ",".join(found) or empty
+def _shown(texts: list[str], empty: str = "<none>") -> str:
+    if len(texts) > SHOWN_ENDPOINTS:
+        return f"{','.join(texts[:SHOWN_ENDPOINTS])} + {len(texts) - SHOWN_ENDPOINTS} more..."
+    return ",".join(texts) or empty
 
 
 def _node(data: Mapping) -> list:
@@ -184,7 +184,7 @@ def _node(data: Mapping) -> list:
         state += ",SchedulingDisabled"
     prefix = "node-role.kubernetes.io/"
     roles = ",".join(sorted(label[len(prefix) :] for label in labels if label.startswith(prefix)))
-    addresses = {one.get("type"): one.get("address") for one in status.get("addresses") or ()}
+    addresses = {entry.get("type"): entry.get("address") for entry in status.get("addresses") or ()}
     version = (status.get("nodeInfo") or {}).get("kubeletVersion", "")
     return [state, roles or "<none>", version, addresses.get("InternalIP", "<none>")]
 
@@ -215,7 +215,7 @@ def _ingress(data: Mapping) -> list:
     spec = data.get("spec") or {}
     hosts = ",".join(rule.get("host") or "*" for rule in spec.get("rules") or ()) or "*"
     ingress = ((data.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    addresses = ",".join(one.get("ip") or one.get("hostname", "") for one in ingress)
+    addresses = ",".join(entry.get("ip") or entry.get("hostname", "") for entry in ingress)
     return [
         spec.get("ingressClassName") or "<none>",
         hosts,

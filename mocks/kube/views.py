@@ -23,10 +23,10 @@ class View:
     key: str = ""
     """Tells views apart whose watch lines differ."""
 
-    def one(self, record: Record) -> bytes:
+    def encode(self, record: Record) -> bytes:
         return record.json
 
-    def many(self, page: Page) -> bytes:
+    def encode_list(self, page: Page) -> bytes:
         head = {
             "kind": f"{self.kind.kind}List",
             "apiVersion": self.kind.api_version,
@@ -41,10 +41,10 @@ class MetadataView(View):
 
     api_version: str = "meta.k8s.io/v1"
 
-    def one(self, record: Record) -> bytes:
+    def encode(self, record: Record) -> bytes:
         return dumps(self._head(record))
 
-    def many(self, page: Page) -> bytes:
+    def encode_list(self, page: Page) -> bytes:
         return dumps({"kind": "PartialObjectMetadataList", "apiVersion": self.api_version,
                       "metadata": list_metadata(page),
                       "items": [self._head(record) for record in page.records]})
@@ -63,10 +63,10 @@ class TableView(View):
     """What each row carries beside its cells: Metadata, Object or None."""
     now: Callable[[], datetime] = datetime.now
 
-    def one(self, record: Record) -> bytes:
+    def encode(self, record: Record) -> bytes:
         return dumps(self._table([record], {"resourceVersion": record.data["metadata"]["resourceVersion"]}))
 
-    def many(self, page: Page) -> bytes:
+    def encode_list(self, page: Page) -> bytes:
         return dumps(self._table(page.records, list_metadata(page)))
 
     def _table(self, records: Sequence[Record], metadata: dict) -> dict:
@@ -104,8 +104,8 @@ def view_of(call: Call, now: Callable[[], datetime]) -> View:
     Source: content negotiation of k8s.io/apiserver/pkg/endpoints/handlers/negotiation.
     """
     for form in call.accept.split(","):
-        media, *parameters = (part.strip() for part in form.split(";"))
-        options = dict(part.partition("=")[::2] for part in parameters)
+        media, *parameters = (parameter.strip() for parameter in form.split(";"))
+        options = dict(parameter.partition("=")[::2] for parameter in parameters)
         if media not in ("application/json", "*/*", "application/*"):
             continue
         if "as" not in options:

@@ -144,7 +144,7 @@ class Watch:
         return line
 
     def _line(self, name: str, record: Record) -> bytes:
-        return b'{"type":"%b","object":%b}\n' % (name.encode(), self._view.one(record))
+        return b'{"type":"%b","object":%b}\n' % (name.encode(), self._view.encode(record))
 
     def _bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:
         metadata = {"resourceVersion": str(revision), "creationTimestamp": None}

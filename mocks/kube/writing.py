@@ -126,10 +126,10 @@ def delete(store: Store, objects: Objects, call: Call) -> tuple[Record, Record |
 def delete_collection(store: Store, objects: Objects, call: Call) -> list[Record]:
     """Returns the deleted objects. Raises: ApiError: 400."""
     chosen = selection(call.kind, call.namespace, "", call.query)
-    found = [record for record in store.records(call.kind) if chosen.takes(record)]
-    for record in found:
+    records = [record for record in store.records(call.kind) if chosen.takes(record)]
+    for record in records:
         objects.delete(record, dry_run=call.dry_run)
-    return found
+    return records
 
 
 def body_of(call: Call) -> dict:
@@ -218,9 +218,9 @@ def _completed(store: Store, kind: Kind, data: dict, current: Mapping | None = N
     data = with_defaults(kind, data, services, current)
     if kind.kind == "HostSubnet":
         judged = hostsubnet_schema_faults if store.network_api == "crd" else hostsubnet_faults
-        found = judged(data, current)
+        causes_ = judged(data, current)
     else:
-        found = faults(kind, data, current, services)
-    if found:
-        raise errors.invalid(kind, data["metadata"]["name"], found)
+        causes_ = faults(kind, data, current, services)
+    if causes_:
+        raise errors.invalid(kind, data["metadata"]["name"], causes_)
     return data

@@ -37,13 +37,13 @@ class Pair:
 
 def endpoints_of(slices: Iterable[dict]) -> dict[tuple[str, str], tuple[Endpoint, ...]]:
     """Return the ready endpoints by namespace and name of the Service."""
-    found: dict[tuple[str, str], tuple[Endpoint, ...]] = {}
-    for one in slices:
-        key = one["metadata"]["namespace"], one["metadata"]["labels"]["kubernetes.io/service-name"]
-        found[key] = found.get(key, ()) + tuple(
-            Endpoint(address, port["port"], port["name"]) for endpoint in one["endpoints"] or ()
-            for address in endpoint["addresses"] for port in one["ports"] or ())
-    return found
+    by_service: dict[tuple[str, str], tuple[Endpoint, ...]] = {}
+    for slice_ in slices:
+        key = slice_["metadata"]["namespace"], slice_["metadata"]["labels"]["kubernetes.io/service-name"]
+        by_service[key] = by_service.get(key, ()) + tuple(
+            Endpoint(address, port["port"], port["name"]) for endpoint in slice_["endpoints"] or ()
+            for address in endpoint["addresses"] for port in slice_["ports"] or ())
+    return by_service
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +53,12 @@ def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
     Args: refused: names of the Routes that our router does not admit; HAProxy's does.
     """
     with ExitStack() as stack:
-        made: list[Site] = []
+        started: list[Site] = []
 
         def make(build: Callable[[Site], None], *, refused: Iterable[str] = (), **flags: str) -> Pair:
             folder = tmp_path_factory.mktemp("pair")
             site = Site(stack, folder)
-            made.append(site)
+            started.append(site)
             build(site)
             assert site.converge(**flags) == []
             routes = site.kube.list("Route")
@@ -71,4 +71,4 @@ def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
                         haproxy)
 
         yield make
-        assert [site.faults() for site in made] == [[]] * len(made)
+        assert [site.faults() for site in started] == [[]] * len(started)

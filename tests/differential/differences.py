@@ -74,8 +74,8 @@ def order(host: str, *, secure: bool = False) -> Callable[[Router], str]:
 def share(host: str, service: str, requests: int) -> Callable[[Router], str]:
     """Return an observation of how many requests the pod of a Service gets."""
     def observe(router: Router) -> str:
-        found = [Request(host).outcome(router).service.rpartition(" ")[2] for _ in range(requests)]
-        return f"{found.count(service)} of {requests} requests"
+        services = [Request(host).outcome(router).service.rpartition(" ")[2] for _ in range(requests)]
+        return f"{services.count(service)} of {requests} requests"
     return observe
 
 

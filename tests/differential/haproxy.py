@@ -16,9 +16,9 @@ Address = tuple[str, int]
 
 def program() -> str:
     """Return the path of HAProxy; a missing one is an error, since nothing would be compared."""
-    found = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin")
-    assert found, "haproxy is missing; tests/system-packages installs it"
-    return found
+    path = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin")
+    assert path, "haproxy is missing; tests/system-packages installs it"
+    return path
 
 
 class HAProxy:
@@ -33,7 +33,7 @@ class HAProxy:
         self.http, self.https, sni, no_sni = (sock.getsockname() for sock in sockets)
         descriptors = [sock.fileno() for sock in sockets]
         listeners = Listeners(*descriptors, sni_port=sni[1], no_sni_port=no_sni[1])
-        path = write(folder, routes, endpoints, lambda one: self._locate(pods, one), listeners,
+        path = write(folder, routes, endpoints, lambda endpoint: self._locate(pods, endpoint), listeners,
                      default_certificate)
         command = [program(), "-db", "-f", str(path)]
         checked = subprocess.run([*command, "-c"], pass_fds=descriptors, capture_output=True, text=True,
@@ -47,8 +47,8 @@ class HAProxy:
         assert self._process.poll() is None, "HAProxy has ended"
 
     @staticmethod
-    def _locate(pods, one: Endpoint) -> int:
-        return pods.lookup(one.address, one.port) or REFUSES
+    def _locate(pods, endpoint: Endpoint) -> int:
+        return pods.lookup(endpoint.address, endpoint.port) or REFUSES
 
     def checked_down(self, backend: str) -> list[str]:
         """Return the servers of a backend that HAProxy's checks have found down."""

@@ -21,7 +21,7 @@ TIME = r"[1-9][0-9]*(us|ms|s|m|h|d)?"
 TRUE = "1|t|T|true|TRUE|True"
 MAX_WEIGHT = 256
 SOCKET = "stats"
-REMOVED = ("Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{part}" for part in (
+REMOVED = ("Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{suffix}" for suffix in (
     "CN", "DER", "DN", "NotAfter", "NotBefore", "SHA1", "Serial", "Subject", "Verify", "Version")))
 """Headers of requests."""
 RATES = {"concurrent-tcp": "src_conn_cur", "rate-tcp": "src_conn_rate", "rate-http": "src_http_req_rate"}
@@ -105,26 +105,27 @@ def _frontends(folder: Path, listeners: Listeners) -> list[list[str]]:
 
 def maps(backends: Iterable["Backend"]) -> dict[str, list[str]]:
     """Compute the lines of each map: exact hosts before wildcards, each in descending order."""
-    found: dict[str, list[tuple[bool, str]]] = {name: [] for name in (
+    by_map: dict[str, list[tuple[bool, str]]] = {name: [] for name in (
         "os_http_be.map", "os_edge_reencrypt_be.map", "os_route_http_redirect.map", "os_tcp_be.map",
         "os_sni_passthrough.map", "cert_config.map")}
 
     def add(name: str, backend: Backend, key: str, value: str) -> None:
-        found[name].append((not backend.wildcard, f"{key} {value}"))
+        by_map[name].append((not backend.wildcard, f"{key} {value}"))
 
-    for one in backends:
-        if one.termination == "" or (one.ends_tls and one.insecure == "Allow"):
-            add("os_http_be.map", one, one.pattern, one.name)
-        if one.ends_tls:
-            add("os_edge_reencrypt_be.map", one, one.pattern, one.name)
-        add("os_route_http_redirect.map", one, one.pattern, "1" if one.insecure == "Redirect" else "0")
-        if one.termination in ("passthrough", "reencrypt") and not one.path:
-            add("os_tcp_be.map", one, one.pattern, one.name)
-        if one.termination == "passthrough":
-            add("os_sni_passthrough.map", one, f"^{one.host_pattern}$", "1")
-        if one.ends_tls and one.tls.get("certificate"):
-            add("cert_config.map", one, f"{one.folder / one.file}.pem", one.certificate_host)
-    return {name: [line for _, line in sorted(lines, reverse=True)] for name, lines in found.items()}
+    for served in backends:
+        if served.termination == "" or (served.ends_tls and served.insecure == "Allow"):
+            add("os_http_be.map", served, served.pattern, served.name)
+        if served.ends_tls:
+            add("os_edge_reencrypt_be.map", served, served.pattern, served.name)
+        redirects = served.insecure == "Redirect"
+        add("os_route_http_redirect.map", served, served.pattern, "1" if redirects else "0")
+        if served.termination in ("passthrough", "reencrypt") and not served.path:
+            add("os_tcp_be.map", served, served.pattern, served.name)
+        if served.termination == "passthrough":
+            add("os_sni_passthrough.map", served, f"^{served.host_pattern}$", "1")
+        if served.ends_tls and served.tls.get("certificate"):
+            add("cert_config.map", served, f"{served.folder / served.file}.pem", served.certificate_host)
+    return {name: [line for _, line in sorted(lines, reverse=True)] for name, lines in by_map.items()}
 
 
 class Backend:
@@ -145,9 +146,9 @@ class Backend:
         port = str((self.spec.get("port") or {}).get("targetPort", ""))
         self._services = service_weights(self.spec)
         self._endpoints = {
-            name: [one for one in endpoints.get((self.namespace, name), ())
-                   if port in ("", str(one.port), one.port_name)] for name in self._services}
-        counts = {name: len(found) for name, found in self._endpoints.items()}
+            name: [endpoint for endpoint in endpoints.get((self.namespace, name), ())
+                   if port in ("", str(endpoint.port), endpoint.port_name)] for name in self._services}
+        counts = {name: len(members) for name, members in self._endpoints.items()}
         self.weights = endpoint_weights(self._services, counts)
         """Weight of each endpoint by Service."""
 
@@ -178,7 +179,7 @@ class Backend:
     def write_certificates(self) -> None:
         """Write the Route's own certificate with its chain and key, and the CA of its pods."""
         parts = [self.tls.get(field, "") for field in ("certificate", "caCertificate", "key")]
-        (self.folder / f"{self.file}.pem").write_text("\n".join(part for part in parts if part))
+        (self.folder / f"{self.file}.pem").write_text("\n".join(pem for pem in parts if pem))
         (self.folder / f"{self.file}-ca.pem").write_text(self.tls.get("destinationCACertificate", ""))
 
     def annotation(self, key: str, pattern: str, default: str = "") -> str:
@@ -248,16 +249,17 @@ class Backend:
 
     def _servers(self, http: bool) -> Iterable[str]:
         """Yield the pods. Behind passthrough there are none of weight 0."""
-        active = sum(len(found) for name, found in self._endpoints.items() if self._services[name] > 0)
+        active = sum(len(members) for name, members in self._endpoints.items() if self._services[name] > 0)
         interval = self.annotation(f"{ROUTER}haproxy.health.check.interval", TIME, "5000ms")
         limit = self.annotation(f"{HAPROXY}pod-concurrent-connections", "[+-]?[0-9]+")
-        for service, found in self._endpoints.items():
+        for service, members in self._endpoints.items():
             weight = self.weights.get(service, 0)
             if not http and not weight:
                 continue
-            for one in found:
-                identity = f"pod:{one.address}:{service}:{one.port_name}:{one.address}:{one.port}"
-                line = f"server {identity} 127.0.0.1:{self._locate(one)} weight {weight}"
+            for endpoint in members:
+                address = f"{endpoint.address}:{endpoint.port}"
+                identity = f"pod:{endpoint.address}:{service}:{endpoint.port_name}:{address}"
+                line = f"server {identity} 127.0.0.1:{self._locate(endpoint)} weight {weight}"
                 if http:
                     line += f" cookie {hashlib.md5(identity.encode(), usedforsecurity=False).hexdigest()}"
                 if self.termination == "reencrypt":
@@ -282,11 +284,11 @@ def quote(text: str) -> str:
 
 def service_weights(spec: dict) -> dict[str, int]:
     """Return the weight of each Service of a Route; the last one counts for a name that stands twice."""
-    found = {}
-    for one in (spec["to"], *spec.get("alternateBackends", ())):
-        weight = one.get("weight")
-        found[one["name"]] = 1 if weight is None else max(0, min(weight, MAX_WEIGHT))
-    return found
+    by_service = {}
+    for target in (spec["to"], *spec.get("alternateBackends", ())):
+        weight = target.get("weight")
+        by_service[target["name"]] = 1 if weight is None else max(0, min(weight, MAX_WEIGHT))
+    return by_service
 
 
 def endpoint_weights(services: Mapping[str, int], counts: Mapping[str, int]) -> dict[str, int]:

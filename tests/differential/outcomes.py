@@ -61,10 +61,10 @@ def outcome(seen: clients.Seen) -> Outcome:
                    seen.certificate)
 
 
-def short(found: Outcome) -> str:
+def short(outcome: Outcome) -> str:
     """Return an outcome as docs/limits.md writes it."""
-    if found.service:
-        return f"`{found.service.rpartition(' ')[2]}`"
-    if found.location:
-        return f"{found.status} to `{found.location}`"
-    return str(found.status) if found.status else "connection reset"
+    if outcome.service:
+        return f"`{outcome.service.rpartition(' ')[2]}`"
+    if outcome.location:
+        return f"{outcome.status} to `{outcome.location}`"
+    return str(outcome.status) if outcome.status else "connection reset"

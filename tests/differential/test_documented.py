@@ -11,9 +11,9 @@ HEAD = "| request | HAProxy's router | f5router | reason |\n|---|---|---|---|\n"
 def test_the_page_has_every_difference_and_no_other():
     section = PAGE.read_text().split("## Differences from HAProxy's router\n")[1]
     rows = section.split(HEAD)[1].split("\n\n")[0].splitlines()
-    assert rows == [one.row() for one in DIFFERENCES]
+    assert rows == [difference.row() for difference in DIFFERENCES]
 
 
 def test_every_difference_is_one():
-    assert [one.request for one in DIFFERENCES if one.haproxy == one.ours] == []
-    assert len({one.request for one in DIFFERENCES}) == len(DIFFERENCES)
+    assert [difference.request for difference in DIFFERENCES if difference.haproxy == difference.ours] == []
+    assert len({difference.request for difference in DIFFERENCES}) == len(DIFFERENCES)

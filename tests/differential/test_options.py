@@ -85,9 +85,10 @@ def pair(pair_of) -> Pair:
 def test_lists_of_clients(pair, name, kind):
     host = f"{name}-{kind}.example.com" if kind else f"{name}.example.com"
     requests = [Request(host, secure=bool(kind), source=source) for source in (IN, OUT)]
-    theirs, ours = pair.both(lambda router: [one.outcome(router) for one in requests])
+    theirs, ours = pair.both(lambda router: [request.outcome(router) for request in requests])
     assert ours == theirs
-    assert [one.status for one in ours] == [0 if name == "nobody" else 200, 200 if name == "everybody" else 0]
+    assert [outcome.status for outcome in ours] == [
+        0 if name == "nobody" else 200, 200 if name == "everybody" else 0]
 
 
 @pytest.mark.parametrize(("request_", "status"), [
@@ -112,8 +113,8 @@ def test_a_list_holds_for_later_requests_of_a_connection(pair):
     def statuses(router: Router) -> list[int]:
         requests = (clients.request_bytes("paths.example.com", path, close=False)
                     for path in ("/", "/", "/api", "/"))
-        found = clients.several(router.http, *requests)
-        return [seen.status for seen in found]
+        replies = clients.several(router.http, *requests)
+        return [seen.status for seen in replies]
     theirs, ours = pair.both(statuses)
     assert ours == theirs == [200, 200]
 
@@ -127,7 +128,7 @@ def test_a_check_interval(pair, kind):
     request = Request(host, secure=bool(kind))
     theirs, ours = pair.both(lambda router: [request.outcome(router) for _ in range(4)])
     assert ours == theirs
-    assert {one.status for one in ours} == {200}
+    assert {outcome.status for outcome in ours} == {200}
 
 
 @pytest.mark.parametrize(("name", "delay_s", "status"), [
@@ -200,7 +201,7 @@ def test_connections_to_each_pod(pair, limited):
     assert ours == theirs == [200] * 5
 
 
-@pytest.mark.parametrize("difference", [one for one in DIFFERENCES if one.cluster == OPTIONS],
-                         ids=lambda one: one.request)
+@pytest.mark.parametrize("difference", [row for row in DIFFERENCES if row.cluster == OPTIONS],
+                         ids=lambda row: row.request)
 def test_differences(pair, difference):
     assert pair.both(difference.observe) == (difference.haproxy, difference.ours)

@@ -109,7 +109,7 @@ def test_host_and_path(pair, name):
     """Each Host and path, on both ports."""
     requests = [Request(name, path, secure) for path in PATHS for secure in (False, True)]
     theirs, ours = pair.both(lambda router: {
-        (one.path, one.secure): one.outcome(router) for one in requests})
+        (request.path, request.secure): request.outcome(router) for request in requests})
     assert ours == theirs
 
 
@@ -185,7 +185,7 @@ def test_headers_that_pods_get(pair, request_):
     assert ours == theirs
 
 
-@pytest.mark.parametrize("difference", [one for one in DIFFERENCES if one.cluster == REQUESTS],
-                         ids=lambda one: one.request)
+@pytest.mark.parametrize("difference", [row for row in DIFFERENCES if row.cluster == REQUESTS],
+                         ids=lambda row: row.request)
 def test_differences(pair, difference):
     assert pair.both(difference.observe) == (difference.haproxy, difference.ours)

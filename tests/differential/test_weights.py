@@ -107,15 +107,15 @@ def counts(router: Router, case: str, kind: str, requests: int) -> Counter:
 def exact_shares(weights: dict[str, int]) -> dict[str, Fraction]:
     """Return the part of all requests that a pod of each Service should get."""
     parts = {name: Fraction(weight, SERVICES[name]) for name, weight in weights.items() if SERVICES[name]}
-    whole = sum(part * SERVICES[name] for name, part in parts.items())
-    return {name: part / whole if whole else Fraction(0) for name, part in parts.items()}
+    whole = sum(count * SERVICES[name] for name, count in parts.items())
+    return {name: count / whole if whole else Fraction(0) for name, count in parts.items()}
 
 
 def rounding(weights: dict[str, int], exact: dict[str, Fraction]) -> Fraction:
     """Return the most by which a pod's part is wrong at HAProxy: its weights are whole numbers up to 256."""
     given = endpoint_weights(weights, SERVICES)
     whole = sum(weight * SERVICES[name] for name, weight in given.items())
-    return max(abs(Fraction(given[name], whole) - part) for name, part in exact.items())
+    return max(abs(Fraction(given[name], whole) - share) for name, share in exact.items())
 
 
 @pytest.mark.parametrize(("case", "kind"), [
@@ -124,7 +124,7 @@ def rounding(weights: dict[str, int], exact: dict[str, Fraction]) -> Fraction:
 def test_each_pod_gets_its_share(pair, case, kind):
     """Over a whole period ours are exact, and HAProxy's differ by its rounding and one turn at the end."""
     exact = exact_shares(TABLES[case])
-    period = math.lcm(*(part.denominator for part in exact.values()))
+    period = math.lcm(*(share.denominator for share in exact.values()))
     theirs, ours = pair.both(lambda router: counts(router, case, kind, period))
     prefix = "tls-" if kind in TLS_PODS else ""
     assert ours == {pod.name: exact[service] * period for service in exact if exact[service]
@@ -159,18 +159,18 @@ def test_passthrough_keeps_a_client_with_its_pod(pair):
 @pytest.mark.parametrize("kind", ["", "passthrough"], ids=["plain", "passthrough"])
 def test_random(pair, kind):
     """Every pod is used, at HAProxy's router by chance: the bounds are six standard deviations wide."""
-    for found in pair.both(lambda router: counts(router, "random shares", kind, CHANCES)):
-        first = next(count for pod, count in found.items() if pod.rpartition("-")[0].endswith("one"))
+    for counted in pair.both(lambda router: counts(router, "random shares", kind, CHANCES)):
+        first = next(count for pod, count in counted.items() if pod.rpartition("-")[0].endswith("one"))
         assert abs(first - CHANCES / 2) <= 6 * math.sqrt(CHANCES / 4)
-        assert len(found) == 4
+        assert len(counted) == 4
 
 
 @pytest.mark.parametrize("kind", ["", "edge"], ids=["plain", "edge"])
 def test_a_method_that_is_not_valid(pair, kind):
     """The default applies, and all pods are used."""
-    for found in pair.both(lambda router: counts(router, "fastest alone", kind, CHANCES)):
-        assert found.total() == CHANCES
-        assert len(found) >= 4
+    for counted in pair.both(lambda router: counts(router, "fastest alone", kind, CHANCES)):
+        assert counted.total() == CHANCES
+        assert len(counted) >= 4
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
@@ -214,7 +214,7 @@ def test_the_fewest_connections(pair, case, kind):
     assert ours == theirs
 
 
-@pytest.mark.parametrize("difference", [one for one in DIFFERENCES if one.cluster == WEIGHTS],
-                         ids=lambda one: one.request)
+@pytest.mark.parametrize("difference", [row for row in DIFFERENCES if row.cluster == WEIGHTS],
+                         ids=lambda row: row.request)
 def test_differences(pair, difference):
     assert pair.both(difference.observe) == (difference.haproxy, difference.ours)

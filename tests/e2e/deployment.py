@@ -61,9 +61,9 @@ def documents(*, vxlan: bool = False) -> list[dict]:
 
 
 def document(kind: str, name: str, *, vxlan: bool = False) -> dict:
-    (found,) = (obj for obj in documents(vxlan=vxlan)
-                if (obj["kind"], obj["metadata"]["name"]) == (kind, name))
-    return found
+    (chosen,) = (obj for obj in documents(vxlan=vxlan)
+                 if (obj["kind"], obj["metadata"]["name"]) == (kind, name))
+    return chosen
 
 
 def pod_spec(*, vxlan: bool = False) -> dict:
@@ -71,8 +71,8 @@ def pod_spec(*, vxlan: bool = False) -> dict:
 
 
 def container(*, vxlan: bool = False) -> dict:
-    (found,) = pod_spec(vxlan=vxlan)["containers"]
-    return found
+    (box,) = pod_spec(vxlan=vxlan)["containers"]
+    return box
 
 
 def with_metrics_tls() -> tuple[dict, dict]:
@@ -80,8 +80,8 @@ def with_metrics_tls() -> tuple[dict, dict]:
     text = (FOLDER / "30-deployment.yaml").read_text()
     text = re.sub(r"^( *)# (- \{name: (?:ROUTER_METRICS_TLS|metrics-tls).*|annotations: .*)$", r"\1\2", text,
                   flags=re.MULTILINE)
-    made, service = yaml.safe_load_all(text)
-    return made, service
+    deployment, service = yaml.safe_load_all(text)
+    return deployment, service
 
 
 def commented(name: str) -> dict[str, str]:
@@ -212,11 +212,11 @@ def folder(place: Path, texts: dict[str, str]) -> Path:
 
 def _variables(box: dict, replaced: dict[str, tuple[str, str]]) -> dict[str, str]:
     """A container's own; replaced: by name the text that must stand there, and the one to take."""
-    made = {item["name"]: item["value"] for item in box["env"]}
+    values = {item["name"]: item["value"] for item in box["env"]}
     for name, (before, text) in replaced.items():
-        assert made[name] == before
-        made[name] = text
-    return made
+        assert values[name] == before
+        values[name] = text
+    return values
 
 
 def _elsewhere(text: str, mounts: dict[str, Path]) -> str:

@@ -24,20 +24,20 @@ OFFLINE = "--no-index --no-deps"
 
 def stages() -> list[list[tuple[str, str]]]:
     """Instructions, by stage, each with the rest of its line."""
-    found: list[list[tuple[str, str]]] = []
+    all_stages: list[list[tuple[str, str]]] = []
     for line in FILE.read_text().replace("\\\n", " ").splitlines():
         if not line or line.startswith("#"):
             continue
         name, rest = line.split(None, 1)
         if name == "FROM":
-            found.append([])
-        found[-1].append((name, rest))
-    return found
+            all_stages.append([])
+        all_stages[-1].append((name, rest))
+    return all_stages
 
 
 def instructions(name: str, *, stage: int = -1) -> list[str]:
     """What follows an instruction, of the last stage unless told."""
-    return [rest for found, rest in stages()[stage] if found == name]
+    return [rest for instruction, rest in stages()[stage] if instruction == name]
 
 
 def variables() -> dict[str, str]:
@@ -56,8 +56,8 @@ class Image:
         self._folder = folder
         self._runs = 0
         self._place, self._source = folder / "image", folder / "source"
-        for made in (self._place, self._source, folder / "tmp", folder / "packages"):
-            made.mkdir()
+        for directory in (self._place, self._source, folder / "tmp", folder / "packages"):
+            directory.mkdir()
         self._copy()
         self._packages = _link_requirements(folder / "packages")
         for name in locks.FILES:

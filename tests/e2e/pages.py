@@ -32,13 +32,13 @@ def blocks(page: str) -> Iterator[Block]:
         if line.startswith("#"):
             heading = line.lstrip("# ")
             section = heading if line.startswith("## ") else section
-        elif found := re.fullmatch(r"```(\w*)", line):
+        elif fence := re.fullmatch(r"```(\w*)", line):
             text: list[str] = []
             for inner in lines:
                 if inner == "```":
                     break
                 text.append(inner)
-            yield Block(section, heading, found[1], "\n".join(text))
+            yield Block(section, heading, fence[1], "\n".join(text))
 
 
 class Shell:

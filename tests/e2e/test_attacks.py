@@ -88,19 +88,19 @@ def test_interrupted(tmp_path):
 
 def running(text: str) -> list[str]:
     """Processes with this in their environment."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             if text in path.read_text(errors="replace"):
-                found.append(path.parent.name)
-    return found
+                pids.append(path.parent.name)
+    return pids
 
 
 def test_soak(material):
-    found = soak.run(material, seed=1, minutes=0.1, ssh=False)
-    assert found.problems == []
-    assert found.changes > 0
-    assert found.asked > 0
+    outcome = soak.run(material, seed=1, minutes=0.1, ssh=False)
+    assert outcome.problems == []
+    assert outcome.changes > 0
+    assert outcome.asked > 0
 
 
 @pytest.mark.parametrize(("asked", "status", "service"), [

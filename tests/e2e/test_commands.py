@@ -101,11 +101,11 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Four good Routes, one broken, one that another router admitted."""
-    made = Site(tmp_path_factory.mktemp("site"))
+    new_site = Site(tmp_path_factory.mktemp("site"))
     old = manifests.route("old", host="Old.example.com", created="2019-05-06T07:08:09Z")
     old["metadata"]["uid"], old["status"] = UID, OLD_STATUS
     try:
-        made.serve([
+        new_site.serve([
             *manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")),
             manifests.route("plain"),
             manifests.route("edge", host="edge.example.com", kind="edge", insecure="Redirect",
@@ -115,9 +115,9 @@ def site(tmp_path_factory):
             manifests.route("broken", host="broken.example.com", kind="Edge"),
             old,
         ])
-        yield made
+        yield new_site
     finally:
-        made.end()
+        new_site.end()
 
 
 def test_version(site):
@@ -126,11 +126,11 @@ def test_version(site):
 
 def test_loaded_objects_are_as_the_file_has_them(site):
     """uid, time and status; a Route that no API server of today would take."""
-    found = json.loads(site.kubectl("get", "route", "old", "-n", "shop", "-o", "json"))
-    assert found["metadata"]["uid"] == UID
-    assert found["metadata"]["creationTimestamp"] == "2019-05-06T07:08:09Z"
-    assert found["spec"]["host"] == "Old.example.com"
-    assert found["status"]["ingress"][0] == OLD_STATUS["ingress"][0]
+    route = json.loads(site.kubectl("get", "route", "old", "-n", "shop", "-o", "json"))
+    assert route["metadata"]["uid"] == UID
+    assert route["metadata"]["creationTimestamp"] == "2019-05-06T07:08:09Z"
+    assert route["spec"]["host"] == "Old.example.com"
+    assert route["status"]["ingress"][0] == OLD_STATUS["ingress"][0]
 
 
 def test_a_site_from_start_to_end(site):
@@ -209,14 +209,15 @@ def test_a_refused_password_ends_the_single_pass(site):
 
 def test_what_cannot_start_says_so_at_once(site):
     """All problems, each by flag and variable; exit status 2; the device is not asked."""
-    found = site.f5router("run", "--f5-vxlan-gateway-cidr=10.1.2.3", "--labels=a b", "--f5-http-vserver=/a/b")
-    assert found.returncode == 2
-    assert found.stdout == ""
+    process = site.f5router(
+        "run", "--f5-vxlan-gateway-cidr=10.1.2.3", "--labels=a b", "--f5-http-vserver=/a/b")
+    assert process.returncode == 2
+    assert process.stdout == ""
     for words in ("--f5-vxlan-gateway-cidr / ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR: ",
                   "For VxLAN setup, both internal-address and gateway-cidr must be specified",
                   "--labels / ROUTE_LABELS: 'a b' is none of key, !key, key=value",
                   "--f5-http-vserver / ROUTER_EXTERNAL_HOST_HTTP_VSERVER: "):
-        assert words in found.stderr
+        assert words in process.stderr
 
 
 @pytest.mark.parametrize("fake", [
@@ -235,8 +236,8 @@ def test_a_fake_says_one_line_and_stops_cleanly(tmp_path, fake):
 
 def _states(site: Site) -> dict[str, str]:
     """Status of our Admitted condition, by Route."""
-    found = json.loads(site.kubectl("get", "routes", "-n", "shop", "-o", "json"))["items"]
-    return {item["metadata"]["name"]: entry["conditions"][0]["status"] for item in found
+    items = json.loads(site.kubectl("get", "routes", "-n", "shop", "-o", "json"))["items"]
+    return {item["metadata"]["name"]: entry["conditions"][0]["status"] for item in items
             for entry in item.get("status", {}).get("ingress", []) if entry["routerName"] == "public"}
 
 

@@ -140,9 +140,9 @@ def test_rejections_have_reasons(once, name, reason, message):
 ])
 def test_the_calls_of_a_change_are_shown(once, title, calls):
     """How many writes, and each with its parts; a read may ask whether the unit is active."""
-    found = re.search(rf"{re.escape(title)}, [01] reads?, in .*", once.stdout)
-    assert found
-    lines = once.stdout[found.start():].splitlines()[3 : 3 + len(calls)]
+    match = re.search(rf"{re.escape(title)}, [01] reads?, in .*", once.stdout)
+    assert match
+    lines = once.stdout[match.start():].splitlines()[3 : 3 + len(calls)]
     for line, (method, path, body) in zip(lines, calls, strict=True):
         assert re.fullmatch(rf"{method} +{re.escape(path)} +.*{body}.* +200", line.rstrip())
 
@@ -196,16 +196,16 @@ CURL = re.compile(r"^  \$ (curl .*/([a-z-]+\.example\.com):\d+(/\S*))\n    (.*)$
 
 def test_each_route_is_asked(once):
     """Every Route that is served, on each of its ports, and a host that nobody has."""
-    found = {(command.split()[-1].split(":")[0], host, path): said
-             for command, host, path, said in CURL.findall(once.stdout)}
-    assert found["http", "nobody.example.com", "/"] == "503"
-    assert found["http", "shop.example.com", "/"] == "302 https://shop.example.com/"
-    assert re.fullmatch(r"web-10\.\S+, asked by HTTP", found["https", "shop.example.com", "/"])
-    assert found["https", "shop.example.com", "/api"] == "api-10.128.0.41, asked by HTTP"
-    assert re.fullmatch(r"payments-10\.\S+, asked by TLS", found["https", "payments.example.com", "/"])
-    assert found["https", "ledger.example.com", "/"] == "ledger-10.128.0.61, asked by TLS"
+    answers = {(command.split()[-1].split(":")[0], host, path): said
+               for command, host, path, said in CURL.findall(once.stdout)}
+    assert answers["http", "nobody.example.com", "/"] == "503"
+    assert answers["http", "shop.example.com", "/"] == "302 https://shop.example.com/"
+    assert re.fullmatch(r"web-10\.\S+, asked by HTTP", answers["https", "shop.example.com", "/"])
+    assert answers["https", "shop.example.com", "/api"] == "api-10.128.0.41, asked by HTTP"
+    assert re.fullmatch(r"payments-10\.\S+, asked by TLS", answers["https", "payments.example.com", "/"])
+    assert answers["https", "ledger.example.com", "/"] == "ledger-10.128.0.61, asked by TLS"
     hosts = {text for name, (text, *rest) in SHOWN.items() if "Admitted" in rest}
-    assert hosts <= {host + path.rstrip("/") for _, host, path in found}
+    assert hosts <= {host + path.rstrip("/") for _, host, path in answers}
 
 
 def try_commands(printed: str) -> None:
@@ -278,8 +278,8 @@ def test_interrupted_early_it_cleans_up(start, tmp_path):
 ])
 def test_make_demo_runs_it(arguments, once):
     """ONCE=1 makes it end by itself."""
-    found = subprocess.run(["make", "-n", "demo", *arguments], cwd=ROOT, capture_output=True, text=True)
-    line = next(line for line in found.stdout.splitlines() if "-m mocks.demo" in line)
+    process = subprocess.run(["make", "-n", "demo", *arguments], cwd=ROOT, capture_output=True, text=True)
+    line = next(line for line in process.stdout.splitlines() if "-m mocks.demo" in line)
     assert ("--once" in line) is once
 
 

@@ -138,9 +138,9 @@ def test_one_at_a_time_and_without_privileges():
 def test_metrics_over_https(site, tmp_path):
     """As migrated deployments ask for them: probes stay HTTP, the password goes over TLS, and the cluster
     replaces the certificate."""
-    one, two = (identity("127.0.0.1", ca=name) for name in ("One", "Two"))
-    mounted = deployment.folder(tmp_path / "metrics", {"tls.crt": one.certificate, "tls.key": one.key})
-    trusted = deployment.folder(tmp_path / "trusted", {"one": one.issuer, "two": two.issuer})
+    first, two = (identity("127.0.0.1", ca=name) for name in ("One", "Two"))
+    mounted = deployment.folder(tmp_path / "metrics", {"tls.crt": first.certificate, "tls.key": first.key})
+    trusted = deployment.folder(tmp_path / "trusted", {"one": first.issuer, "two": two.issuer})
     site.load()
     pod = site.start(more={
         "ROUTER_METRICS_TLS_CERT_FILE": f"{mounted}/tls.crt",
@@ -165,8 +165,8 @@ def test_metrics_over_https(site, tmp_path):
 
 def test_the_lines_for_https_go_together():
     """Variables, mount, volume and the Secret that OpenShift makes."""
-    made, service = deployment.with_metrics_tls()
-    pod = made["spec"]["template"]["spec"]
+    manifest, service = deployment.with_metrics_tls()
+    pod = manifest["spec"]["template"]["spec"]
     (box,) = pod["containers"]
     paths = [item["value"] for item in box["env"] if item["name"].startswith("ROUTER_METRICS_TLS")]
     (mount,) = (mount for mount in box["volumeMounts"] if mount["name"] == "metrics-tls")

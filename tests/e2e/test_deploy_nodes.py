@@ -19,13 +19,13 @@ MODES = pytest.mark.parametrize("mode", [STATIC, NODEPORT], ids=["static routes"
 def site(tmp_path):
     """One Node, a Service with a node port, and the BIG-IP beside them."""
     with ExitStack() as stack:
-        made = Site(stack, tmp_path)
-        made.load(sdn=False)
-        made.apply(manifests.node("n1", "10.3.89.1", cidrs=("10.128.0.0/23",)),
-                   *manifests.published("shop", "web", pods={"10.128.0.5": "n1"}, local=True))
-        made.bigip.put_object("net/self", {
+        new_site = Site(stack, tmp_path)
+        new_site.load(sdn=False)
+        new_site.apply(manifests.node("n1", "10.3.89.1", cidrs=("10.128.0.0/23",)),
+                       *manifests.published("shop", "web", pods={"10.128.0.5": "n1"}, local=True))
+        new_site.bigip.put_object("net/self", {
             "name": "near", "partition": "Common", "address": "10.3.89.213/24", "vlan": "/Common/internal"})
-        yield made
+        yield new_site
 
 
 @MODES

@@ -21,10 +21,10 @@ ADDRESS, GATEWAY = "10.3.89.213", "10.131.0.5/14"
 @pytest.fixture
 def site(tmp_path):
     with ExitStack() as stack:
-        made = Site(stack, tmp_path)
-        made.load()
-        sdn(made)
-        yield made
+        new_site = Site(stack, tmp_path)
+        new_site.load()
+        sdn(new_site)
+        yield new_site
 
 
 def reader(granted: list[tuple[str, str, str]]) -> dict:
@@ -52,10 +52,10 @@ def test_the_bigip_joins_the_cluster_network(site):
     pod = site.start(vxlan=True)
     pod.until(lambda: pod.get("/readyz").status_code == 200)
     assert fdb(site) == MACS
-    found = device(site)
-    assert found["net/tunnels/tunnel"]["localAddress"] == ADDRESS
-    assert found["net/tunnels/tunnel"]["profile"] == PROFILE
-    assert (found["net/self"]["address"], found["net/self"]["vlan"]) == (GATEWAY, TUNNEL)
+    items = device(site)
+    assert items["net/tunnels/tunnel"]["localAddress"] == ADDRESS
+    assert items["net/tunnels/tunnel"]["profile"] == PROFILE
+    assert (items["net/self"]["address"], items["net/self"]["vlan"]) == (GATEWAY, TUNNEL)
     pod.until(lambda: site.status("plain") == "True")
     network = {kind: number for kind, number in objects(pod).items() if kind.startswith("net/")}
     assert network == {"net/tunnels/vxlan": 1, "net/tunnels/tunnel": 1, "net/self": 1,

@@ -91,9 +91,9 @@ class Guide:
 
     def apply_pods(self) -> None:
         """What it does with the Service of the example."""
-        found = self.kube.get("Service", "hello", "hello")["spec"]
-        assert found["selector"] == {"app": "hello"}
-        assert found["ports"][0]["targetPort"] == 8080
+        spec = self.kube.get("Service", "hello", "hello")["spec"]
+        assert spec["selector"] == {"app": "hello"}
+        assert spec["ports"][0]["targetPort"] == 8080
         self.kube.apply(manifests.endpoints("hello", "hello", PODS))
         for number, address in enumerate(PODS):
             self.bigip.pods.start(address, 8080, f"hello-{number}", namespace="hello")
@@ -120,7 +120,7 @@ def test_the_guide_from_start_to_end(make_guide):
     assert printed["3. The first Route"].startswith("HTTP/1.1 200")
     assert '"hello-' in printed["3. The first Route"]
     conditions = json.loads(next(text for block, text in said if "jsonpath=" in block.text))
-    assert [(one["type"], one["status"]) for one in conditions] == [("Admitted", "True")]
+    assert [(condition["type"], condition["status"]) for condition in conditions] == [("Admitted", "True")]
     seen = printed["How to see that it works"]
     for words in ("hello.example.com", *(f"{address}:8080" for address in PODS), "0a:0a:0a:03:59:01",
                   "10.3.89.3%0"):
@@ -175,9 +175,9 @@ def test_the_bigip_of_each_version(make_guide, version):
 
 def pairs() -> list:
     """Blocks of tmsh, each with the next block."""
-    found = list(blocks(GUIDE))
-    return [pytest.param(one, other, id=one.heading) for one, other in itertools.pairwise(found)
-            if one.language == "tmsh"]
+    all_blocks = list(blocks(GUIDE))
+    return [pytest.param(block, other, id=block.heading) for block, other in itertools.pairwise(all_blocks)
+            if block.language == "tmsh"]
 
 
 @pytest.mark.parametrize(("tmsh", "rest"), pairs())

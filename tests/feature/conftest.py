@@ -210,8 +210,9 @@ class Lab:
 
     def pending(self, *names: str) -> bool:
         """Whether Routes of the namespace shop have been told that they wait for the BIG-IP."""
-        found = [self.admitted("shop", name) for name in names]
-        return all((one.get("status"), one.get("reason")) == ("Unknown", "DevicePending") for one in found)
+        conditions = [self.admitted("shop", name) for name in names]
+        return all((condition.get("status"), condition.get("reason")) == ("Unknown", "DevicePending")
+                   for condition in conditions)
 
     def writes(self) -> list[tuple[str, str]]:
         """Method and path of each configuration write since the last `clear`."""
@@ -253,10 +254,10 @@ class Lab:
 def lab(tmp_path: Path) -> Iterator[Lab]:
     """Fakes with both virtual servers and one Service with two pods."""
     with ExitStack() as stack:
-        made = Lab(stack, tmp_path)
-        made.virtuals()
-        made.apply(*manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")))
-        yield made
+        new_lab = Lab(stack, tmp_path)
+        new_lab.virtuals()
+        new_lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1", "10.1.1.2")))
+        yield new_lab
 
 
 @pytest.fixture

@@ -51,8 +51,8 @@ def fdb(lab, folder: str = "/Common") -> dict[str, str]:
 
 def device(lab) -> dict[str, dict]:
     """What is configured of the VxLAN device, by kind."""
-    found = {kind: lab.bigip.get(url(kind, path)) or {} for kind, path in PATHS.items()}
-    return {kind: {k: v for k, v in obj.items() if k not in DERIVED} for kind, obj in found.items()}
+    by_kind = {kind: lab.bigip.get(url(kind, path)) or {} for kind, path in PATHS.items()}
+    return {kind: {k: v for k, v in obj.items() if k not in DERIVED} for kind, obj in by_kind.items()}
 
 
 def selves(lab) -> set[str]:

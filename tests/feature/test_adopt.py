@@ -62,9 +62,9 @@ def state(lab) -> set[str]:
 def _steady(value):
     """JSON without what tells how often and when it was written."""
     if isinstance(value, dict):
-        return {name: _steady(part) for name, part in value.items()
+        return {name: _steady(nested) for name, nested in value.items()
                 if name not in CHANGING}
-    return sorted((_steady(part) for part in value), key=str) if isinstance(value, list) else value
+    return sorted((_steady(nested) for nested in value), key=str) if isinstance(value, list) else value
 
 
 def originals(lab) -> set[str]:

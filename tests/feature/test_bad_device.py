@@ -20,15 +20,15 @@ PODS = {"10.1.1.1:8080", "10.1.1.2:8080"}
 @pytest.fixture
 def loop(lab):
     """Start the running router; stopped at the end."""
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags) -> Running:
-        made.append(Running(lab, **flags))
-        return made[-1]
+        loops.append(Running(lab, **flags))
+        return loops[-1]
 
     yield start
-    for one in made:
-        one.stop()
+    for started in loops:
+        started.stop()
 
 
 def errors(caplog) -> list[str]:

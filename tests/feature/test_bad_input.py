@@ -142,8 +142,8 @@ def test_nothing_of_a_broken_route_is_on_the_device(crowd, name):
 def test_no_other_route_is_affected(crowd, name, tls):
     """The good ones are admitted and served."""
     assert crowd.admitted("shop", name)["status"] == "True"
-    found = _ask(crowd, f"{name}.example.com", tls=tls)
-    assert (found.pool, found.members) == ("/Common/openshift_shop_web", ("10.1.1.1:8080",))
+    decision = _ask(crowd, f"{name}.example.com", tls=tls)
+    assert (decision.pool, decision.members) == ("/Common/openshift_shop_web", ("10.1.1.1:8080",))
 
 
 def test_the_older_of_two_routes_with_one_host_and_path_is_served(crowd):

@@ -16,8 +16,8 @@ def test_the_holder_is_in_the_log_only(lab, caplog):
     (line,) = [record for record in caplog.records if record.message == "host already claimed"]
     assert (line.host, line.route) == ("www.example.com", "other/thief")
     assert line.holder == "secret-team/holder-of-it"
-    found = lab.admitted("other", "thief")
-    assert (found["status"], found["reason"]) == ("False", "HostAlreadyClaimed")
+    condition = lab.admitted("other", "thief")
+    assert (condition["status"], condition["reason"]) == ("False", "HostAlreadyClaimed")
     told = json.dumps([lab.kube.get("Route", "other", "thief"), lab.kube.list("Event")])
     assert "holder-of-it" not in told
     assert "secret-team" not in told

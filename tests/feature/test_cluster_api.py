@@ -18,15 +18,15 @@ GRANT = "grant it with: oc adm policy add-cluster-role-to-user system:router "
 @pytest.fixture
 def loop(lab):
     """Start the running router on a lab; stopped at the end."""
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags) -> Running:
-        made.append(Running(lab, **flags))
-        return made[-1]
+        loops.append(Running(lab, **flags))
+        return loops[-1]
 
     yield start
-    for one in made:
-        one.stop()
+    for started in loops:
+        started.stop()
 
 
 @pytest.fixture

@@ -119,8 +119,8 @@ def test_work_of_an_endpoint_event(lab):
             calls: Counter = Counter()
             sys.setprofile(lambda _, event, __, calls=calls: calls.update((event,)))
             try:
-                part = decode.endpoint_slice(line)
-                reconciler.apply(Delta(slices={part.key: part}))
+                slice_ = decode.endpoint_slice(line)
+                reconciler.apply(Delta(slices={slice_.key: slice_}))
                 plan = reconciler.plan(full=False)
             finally:
                 sys.setprofile(None)

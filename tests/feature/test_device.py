@@ -231,7 +231,7 @@ def test_drift_is_repaired(lab, drift):
 
 def _state(lab) -> dict:
     """What is configured, without counters."""
-    found = {}
+    state = {}
     for kind in (
         "ltm/pool",
         "ltm/policy",
@@ -241,8 +241,8 @@ def _state(lab) -> dict:
         "ltm/profile/client-ssl",
     ):
         for path in lab.paths(kind):
-            found[kind, path] = _plain(lab.bigip.get(f"{kind}/{path.replace('/', '~')}"))
-    return found
+            state[kind, path] = _plain(lab.bigip.get(f"{kind}/{path.replace('/', '~')}"))
+    return state
 
 
 def _plain(value):

@@ -66,8 +66,8 @@ def test_rotation(lab):
     until(router, lambda: served(lab) == TWO.certificate)
     lab.apply(secret(ONE), edge(secret="other"))
     until(router, lambda: served(lab) == THREE.certificate)
-    found = lab.paths("sys/file/ssl-cert") | lab.paths("sys/file/ssl-key")
-    files = {path for path in found if "-https-" in path}
+    paths = lab.paths("sys/file/ssl-cert") | lab.paths("sys/file/ssl-key")
+    files = {path for path in paths if "-https-" in path}
     assert files == {lab.bigip.get(PROFILE)[name] for name in ("cert", "key")}
 
 
@@ -276,8 +276,8 @@ def test_a_failing_secret_is_told(lab):
 def changed(**data: str) -> dict:
     """The Secret with other texts."""
     encoded = {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}
-    made = secret(ONE)
-    return {**made, "data": made["data"] | {name.replace("_", "."): text for name, text in encoded.items()}}
+    manifest, data = secret(ONE), {name.replace("_", "."): text for name, text in encoded.items()}
+    return {**manifest, "data": manifest["data"] | data}
 
 
 LEAF_AND_REST = ONE.certificate + identity().issuer * 900
@@ -290,7 +290,7 @@ def test_whatever_becomes_of_a_secret(lab):
     lab.apply(edge(), edge("path", host="b.com", path="/p"), manifests.route("plain"), other, secret(ONE))
     router = lab.router()
     assert lab.converge(router) == []
-    for made, words in (
+    for obj, words in (
         (secret(ONE, kind="Opaque"), "is of type 'Opaque'"), (secret(TWO), ""),
         (changed(tls_crt="garbage"), "tls.crt: it is not PEM"), (secret(ONE), ""),
         (changed(tls_crt="x" * 900_000), "tls.crt: it is not PEM"),
@@ -298,15 +298,15 @@ def test_whatever_becomes_of_a_secret(lab):
         (changed(tls_key=""), "tls.key: no key specified"), (changed(tls_crt=LEAF_AND_REST), ""),
         ("forbidden", ""), (secret(THREE), ""),
     ):
-        if made == "forbidden":
+        if obj == "forbidden":
             lab.kube.forbid("secrets", ("get", "list", "watch"))
             lab.kube.inject("drop-watch", path="secrets")
             continue
-        if made is None:
+        if obj is None:
             lab.kube.delete("Secret", "shop", "tls")
         else:
             lab.kube.allow("secrets")
-            lab.apply(made)
+            lab.apply(obj)
         for name in ("b", "path"):
             until(router, lambda: words in lab.admitted("shop", name).get("message", "")  # noqa: B023
                   and (lab.admitted("shop", name)["status"] == "False") == bool(words))  # noqa: B023
@@ -362,8 +362,8 @@ def test_no_key_is_told(lab, caplog, capsys):
     lines = [line for pair in (ONE, TWO) for line in pair.key.splitlines()[1:-1]]
     lines += [secret(pair)["data"]["tls.key"][at:at + 40] for pair in (ONE, TWO) for at in (0, 80, 160)]
     assert len(lines) > 6
-    found = [(line, text.index(line)) for text in told for line in lines if line in text]
-    assert not found
+    leaks = [(line, text.index(line)) for text in told for line in lines if line in text]
+    assert not leaks
 
 
 def test_switched_off(lab):

@@ -26,15 +26,15 @@ def each_write_asks(lab) -> None:
 
 @pytest.fixture
 def running(lab):
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags):
-        made.append(Running(lab, **flags))
-        return made[0]
+        loops.append(Running(lab, **flags))
+        return loops[0]
 
     yield start
-    for one in made:
-        one.stop()
+    for loop in loops:
+        loop.stop()
 
 
 def told(caplog) -> list[str]:
@@ -267,12 +267,12 @@ def test_a_router_for_each_unit(lab, pair):
     """Fail-over and back: only the active unit is written to, and Routes stay admitted throughout."""
     second, flags = pair
     lab.apply(manifests.route("a"))
-    one, two = lab.router(), lab.router(**flags)
-    for router in (one, two):
+    first, two = lab.router(), lab.router(**flags)
+    for router in (first, two):
         assert router.cluster.wait_synced(DEADLINE_S)
 
     def passes() -> None:
-        for router in (one, two):
+        for router in (first, two):
             router.attempt_pass()
             assert router.reporter.statuses.flush(DEADLINE_S)
 
@@ -288,7 +288,7 @@ def test_a_router_for_each_unit(lab, pair):
         new.set_failover(unit.ACTIVE)
         old.clear_log()
         lab.apply(manifests.route(f"b{number}", host=f"b{number}.com"))
-        for router in (one, two):
+        for router in (first, two):
             lab.converge_events(router, seen=("shop", f"b{number}"))
         passes()
         until(lambda number=number: admitted("a", f"b{number}") == {"True"})
@@ -296,7 +296,7 @@ def test_a_router_for_each_unit(lab, pair):
         assert "openshift_route_shop_a" in json.dumps(new.get("ltm/policy/~Common~openshift_insecure_routes"))
     passes()
     assert admitted("a", "b0", "b1") == {"True"}
-    assert one.reporter.statuses.contended() == two.reporter.statuses.contended() == 0
+    assert first.reporter.statuses.contended() == two.reporter.statuses.contended() == 0
 
 
 # --- config sync -----------------------------------------------------------------------------

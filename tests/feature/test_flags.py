@@ -27,8 +27,8 @@ def steady(lab, **flags) -> None:
 def test_pool_monitor(lab, text, shown):
     lab.apply(manifests.route("a"))
     steady(lab, **({"f5_pool_monitor": text} if text else {}))
-    found = lab.bigip.get("ltm/pool/~Common~openshift_shop_web").get("monitor")
-    assert (found or "").strip() == shown
+    monitor = lab.bigip.get("ltm/pool/~Common~openshift_shop_web").get("monitor")
+    assert (monitor or "").strip() == shown
 
 
 def test_another_monitor_is_one_write_and_keeps_the_members(lab):
@@ -77,10 +77,10 @@ def test_domains_and_template(lab):
            override_domains="old.test")
     hosts = {value for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes/rules")["items"]
              for value in (item.get("conditionsReference") or {}).get("items", [{}])[0].get("values", ())}
-    found = {name: lab.kube.get("Route", "shop", name)["status"]["ingress"][0] for name in
-             ("denied", "made", "moved")}
+    entries = {name: lab.kube.get("Route", "shop", name)["status"]["ingress"][0] for name in
+               ("denied", "made", "moved")}
     assert lab.admitted("shop", "denied")["reason"] == "RouteNotAdmitted"
-    assert {name: entry["host"] for name, entry in found.items()} == {
+    assert {name: entry["host"] for name, entry in entries.items()} == {
         "denied": "a.block.it", "made": "made-shop.apps.test", "moved": "moved-shop.apps.test"}
     assert {"made-shop.apps.test", "moved-shop.apps.test"} <= hosts
     assert not {"a.block.it", "a.old.test"} & hosts

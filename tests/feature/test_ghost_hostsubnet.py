@@ -50,7 +50,7 @@ class Lab:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
     def writes(self) -> list[tuple[str, str, int]]:
-        return [(one.method, one.path, one.status) for one in self.kube.log if one.method != "GET"]
+        return [(call.method, call.path, call.status) for call in self.kube.log if call.method != "GET"]
 
     def get(self, name: str = NAME) -> dict | None:
         return self.kube.get("HostSubnet", None, name)
@@ -84,15 +84,15 @@ def cluster(folder: Path, **options) -> Iterator[Lab]:
 
 @pytest.fixture
 def lab(tmp_path) -> Iterator[Lab]:
-    with cluster(tmp_path, sdn=True) as found:
-        yield found
+    with cluster(tmp_path, sdn=True) as kube_lab:
+        yield kube_lab
 
 
 @pytest.fixture
 def still(tmp_path) -> Iterator[Lab]:
     """A cluster whose SDN master does nothing."""
-    with cluster(tmp_path) as found:
-        yield found
+    with cluster(tmp_path) as kube_lab:
+        yield kube_lab
 
 
 class TestCreate:
@@ -100,9 +100,9 @@ class TestCreate:
         """Created once, re-created by the SDN master, shown with the gateway; progress apart."""
         done = lab.run(*CREATE)
         assert done.exit_code == 0, done.stderr
-        found = lab.get()
-        assert (found["host"], found["hostIP"], found["subnet"]) == (NAME, HOST_IP, "10.128.0.0/23")
-        assert found["metadata"]["annotations"] == {FIXED_VNID: "0"}
+        subnet = lab.get()
+        assert (subnet["host"], subnet["hostIP"], subnet["subnet"]) == (NAME, HOST_IP, "10.128.0.0/23")
+        assert subnet["metadata"]["annotations"] == {FIXED_VNID: "0"}
         assert [words.split() for words in done.stdout.splitlines()] == [
             ["NAME", "HOST", "IP", "SUBNET", "GATEWAY", "VNID", "STATE"],
             [NAME, HOST_IP, "10.128.0.0/23", "10.128.0.5/14", "0", "ready"],
@@ -114,9 +114,9 @@ class TestCreate:
     def test_what_is_asked_for(self, still):
         """The object as the SDN master finds it."""
         assert still.run(*CREATE, "--timeout", "1s").exit_code == 1
-        found = still.get()
-        assert found["metadata"]["annotations"] == {ASSIGN: "true", FIXED_VNID: "0"}
-        assert (found["host"], found["hostIP"], "subnet" in found) == (NAME, HOST_IP, False)
+        subnet = still.get()
+        assert subnet["metadata"]["annotations"] == {ASSIGN: "true", FIXED_VNID: "0"}
+        assert (subnet["host"], subnet["hostIP"], "subnet" in subnet) == (NAME, HOST_IP, False)
 
     def test_waits_by_watching(self, tmp_path):
         """The SDN master takes its time: one list after the creation, then a watch sees both steps."""
@@ -131,8 +131,9 @@ class TestCreate:
                 "the SDN master has deleted it and not created it again yet",
                 "the SDN master has given it 10.128.0.0/23",
             ]
-            reads = [one for one in lab.kube.log if one.path.endswith("/hostsubnets") and one.method == "GET"]
-            assert ["watch" in one.query for one in reads] == [False, False, True]
+            reads = [call for call in lab.kube.log
+                     if call.path.endswith("/hostsubnets") and call.method == "GET"]
+            assert ["watch" in call.query for call in reads] == [False, False, True]
 
     @pytest.mark.parametrize("form", ["yaml", "json"])
     def test_output(self, lab, form):
@@ -165,12 +166,12 @@ class TestCreate:
         with cluster(tmp_path, sdn=True, sdn_delay_s=2) as lab:
             lab.kube.inject("delay", method="POST", seconds=1)
             process = lab.start(*CREATE)
-            assert lab.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in lab.kube.log])
+            assert lab.kube.wait_for(lambda: "/api/v1/nodes" in [call.path for call in lab.kube.log])
             lab.ghost(pending=True, host_ip=host_ip)
             out, err = process.communicate(timeout=DEADLINE_S)
             assert (process.returncode, "10.128.0.0/23" in out) == (status, status == 0), err
             assert ("created by somebody else" in err) is (status == 1)
-            assert [one[2] for one in lab.writes()] == [409]
+            assert [write[2] for write in lab.writes()] == [409]
 
     def test_other_address(self, still):
         """An existing one with another hostIP is left as it is."""
@@ -316,9 +317,9 @@ class TestWait:
             done = lab.run(*CREATE)
             assert (done.exit_code, "10.128.0.0/23" in done.stdout) == (0, True), done.stderr
             assert len(lab.writes()) == 1
-            watches = [one for one in lab.kube.log if "watch" in one.query]
-            lists = [one for one in lab.kube.log
-                     if one.method == "GET" and one.path.endswith("/hostsubnets") and one not in watches]
+            watches = [call for call in lab.kube.log if "watch" in call.query]
+            lists = [call for call in lab.kube.log
+                     if call.method == "GET" and call.path.endswith("/hostsubnets") and call not in watches]
             assert len(watches) > 1 or len(lists) > 2  # the fault was met
 
     def test_lost_reply(self, lab):
@@ -344,7 +345,7 @@ class TestClusters:
             assert lab.run("gateway", "--name", NAME).stdout == "10.128.0.5/14\n"
             assert yaml.safe_load(lab.run("show", "-o", "yaml").stdout)["items"][0]["apiVersion"] == "v1"
             assert lab.run("delete", "--name", NAME).exit_code == 0
-            assert {one.path for one in kube.log if "/hostsubnets" in one.path} == {
+            assert {call.path for call in kube.log if "/hostsubnets" in call.path} == {
                 "/oapi/v1/hostsubnets", f"/oapi/v1/hostsubnets/{NAME}"}
 
     def test_schema_that_wants_a_subnet(self, tmp_path):
@@ -465,7 +466,7 @@ class TestShow:
             ["second", "10.3.89.214", "-", "-", "0", "waits", "for", "the", "SDN", "master"],
         ]
         listed = json.loads(still.run("show", "-o", "json").stdout)
-        assert [one["metadata"]["name"] for one in listed["items"]] == [NAME, "second"]
+        assert [item["metadata"]["name"] for item in listed["items"]] == [NAME, "second"]
 
     def test_one(self, still):
         before = still.ghost()
@@ -542,7 +543,7 @@ class TestCheck:
         still.node("node-1", ("InternalIP", HOST_IP))
         done = still.run("check", "--name", NAME, "--internal-address", "10.3.89.1", "-o", "json")
         assert (done.exit_code, still.writes(), still.get()) == (1, [], before)
-        wrong = {one["check"] for one in json.loads(done.stdout) if not one["ok"]}
+        wrong = {check["check"] for check in json.loads(done.stdout) if not check["ok"]}
         assert wrong == {"vnid", "hostIP", "internal address"}
 
     def test_none(self, still):
@@ -585,7 +586,7 @@ class TestDelete:
         still.ghost()
         still.kube.inject("delay", method="DELETE", seconds=1)
         process = still.start("delete", "--name", NAME)
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log])
+        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [call.path for call in still.kube.log])
         still.kube.delete("HostSubnet", None, NAME)
         still.ghost(subnet="10.131.2.0/23")
         out, _ = process.communicate(timeout=DEADLINE_S)
@@ -597,11 +598,11 @@ class TestDelete:
         still.ghost(pending=True)
         still.kube.inject("delay", method="DELETE", seconds=1)
         process = still.start("delete", "--name", NAME)
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log])
+        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [call.path for call in still.kube.log])
         still.kube.delete("HostSubnet", None, NAME)
         assert still.kube.wait_for(lambda: still.writes())
         still.kube.clear_log()
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [one.path for one in still.kube.log])
+        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [call.path for call in still.kube.log])
         still.ghost()
         out, _ = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, "deleted HostSubnet" in out, still.get()) == (0, True, None)

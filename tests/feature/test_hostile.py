@@ -89,20 +89,20 @@ def served(lab, suffix: str = "") -> bool:
     for name, fields in GOOD.items():
         asked, tls = f"{name}{suffix}.example.com", bool(fields)
         virtual = f"/Common/{HTTPS if tls else HTTP}"
-        found = decide(lab.bigip.store, virtual, Request(asked, "/", sni=asked if tls else None, tls=tls))
-        if found.pool != "/Common/openshift_shop_web" or not found.members:
+        decision = decide(lab.bigip.store, virtual, Request(asked, "/", sni=asked if tls else None, tls=tls))
+        if decision.pool != "/Common/openshift_shop_web" or not decision.members:
             return False
     return True
 
 
 def check_names(lab) -> None:
     """On the BIG-IP, and in all that was asked of it and of the API server."""
-    found = [item.path for kind in KINDS for item in lab.bigip.items(kind)]
-    found += [entry.path for entry in (*lab.bigip.log, *lab.kube.log)]
+    paths = [item.path for kind in KINDS for item in lab.bigip.items(kind)]
+    paths += [entry.path for entry in (*lab.bigip.log, *lab.kube.log)]
     for policy in lab.paths("ltm/policy"):
         rules = lab.bigip.get(f"ltm/policy/{policy.replace('/', '~')}")["rulesReference"].get("items", ())
-        found += [rule["name"] for rule in rules]
-    assert [name for name in found if not SAFE.fullmatch(name)] == []
+        paths += [rule["name"] for rule in rules]
+    assert [name for name in paths if not SAFE.fullmatch(name)] == []
     pools = [path for path in lab.paths("ltm/pool") if not names.owns_path("/Common", Pool.KIND, path)]
     assert pools == []
 
@@ -118,8 +118,8 @@ def check_texts(lab, log: str, form: str) -> None:
     if form == "json":
         texts += [value for line in lines for value in json.loads(line).values() if isinstance(value, str)]
     for entry in lab.kube.log:  # a status that was written is one that can be read
-        *_, namespace, _, name, part = ["", "", "", *entry.path.split("/")]
-        written = entry.method == "PATCH" and part == "status" and entry.status == 200
+        *_, namespace, _, name, subresource = ["", "", "", *entry.path.split("/")]
+        written = entry.method == "PATCH" and subresource == "status" and entry.status == 200
         if written and lab.kube.get("Route", namespace, name):
             ours = condition.own(lab.kube.get("Route", namespace, name)["status"]["ingress"], "public")
             texts += [condition.get("message", "") for condition in ours["conditions"]]

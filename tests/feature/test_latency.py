@@ -10,19 +10,19 @@ from tests.feature.test_loop import Running, admitted, pool
 @pytest.fixture
 def loop(lab):
     """A running router that serves Route a; what is held back is let go at the end."""
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags) -> Running:
         lab.apply(manifests.route("a"))
-        made.append(Running(lab, **flags))
-        made[0].wait(lambda: admitted(lab, "a") == "True")
-        return made[0]
+        loops.append(Running(lab, **flags))
+        loops[0].wait(lambda: admitted(lab, "a") == "True")
+        return loops[0]
 
     yield start
     lab.bigip.clear_faults()
     lab.bigip.release()
-    for one in made:
-        one.stop()
+    for started in loops:
+        started.stop()
 
 
 HELD = {
@@ -91,8 +91,8 @@ def bank(*pods: str, **route) -> list[dict]:
 
 
 def members(lab, path: str) -> set[str]:
-    found = lab.bigip.get(path)
-    return {item["name"] for item in found["membersReference"].get("items", [])} if found else set()
+    pool = lab.bigip.get(path)
+    return {item["name"] for item in pool["membersReference"].get("items", [])} if pool else set()
 
 
 @pytest.fixture

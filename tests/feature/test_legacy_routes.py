@@ -24,9 +24,9 @@ OTHER = OURS | {"routerName": "haproxy"}
 
 
 def legacy(name: str, shard: str = "", entries: tuple[dict, ...] = (), **fields) -> dict:
-    found = manifests.route(name, **fields) | {"apiVersion": "v1"}
-    found["metadata"]["labels"] = {"shard": shard}
-    return found | ({"status": {"ingress": list(entries)}} if entries else {})
+    manifest = manifests.route(name, **fields) | {"apiVersion": "v1"}
+    manifest["metadata"]["labels"] = {"shard": shard}
+    return manifest | ({"status": {"ingress": list(entries)}} if entries else {})
 
 
 @pytest.fixture(params=[True, False], ids=["update", "patch"])
@@ -61,8 +61,8 @@ def account(kube: FakeKube) -> str:
 
 def entries(kube: FakeKube, name: str) -> dict[str, str]:
     """Status of the Admitted condition by router name."""
-    found = (kube.get("Route.oapi", "shop", name).get("status") or {}).get("ingress") or ()
-    return {entry["routerName"]: entry["conditions"][0]["status"] for entry in found}
+    ingress = (kube.get("Route.oapi", "shop", name).get("status") or {}).get("ingress") or ()
+    return {entry["routerName"]: entry["conditions"][0]["status"] for entry in ingress}
 
 
 def test_served_told_and_cleaned_up(lab, old_kube):

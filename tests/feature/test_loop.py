@@ -58,20 +58,20 @@ class Running:
 
 @pytest.fixture
 def running(lab):
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags):
-        made.append(Running(lab, **flags))
-        return made[0]
+        loops.append(Running(lab, **flags))
+        return loops[0]
 
     yield start
-    for one in made:
-        one.stop()
+    for loop in loops:
+        loop.stop()
 
 
 def pool(lab) -> set[str]:
-    found = lab.bigip.get("ltm/pool/~Common~openshift_shop_web")
-    return {item["name"] for item in found["membersReference"].get("items", [])} if found else set()
+    fields = lab.bigip.get("ltm/pool/~Common~openshift_shop_web")
+    return {item["name"] for item in fields["membersReference"].get("items", [])} if fields else set()
 
 
 def admitted(lab, name: str) -> str:
@@ -204,8 +204,8 @@ def test_plan_prints_what_run_would_write_and_writes_nothing(lab, capsys):
                                       "reselect_tries"}
     assert lab.writes() == []
     lab.converge()
-    made = {path for kind in ("ltm/pool", "sys/file/ssl-key", "ltm/rule") for path in lab.paths(kind)}
-    assert {c["path"] for c in changes if c["kind"] in ("ltm/pool", "sys/file/ssl-key")} <= made
+    planned = {path for kind in ("ltm/pool", "sys/file/ssl-key", "ltm/rule") for path in lab.paths(kind)}
+    assert {c["path"] for c in changes if c["kind"] in ("ltm/pool", "sys/file/ssl-key")} <= planned
     assert preflight.plan(lab.config(), output="table") == 0
     assert "Nothing to do" in capsys.readouterr().out
 

@@ -30,8 +30,8 @@ def served(lab, namespace: str = "shop", count: int = ROUTES) -> int:
 
 
 def members(lab, name: str = "shop_web") -> int:
-    found = lab.bigip.get(f"ltm/pool/~Common~openshift_{name}")
-    return len(found["membersReference"].get("items", [])) if found else 0
+    pool = lab.bigip.get(f"ltm/pool/~Common~openshift_{name}")
+    return len(pool["membersReference"].get("items", [])) if pool else 0
 
 
 def deletes(lab) -> list[str]:
@@ -53,17 +53,17 @@ def full(lab):
 
 @pytest.fixture
 def running(full):
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags):
-        made.append(Running(full, **flags))
-        made[0].wait(lambda: full.kube.wait_for(lambda: len(full.kube.watches) >= 3))
-        made[0].wait(lambda: made[0].router.reconciler.loaded)
-        return made[0]
+        loops.append(Running(full, **flags))
+        loops[0].wait(lambda: full.kube.wait_for(lambda: len(full.kube.watches) >= 3))
+        loops[0].wait(lambda: loops[0].router.reconciler.loaded)
+        return loops[0]
 
     yield start
-    for one in made:
-        one.stop()
+    for loop in loops:
+        loop.stop()
 
 
 def empty_lists(kube, *kinds: str) -> list[dict]:
@@ -315,7 +315,7 @@ def test_examples_name_hosts(full, caplog):
     for n in range(ROUTES):
         full.kube.delete("Route", "shop", f"r{n}")
     full.converge()
-    (record,) = [one for one in caplog.records if one.getMessage() == "deletes are held back"]
+    (record,) = [record for record in caplog.records if record.getMessage() == "deletes are held back"]
     assert len(record.hosts.split(", ")) == held_deletes.EXAMPLES
     assert "shop0.com" in record.hosts
     assert record.levelno == logging.ERROR

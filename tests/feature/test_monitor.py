@@ -100,7 +100,7 @@ def test_a_device_that_answers_is_reached(lab, serve):
     missing = []
     served.router.on_change = lambda change: missing.append(served.missing())
     load_a_part(lab, served.router)
-    assert {frozenset(found) for found in missing} == {frozenset({"has-synced"})}
+    assert {frozenset(causes) for causes in missing} == {frozenset({"has-synced"})}
     assert served.metric("f5router_bigip_reached") == 1
 
 

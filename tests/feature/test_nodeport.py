@@ -38,8 +38,8 @@ def running(two):
 
 
 def members(lab, pool: str = "openshift_shop_web") -> set[str]:
-    found = lab.bigip.get(f"ltm/pool/~Common~{pool}")
-    return {item["name"] for item in found["membersReference"].get("items", ())}
+    fields = lab.bigip.get(f"ltm/pool/~Common~{pool}")
+    return {item["name"] for item in fields["membersReference"].get("items", ())}
 
 
 def until(router, seen) -> None:
@@ -76,17 +76,17 @@ def test_members(two):
 
 def test_kinds_of_routes(two):
     """Edge, re-encrypt and passthrough Routes lead to node ports as they lead to pods."""
-    one = identity("edge.example.com")
+    own = identity("edge.example.com")
     two.apply(
         manifests.route("edge", host="edge.example.com", kind="edge", insecure="Redirect",
-                        certificate=one.certificate, key=one.key),
-        manifests.route("re", host="re.example.com", kind="reencrypt", destinationCACertificate=one.issuer),
+                        certificate=own.certificate, key=own.key),
+        manifests.route("re", host="re.example.com", kind="reencrypt", destinationCACertificate=own.issuer),
         manifests.route("pass", host="pass.example.com", kind="passthrough"))
     assert two.converge(**FLAGS) == []
     edge, again = served(two, "edge.example.com", tls=True), served(two, "re.example.com", tls=True)
     untouched = served(two, "pass.example.com", tls=True)
-    for found in (served(two, "www.example.com"), edge, again, untouched):
-        assert set(found.members) == BOTH
+    for decision in (served(two, "www.example.com"), edge, again, untouched):
+        assert set(decision.members) == BOTH
     assert (edge.server_ssl_profile, untouched.kind) == (None, "passthrough")
     assert again.server_ssl_profile.startswith("/Common/openshift_tls_")
     assert served(two, "edge.example.com").location

@@ -20,15 +20,15 @@ CERT = {"certificate": ONE.certificate, "key": ONE.key}
 @pytest.fixture
 def loop(lab):
     """Start the running router; stopped at the end."""
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags) -> Running:
-        made.append(Running(lab, **flags))
-        return made[-1]
+        loops.append(Running(lab, **flags))
+        return loops[-1]
 
     yield start
-    for one in made:
-        one.stop()
+    for started in loops:
+        started.stop()
 
 
 class Replies:
@@ -56,7 +56,7 @@ class Replies:
 def places(value, path=()) -> list[tuple]:
     """Where something can be wrong in a reply."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [found for key, part in items for found in [(*path, key), *places(part, (*path, key))]]
+    return [place for key, inner in items for place in [(*path, key), *places(inner, (*path, key))]]
 
 
 def put(value, where: tuple, odd) -> None:

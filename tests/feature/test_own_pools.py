@@ -17,18 +17,18 @@ MODELS = [("12.0.0", "auto"), ("12.1.2", "auto"), ("12.1.2", "legacy"), ("17.1.0
 def lab(request, make_lab):
     """Routes of two kinds; the policies as the device's version has them."""
     version, model = request.param
-    made = make_lab(tmos_version=version)
-    made.virtuals()
-    made.policy_flags = {"f5_policy_model": model}
-    made.tells = not version.startswith("12.0")
+    new_lab = make_lab(tmos_version=version)
+    new_lab.virtuals()
+    new_lab.policy_flags = {"f5_policy_model": model}
+    new_lab.tells = not version.startswith("12.0")
     for name in ("web", "api"):
-        made.apply(*manifests.service("shop", name, pods=("10.1.1.1",)))
-    made.apply(
+        new_lab.apply(*manifests.service("shop", name, pods=("10.1.1.1",)))
+    new_lab.apply(
         manifests.route("a", kind="edge", insecure="Allow"),
         manifests.route("b", host="b.com", service="api"),
         manifests.route("c", host="c.com", kind="edge", insecure="Redirect"),
     )
-    return made
+    return new_lab
 
 
 def rules(lab: Lab, policy: str) -> dict[str, list[dict]]:
@@ -148,5 +148,5 @@ def test_no_rule_without_the_guard(make_lab):
     assert "0107: no" in lab.admitted("shop", "a")["message"]
     lab.bigip.clear_faults()
     assert lab.converge() == []
-    found = {"openshift_route_shop_a", "openshift_route_shop_c", "default_noop"}
-    assert set(rules(lab, POLICIES[0])) == found
+    expected = {"openshift_route_shop_a", "openshift_route_shop_c", "default_noop"}
+    assert set(rules(lab, POLICIES[0])) == expected

@@ -39,15 +39,15 @@ class Slow(Hand):
 
     def judge(self) -> None:
         """The checks are made, and a pass with them."""
-        while self.one.reconciler.engine.checks.turn():
+        while self.direct.reconciler.engine.checks.turn():
             pass
-        self.one.change()
+        self.direct.change()
 
     def answers(self) -> list:
         return [self.ask(**probe) for probe in PROBES]
 
     def settled(self) -> bool:
-        reconciler = self.one.reconciler
+        reconciler = self.direct.reconciler
         return (reconciler.device.observed == reconciler.engine.objects and not reconciler.failures
                 and reconciler.next_retry() is None)
 
@@ -55,9 +55,9 @@ class Slow(Hand):
 @pytest.fixture
 def slow(lab):
     with ExitStack() as stack:
-        made = Slow(lab, stack)
-        made.change(WEB, API, FAR)
-        yield made
+        site = Slow(lab, stack)
+        site.change(WEB, API, FAR)
+        yield site
         lab.bigip.clear_faults()
 
 
@@ -74,8 +74,9 @@ def test_a_restart(slow):
     slow.change(late)
     assert slow.lab.writes() == []
     assert slow.answers() == before
-    reconciler = slow.one.reconciler
-    assert [reconciler.verdicts.verdict(one.key) for one in (EDGE, INNER, LONGEST, WILD, BELOW)] == [None] * 5
+    reconciler = slow.direct.reconciler
+    assert [reconciler.verdicts.verdict(pending.key)
+            for pending in (EDGE, INNER, LONGEST, WILD, BELOW)] == [None] * 5
     assert reconciler.verdicts.verdict(PLAIN.key).admitted
     assert reconciler.verdicts.verdict(late.key).reason == "HostAlreadyClaimed"
     assert reconciler.verdicts.unserved()[EDGE.key] == "its certificates are not checked yet"
@@ -96,10 +97,10 @@ def test_pods_are_followed_and_others_are_served(slow, restarted):
     if restarted:
         slow.again()
     else:
-        slow.change(*(replace(one, tls=replace(one.tls, certificate="no")) for one in EVERY[:2]),
+        slow.change(*(replace(route_, tls=replace(route_.tls, certificate="no")) for route_ in EVERY[:2]),
                     *list(slow.objects.values()))
-    found = dict(zip(map(str, PROBES), slow.answers(), strict=True))
-    members = {name: answer.members for name, answer in found.items() if answer.kind != "redirect"}
+    answers = dict(zip(map(str, PROBES), slow.answers(), strict=True))
+    members = {name: answer.members for name, answer in answers.items() if answer.kind != "redirect"}
     far = members.pop(str(PROBES[4]))
     assert set(members.values()) == {("10.1.1.7:8080",)}
     assert set(far) <= {"10.3.1.7:8080"}
@@ -115,14 +116,14 @@ def test_what_became_wrong_while_the_router_was_away(slow):
     """It goes on serving until that is known."""
     slow.change(*EVERY)
     slow.judge()
-    wrong = [replace(one, tls=replace(one.tls, key=TWO.key)) for one in (EDGE, BELOW)]
-    slow.objects |= {one.key: one for one in wrong}
+    wrong = [replace(route_, tls=replace(route_.tls, key=TWO.key)) for route_ in (EDGE, BELOW)]
+    slow.objects |= {route_.key: route_ for route_ in wrong}
     before = slow.answers()
     slow.again()
     assert slow.answers() == before
     slow.judge()
     assert slow.ask("edge.example.com").kind == "unavailable"
-    assert "does not match" in slow.one.reconciler.verdicts.verdict(EDGE.key).message
+    assert "does not match" in slow.direct.reconciler.verdicts.verdict(EDGE.key).message
     assert slow.settled()
 
 
@@ -137,10 +138,10 @@ def test_a_new_route_waits_and_an_edited_one_stays_as_it_was(slow):
     edited = replace(EDGE, path="/p", service="api", tls=replace(EDGE.tls, **TWO.tls))
     slow.change(edited)
     assert slow.lab.writes() == []
-    assert slow.one.reconciler.verdicts.verdict(EDGE.key).admitted
+    assert slow.direct.reconciler.verdicts.verdict(EDGE.key).admitted
     slow.change(replace(edited, tls=replace(EDGE.tls, key="no")))
     slow.judge()
-    assert not slow.one.reconciler.verdicts.verdict(EDGE.key).admitted
+    assert not slow.direct.reconciler.verdicts.verdict(EDGE.key).admitted
     slow.change(edited)
     slow.judge()
     assert slow.ask("edge.example.com", "/p").pool == "/Common/openshift_shop_api"

@@ -77,10 +77,10 @@ def test_what_a_virtual_server_lacks(make_lab, virtuals, words, lost):
     assert {line[0] for line in shown} == named
     plural = "s" if len(lost) > 1 else ""
     assert summary(result).endswith(f"; {len(lost)} Route{plural} rejected; 1 problem.")
-    found = document(lab)
-    assert {route["route"] for route in found["rejected"]} == named
-    assert all(words in route["message"] for route in found["rejected"])
-    (problem,) = found["problems"]
+    report = document(lab)
+    assert {route["route"] for route in report["rejected"]} == named
+    assert all(words in route["message"] for route in report["rejected"])
+    (problem,) = report["problems"]
     assert (words in problem["text"], set(problem["routes"])) == (True, named)
     assert plan(lab, "--detailed-exitcode").exit_code == 1
     reasons, refused = as_run_once(lab)

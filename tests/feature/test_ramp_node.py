@@ -44,29 +44,29 @@ def run(lab, command: str) -> None:
 
 def properties(words: list[str]) -> dict:
     """`a b c { d e }` as {"a": "b", "c": {"d": "e"}}; `members add { x }` as a list."""
-    found: dict = {}
+    by_name: dict = {}
     rest = list(words)
     while rest:
         name = rest.pop(0)
         listed = rest[0] == "add" and bool(rest.pop(0))
         if rest[0] != "{":
-            found[NAMES.get(name, name)] = rest.pop(0)
+            by_name[NAMES.get(name, name)] = rest.pop(0)
             continue
         end = rest.index("}")
         inside, rest = rest[1:end], rest[end + 1:]
-        found[NAMES.get(name, name)] = inside if listed else properties(inside)
-    if found.get("allow-service") == "none":
-        found["allow-service"] = []
-    return {re.sub("-(.)", lambda m: m[1].upper(), name): value for name, value in found.items()}
+        by_name[NAMES.get(name, name)] = inside if listed else properties(inside)
+    if by_name.get("allow-service") == "none":
+        by_name["allow-service"] = []
+    return {re.sub("-(.)", lambda m: m[1].upper(), name): value for name, value in by_name.items()}
 
 
 def network(lab) -> dict:
     """Everything under net, and the source addresses of the virtual servers."""
     kinds = [kind for kind in lab.bigip.store.kinds if kind.startswith("net/")] + ["ltm/snatpool"]
-    found = {kind: {item.key: item.fields for item in lab.bigip.items(kind)} for kind in kinds}
+    by_kind = {kind: {item.key: item.fields for item in lab.bigip.items(kind)} for kind in kinds}
     for name in (HTTP, HTTPS):
-        found[name] = lab.bigip.get(f"ltm/virtual/~Common~{name}")["sourceAddressTranslation"]
-    return found
+        by_kind[name] = lab.bigip.get(f"ltm/virtual/~Common~{name}")["sourceAddressTranslation"]
+    return by_kind
 
 
 @pytest.mark.parametrize("version", ["11.5.4", "11.6.0", "12.1.2", "16.1.0"])

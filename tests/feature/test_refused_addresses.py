@@ -30,9 +30,9 @@ def self_ip(lab, name: str = "internal", address: str = f"{SELF}/24", **fields) 
 
 
 def members(lab, pool: str = "openshift_shop_web") -> set[str]:
-    found = lab.bigip.get(f"ltm/pool/~Common~{pool}")
+    fields = lab.bigip.get(f"ltm/pool/~Common~{pool}")
     return {item["name"].rpartition("." if item["name"].count(":") > 1 else ":")[0]
-            for item in found["membersReference"].get("items", ())}
+            for item in fields["membersReference"].get("items", ())}
 
 
 def warned(lab, route: str = "plain") -> set[str]:
@@ -178,8 +178,8 @@ def test_node_ports(make_lab, partition):
               manifests.node("n4", "100.100.100.200"),
               *manifests.published("shop", "web", pods={POD: "n1"}), manifests.route("plain"))
     assert lab.converge(pool_member_type="nodeport") == []
-    found = lab.bigip.get(f"ltm/pool/~{partition[1:]}~openshift_shop_web")["membersReference"]["items"]
-    assert [item["name"] for item in found] == ["10.3.89.1:30080"]
+    items = lab.bigip.get(f"ltm/pool/~{partition[1:]}~openshift_shop_web")["membersReference"]["items"]
+    assert [item["name"] for item in items] == ["10.3.89.1:30080"]
     (told,) = warned(lab)
     assert told.startswith("spec.to.name: addresses of Service web that are no pool members: ")
     for address in (SELF, VIRTUAL, "100.100.100.200"):

@@ -14,7 +14,7 @@ PATH = re.compile(r"/apis?/(?:(?P<group>[a-z0-9.]+\.[a-z0-9.]+)/)?v\w+/(?:namesp
 
 def used(kube: FakeKube) -> set[tuple[str, str, str]]:
     """API group, resource and verb of requests that the router sent; discovery is open to every account."""
-    found = set()
+    rights = set()
     for entry in kube.log:
         match = PATH.fullmatch(entry.path)
         if match is None:
@@ -22,8 +22,8 @@ def used(kube: FakeKube) -> set[tuple[str, str, str]]:
         verb = VERBS.get(entry.method) or (
             "get" if match["name"] else "watch" if "watch" in entry.query else "list")
         resource = "/".join(filter(None, (match["resource"], match["sub"])))
-        found.add((match["group"] or "", resource, verb))
-    return found
+        rights.add((match["group"] or "", resource, verb))
+    return rights
 
 
 def test_the_role_is_enough_and_not_more(lab):

@@ -5,11 +5,11 @@ from tests.builders import identity
 
 
 def test_first(lab):
-    one = identity()
+    own = identity()
     lab.apply(
         manifests.route("plain"),
         manifests.route("edge", host="edge.example.com", kind="edge", insecure="Redirect",
-                        certificate=one.certificate, key=one.key),
+                        certificate=own.certificate, key=own.key),
         manifests.route("re", host="re.example.com", kind="reencrypt", insecure="Allow"),
         manifests.route("pass", host="pass.example.com", kind="passthrough"),
     )

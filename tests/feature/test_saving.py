@@ -15,17 +15,17 @@ SAVE = "sys/config"
 def loop(lab):
     """Start the running router, which saves soon; stopped at the end."""
     lab.timing = replace(lab.timing, settle_s=0.2, busy_s=0.05)
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags) -> Running:
-        made.append(Running(lab, **flags))
-        return made[-1]
+        loops.append(Running(lab, **flags))
+        return loops[-1]
 
     yield start
     lab.bigip.clear_faults()
     lab.bigip.release()
-    for one in made:
-        one.stop()
+    for started in loops:
+        started.stop()
 
 
 def saves(lab) -> int:

@@ -42,21 +42,21 @@ def ours(lab) -> set[str]:
     """What belongs to Routes."""
     kinds = ("ltm/profile/client-ssl", "sys/file/ssl-cert", "sys/file/ssl-key")
     rules = {item.name for item in lab.bigip.items("ltm/policy/rules")}
-    found = {path for kind in kinds for path in lab.paths(kind)} | rules | lab.pools()
-    return {path for path in found if "openshift_" in path}
+    paths = {path for kind in kinds for path in lab.paths(kind)} | rules | lab.pools()
+    return {path for path in paths if "openshift_" in path}
 
 
 @pytest.fixture
 def running(lab):
-    made: list[Running] = []
+    loops: list[Running] = []
 
     def start(**flags):
-        made.append(Running(lab, **flags))
-        return made[0]
+        loops.append(Running(lab, **flags))
+        return loops[0]
 
     yield start
-    for one in made:
-        one.stop()
+    for loop in loops:
+        loop.stop()
 
 
 @pytest.mark.parametrize(("flags", "enter", "leave"), [
@@ -253,9 +253,9 @@ def test_a_selection_that_takes_nothing(lab, caplog, capsys):
     assert lab.converge() == []
     flags = {"namespace_labels": "zone=west"}
     assert preflight.plan(lab.config(**flags), output="json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert "/Common/openshift_shop_web" in {change["path"] for change in found["changes"]}
+    printed = json.loads(capsys.readouterr().out)
+    assert "/Common/openshift_shop_web" in {change["path"] for change in printed["changes"]}
     words = "--namespace-labels 'zone=west' selects no namespace: no Route is served"
-    assert found["warnings"] == [words]
+    assert printed["warnings"] == [words]
     assert lab.converge(**flags) == []
     assert words in {getattr(record, "problem", "") for record in caplog.records}

@@ -40,17 +40,18 @@ class Shard:
         def known() -> bool:
             self.router.take_events()
             seen = snapshot_of(self.engine)
-            slices = {key: one for parts in seen.slices.values() for key, one in parts.items()}
+            slices = {key: slice_ for parts in seen.slices.values() for key, slice_ in parts.items()}
             return seen.routes == self.wanted() and slices == self.slices()
 
         until(known)
 
     def wanted(self) -> dict:
-        found = (decode.route(obj) for obj in self.lab.kube.list("Route") if self.takes(obj))
-        return {route.key: route for route in found}
+        selected = (decode.route(obj) for obj in self.lab.kube.list("Route") if self.takes(obj))
+        return {route.key: route for route in selected}
 
     def slices(self) -> dict:
-        return {one.key: one for one in map(decode.endpoint_slice, self.lab.kube.list("EndpointSlice"))}
+        slices = map(decode.endpoint_slice, self.lab.kube.list("EndpointSlice"))
+        return {slice_.key: slice_ for slice_ in slices}
 
     def bring_in_step(self) -> None:
         """Passes until nothing is left to write, and none is due."""
@@ -75,7 +76,7 @@ class Shard:
             pool = self.ask(route.host, route.path or "/", tls=bool(checked.termination))
             assert pool.startswith(f"{self.partition}/openshift_{key.namespace}_{route.service}"), (key, pool)
             parts = snapshot_of(self.engine).slices.get((key.namespace, route.service), {}).values()
-            pods = {f"{address}:8080" for one in parts for address in one.addresses}
+            pods = {f"{address}:8080" for slice_ in parts for address in slice_.addresses}
             assert members(self.lab, pool) == pods
 
 
@@ -84,20 +85,20 @@ def api(*pods: str) -> dict:
 
 
 def members(lab, pool: str) -> set[str]:
-    found = lab.bigip.get(f"ltm/pool/{pool.replace('/', '~')}")
-    return {item["name"] for item in found["membersReference"].get("items", [])}
+    fields = lab.bigip.get(f"ltm/pool/{pool.replace('/', '~')}")
+    return {item["name"] for item in fields["membersReference"].get("items", [])}
 
 
 def outside(store: Store, partition: str) -> dict:
     """All that a router of this partition must leave alone."""
-    found = {}
+    others = {}
     for url in store.kinds:
         for item in store.all(url):
             ours = item.key[0].startswith((f"{partition}/", partition))
-            made = url == "ltm/node" and item.fields.get("description") == names.NODE_DESCRIPTION
-            if not ours and not made and item.key[0] != partition.strip("/"):
-                found[url, item.key] = dict(item.fields)
-    return found
+            node_of_ours = url == "ltm/node" and item.fields.get("description") == names.NODE_DESCRIPTION
+            if not ours and not node_of_ours and item.key[0] != partition.strip("/"):
+                others[url, item.key] = dict(item.fields)
+    return others
 
 
 class Fence:
@@ -177,15 +178,15 @@ def shards(lab, kind: str) -> list[Shard]:
 @pytest.fixture
 def lab(make_lab):
     """Partitions P1 and P2, Services with pods, and a node that an administrator made."""
-    made = make_lab(partitions=("Common", "P1", "P2"))
-    made.bigip.put_object("ltm/node", {"name": "10.1.1.1", "partition": "Common", "address": "10.1.1.1"})
+    new_lab = make_lab(partitions=("Common", "P1", "P2"))
+    new_lab.bigip.put_object("ltm/node", {"name": "10.1.1.1", "partition": "Common", "address": "10.1.1.1"})
     for space in ("shop", "bank"):
-        made.apply(labelled_namespace(space, "west"))
+        new_lab.apply(labelled_namespace(space, "west"))
         for service in ("web", "api"):
-            made.apply(*manifests.service(space, service, pods=PODS[:2]))
-    yield made
-    made.bigip.on_write = None
-    assert made.bigip.errors == []
+            new_lab.apply(*manifests.service(space, service, pods=PODS[:2]))
+    yield new_lab
+    new_lab.bigip.on_write = None
+    assert new_lab.bigip.errors == []
 
 
 @pytest.mark.parametrize("kind", ["overlapping", "traditional", "namespaces"])
@@ -218,10 +219,10 @@ def test_whatever_happens(lab, kind, seed):
 def test_one_route_on_both(lab):
     """Served by each, told by each in its own entry; each goes by itself."""
     lab.apply(manifests.route("a"))
-    one, two = shards(lab, "overlapping")
+    first, two = shards(lab, "overlapping")
     lab.apply(manifests.route("a") | {"metadata": {
         "namespace": "shop", "name": "a", "labels": {"tier": "front"}}})
-    for shard in (one, two):
+    for shard in (first, two):
         shard.bring_in_step()
         shard.check_serving()
         assert shard.router.reporter.statuses.flush(DEADLINE_S)
@@ -232,9 +233,9 @@ def test_one_route_on_both(lab):
     lab.apply(manifests.route("a"))
     two.bring_in_step()
     two.router.settling.finish()
-    assert [bool(shard.ask("www.example.com")) for shard in (one, two)] == [True, False]
+    assert [bool(shard.ask("www.example.com")) for shard in (first, two)] == [True, False]
     assert lab.paths("ltm/node") == {BY_HAND, "/Common/10.1.1.2"}
-    one.check_serving()
+    first.check_serving()
 
 
 def _quiet(lab) -> bool:
@@ -275,9 +276,9 @@ def test_both_at_once(lab):
 
 def test_without_a_shared_partition(lab):
     """The second is refused, with what to do; the first is not touched."""
-    one = Shard(lab, "/P1", "10.0.0.1")
+    shard = Shard(lab, "/P1", "10.0.0.1")
     lab.apply(api("10.1.1.7", "10.1.1.8"), manifests.route("a", service="api"))
-    one.bring_in_step()
+    shard.bring_in_step()
     fence, two = Fence(lab), Shard(lab, "/P2", "10.0.0.2")
     fence.turn(two)
     two.bring_in_step()
@@ -288,8 +289,8 @@ def test_without_a_shared_partition(lab):
     assert entry["conditions"][0]["message"].endswith(
         "cannot use the same IP Address (10.1.1.7); one LTM node per address: routers that share pods need "
         "the same --f5-node-partition")
-    one.check_serving()
-    one.router.close()
+    shard.check_serving()
+    shard.router.close()
     two.router.close()
 
 
@@ -359,19 +360,19 @@ def test_the_shared_partition_comes_later(lab):
     assert "/P1/10.1.1.7" in lab.paths("ltm/node")
     lab.clear()
     lab.bigip.on_write = None
-    one = lab.router(f5_partition_path="/P1", **SHARED)
-    assert lab.converge(one) == []
+    router = lab.router(f5_partition_path="/P1", **SHARED)
+    assert lab.converge(router) == []
     assert lab.writes() == []
     two = Shard(lab, "/P2", "10.0.0.2", **SHARED)
     two.bring_in_step()
     text = str(next(iter(two.router.reconciler.failures.values())).error)
     assert "need the same --f5-node-partition" in text
-    replaced(lab, one, "/P1", "10.1.1.8", "10.1.1.9")
+    replaced(lab, router, "/P1", "10.1.1.8", "10.1.1.9")
     two.catch_up()
     assert two.router.reconcile_once()
     assert members(lab, "/P2/openshift_shop_api") == {"10.1.1.9:8080"}
-    replaced(lab, one, "/P1", "10.1.1.9", "10.1.1.10")
-    one.settling.finish()
+    replaced(lab, router, "/P1", "10.1.1.9", "10.1.1.10")
+    router.settling.finish()
     two.bring_in_step()
     two.check_serving()
     assert {path for path in lab.paths("ltm/node") if path != BY_HAND} == {
@@ -383,9 +384,9 @@ def test_separate_route_domains(lab):
     lab.bigip.put_object("net/route-domain", {"name": "5", "partition": "Common", "id": 5})
     lab.change("PATCH", "auth/partition/P2", {"defaultRouteDomain": 5})
     lab.apply(manifests.route("a"))
-    one, two = Shard(lab, "/P1", "10.0.0.1"), Shard(lab, "/P2", "10.0.0.2")
+    first, two = Shard(lab, "/P1", "10.0.0.1"), Shard(lab, "/P2", "10.0.0.2")
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.7",)))
-    for shard in (one, two):
+    for shard in (first, two):
         shard.bring_in_step()
         shard.check_serving()
     addresses = {lab.bigip.shown(item)["address"] for item in lab.bigip.items("ltm/node")}

@@ -196,8 +196,8 @@ def change(lab, router, *nodes: dict) -> list[tuple[str, str]]:
     lab.apply(*nodes)
 
     def seen() -> bool:
-        found = router.reconciler.engine.cluster.nodes
-        return all((found[Key("", name)].pod_cidrs, found[Key("", name)].internal_ips[0]) == wanted
+        nodes = router.reconciler.engine.cluster.nodes
+        return all((nodes[Key("", name)].pod_cidrs, nodes[Key("", name)].internal_ips[0]) == wanted
                    for name, wanted in known.items())
 
     take(router, seen)

@@ -22,9 +22,9 @@ def ingress(lab, name: str) -> list[dict]:
 
 
 def entry(lab, name: str, router_name: str = "public") -> dict:
-    found = [one for one in ingress(lab, name) if one["routerName"] == router_name]
-    assert len(found) <= 1
-    return found[0] if found else {}
+    entries = [item for item in ingress(lab, name) if item["routerName"] == router_name]
+    assert len(entries) <= 1
+    return entries[0] if entries else {}
 
 
 def labelled(obj: dict, **labels: str) -> dict:
@@ -382,8 +382,8 @@ def test_nothing_is_looked_for(lab, flags):
 def test_two_shards_of_one_name(make_lab, canonical):
     """Against the advice: a Route that goes from one to the other ends with the entry of the second."""
     other, lab = make_lab(), make_lab()  # the kubeconfig is that of the last
-    for one in (lab, other):
-        one.virtuals()
+    for each_lab in (lab, other):
+        each_lab.virtuals()
     lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)))
     lab.apply(labelled(manifests.route("a"), **BLUE))
     lab.timing = replace(lab.timing, statuses=StatusTiming(repair_s=0.05))

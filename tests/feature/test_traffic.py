@@ -73,9 +73,9 @@ def direct(lab):
         config = lab.config()
         device = wiring.build_device(config, stack)
         reconciler = Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic)
-        made = Direct(lab, reconciler)
-        made.change(*PODS)
-        yield made
+        site = Direct(lab, reconciler)
+        site.change(*PODS)
+        yield site
         lab.bigip.on_write = None
 
 
@@ -102,9 +102,9 @@ def test_host_where_the_device_keeps_the_port(make_lab, host):
     with ExitStack() as stack:
         config = lab.config()
         device = wiring.build_device(config, stack)
-        one = Direct(lab, Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic))
-        one.change(route("a"), *PODS)
-        assert one.ask(host).pool == "/Common/openshift_shop_web"
+        site = Direct(lab, Reconciler(Engine(config), device, folder=config.folder, clock=time.monotonic))
+        site.change(route("a"), *PODS)
+        assert site.ask(host).pool == "/Common/openshift_shop_web"
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_kinds(direct, kind, insecure, plain, secure, foreign):
         direct.reconciler.device.stale = True
     direct.change(route("a", kind=kind, insecure=insecure), *PODS)
     for tls, expected in ((False, plain), (True, secure)):
-        found = direct.ask("www.example.com", "/p", tls=tls)
-        assert found.kind == expected
+        decision = direct.ask("www.example.com", "/p", tls=tls)
+        assert decision.kind == expected
         if expected == "redirect":
-            assert found.location == "https://www.example.com/p"
+            assert decision.location == "https://www.example.com/p"
         if expected == "pool":
-            assert found.members == ("10.1.1.1:8080",)
-            assert bool(found.server_ssl_profile) == (kind == "reencrypt")
+            assert decision.members == ("10.1.1.1:8080",)
+            assert bool(decision.server_ssl_profile) == (kind == "reencrypt")
 
 
 CHANGES = {
@@ -330,9 +330,10 @@ def test_no_request_reaches_another_namespace(direct, batches):
 
 def _allowed(engine) -> dict[str, set[str]]:
     """Namespaces whose Routes are admitted, by Host; where there are none, those that wait for a Secret."""
-    routes = {key: one for key, one in engine.routes().items() if engine.rejection(key) is None}
-    waiting = {key.namespace for key, one in routes.items() if one.pending_secret}
-    owners = {host: {key.namespace for key, one in routes.items() if one.host == host} for host in HOSTS}
+    routes = {key: evaluated for key, evaluated in engine.routes().items() if engine.rejection(key) is None}
+    waiting = {key.namespace for key, evaluated in routes.items() if evaluated.pending_secret}
+    owners = {host: {key.namespace for key, evaluated in routes.items() if evaluated.host == host}
+              for host in HOSTS}
     return {host: owners[host] or waiting for host in HOSTS}
 
 

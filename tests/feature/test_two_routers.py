@@ -138,9 +138,9 @@ class Site:
 @pytest.fixture
 def site(tmp_path):
     with FakeKube() as kube:
-        made = Site(kube, tmp_path)
-        yield made
-        for replica in made.replicas:
+        new_site = Site(kube, tmp_path)
+        yield new_site
+        for replica in new_site.replicas:
             replica.stop()
 
 
@@ -154,11 +154,11 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_they_do_not_fight(site, one, other, caplog):
+@pytest.mark.parametrize(("older", "other"), DIFFERENT)
+def test_they_do_not_fight(site, older, other, caplog):
     """Three Routes, two hours: each router writes a Route at most twice between passes, and tells it once."""
     site.routes(3)
-    first, second = site.replica(*one), site.replica(*other)
+    first, second = site.replica(*older), site.replica(*other)
     site.passes(1)
     assert site.written() <= 3 * 3  # created, written over, repaired once
     site.passes(24)
@@ -174,11 +174,11 @@ def test_they_do_not_fight(site, one, other, caplog):
     assert site.written() - before <= 4 * 3
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_many_contended_routes_stop_the_rest(site, one, other):
+@pytest.mark.parametrize(("older", "other"), DIFFERENT)
+def test_many_contended_routes_stop_the_rest(site, older, other):
     """Forty Routes: after a few of them all writing of existing entries stops for six minutes."""
     site.routes(40)
-    site.replica(*one)
+    site.replica(*older)
     site.replica(*other)
     site.passes(1)
     before = site.written()
@@ -217,11 +217,11 @@ def test_equal_replicas_share_the_work(site):
     site.passes(1)
     assert site.written() == 60
     assert site.attempts() <= 3 * 60
-    assert sum(one.writer.counts["written"] for one in site.replicas) == 60
+    assert sum(replica.writer.counts["written"] for replica in site.replicas) == 60
     site.kube.clear_log()
     site.passes(3)
     assert site.attempts() == 0
-    assert sum(one.writer.contended() for one in site.replicas) == 0
+    assert sum(replica.writer.contended() for replica in site.replicas) == 0
 
 
 def test_one_that_starts_again_and_again(site):

@@ -68,12 +68,12 @@ def test_requests(lab, tls):
     assert ask(lab, "www.example.com", "/app", tls=tls).kind == "pool"
     assert ask(lab, "www.example.com", "/other", tls=tls).kind == "unavailable"
     assert ask(lab, "nobody.example.com", tls=tls).kind == "unavailable"
-    found = ask(lab, "empty.example.com", tls=tls)
-    assert (found.kind, found.pool) == ("unavailable", "/Common/openshift_shop_empty")
+    decision = ask(lab, "empty.example.com", tls=tls)
+    assert (decision.kind, decision.pool) == ("unavailable", "/Common/openshift_shop_empty")
     lab.apply(manifests.endpoints("shop", "empty", ("10.1.1.9",)))
     lab.settle(router)
-    found = ask(lab, "empty.example.com", tls=tls)
-    assert (found.kind, found.members) == ("pool", ("10.1.1.9:8080",))
+    decision = ask(lab, "empty.example.com", tls=tls)
+    assert (decision.kind, decision.members) == ("pool", ("10.1.1.9:8080",))
     lab.apply(manifests.endpoints("shop", "empty", ()))
     lab.settle(router)
     assert ask(lab, "empty.example.com", tls=tls).kind == "unavailable"
@@ -90,8 +90,8 @@ def test_redirects_and_passthrough(lab):
     assert lab.converge() == []
     assert ask(lab, "r.example.com").kind == "redirect"
     assert ask(lab, "r.example.com", tls=True).kind == "unavailable"
-    found = ask(lab, "p.example.com", tls=True)
-    assert (found.kind, found.members) == ("passthrough", ())
+    decision = ask(lab, "p.example.com", tls=True)
+    assert (decision.kind, decision.members) == ("passthrough", ())
 
 
 def test_default_pool_of_the_virtual_server(lab):
@@ -100,8 +100,8 @@ def test_default_pool_of_the_virtual_server(lab):
     lab.change("PATCH", f"ltm/virtual/~Common~{HTTP}", {"pool": "/Common/admins"})
     lab.apply(*manifests.service("shop", "empty", pods=()), manifests.route("a", service="empty"))
     assert lab.converge() == []
-    found = ask(lab, "nobody.example.com")
-    assert (found.kind, found.pool, found.members) == ("pool", "/Common/admins", ("10.9.9.9:80",))
+    decision = ask(lab, "nobody.example.com")
+    assert (decision.kind, decision.pool, decision.members) == ("pool", "/Common/admins", ("10.9.9.9:80",))
     assert ask(lab, "www.example.com").kind == "unavailable"
     lab.change("PATCH", "ltm/pool/~Common~admins", {"members": []})
     assert ask(lab, "nobody.example.com").kind == "pool"

@@ -113,7 +113,7 @@ def killed(lab, at: int, way: str) -> bool:
 
     def kill(entry) -> None:
         nonlocal count
-        if any(part in entry.path for part in (UPLOAD, REMOVE, "/sys/file/ssl-", "/sys/crypto/")):
+        if any(word in entry.path for word in (UPLOAD, REMOVE, "/sys/file/ssl-", "/sys/crypto/")):
             count += 1
             if count == at:
                 begun.wait(DEADLINE_S)

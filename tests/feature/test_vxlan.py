@@ -47,9 +47,9 @@ def test_device_and_records(lab):
             "floating": "disabled", "inheritedTrafficGroup": "false", "unit": 0, "vlan": TUNNEL,
             "trafficGroup": "/Common/traffic-group-local-only", "allowService": "all"},
     }
-    found = device(lab)
+    by_kind = device(lab)
     for kind, fields in wanted.items():
-        assert {name: found[kind].get(name) for name in fields} == fields
+        assert {name: by_kind[kind].get(name) for name in fields} == fields
     assert fdb(lab) == MACS
     lab.clear()
     assert lab.converge(**FLAGS) == []
@@ -63,13 +63,13 @@ def test_a_plan_tells_what_a_pass_would_tell(lab, capsys):
     lab.clear()
     assert preflight.plan(config, output="json") == 1
     assert lab.writes() == []
-    found = json.loads(capsys.readouterr().out)
-    planned = {change["path"] for change in found["changes"]}
+    printed = json.loads(capsys.readouterr().out)
+    planned = {change["path"] for change in printed["changes"]}
     assert {TUNNEL, "/Common/10.131.0.5/23"} <= planned
-    (problem,) = (problem["text"] for problem in found["problems"])
+    (problem,) = (problem["text"] for problem in printed["problems"])
     assert problem.startswith("way to the pods: ")
     assert "set 10.131.0.5/14" in problem
-    warned = {text.split(":")[1].strip() for text in found["warnings"]}
+    warned = {text.split(":")[1].strip() for text in printed["warnings"]}
     assert warned == {f"virtual server /Common/{name}, source address translation" for name in (HTTP, HTTPS)}
 
 

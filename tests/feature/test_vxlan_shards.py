@@ -12,13 +12,13 @@ GHOSTS = (GHOST, manifests.host_subnet("f5-2", "10.3.89.214", "10.130.2.0/23"))
 @pytest.fixture
 def lab(make_lab):
     """Partitions with virtual servers, a cluster with openshift-sdn, a Route."""
-    made = make_lab(partitions=("Common", "P1", "P2"))
-    made.apply(*NODES, *GHOSTS, NETWORK, *manifests.service("shop", "web", pods=("10.1.1.1",)),
-               manifests.route("a"))
+    new_lab = make_lab(partitions=("Common", "P1", "P2"))
+    new_lab.apply(*NODES, *GHOSTS, NETWORK, *manifests.service("shop", "web", pods=("10.1.1.1",)),
+                  manifests.route("a"))
     for number in (1, 2):
-        made.virtuals(partition=f"/P{number}", address=f"10.0.0.{number}")
-        automap(made, f"/P{number}")
-    return made
+        new_lab.virtuals(partition=f"/P{number}", address=f"10.0.0.{number}")
+        automap(new_lab, f"/P{number}")
+    return new_lab
 
 
 def shard(number: int, **flags: str) -> dict[str, str]:

@@ -25,18 +25,18 @@ class Wild(Hand):
 
     def served(self, host: str, path: str = "/", *, tls: bool = False) -> str:
         """The Service that gets a request: "shop web"; else what happens to it."""
-        found = self.one.ask(host, path, tls=tls)
-        if found.kind not in ("pool", "passthrough"):
-            return found.kind
-        return f"{found.kind} " + " ".join(found.pool.rsplit("/", 1)[1].split("_")[1:3])
+        decision = self.direct.ask(host, path, tls=tls)
+        if decision.kind not in ("pool", "passthrough"):
+            return decision.kind
+        return f"{decision.kind} " + " ".join(decision.pool.rsplit("/", 1)[1].split("_")[1:3])
 
 
 @pytest.fixture
 def wild(lab):
     with ExitStack() as stack:
-        made = Wild(lab, stack)
-        made.change(WEB, API, BANK)
-        yield made
+        site = Wild(lab, stack)
+        site.change(WEB, API, BANK)
+        yield site
         lab.bigip.on_write = None
         lab.bigip.clear_faults()
 
@@ -45,9 +45,9 @@ def wild(lab):
 def free(lab):
     """Without the ownership check."""
     with ExitStack() as stack:
-        made = Wild(lab, stack, disable_namespace_ownership_check="true")
-        made.change(WEB, API, BANK)
-        yield made
+        site = Wild(lab, stack, disable_namespace_ownership_check="true")
+        site.change(WEB, API, BANK)
+        yield site
         lab.bigip.clear_faults()
 
 
@@ -98,11 +98,11 @@ REQUESTS = [  # source, host, path, Service
 @pytest.mark.parametrize("kind", ["", "edge"])
 def test_who_gets_a_request(wild, kind):
     """"" is the 503 page."""
-    for found in ROUTES.values():
-        made = route(found.key.name, host=found.host, path=found.path, service=found.service, kind=kind,
-                     wildcard=found.wildcard_policy == "Subdomain")
-        wild.change(made, endpoints("10.1.3.1", service=found.service, name=found.service))
-    assert not wild.one.reconciler.verdicts.unserved()
+    for older in ROUTES.values():
+        changed = route(older.key.name, host=older.host, path=older.path, service=older.service, kind=kind,
+                        wildcard=older.wildcard_policy == "Subdomain")
+        wild.change(changed, endpoints("10.1.3.1", service=older.service, name=older.service))
+    assert not wild.direct.reconciler.verdicts.unserved()
     wanted = [(*row, f"pool shop {row[3]}" if row[3] else "unavailable") for row in REQUESTS]
     assert [(*row, wild.served(row[1], row[2], tls=bool(kind))) for row in REQUESTS] == wanted
 
@@ -119,17 +119,17 @@ def test_kinds(wild, kind, insecure, plain, secure):
     wild.change(wildcard("a", kind=kind, insecure=insecure))
     assert (wild.served("x.example.com"), wild.served("x.example.com", tls=True)) == (plain, secure)
     assert wild.served("y.x.example.com", tls=True) == "unavailable"
-    found = wild.one.ask("x.example.com", tls=True)
-    assert bool(found.server_ssl_profile) == (kind == "reencrypt")
+    decision = wild.direct.ask("x.example.com", tls=True)
+    assert bool(decision.server_ssl_profile) == (kind == "reencrypt")
     if insecure == "Redirect":
-        assert wild.one.ask("x.example.com", "/p").location == "https://x.example.com/p"
+        assert wild.direct.ask("x.example.com", "/p").location == "https://x.example.com/p"
 
 
 def test_certificates(wild):
     """That of the wildcard for every name of one label; an exact host's own goes before."""
     wild.change(wildcard("a", kind="edge", **ONE.tls), route("b", kind="edge", age=1, **TWO.tls),
                 route("c", host="c.example.com", kind="edge", age=2))
-    shown = {host: wild.one.ask(host, tls=True).client_ssl_profile
+    shown = {host: wild.direct.ask(host, tls=True).client_ssl_profile
              for host in ("x.example.com", "www.example.com", "c.example.com", "y.x.example.com")}
     assert shown == {
         "x.example.com": "/Common/openshift_wildcard_example.com-client-ssl-profile",
@@ -150,15 +150,15 @@ def test_an_exact_host_before_a_passthrough_wildcard(wild):
         ([passing], (), [ended]), ((), [exact], [ended, through]), ([exact], (), [through, ended]),
         ((), [passing], [ended]),
     ):
-        before, seen = wild.one.ask(**probe), wild.one.watch(probe)
+        before, seen = wild.direct.ask(**probe), wild.direct.watch(probe)
         wild.change(*change, gone=gone)
-        found = [before, *(decision for [decision] in seen)]
-        assert [pool for pool, _ in itertools.groupby(one.pool for one in found)] == ways
-        assert all((one.kind == "passthrough") == (one.pool == through) for one in found)
+        decisions = [before, *(decision for [decision] in seen)]
+        assert [pool for pool, _ in itertools.groupby(decision.pool for decision in decisions)] == ways
+        assert all((decision.kind == "passthrough") == (decision.pool == through) for decision in decisions)
         # TLS that ends here has the certificate of the host from the first moment.
-        assert {one.client_ssl_profile for one in found} <= {
+        assert {decision.client_ssl_profile for decision in decisions} <= {
             None, "/Common/openshift_host_www.example.com-client-ssl-profile"}
-    assert wild.one.reconciler.device.observed == wild.one.reconciler.engine.objects
+    assert wild.direct.reconciler.device.observed == wild.direct.reconciler.engine.objects
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -175,7 +175,7 @@ def test_an_old_form_and_its_exception(wild, which, restarted):
     assert wild.served("x.example.com", tls=True) == "passthrough shop web"
     wild.lab.bigip.clear_faults()
     wild.later(400)
-    assert wild.one.reconciler.device.observed == wild.one.reconciler.engine.objects
+    assert wild.direct.reconciler.device.observed == wild.direct.reconciler.engine.objects
 
 
 def test_an_exception_that_is_refused(wild):
@@ -183,13 +183,13 @@ def test_an_exception_that_is_refused(wild):
     wild.change(route("b", kind="edge", service="api", age=1))
     # Written by itself, then with the whole list.
     wild.lab.bigip.inject("refuse", times=2, method="PATCH", path="ssl_passthrough", status=400, message="no")
-    seen = wild.one.watch({"host": "www.example.com", "tls": True})
+    seen = wild.direct.watch({"host": "www.example.com", "tls": True})
     wild.change(wildcard("a", kind="passthrough"))
     assert wild.served("x.example.com", tls=True) == "unavailable"
     wild.later(400)
-    assert {found.pool for [found] in seen} == {"/Common/openshift_shop_api"}
+    assert {decision.pool for [decision] in seen} == {"/Common/openshift_shop_api"}
     assert wild.served("x.example.com", tls=True) == "passthrough shop web"
-    assert wild.one.reconciler.device.observed == wild.one.reconciler.engine.objects
+    assert wild.direct.reconciler.device.observed == wild.direct.reconciler.engine.objects
 
 
 def test_an_exception_that_waits(wild):
@@ -216,7 +216,7 @@ def test_a_host_comes_under_an_old_form(free, namespace, restarted):
     assert free.served("www.example.com", tls=True) == f"pool {namespace} web"
     free.change(endpoints("10.1.7.1", service="new", name="new"))
     assert free.served("x.example.com", tls=True) == "pool shop new"
-    assert free.one.reconciler.device.observed == free.one.reconciler.engine.objects
+    assert free.direct.reconciler.device.observed == free.direct.reconciler.engine.objects
 
 
 @pytest.mark.parametrize("back", [False, True])
@@ -225,11 +225,11 @@ def test_a_host_under_a_passthrough_wildcard_changes_its_kind(wild, back):
     kinds = [{"kind": "passthrough"}, {"kind": "edge", **TWO.tls}]
     before, after = reversed(kinds) if back else kinds
     wild.change(wildcard("a", kind="passthrough"), route("b", service="api", age=1, **before))
-    seen = wild.one.watch({"host": "www.example.com", "tls": True})
+    seen = wild.direct.watch({"host": "www.example.com", "tls": True})
     wild.change(route("b", service="api", age=1, **after))
     assert seen
     assert {decision.pool for [decision] in seen} == {"/Common/openshift_shop_api"}
-    assert wild.one.ask("www.example.com", tls=True).kind == ("passthrough" if back else "pool")
+    assert wild.direct.ask("www.example.com", tls=True).kind == ("passthrough" if back else "pool")
 
 
 @pytest.mark.parametrize("kind", ["", "edge", "passthrough"])
@@ -240,7 +240,7 @@ def test_a_subdomain_changes_hands(wild, kind):
     theirs = route("b", namespace="bank", host="www.example.com", kind=kind, age=1)
     wild.change(mine)
     hosts = ("www.example.com", "x.example.com")
-    seen = wild.one.watch(*({"host": host, "tls": tls} for host in hosts))
+    seen = wild.direct.watch(*({"host": host, "tls": tls} for host in hosts))
     wild.change(theirs)
     for www, other in seen:
         assert www.pool in (None, "/Common/openshift_shop_web", "/Common/openshift_bank_web")
@@ -250,7 +250,7 @@ def test_a_subdomain_changes_hands(wild, kind):
     wild.change(gone=[theirs])
     assert {wild.served(host, tls=tls).rpartition(" ")[0] for host in hosts} == {
         f"{'passthrough' if kind == 'passthrough' else 'pool'} shop"}
-    assert not wild.one.reconciler.failures
+    assert not wild.direct.reconciler.failures
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -297,7 +297,7 @@ def test_without_ownership_an_old_form_stays_beside_others(free):
 
 def test_a_wildcard_comes_with_its_guard(wild):
     """No rule of a wildcard without the iRule that keeps it to one label, however the writes go."""
-    seen = wild.one.watch({"host": "a.b.example.com"}, {"host": "b.example.com"})
+    seen = wild.direct.watch({"host": "a.b.example.com"}, {"host": "b.example.com"})
     wild.change(wildcard("a"))
     assert wild.served("b.example.com") == "pool shop web"
     wild.change(route("a", host="any.example.com"))
@@ -312,20 +312,20 @@ def test_becoming_passthrough(lab):
     wildcard that is none any more end at once.
     """
     with ExitStack() as stack:
-        made = Wild(lab, stack, drain_s=30.0)
-        made.change(WEB, wildcard("a", kind="edge"))
+        site = Wild(lab, stack, drain_s=30.0)
+        site.change(WEB, wildcard("a", kind="edge"))
         ended = {"sni": "somebody.example.org", "tls": True}
-        made.change(wildcard("a", kind="passthrough"))
-        assert made.served("x.example.com", tls=True) == "passthrough shop web"
-        assert made.one.ask("x.example.com", **ended).kind == "pool"
-        assert made.one.ask("y.x.example.com", **ended).kind == "unavailable"
-        made.later(60)
-        assert made.one.ask("x.example.com", **ended).kind == "unavailable"
-        assert made.one.reconciler.device.observed == made.one.reconciler.engine.objects
-        made.change(wildcard("a", kind="edge"))
-        made.change(route("a", host="any.example.com", kind="passthrough"))
-        assert made.one.ask("x.example.com", **ended).kind == "unavailable"
-        assert made.served("any.example.com", tls=True) == "passthrough shop web"
+        site.change(wildcard("a", kind="passthrough"))
+        assert site.served("x.example.com", tls=True) == "passthrough shop web"
+        assert site.direct.ask("x.example.com", **ended).kind == "pool"
+        assert site.direct.ask("y.x.example.com", **ended).kind == "unavailable"
+        site.later(60)
+        assert site.direct.ask("x.example.com", **ended).kind == "unavailable"
+        assert site.direct.reconciler.device.observed == site.direct.reconciler.engine.objects
+        site.change(wildcard("a", kind="edge"))
+        site.change(route("a", host="any.example.com", kind="passthrough"))
+        assert site.direct.ask("x.example.com", **ended).kind == "unavailable"
+        assert site.served("any.example.com", tls=True) == "passthrough shop web"
 
 
 @pytest.mark.parametrize("kind", ["", "passthrough"])
@@ -334,14 +334,14 @@ def test_hosts_before_the_wildcard(make_lab, kind):
     lab = make_lab(tmos_version="12.0.0")
     lab.virtuals()
     with ExitStack() as stack:
-        made = Wild(lab, stack)
-        made.change(WEB, API, wildcard("a", kind=kind))
+        site = Wild(lab, stack)
+        site.change(WEB, API, wildcard("a", kind=kind))
         exact = [route(name, host=f"{name}.example.com", kind=kind, age=1) for name in ("b", "c")]
-        seen = made.one.watch(*({"host": one.host, "tls": bool(kind)} for one in exact))
-        made.change(wildcard("a", kind=kind, service="api"), *exact)
-        made.change(gone=[wildcard("a"), *exact])
+        seen = site.direct.watch(*({"host": request.host, "tls": bool(kind)} for request in exact))
+        site.change(wildcard("a", kind=kind, service="api"), *exact)
+        site.change(gone=[wildcard("a"), *exact])
         assert len(seen) > 5
-        assert {found.pool for step in seen for found in step} == {"/Common/openshift_shop_web", None}
+        assert {decision.pool for step in seen for decision in step} == {"/Common/openshift_shop_web", None}
 
 
 HOSTS = ("www.example.com", "api.example.com", "x.example.com", "a.b", "x.b", "a.www.example.com", "x.y.b")
@@ -363,7 +363,7 @@ def owners(engine) -> dict[str, set[str]]:
 @given(st.lists(EVENTS, min_size=1, max_size=5))
 def test_no_request_reaches_another_namespace(wild, batches):
     """After every write: a host's requests go to those who hold it, before or after the event."""
-    direct, engine = wild.one, wild.one.reconciler.engine
+    direct, engine = wild.direct, wild.direct.reconciler.engine
     direct.lab.bigip.on_write = None
     direct.change(gone=[checked.route for checked in engine.routes().values()])
     probes = [{"host": host, "path": path, "tls": tls}
@@ -388,9 +388,9 @@ def test_no_request_reaches_another_namespace(wild, batches):
 
 def test_status_and_a_second_pass(lab):
     """As a whole router: the status has the host as written and its policy, and nothing is written twice."""
-    made = manifests.route("a", host="any.example.com", kind="edge", insecure="Allow")
-    made["spec"]["wildcardPolicy"] = "Subdomain"
-    lab.apply(made)
+    manifest = manifests.route("a", host="any.example.com", kind="edge", insecure="Allow")
+    manifest["spec"]["wildcardPolicy"] = "Subdomain"
+    lab.apply(manifest)
     assert lab.converge() == []
     assert lab.admitted("shop", "a")["reason"] == "RouteNotAdmitted"
     assert lab.converge(allow_wildcard_routes="true") == []
@@ -408,9 +408,9 @@ def test_versions(make_lab, version):
     lab = make_lab(tmos_version=version)
     lab.virtuals()
     with ExitStack() as stack:
-        made = Wild(lab, stack)
-        made.change(WEB, API, wildcard("a", kind="edge"), route("b", kind="edge", service="api", age=1))
-        made.again()
-        assert made.served("x.example.com", tls=True) == "pool shop web"
-        assert made.served("y.x.example.com", tls=True) == "unavailable"
-        assert made.served("www.example.com", tls=True) == "pool shop api"
+        site = Wild(lab, stack)
+        site.change(WEB, API, wildcard("a", kind="edge"), route("b", kind="edge", service="api", age=1))
+        site.again()
+        assert site.served("x.example.com", tls=True) == "pool shop web"
+        assert site.served("y.x.example.com", tls=True) == "unavailable"
+        assert site.served("www.example.com", tls=True) == "pool shop api"

@@ -32,7 +32,7 @@ class Hand:
         self._sleep = sleep
         self._flags = {**self.flags, **flags}
         self.objects: dict = {}
-        self.one: Direct
+        self.direct: Direct
         self.restart()
 
     def restart(self) -> None:
@@ -41,47 +41,47 @@ class Hand:
         device = wiring.build_device(config, self._stack, sleep=self._sleep)
         reconciler = Reconciler(Engine(config, CheckQueue(**self.checks)), device, folder=config.folder,
                                 clock=lambda: self.now, drain_s=self._drain_s)
-        self.one = Direct(self.lab, reconciler, clock=lambda: self.now)
+        self.direct = Direct(self.lab, reconciler, clock=lambda: self.now)
 
     def change(self, *objects, gone=()) -> None:
         self.objects.update((obj.key, obj) for obj in objects)
         for obj in gone:
             del self.objects[obj.key]
-        self.one.change(*objects, gone=gone)
+        self.direct.change(*objects, gone=gone)
 
     def again(self) -> None:
         """The new router's first pass."""
         self.restart()
-        self.one.change(*self.objects.values())
+        self.direct.change(*self.objects.values())
 
     def later(self, seconds: float) -> None:
         """Let time pass, then as many passes as are due."""
         self.now += seconds
         for _ in range(10):
-            due = self.one.reconciler.next_retry()
-            if not self.one.reconciler.device.stale and (due is None or due > self.now):
+            due = self.direct.reconciler.next_retry()
+            if not self.direct.reconciler.device.stale and (due is None or due > self.now):
                 return
-            self.one.change()
+            self.direct.change()
         raise AssertionError("passes without end")
 
     def read(self) -> None:
         """The period is over: a full pass."""
-        self.one.reconciler.device.stale = True
-        self.one.change()
+        self.direct.reconciler.device.stale = True
+        self.direct.change()
 
     def refuse(self, method: str, path: str) -> None:
         self.lab.bigip.inject("refuse", times=None, method=method, path=path, status=400, message="no")
 
     def ask(self, host: str = HOST, path: str = "/", *, tls: bool = True):
-        return self.one.ask(host, path, tls=tls)
+        return self.direct.ask(host, path, tls=tls)
 
 
 @pytest.fixture
 def hand(lab):
     with ExitStack() as stack:
-        made = Hand(lab, stack)
-        made.change(WEB, API, BANK)
-        yield made
+        site = Hand(lab, stack)
+        site.change(WEB, API, BANK)
+        yield site
         lab.bigip.clear_faults()
 
 
@@ -99,8 +99,8 @@ def test_the_old_form_stays_as_long_as_the_new_one_is_refused(hand):
     hand.lab.bigip.clear_faults()
     hand.later(300)
     assert hand.ask().kind == "passthrough"
-    assert not hand.one.reconciler.failures
-    assert hand.one.reconciler.next_retry() is None
+    assert not hand.direct.reconciler.failures
+    assert hand.direct.reconciler.next_retry() is None
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -129,10 +129,10 @@ def test_pods_leave_a_pool_that_refuses_new_ones(hand):
     hand.lab.bigip.inject("refuse", times=1, method="PATCH", path="ltm/pool", status=400, message="no")
     hand.change(endpoints("10.1.1.2", "10.1.1.3"))
     assert hand.ask().members == ("10.1.1.2:8080",)
-    assert hand.one.reconciler.verdicts.verdict(route("a").key).reason == "DeviceRejected"
+    assert hand.direct.reconciler.verdicts.verdict(route("a").key).reason == "DeviceRejected"
     hand.later(5)
     assert hand.ask().members == ("10.1.1.2:8080", "10.1.1.3:8080")
-    assert hand.one.reconciler.verdicts.verdict(route("a").key).admitted
+    assert hand.direct.reconciler.verdicts.verdict(route("a").key).admitted
 
 
 OLD_FORMS = {
@@ -163,7 +163,7 @@ def test_a_host_that_another_namespace_took_over(hand, old, restarted):
     hand.later(10)
     hand.later(300)
     assert hand.ask().pool == "/Common/openshift_bank_web"
-    assert hand.one.reconciler.verdicts.verdict(new.key).admitted
+    assert hand.direct.reconciler.verdicts.verdict(new.key).admitted
 
 
 @pytest.mark.parametrize("kind", ["edge", "passthrough"])
@@ -198,7 +198,7 @@ def test_a_deleted_route_is_not_kept_by_another_of_its_host(hand):
     hand.change(route("a", kind="edge"), route("admin", kind="edge", path="/admin", service="api", age=1))
     hand.refuse("POST", "sys/file")
     hand.change(route("a", kind="edge", **ONE.tls), gone=[route("admin")])
-    assert hand.one.reconciler.verdicts.verdict(route("a").key).reason == "DeviceRejected"
+    assert hand.direct.reconciler.verdicts.verdict(route("a").key).reason == "DeviceRejected"
     assert hand.ask(path="/admin").pool == "/Common/openshift_shop_web"
 
 
@@ -239,12 +239,12 @@ def test_a_delete_that_is_refused_has_its_pause(hand):
         "refuse", times=1, method="DELETE", path="ltm/pool", status=400, message="in use", code="01070265"
     )
     hand.change(gone=[route("a")])
-    assert hand.one.reconciler.next_retry() == pytest.approx(hand.now + 5)
+    assert hand.direct.reconciler.next_retry() == pytest.approx(hand.now + 5)
     hand.lab.bigip.inject("refuse", times=3, method="DELETE", path="ltm/pool", status=400, message="no")
     for seconds in (5, 5, 10, 20, 40, 80):
         hand.later(seconds)
     assert hand.lab.pools() == set()
-    assert hand.one.reconciler.next_retry() is None
+    assert hand.direct.reconciler.next_retry() is None
 
 
 def test_a_refused_object_does_not_hold_up_what_was_made_meanwhile(hand):
@@ -254,14 +254,14 @@ def test_a_refused_object_does_not_hold_up_what_was_made_meanwhile(hand):
     for seconds in (5, 10, 20, 40):
         hand.later(seconds)
     hand.change(route("b", kind="reencrypt", host="b.example.com"))
-    root = hand.one.reconciler.next_retry()
+    root = hand.direct.reconciler.next_retry()
     hand.lab.clear()
     hand.later(root - hand.now - 1)
     assert not [entry for entry in hand.lab.bigip.log if entry.method == "GET"]
     hand.lab.bigip.clear_faults()
     hand.later(1)
     assert hand.ask("b.example.com").server_ssl_profile
-    assert not hand.one.reconciler.failures
+    assert not hand.direct.reconciler.failures
 
 
 class TestBecomingPassthrough:
@@ -270,18 +270,18 @@ class TestBecomingPassthrough:
     @pytest.fixture
     def hand(self, lab):
         with ExitStack() as stack:
-            made = Hand(lab, stack, drain_s=30.0)
-            made.change(route("a", kind="reencrypt"), WEB)
-            yield made
+            site = Hand(lab, stack, drain_s=30.0)
+            site.change(route("a", kind="reencrypt"), WEB)
+            yield site
 
     def ended(self, hand):
         """Where a request goes on a connection that was made before: its SNI was looked up then."""
-        return hand.one.ask(HOST, tls=True, sni="somebody.example.com")
+        return hand.direct.ask(HOST, tls=True, sni="somebody.example.com")
 
     def test_for_a_while(self, hand):
         before = self.ended(hand).pool
         hand.change(route("a", kind="passthrough"))
-        assert hand.one.ask(HOST, tls=True).kind == "passthrough"
+        assert hand.direct.ask(HOST, tls=True).kind == "passthrough"
         assert (self.ended(hand).pool, bool(self.ended(hand).server_ssl_profile)) == (before, True)
         hand.change(endpoints("10.1.1.7"))
         assert self.ended(hand).members == ("10.1.1.7:8080",)
@@ -289,7 +289,7 @@ class TestBecomingPassthrough:
         assert self.ended(hand).pool == before
         hand.later(60)
         assert self.ended(hand).kind == "unavailable"
-        assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
+        assert hand.direct.reconciler.device.observed == hand.direct.reconciler.engine.objects
 
     def test_with_a_host_that_the_router_makes(self, lab):
         """The Route has none, before and after."""
@@ -298,7 +298,7 @@ class TestBecomingPassthrough:
             hand.change(route("a", host="", kind="edge"), WEB)
             before = self.ended(hand).pool
             hand.change(route("a", host="", kind="passthrough"))
-            assert hand.one.ask(HOST, tls=True).kind == "passthrough"
+            assert hand.direct.ask(HOST, tls=True).kind == "passthrough"
             assert self.ended(hand).pool == before
             hand.change(route("a", host="", kind="passthrough", port="http"))
             assert self.ended(hand).pool == before
@@ -336,7 +336,7 @@ class TestBecomingPassthrough:
         hand.change(route("a", kind="reencrypt"))
         hand.later(60)
         assert self.ended(hand).pool == before
-        assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
+        assert hand.direct.reconciler.device.observed == hand.direct.reconciler.engine.objects
 
 
 def test_what_rules_used_goes_a_moment_later(lab):
@@ -369,33 +369,33 @@ def test_a_host_that_changes_hands_while_its_secret_is_unread(hand, restarted, y
         hand.objects = {key: obj for key, obj in hand.objects.items() if key != bank.key}
         hand.objects.update((obj.key, obj) for obj in (shop, *others))
         hand.restart()
-        seen = hand.one.watch({"host": HOST, "tls": True})
-        hand.one.change(*hand.objects.values())
+        seen = hand.direct.watch({"host": HOST, "tls": True})
+        hand.direct.change(*hand.objects.values())
     else:
         hand.change(shop, *others)
-        seen = hand.one.watch({"host": HOST, "tls": True})
+        seen = hand.direct.watch({"host": HOST, "tls": True})
         hand.change(gone=[bank])
     assert seen
-    for [found] in seen:
-        assert not ("shop" in (found.pool or "") and "bank" in found.certificate_file)
-    assert not [ref for ref in hand.one.reconciler.device.observed if "route_bank_b" in ref.path]
+    for [decision] in seen:
+        assert not ("shop" in (decision.pool or "") and "bank" in decision.certificate_file)
+    assert not [ref for ref in hand.direct.reconciler.device.observed if "route_bank_b" in ref.path]
     assert hand.ask(path="/c").pool == ("/Common/openshift_shop_web" if younger else None)
     delta = Delta(secrets={shop.secret: secret(identity=ONE)})
-    hand.one.reconciler.apply(delta)
-    hand.one.change()
+    hand.direct.reconciler.apply(delta)
+    hand.direct.change()
     assert hand.ask().pool == "/Common/openshift_shop_web"
     assert "route_shop_a" in hand.ask().certificate_file
-    assert hand.one.reconciler.device.observed == hand.one.reconciler.engine.objects
+    assert hand.direct.reconciler.device.observed == hand.direct.reconciler.engine.objects
 
 
 def test_a_refusal_before_a_secret_is_awaited(hand):
     """What waits for a Secret is not tried again and again, and nobody is told of what was refused before."""
     hand.refuse("POST", "ltm/virtual")
     hand.change(route("a", kind="edge", **ONE.tls))
-    assert hand.one.reconciler.failures
+    assert hand.direct.reconciler.failures
     hand.change(route("a", kind="edge", external_certificate="tls"))
     hand.lab.bigip.clear_faults()
     hand.later(400)
-    assert not hand.one.reconciler.failures
-    assert hand.one.reconciler.next_retry() is None
-    assert hand.one.reconciler.verdicts.verdict(route("a").key) is None
+    assert not hand.direct.reconciler.failures
+    assert hand.direct.reconciler.next_retry() is None
+    assert hand.direct.reconciler.verdicts.verdict(route("a").key) is None

@@ -96,7 +96,7 @@ def several(address: Address, *requests: bytes, sni: str | None = None,
         sni: name in TLS; None speaks without TLS.
         pipelined: send all requests before the first answer is read.
     """
-    found: list[Seen] = []
+    replies: list[Seen] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with contextlib.ExitStack() as stack:
@@ -110,8 +110,8 @@ def several(address: Address, *requests: bytes, sni: str | None = None,
                 reply = http.client.HTTPResponse(wire)
                 reply.begin()
                 headers = {name.lower(): value for name, value in reply.getheaders()}
-                found.append(Seen(reply.status, headers, reply.read()))
-    return found
+                replies.append(Seen(reply.status, headers, reply.read()))
+    return replies
 
 
 class _Kept:
@@ -241,17 +241,17 @@ def openssl(address: Address, host: str, path: str = "/", *, sni: str | None = "
             flags: Iterable[str] = ()) -> Seen:
     """OpenSSL's own client. Args: sni: as for python; flags: more of its command line."""
     named = ["-noservername"] if sni is None else ["-servername", sni or host]
-    found = subprocess.run(
+    process = subprocess.run(
         ["openssl", "s_client", "-connect", "{}:{}".format(*address), "-ign_eof", "-showcerts", *named,
          *flags],
         input=request_bytes(host, path), capture_output=True, timeout=DEADLINE_S)
-    pem = found.stdout.partition(b"-----BEGIN CERTIFICATE-----")[2].partition(b"-----END")[0]
+    pem = process.stdout.partition(b"-----BEGIN CERTIFICATE-----")[2].partition(b"-----END")[0]
     certificate = ""
     if pem:
         text = b"-----BEGIN CERTIFICATE-----" + pem + b"-----END CERTIFICATE-----\n"
         certificate = _name(x509.load_pem_x509_certificate(text))
-    start = found.stdout.find(b"HTTP/1.")
-    return answer(found.stdout[start:] if start >= 0 else b"", certificate)
+    start = process.stdout.find(b"HTTP/1.")
+    return answer(process.stdout[start:] if start >= 0 else b"", certificate)
 
 
 def certificate_for(address: Address, *segments: bytes) -> str:
@@ -274,14 +274,14 @@ def certificate_for(address: Address, *segments: bytes) -> str:
 
 def _handshakes(stream: bytes) -> bytes:
     """What the whole records of type handshake hold."""
-    found, at = b"", 0
+    handshakes, at = b"", 0
     while at + 5 <= len(stream):
         end = at + 5 + int.from_bytes(stream[at + 3:at + 5], "big")
         if end > len(stream):
             break
-        found += stream[at + 5:end] if stream[at] == 22 else b""
+        handshakes += stream[at + 5:end] if stream[at] == 22 else b""
         at = end
-    return found
+    return handshakes
 
 
 def _certificate_message(handshakes: bytes) -> bytes:
@@ -306,13 +306,13 @@ def _name(certificate: x509.Certificate) -> str:
 
 def _all(read: Callable[[int], bytes]) -> bytes:
     """Until the other side closes; a reset after an answer ends it too."""
-    found = b""
+    received = b""
     try:
         while data := read(65536):
-            found += data
+            received += data
     except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
         pass
     except OSError:
-        if not found:
+        if not received:
             raise
-    return found
+    return received

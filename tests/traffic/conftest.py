@@ -77,16 +77,16 @@ class Site(Lab):
 def sites(folder: Path) -> Iterator[Callable[..., Site]]:
     """A function that makes a Site; its options are those of the fake BIG-IP. None may have had faults."""
     with ExitStack() as stack:
-        made: list[Site] = []
+        started: list[Site] = []
 
         def make(**options: object) -> Site:
-            own = folder / str(len(made))
+            own = folder / str(len(started))
             own.mkdir()
-            made.append(Site(stack, own, **options))
-            return made[-1]
+            started.append(Site(stack, own, **options))
+            return started[-1]
 
         yield make
-        assert [site.faults() for site in made] == [[]] * len(made)
+        assert [site.faults() for site in started] == [[]] * len(started)
 
 
 @pytest.fixture

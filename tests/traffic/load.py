@@ -103,8 +103,9 @@ class Load:
         waits for an answer."""
         before = Counter(self.report.sent)
         return lambda: all(
-            not self._busy[one.name] if one.asleep else self.report.sent[one.name] - before[one.name] >= count
-            for one in self.targets)
+            not self._busy[target.name] if target.asleep
+            else self.report.sent[target.name] - before[target.name] >= count
+            for target in self.targets)
 
     async def _run(self) -> None:
         await asyncio.gather(*(self._client() for _ in range(self._clients)))
@@ -119,20 +120,22 @@ class Load:
 
     def _chosen(self, targets: list[Target]) -> Target:
         """Pick two targets at random, and of these the one that was asked less: each gets its share soon."""
-        return min(self._random.choices(targets, k=2), key=lambda one: self._asked[one.name])
+        return min(self._random.choices(targets, k=2), key=lambda target: self._asked[target.name])
 
     def _mixed(self, first: Target) -> list[Target]:
         """What a connection that was opened for a target may be used for."""
         if first.alone or self._random.random() < 0.5:
             return [first]
-        return [one for one in self.targets if (one.address, one.tls) == (first.address, first.tls)]
+        return [target for target in self.targets
+                if (target.address, target.tls) == (first.address, first.tls)]
 
     async def _connection(self, first: Target, count: int) -> None:
         reader, writer, mixed = None, None, self._mixed(first)
         target, right = first, first.right
         try:
             for _ in range(count):
-                usable = [one for one in mixed if not one.asleep and (one is first or not one.alone)]
+                usable = [target for target in mixed
+                          if not target.asleep and (target is first or not target.alone)]
                 if self._stop.is_set() or not usable:
                     break
                 target = self._chosen(usable)

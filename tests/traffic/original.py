@@ -145,5 +145,5 @@ class Original:
                              {"records": _records(self.records[group])})
 
 
-def _records(found: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "data": data} for name, data in sorted(found.items())]
+def _records(by_name: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "data": data} for name, data in sorted(by_name.items())]

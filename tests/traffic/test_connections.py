@@ -30,15 +30,15 @@ FLAGS = {"allow_wildcard_routes": "true", "f5_pool_monitor": "none"}
 """Checks of members would count as connections to pods."""
 
 
-@pytest.fixture(params=BEHAVIOURS, ids=lambda one: "+".join(one) or "as documented", scope="module")
+@pytest.fixture(params=BEHAVIOURS, ids=lambda quirks: "+".join(quirks) or "as documented", scope="module")
 def site(request, tmp_path_factory):
     """One for each behaviour."""
     with ExitStack() as stack:
-        made = build(stack, tmp_path_factory.mktemp("site"), request.param)
-        assert made.converge(**FLAGS) == []
-        made.behaviour = request.param
-        yield made
-        assert made.faults() == []
+        new_site = build(stack, tmp_path_factory.mktemp("site"), request.param)
+        assert new_site.converge(**FLAGS) == []
+        new_site.behaviour = request.param
+        yield new_site
+        assert new_site.faults() == []
 
 
 @pytest.fixture(params=[False, True], ids=["HTTP", "HTTPS"])
@@ -62,8 +62,8 @@ def test_passthrough_beside_reencryption(site):
     """On a virtual server with a server-ssl profile the client's own TLS reaches the pod, with nothing
     around it."""
     for _ in range(2):
-        found = clients.python(site.https, "through.example.com")
-        assert (found.certificate, found.pod["namespace"]) == ("pods.example.com", "bank")
+        reply = clients.python(site.https, "through.example.com")
+        assert (reply.certificate, reply.pod["namespace"]) == ("pods.example.com", "bank")
         with Kept(site, True) as client:
             assert client.ask("again.example.com") == "bank tls"
 
@@ -73,8 +73,8 @@ def test_every_pair(site, tls):
     expected = wanted(tls)
     for first, second in itertools.permutations(expected, 2):
         with Kept(site, tls) as client:
-            for one in (first, second, first):
-                assert client.ask(*one) == expected[one], (first, second, one)
+            for request in (first, second, first):
+                assert client.ask(*request) == expected[request], (first, second, request)
 
 
 def test_bodies(site, tls):
@@ -97,8 +97,8 @@ def test_pipelined(site, tls):
     order = [("plain.example.com", "/"), ("other.example.com", "/"), ("again.example.com", "/"),
              ("plain.example.com", "/api/x"), ("plain.example.com", "/"), ("plain.example.com", "/")]
     with Kept(site, tls) as client:
-        client.send(b"".join(clients.request_bytes(*one, close=False) for one in order))
-        assert [client.answer() for _ in order] == [WANTED[one] for one in order]
+        client.send(b"".join(clients.request_bytes(*request, close=False) for request in order))
+        assert [client.answer() for _ in order] == [WANTED[request] for request in order]
         assert client.opened == 1
 
 
@@ -197,10 +197,10 @@ def test_an_irule_that_chooses_a_pool(site, tls, mine, text):
 
 def test_without_the_guard(site, tls, mine):
     """What the iRule is there for; else this file would show nothing."""
-    site.change("PATCH", mine["path"], {"rules": [one for one in mine["rules"] if one != GUARD]})
+    site.change("PATCH", mine["path"], {"rules": [path for path in mine["rules"] if path != GUARD]})
     with Kept(site, tls) as client:
-        found = [client.ask(f"{host}.example.com") for host in ("plain", "other", "nobody")]
-    wrong = [found[1] != "rival web", found[2] == found[1]]
+        answers = [client.ask(f"{host}.example.com") for host in ("plain", "other", "nobody")]
+    wrong = [answers[1] != "rival web", answers[2] == answers[1]]
     switches = bool({SWITCHES, ONE_CONNECT} & set(site.behaviour))
     assert wrong == [not switches, STAYS in site.behaviour or not switches]
 
@@ -209,7 +209,7 @@ def test_without_the_guard(site, tls, mine):
 
 
 @pytest.mark.parametrize("behaviour", [*BEHAVIOURS[:4], (ONE_CONNECT,)],
-                         ids=lambda one: "+".join(one) or "as documented")
+                         ids=lambda quirks: "+".join(quirks) or "as documented")
 def test_changes_under_load(record_property, tmp_path, behaviour):
     """Routes come and go, and change their Services, while clients ask for all on the same connections."""
     with ExitStack() as stack:
@@ -242,36 +242,36 @@ def drill(site, load: Load, targets: dict) -> None:
     theirs = [targets[tls, "other.example.com", "/"] for tls in (False, True)]
     until(load.more(5))
     for service in ("web", "api"):
-        for one in ours:
-            one.right = site.right("web", "api")
+        for target in ours:
+            target.right = site.right("web", "api")
         site.apply(manifests.route("path", host="plain.example.com", path="/api", service=service, **both))
         until(lambda: rule_pools(site) == {f"openshift_shop_{service}"})  # noqa: B023
-        for one in ours:
-            one.right = site.right(service)
+        for target in ours:
+            target.right = site.right(service)
         until(load.more(5))
-    for one in theirs:
-        one.asleep = True
+    for target in theirs:
+        target.asleep = True
     until(load.more(2))
     site.kube.delete("Route", "rival", "other")
     until(lambda: not rule_pools(site, "openshift_route_rival_other"))
-    for one in theirs:
-        one.asleep, one.status = False, 503
+    for target in theirs:
+        target.asleep, target.status = False, 503
     until(load.more(5))
-    for one in theirs:
-        one.asleep = True
+    for target in theirs:
+        target.asleep = True
     until(load.more(2))
     site.apply(manifests.route("other", namespace="rival", host="other.example.com", **both))
     until(lambda: site.admitted("rival", "other").get("status") == "True")
-    for one in theirs:
-        one.asleep, one.status = False, 200
+    for target in theirs:
+        target.asleep, target.status = False, 200
     until(load.more(5))
 
 
 def rule_pools(site, rule: str = "openshift_route_shop_path") -> set[str]:
     """Pools of a Rule in both policies, as it forwards and as it tells."""
-    found = set()
+    pools = set()
     for policy in ("insecure", "secure"):
         actions = site.bigip.store.children(
             "ltm/policy/rules/actions", (f"/Common/openshift_{policy}_routes", rule)).values()
-        found |= {one.fields.get("pool") or one.fields.get("expression") for one in actions}
-    return {path.rpartition("/")[2] for path in found}
+        pools |= {action.fields.get("pool") or action.fields.get("expression") for action in actions}
+    return {path.rpartition("/")[2] for path in pools}

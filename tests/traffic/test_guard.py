@@ -16,13 +16,13 @@ WILD = {"allow_wildcard_routes": "true"}
 
 
 @pytest.fixture
-def made(tmp_path, request):
+def served(tmp_path, request):
     """The tenants' site; param: behaviour and options of the device."""
     behaviour, options = getattr(request, "param", ((), {}))
     with ExitStack() as stack:
-        found = build(stack, tmp_path, behaviour, **options)
-        yield found
-        assert found.faults() == []
+        new_site = build(stack, tmp_path, behaviour, **options)
+        yield new_site
+        assert new_site.faults() == []
 
 
 def asked(site, tls: bool, count: int = 60, **instead: str) -> None:
@@ -34,67 +34,67 @@ def asked(site, tls: bool, count: int = 60, **instead: str) -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["HTTP", "HTTPS"])
-def test_the_page_is_switched_off(made, tls):
-    assert made.converge(**WILD, f5_503_page="false") == []
-    asked(made, tls, s503="reset")
+def test_the_page_is_switched_off(served, tls):
+    assert served.converge(**WILD, f5_503_page="false") == []
+    asked(served, tls, s503="reset")
 
 
 OLD = {"tmos_version": "12.0.0"}
 
 
-@pytest.mark.parametrize("made", [((), OLD), (("pool-switches-server",), OLD)], indirect=True,
+@pytest.mark.parametrize("served", [((), OLD), (("pool-switches-server",), OLD)], indirect=True,
                          ids=["as documented", "pool-switches-server"])
 @pytest.mark.parametrize("tls", [False, True], ids=["HTTP", "HTTPS"])
-def test_rules_that_tell_nothing(made, tls):
+def test_rules_that_tell_nothing(served, tls):
     """Below TMOS 12.1 each request after the first has a connection to a pod of its own."""
-    assert made.converge(**WILD) == []
-    asked(made, tls)
-    before = sum(pod.accepted for pod in made.pods)
-    with Kept(made, tls) as client:
+    assert served.converge(**WILD) == []
+    asked(served, tls)
+    before = sum(pod.accepted for pod in served.pods)
+    with Kept(served, tls) as client:
         assert {client.ask("plain.example.com") for _ in range(10)} == {"shop web"}
         assert client.opened == 1
-    assert sum(pod.accepted for pod in made.pods) - before == 10
+    assert sum(pod.accepted for pod in served.pods) - before == 10
 
 
 @pytest.mark.parametrize("tells", [False, True], ids=["tells nothing", "tells its pool"])
-def test_a_rule_of_the_administrator(made, tells):
+def test_a_rule_of_the_administrator(served, tells):
     """In our policy, between the Routes' Rules: its requests go to its pool, all others to theirs."""
-    assert made.converge(**WILD, f5_policy_model="legacy") == []
-    made.pod("10.9.9.9", "legacy", namespace="none")
+    assert served.converge(**WILD, f5_policy_model="legacy") == []
+    served.pod("10.9.9.9", "legacy", namespace="none")
     pool = {"name": "legacy", "partition": "Common", "members": [{"name": "10.9.9.9:8080"}]}
-    made.change("POST", "ltm/pool", pool)
+    served.change("POST", "ltm/pool", pool)
     actions = [{"name": "0", "forward": True, "select": True, "request": True, "pool": "/Common/legacy"}]
     if tells:
         actions.append({"name": "1", "tcl": True, "setVariable": True, "request": True,
                         "tmName": "f5router_pool", "expression": "/Common/legacy"})
     condition = {"name": "0", "httpHost": True, "host": True, "equals": True, "request": True,
                  "values": ["mine.example.com"]}
-    made.change("POST", "ltm/policy/~Common~openshift_insecure_routes/rules", {
+    served.change("POST", "ltm/policy/~Common~openshift_insecure_routes/rules", {
         "name": "mine", "ordinal": 1, "conditions": [condition], "actions": actions})
     every = {**WANTED, ("mine.example.com", "/"): "none legacy"}
-    with Kept(made, False) as client:
+    with Kept(served, False) as client:
         for host, path in random.Random(5).choices(list(every), k=60):
             assert client.ask(host, path) == every[host, path]
 
 
 @pytest.mark.parametrize("model", ["auto", "legacy"])
-def test_rules_that_tell_nothing_are_changed_under_load(record_property, made, model):
+def test_rules_that_tell_nothing_are_changed_under_load(record_property, served, model):
     """No request of a client that stays with its Host fails, nor goes wrong, while the iRule comes back."""
     flags = {**WILD, "f5_policy_model": model}
-    assert made.converge(**flags) == []
-    silence(made)
+    assert served.converge(**flags) == []
+    silence(served)
     hosts = [(key, what) for key, what in WANTED.items() if " " in what]
     targets = [
-        Target(f"{''.join(key)}{' with TLS' if tls else ''}", made.https if tls else made.http, *key, tls,
-               made.right(what.split()[1], namespace=what.split()[0]), alone=True)
+        Target(f"{''.join(key)}{' with TLS' if tls else ''}", served.https if tls else served.http, *key, tls,
+               served.right(what.split()[1], namespace=what.split()[0]), alone=True)
         for key, what in hosts for tls in (False, True)]
     with Load(*targets, clients=4) as load:
         until(load.more(5))
-        assert made.converge(**flags) == []
+        assert served.converge(**flags) == []
         until(load.more(10))
         report = load.stop()
     record_property(UNDER_LOAD, str(report))
     assert (report.failed, report.wrong) == ([], [])
     for tls in (False, True):
-        asked(made, tls)
-        assert "/Common/openshift_request_irule" in made.bigip.get(virtual(HTTPS if tls else HTTP))["rules"]
+        asked(served, tls)
+        assert "/Common/openshift_request_irule" in served.bigip.get(virtual(HTTPS if tls else HTTP))["rules"]

@@ -11,7 +11,7 @@ from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
 
 NAMES = [
-    "Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{part}" for part in (
+    "Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{suffix}" for suffix in (
         "Cert", "CN", "DER", "DN", "NotAfter", "NotBefore", "SHA1", "Serial", "Subject", "Verify",
         "Version")),
 ]
@@ -54,8 +54,8 @@ def serve(site: Site) -> Site:
 def asked(site: Site, kind: str, *requests: bytes, pipelined: bool = False) -> list[list[str]]:
     """Names of the headers that pods got, request by request."""
     address, sni = (site.http, None) if kind == "plain" else (site.https, HOSTS[kind])
-    found = clients.several(address, *requests, sni=sni, pipelined=pipelined)
-    return [[name for name, _ in seen.pod["headers"]] for seen in found]
+    replies = clients.several(address, *requests, sni=sni, pipelined=pipelined)
+    return [[name for name, _ in seen.pod["headers"]] for seen in replies]
 
 
 def request(host: str, *headers: str, path: str = "/", close: bool = False) -> bytes:
@@ -68,9 +68,9 @@ def test_every_name_in_the_first_and_in_later_requests(served, kind):
     sent = [request(host, f"{name}: spoofed", "X-Mine: 1") for name in NAMES]
     again = [request(host, *(f"{name}: spoofed" for name in NAMES), "X-Mine: 1", path="/api")]
     for requests in (sent, [*again, *sent]):
-        found = asked(served, kind, *requests)
-        assert len(found) == len(requests)
-        for names in found:
+        header_lists = asked(served, kind, *requests)
+        assert len(header_lists) == len(requests)
+        for names in header_lists:
             assert "X-Mine" in names
             assert not set(NAMES) & set(names)
 
@@ -84,8 +84,8 @@ def test_port_80_of_routes_with_tls(served, kind):
 
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_spellings(served, name):
-    found = asked(served, "plain", *[request(HOSTS["plain"], f"{name}: spoofed")] * 2)
-    assert [name in names for names in found] == [False, False]
+    header_lists = asked(served, "plain", *[request(HOSTS["plain"], f"{name}: spoofed")] * 2)
+    assert [name in names for names in header_lists] == [False, False]
 
 
 def test_headers_that_stand_twice(served):
@@ -99,23 +99,23 @@ def test_folded_headers(served):
     """The continuation of a line belongs to the header above it, and goes with that."""
     folded = request(HOSTS["plain"], "X-SSL-Client-DN: CN=a,\r\n O=b", "X-Mine: 1,\r\n X-SSL: 2", close=True)
     seen = clients.several(served.http, folded)
-    for names in ([name for name, _ in one.pod["headers"]] for one in seen):
+    for names in ([name for name, _ in reply.pod["headers"]] for reply in seen):
         assert not {"X-SSL-Client-DN", "X-SSL"} & set(names)
 
 
 def test_pipelined_requests(served):
     """Sent before the first is answered."""
     requests = [request(HOSTS["plain"], "X-SSL-Client-Verify: 0", path=path) for path in ("/", "/api", "/")]
-    found = asked(served, "plain", *requests, pipelined=True)
-    assert len(found) == 3
-    assert not any("X-SSL-Client-Verify" in names for names in found)
+    header_lists = asked(served, "plain", *requests, pipelined=True)
+    assert len(header_lists) == 3
+    assert not any("X-SSL-Client-Verify" in names for names in header_lists)
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_all_others_pass(served, name):
     """X-Forwarded headers too: upstream's default, append, leaves what the client sent."""
-    found = asked(served, "plain", *[request(HOSTS["plain"], f"{name}: mine")] * 2)
-    assert [name in names for names in found] == [True, True]
+    header_lists = asked(served, "plain", *[request(HOSTS["plain"], f"{name}: mine")] * 2)
+    assert [name in names for names in header_lists] == [True, True]
 
 
 def test_passthrough_is_not_looked_into(served):

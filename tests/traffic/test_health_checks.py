@@ -26,8 +26,8 @@ def serve(site: Site, kind: str, interval: str, *addresses: str) -> int:
 def states(site: Site) -> dict[str, str]:
     """States of the pool's members, by address."""
     (pool,) = site.pools()
-    found = site.bigip.get(f"ltm/pool/{pool.replace('/', '~')}/members")
-    return {item["address"]: item["state"] for item in found["items"]}
+    items = site.bigip.get(f"ltm/pool/{pool.replace('/', '~')}/members")
+    return {item["address"]: item["state"] for item in items["items"]}
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")

@@ -108,16 +108,16 @@ class Drill:
 @pytest.fixture
 def drill(record_property, site, loaded, targets):
     with Load(*targets.values()) as load:
-        made = Drill(site, load, record_property)
-        made.some()
-        yield made
-        made.end()
+        new_drill = Drill(site, load, record_property)
+        new_drill.some()
+        yield new_drill
+        new_drill.end()
 
 
 def members(site, pool: str) -> set[str]:
     """Names of a pool's members."""
-    found = site.bigip.get(f"ltm/pool/~Common~{pool}")
-    return {item["name"] for item in found["membersReference"].get("items", [])} if found else set()
+    fields = site.bigip.get(f"ltm/pool/~Common~{pool}")
+    return {item["name"] for item in fields["membersReference"].get("items", [])} if fields else set()
 
 
 def test_rolling_update(site, drill):
@@ -129,11 +129,11 @@ def test_rolling_update(site, drill):
         for number in (1, 2):
             new = f"{base}.{number + 10}"
             site.pod(new, service, port=port, tls=tls)
-            now = [*(one for one in now if one != f"{base}.{number}"), new]
+            now = [*(address for address in now if address != f"{base}.{number}"), new]
             site.apply(manifests.endpoints("shop", service, tuple(now), ports=ports))
             drill.retire(f"{base}.{number}", port)
             until(lambda: members(site, f"openshift_shop_{service}")  # noqa: B023
-                  == {f"{one}:{port}" for one in now})  # noqa: B023
+                  == {f"{address}:{port}" for address in now})  # noqa: B023
             drill.some()
 
 

@@ -66,12 +66,12 @@ ROWS = {
 @pytest.mark.parametrize("which", ROWS)
 def test_requests(served, which):
     data, expected = ROWS[which]
-    found = clients.raw(served.http, data)
-    what = found.pod["pod"].rsplit("-", 1)[0] if found.pod else str(found.status or "nothing")
+    reply = clients.raw(served.http, data)
+    what = reply.pod["pod"].rsplit("-", 1)[0] if reply.pod else str(reply.status or "nothing")
     assert what == expected
-    if found.pod:
+    if reply.pod:
         target = data.split()[1].decode()
-        assert found.pod["target"] == target  # the pod gets what the client sent
+        assert reply.pod["target"] == target  # the pod gets what the client sent
 
 
 DOUBTFUL = {
@@ -85,10 +85,10 @@ DOUBTFUL = {
 @pytest.mark.parametrize("which", DOUBTFUL)
 def test_requests_that_name_two_hosts(served, which):
     """Whichever the device believes: a pod of one of the two, or nobody; never anything else."""
-    found = clients.raw(served.http, DOUBTFUL[which])
-    assert found.status in (0, 200, 400, 503)
-    if found.pod:
-        assert found.pod["namespace"] in ("shop", "rival")
+    reply = clients.raw(served.http, DOUBTFUL[which])
+    assert reply.status in (0, 200, 400, 503)
+    if reply.pod:
+        assert reply.pod["namespace"] in ("shop", "rival")
 
 
 def test_a_client_that_stops_in_its_client_hello(served):
@@ -109,9 +109,9 @@ def test_a_client_that_stops_in_its_client_hello(served):
 def test_the_table_in_the_documentation():
     """Every row stands there, with the outcome that is tested here."""
     text = DOCS.read_text()
-    found = dict(re.findall(r"^\| (.+?) \| (.+?) \|$", text, re.MULTILINE))
+    documented = dict(re.findall(r"^\| (.+?) \| (.+?) \|$", text, re.MULTILINE))
     for name, (_, expected) in ROWS.items():
         outcome = {"503": "503 page", "nothing": "the connection is reset"}.get(expected, f"`{expected}`")
-        assert found.get(name) == outcome, name
+        assert documented.get(name) == outcome, name
     for name in DOUBTFUL:
-        assert name in found
+        assert name in documented

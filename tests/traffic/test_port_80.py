@@ -68,10 +68,10 @@ def test_policies_below_each_other(site_of, routes, expected, version):
     assert site.converge(**WILD) == []
     answers = {f"r{number}-10.1.1.{number}": path for number, (_, path, _, _) in enumerate(routes, 1)}
     for path, wanted in expected.items():
-        found = clients.plain(site.http, WWW, path)
+        reply = clients.plain(site.http, WWW, path)
         if wanted == 503:
-            assert is_page(found), (path, found)
+            assert is_page(reply), (path, reply)
         elif wanted == 302:
-            assert (found.status, found.location) == (302, f"https://{WWW}{path}"), path
+            assert (reply.status, reply.location) == (302, f"https://{WWW}{path}"), path
         else:
-            assert answers[found.pod["pod"]] == wanted, (path, found)
+            assert answers[reply.pod["pod"]] == wanted, (path, reply)

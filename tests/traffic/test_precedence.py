@@ -78,7 +78,7 @@ HOSTS = [
 ]
 
 
-def made(site: Site, kind: str) -> Site:
+def with_routes(site: Site, kind: str) -> Site:
     """Every Route of one kind, each with a pod of its own."""
     services = [f"{where}-{name}" for where in ("exact", "wild") for name in ROUTES]
     more = ["part", "host-root", "path", "deep"]
@@ -103,7 +103,7 @@ def made(site: Site, kind: str) -> Site:
 @pytest.fixture(scope="module", params=KINDS, ids=["plain", "edge", "reencrypt"])
 def sites(request, tmp_path_factory):
     with ExitStack() as stack:
-        site = made(Site(stack, tmp_path_factory.mktemp("site")), request.param)
+        site = with_routes(Site(stack, tmp_path_factory.mktemp("site")), request.param)
         yield site, request.param
         assert site.faults() == []
 
@@ -117,10 +117,10 @@ def ask(sites, host: str, path: str, sni: str = "") -> clients.Seen:
     return clients.python(site.https, host, path, sni=name)
 
 
-def service(found: clients.Seen) -> str:
+def service(reply: clients.Seen) -> str:
     """Whose pod answered; "" is the page."""
-    assert found.pod or is_page(found), found
-    return found.pod.get("pod", "").rpartition("-")[0]
+    assert reply.pod or is_page(reply), reply
+    return reply.pod.get("pod", "").rpartition("-")[0]
 
 
 @pytest.mark.parametrize(("where", "host"), [
@@ -128,9 +128,9 @@ def service(found: clients.Seen) -> str:
 @pytest.mark.parametrize(("source", "path", "name"), PATHS, ids=[path for _, path, _ in PATHS])
 def test_paths(sites, source, path, name, where, host):
     """Of an exact host, which has all paths that its wildcard has too, and of the wildcard."""
-    found = ask(sites, host, path)
-    assert service(found) == f"{where}-{name}", source
-    assert found.pod["target"] == path, "as it was sent"
+    reply = ask(sites, host, path)
+    assert service(reply) == f"{where}-{name}", source
+    assert reply.pod["target"] == path, "as it was sent"
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_the_name_in_tls_chooses_the_certificate_and_the_host_the_route(sites, s
     """https: whatever goes with what."""
     if not sites[1]:
         sni = certificate = ""
-    found = ask(sites, host, "/a", sni)
-    assert (service(found), found.certificate) == (name, certificate)
+    reply = ask(sites, host, "/a", sni)
+    assert (service(reply), reply.certificate) == (name, certificate)
 
 
 PASSED = [
@@ -197,5 +197,5 @@ def passing(tmp_path_factory):
 @pytest.mark.parametrize(("host", "name", "certificate"), PASSED, ids=[row[0] for row in PASSED])
 def test_passthrough(passing, host, name, certificate):
     """As order and https; unlike there an exact host goes before a passthrough wildcard (docs/limits.md)."""
-    found = clients.python(passing.https, host)
-    assert (service(found), found.certificate) == (name, certificate)
+    reply = clients.python(passing.https, host)
+    assert (service(reply), reply.certificate) == (name, certificate)

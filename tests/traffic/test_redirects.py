@@ -51,13 +51,13 @@ def ask(site: Site, target: str, *hosts: str, more: str = "") -> clients.Seen:
     return clients.raw(site.http, f"GET {target} HTTP/1.1\r\n{head}\r\n{more}\r\n".encode("latin-1"))
 
 
-def leads_to(found: clients.Seen, host: str) -> bool:
+def leads_to(reply: clients.Seen, host: str) -> bool:
     """Whether an answer sends a client nowhere, or to this host's port 443."""
-    if found.status not in (302, 0, 400, 503):
+    if reply.status not in (302, 0, 400, 503):
         return False
-    parts = urlsplit(found.location)
-    return not found.location or (
-        (parts.scheme, parts.netloc) == ("https", host) and set(found.headers) <= {
+    parts = urlsplit(reply.location)
+    return not reply.location or (
+        (parts.scheme, parts.netloc) == ("https", host) and set(reply.headers) <= {
             "location", "server", "connection", "content-length"})
 
 
@@ -77,18 +77,18 @@ def test_hosts_of_a_wildcard(site_for, kind):
     site = site_for(kind)
     for label in ("x", "X", "a-b", "a_b", "xn--bcher-kva", "1"):
         for port in PORTS:
-            found = ask(site, "/p?q=1", f"{label}.{DOMAIN.upper()}{port}")
-            assert found.status == 302, (label, port)
-            assert found.location == f"https://{label.lower()}.{DOMAIN}/p?q=1"
+            reply = ask(site, "/p?q=1", f"{label}.{DOMAIN.upper()}{port}")
+            assert reply.status == 302, (label, port)
+            assert reply.location == f"https://{label.lower()}.{DOMAIN}/p?q=1"
     bad = [*(f"{evil}.{DOMAIN}" for evil in EVIL), *(f"x.{DOMAIN}{end}" for end in BAD_ENDS), DOMAIN]
     for host in bad:
-        found = ask(site, "/", host)
+        reply = ask(site, "/", host)
         if host == f"x.{DOMAIN}.:":
-            assert leads_to(found, f"x.{DOMAIN}")  # an empty port is one
+            assert leads_to(reply, f"x.{DOMAIN}")  # an empty port is one
         elif host.strip() != host:
-            assert leads_to(found, host.strip()), host  # blanks around a value are no part of it
+            assert leads_to(reply, host.strip()), host  # blanks around a value are no part of it
         else:
-            assert is_page(found) or found.status in (0, 400), (host, found)
+            assert is_page(reply) or reply.status in (0, 400), (host, reply)
 
 
 @pytest.mark.parametrize("kind", EXACT)
@@ -96,8 +96,8 @@ def test_hosts_of_exact_routes(site_for, kind):
     """The Route's own name, or nobody's, whatever stands around it."""
     site, name = site_for(kind), EXACT[kind]
     for host in (name, name.upper(), *(f"{name}{port}" for port in PORTS)):
-        found = ask(site, "/p/?q=1&r=//x", host)
-        assert (found.status, found.location) == (302, f"https://{name}/p/?q=1&r=//x"), host
+        reply = ask(site, "/p/?q=1&r=//x", host)
+        assert (reply.status, reply.location) == (302, f"https://{name}/p/?q=1&r=//x"), host
     for host in [*(f"{evil}{name}" for evil in EVIL if evil.strip()), *(f"{evil}.{name}" for evil in EVIL),
                  *(f"{name}{port}" for port in BAD_ENDS), "evil.com", ""]:
         assert leads_to(ask(site, "/", host), name), host
@@ -135,14 +135,14 @@ def test_two_hosts(site_for, kind):
     site, name = site_for(kind), EXACT[kind]
     mine = (name, f"x.{DOMAIN}")
     for host in mine:
-        for found in (
+        for reply in (
             ask(site, "/", host, "evil.com"), ask(site, "/", "evil.com", host),
             ask(site, "/", host, f"evil.com/.{DOMAIN}"), ask(site, "/", f"evil.com/.{DOMAIN}", host),
             ask(site, f"http://{host}/", "evil.com"), ask(site, "http://evil.com/", host),
             ask(site, f"http://{host}/", f"evil.com/.{DOMAIN}"), ask(site, "/", host, host.upper()),
             ask(site, "/", f"{host}, evil.com"), ask(site, "/", host, more=" .evil.com\r\n"),
         ):
-            assert leads_to(found, mine[0]) or leads_to(found, mine[1]), found
+            assert leads_to(reply, mine[0]) or leads_to(reply, mine[1]), reply
 
 
 def test_later_requests_of_a_connection(site_for):
@@ -153,9 +153,9 @@ def test_later_requests_of_a_connection(site_for):
     assert site.converge(**WILD) == []
     good, plain = f"x.{DOMAIN}", "plain.example.com"
     steps = [(plain, 200), (good, 302), (plain, 200), (EXACT["edge"], 302), (good, 302), (plain, 200)]
-    found = clients.several(site.http, *(clients.request_bytes(host, close=False) for host, _ in steps))
-    assert [seen.status for seen in found] == [status for _, status in steps]
-    assert [seen.location for seen in found] == [
+    replies = clients.several(site.http, *(clients.request_bytes(host, close=False) for host, _ in steps))
+    assert [seen.status for seen in replies] == [status for _, status in steps]
+    assert [seen.location for seen in replies] == [
         f"https://{host}/" if status == 302 else "" for host, status in steps]
     last = [clients.request_bytes(host, close=False) for host in (plain, f"evil.com/.{DOMAIN}")]
     assert [seen.status for seen in clients.several(site.http, *last)] == [200, 503]

@@ -75,8 +75,8 @@ def test_the_last_pods_serve_until_they_are_gone(served, kind):
     """All end at once: their requests would be lost otherwise."""
     endpoints(served, draining=("10.1.1.1", "10.1.1.2"))
     assert served.converge(**FLAGS) == []
-    found = {ask(served, kind, source=f"127.0.0.{last}").pod["address"] for last in range(2, 8)}
-    assert found == {"10.1.1.1", "10.1.1.2"}
+    addresses = {ask(served, kind, source=f"127.0.0.{last}").pod["address"] for last in range(2, 8)}
+    assert addresses == {"10.1.1.1", "10.1.1.2"}
 
 
 def test_a_pod_that_is_gone_before_its_endpoint(served, kind):

@@ -33,10 +33,10 @@ def host(name: str) -> str:
 def site(tmp_path_factory):
     """One Route of each kind, and paths of some."""
     with ExitStack() as stack:
-        made = Site(stack, tmp_path_factory.mktemp("site"))
-        made.serve("web", "10.1.1.1", "10.1.1.2")
-        made.serve("api", "10.1.2.1")
-        made.serve("tls", "10.1.3.1", port=8443, tls=PODS)
+        new_site = Site(stack, tmp_path_factory.mktemp("site"))
+        new_site.serve("web", "10.1.1.1", "10.1.1.2")
+        new_site.serve("api", "10.1.2.1")
+        new_site.serve("tls", "10.1.3.1", port=8443, tls=PODS)
         for name, (kind, insecure) in KINDS.items():
             tls = {}
             if name in NAMED:
@@ -44,23 +44,23 @@ def site(tmp_path_factory):
             if kind == "reencrypt":
                 tls["destinationCACertificate"] = PODS.issuer
             service = "web" if kind in ("", "edge") else "tls"
-            made.apply(manifests.route(name, host=host(name), service=service, kind=kind,
-                                       insecure=insecure, **tls))
+            new_site.apply(manifests.route(name, host=host(name), service=service, kind=kind,
+                                           insecure=insecure, **tls))
             if kind in ("", "edge"):
-                made.apply(manifests.route(f"{name}-api", host=host(name), path="/api", service="api",
-                                           kind=kind, insecure=insecure))
-        assert made.converge() == []
-        yield made
-        assert made.faults() == []
+                new_site.apply(manifests.route(f"{name}-api", host=host(name), path="/api", service="api",
+                                               kind=kind, insecure=insecure))
+        assert new_site.converge() == []
+        yield new_site
+        assert new_site.faults() == []
 
 
-def seen(found: clients.Seen) -> str:
+def seen(reply: clients.Seen) -> str:
     """What a user says of it: the pod's Service and how it was asked, a redirect, a status, or nothing."""
-    if found.location:
-        return f"{found.status} {found.location}"
-    if found.pod:
-        return f"{found.pod['pod'].rsplit('-', 1)[0]} by {'TLS' if found.pod['tls'] else 'HTTP'}"
-    return str(found.status or "nothing")
+    if reply.location:
+        return f"{reply.status} {reply.location}"
+    if reply.pod:
+        return f"{reply.pod['pod'].rsplit('-', 1)[0]} by {'TLS' if reply.pod['tls'] else 'HTTP'}"
+    return str(reply.status or "nothing")
 
 
 # --- port 80 -----------------------------------------------------------------------------------------
@@ -106,15 +106,15 @@ SECURE = {
 @pytest.mark.parametrize("name", KINDS)
 def test_port_443(site, name, client):
     what, certificate = SECURE[name]
-    found = CLIENTS[client](site.https, host(name), "/")
+    reply = CLIENTS[client](site.https, host(name), "/")
     if client == "openssl, TLS 1.0" and certificate == POD:
         # The pod decides, and takes nothing below TLS 1.2.
-        assert seen(found) == "nothing"
+        assert seen(reply) == "nothing"
         assert site.bigip.dataplane.log[-1].pool == "/Common/openshift_shop_tls"
         return
-    assert seen(found) == what
+    assert seen(reply) == what
     if client != "chrome":
-        assert found.certificate == (certificate or host(name))
+        assert reply.certificate == (certificate or host(name))
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "plain"])
@@ -122,8 +122,8 @@ def test_port_443_the_certificate_is_right_for_chrome(site, tmp_path, name):
     """Verified by the client, against the authority of the Route or of the pod."""
     authority = tmp_path / "ca.pem"
     authority.write_text(NAMED[name].issuer if name in NAMED else PODS.issuer)
-    found = clients.chrome(site.https, host(name), ca=str(authority))
-    assert bool(found.pod) == (name in NAMED), found.error  # a pod's certificate is for another name
+    reply = clients.chrome(site.https, host(name), ca=str(authority))
+    assert bool(reply.pod) == (name in NAMED), reply.error  # a pod's certificate is for another name
 
 
 SNI = [
@@ -145,8 +145,8 @@ SNI = [
 
 @pytest.mark.parametrize(("sni", "name", "what", "certificate"), SNI)
 def test_the_name_in_tls_and_the_host(site, sni, name, what, certificate):
-    found = clients.python(site.https, host(name), sni=sni)
-    assert (seen(found), found.certificate) == (what, certificate)
+    reply = clients.python(site.https, host(name), sni=sni)
+    assert (seen(reply), reply.certificate) == (what, certificate)
 
 
 # --- ClientHellos --------------------------------------------------------------------------------------

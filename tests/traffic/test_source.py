@@ -41,15 +41,15 @@ def ask(site: Site, kind: str, client: str, name: str = "a") -> str:
 def pods_of(site: Site, kind: str, name: str = "a", *, times: int = 3,
             who: Iterable[str] = CLIENTS) -> dict[str, set[str]]:
     """Return the pods that answered each client; the clients take turns."""
-    found: dict[str, set[str]] = {client: set() for client in who}
+    by_client: dict[str, set[str]] = {client: set() for client in who}
     for _ in range(times):
-        for client in found:
-            found[client].add(ask(site, kind, client, name))
-    return found
+        for client in by_client:
+            by_client[client].add(ask(site, kind, client, name))
+    return by_client
 
 
-def stays(found: dict[str, set[str]]) -> bool:
-    return all(len(pods) == 1 for pods in found.values())
+def stays(by_client: dict[str, set[str]]) -> bool:
+    return all(len(pods) == 1 for pods in by_client.values())
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind or "plain")
@@ -86,9 +86,9 @@ def test_who_stays(site, kind, balance, flags, kept):
     serve(site, kind, "web", *WEB)
     site.apply(balanced(kind, balance))
     assert site.converge(**flags) == []
-    found = pods_of(site, kind)
-    assert stays(found) == (kind in kept)
-    assert len(set.union(*found.values())) == 4, "all pods have work"
+    by_client = pods_of(site, kind)
+    assert stays(by_client) == (kind in kept)
+    assert len(set.union(*by_client.values())) == 4, "all pods have work"
 
 
 def test_pods_come_and_go(site, kind):
@@ -141,9 +141,9 @@ def test_shares_of_clients(site, kind):
     site.apply(balanced(kind, "source", web=2, api=1))
     router = site.router()
     site.settle(router)
-    found = pods_of(site, kind)
-    assert stays(found)
-    assert sorted(pods.pop() for pods in found.values()) == ["api-10.1.2.1"] * 2 + ["web-10.1.1.1"] * 4
+    by_client = pods_of(site, kind)
+    assert stays(by_client)
+    assert sorted(pods.pop() for pods in by_client.values()) == ["api-10.1.2.1"] * 2 + ["web-10.1.1.1"] * 4
     before = pods_of(site, kind)
     site.apply(balanced(kind, "source", web=0, api=1))
     site.settle(router)
@@ -162,15 +162,15 @@ def test_a_route_has_no_effect_on_another(site, kind):
     site.apply(balanced(kind, "source"), balanced(kind, "source", "b", "api"),
                balanced(kind, "random", "c", "docs"))
     assert site.converge() == []
-    found: dict[tuple[str, str], list[str]] = {}
+    asked_pods: dict[tuple[str, str], list[str]] = {}
     for _ in range(3):
         for client in CLIENTS:
             for name in "abc":
-                found.setdefault((client, name), []).append(ask(site, kind, client, name))
+                asked_pods.setdefault((client, name), []).append(ask(site, kind, client, name))
     services = {"a": "web-", "b": "api-", "c": "docs-"}
-    assert all(pod.startswith(services[name]) for (_, name), pods in found.items() for pod in pods)
-    assert all(len(set(pods)) == 1 for (_, name), pods in found.items() if name != "c")
-    assert len({pod for (_, name), pods in found.items() if name == "c" for pod in pods}) == 2
+    assert all(pod.startswith(services[name]) for (_, name), pods in asked_pods.items() for pod in pods)
+    assert all(len(set(pods)) == 1 for (_, name), pods in asked_pods.items() if name != "c")
+    assert len({pod for (_, name), pods in asked_pods.items() if name == "c" for pod in pods}) == 2
 
 
 def test_requests_of_one_connection(site):

@@ -57,7 +57,7 @@ def leave(site, *, server_ssl: bool = True) -> Original:
 def targets(site) -> list[Target]:
     """A client for every Route. No connection is shared: the original chose TLS towards pods by SNI."""
     web, api, tls = site.right("web"), site.right("api"), site.right("tls")
-    found = [
+    all_targets = [
         Target("plain", site.http, "plain.example.com", right=web),
         Target("other", site.http, "other.example.com", right=site.right("web", namespace="rival")),
         Target("edge", site.https, "edge.example.com", tls=True, right=web),
@@ -68,12 +68,12 @@ def targets(site) -> list[Target]:
         Target("back", site.https, "back.example.com", tls=True, right=site.right("safe")),
         Target("through", site.https, "through.example.com", tls=True, right=tls),
     ]
-    for target in found:
+    for target in all_targets:
         target.alone = True
         if target.tls and target.name != "through":
             shown = CERTIFICATES[target.host.partition(".")[0]].certificate
             target.certificates = {ssl.PEM_cert_to_DER_cert(shown)}
-    return found
+    return all_targets
 
 
 def remove_profiles(site) -> None:

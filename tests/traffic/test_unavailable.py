@@ -19,9 +19,9 @@ def ask(site, tls: bool, host: str, path: str = "/", **how) -> clients.Seen:
     return clients.plain(site.http, host, path, **how)
 
 
-def is_page(found: clients.Seen) -> bool:
-    return (found.status == 503 and PAGE in found.body.decode()
-            and found.headers["cache-control"] == "no-store" and found.headers["connection"] == "close")
+def is_page(reply: clients.Seen) -> bool:
+    return (reply.status == 503 and PAGE in reply.body.decode()
+            and reply.headers["cache-control"] == "no-store" and reply.headers["connection"] == "close")
 
 
 @pytest.fixture(params=[False, True], ids=["HTTP", "HTTPS"])
@@ -75,16 +75,16 @@ def test_the_page(standing, tls, host, path):
 
 
 def test_a_head_request_gets_no_body(standing, tls):
-    found = ask(standing, tls, "nobody.example.com", method="HEAD")
-    assert (found.status, found.body) == (503, b"")
+    reply = ask(standing, tls, "nobody.example.com", method="HEAD")
+    assert (reply.status, reply.body) == (503, b"")
 
 
 def test_one_dead_pod_of_two(site, served, tls):
     """The page is for requests that no pod can answer: what one pod refuses, no page hides for ever."""
     site.pod("10.1.9.2", "dead")
-    found = {ask(site, tls, "dead.example.com").status for _ in range(8)}
-    assert found <= {200, 503}
-    assert 200 in found
+    statuses = {ask(site, tls, "dead.example.com").status for _ in range(8)}
+    assert statuses <= {200, 503}
+    assert 200 in statuses
 
 
 def test_the_pod_comes(site, served, tls):
@@ -103,7 +103,7 @@ def test_a_body_that_nobody_reads(standing):
                                  headers=[f"Content-Length: {len(body)}"]) + body
     before = len(standing.bigip.dataplane.log)
     assert is_page(clients.raw(standing.http, data))
-    assert [one.pool for one in list(standing.bigip.dataplane.log)[before:]] == [None]
+    assert [entry.pool for entry in list(standing.bigip.dataplane.log)[before:]] == [None]
 
 
 @pytest.mark.parametrize("tls", [False])
@@ -132,8 +132,8 @@ def test_a_default_pool_of_the_administrator(site, served):
 
 def test_switched_off(site, served, tls):
     assert site.converge(f5_503_page="false") == []
-    found = ask(site, tls, "nobody.example.com")
-    assert (found.status, bool(found.error)) == (0, True)
+    reply = ask(site, tls, "nobody.example.com")
+    assert (reply.status, bool(reply.error)) == (0, True)
     assert ask(site, tls, "www.example.com", "/app").pod
 
 
@@ -143,8 +143,8 @@ def test_passthrough_is_reset(site):
                manifests.route("through", host="through.example.com", service="tls", kind="passthrough"))
     router = site.router()
     assert site.converge(router) == []
-    found = clients.python(site.https, "through.example.com")
-    assert (found.status, found.certificate, bool(found.error)) == (0, "", True)
+    reply = clients.python(site.https, "through.example.com")
+    assert (reply.status, reply.certificate, bool(reply.error)) == (0, "", True)
     site.serve("tls", "10.1.3.1", port=8443, tls=PODS)
     site.settle(router)
     until(lambda: clients.python(site.https, "through.example.com").pod)
@@ -156,8 +156,8 @@ def test_a_default_pool_that_is_down(site, served):
     site.change("POST", "ltm/pool", {"name": "legacy", "partition": "Common",
                                      "members": [{"name": "10.9.9.9:8080"}]})
     site.change("PATCH", f"ltm/virtual/{HTTP.replace('/', '~')}", {"pool": "/Common/legacy"})
-    found = clients.plain(site.http, "nobody.example.com")
-    assert (found.status, bool(found.error)) == (0, True)
+    reply = clients.plain(site.http, "nobody.example.com")
+    assert (reply.status, bool(reply.error)) == (0, True)
 
 
 def test_an_upgrade_and_an_old_client(standing, tls):
@@ -172,8 +172,8 @@ def test_a_redirect_needs_no_pod(site, served):
     site.apply(manifests.route("empty", host="empty.example.com", service="empty", kind="edge",
                                insecure="Redirect"))
     site.settle(served)
-    found = clients.plain(site.http, "empty.example.com", "/x?y")
-    assert (found.status, found.location) == (302, "https://empty.example.com/x?y")
+    reply = clients.plain(site.http, "empty.example.com", "/x?y")
+    assert (reply.status, reply.location) == (302, "https://empty.example.com/x?y")
 
 
 @pytest.mark.parametrize("tls", [False])

@@ -16,9 +16,9 @@ ALL, WWW = identity("*.apps.example.com", serial=9), identity("www.apps.example.
 
 
 def wildcard(name: str = "all", *, namespace: str = "shop", **fields) -> dict:
-    made = manifests.route(name, namespace=namespace, host="any.apps.example.com", **fields)
-    made["spec"]["wildcardPolicy"] = "Subdomain"
-    return made
+    manifest = manifests.route(name, namespace=namespace, host="any.apps.example.com", **fields)
+    manifest["spec"]["wildcardPolicy"] = "Subdomain"
+    return manifest
 
 
 def exact(name: str = "www", *, namespace: str = "shop", **fields) -> dict:
@@ -41,10 +41,10 @@ class Scene:
 
     def __init__(self, site, tell):
         self.site, self.tell = site, tell
-        for namespace, part in (("shop", 1), ("bank", 2)):
-            site.serve("web", f"10.{part}.1.1", namespace=namespace)
-            site.serve("api", f"10.{part}.2.1", namespace=namespace)
-            site.serve("tls", f"10.{part}.3.1", namespace=namespace, port=8443, tls=PODS)
+        for namespace, octet in (("shop", 1), ("bank", 2)):
+            site.serve("web", f"10.{octet}.1.1", namespace=namespace)
+            site.serve("api", f"10.{octet}.2.1", namespace=namespace)
+            site.serve("tls", f"10.{octet}.3.1", namespace=namespace, port=8443, tls=PODS)
         self.router = site.run(allow_wildcard_routes="true")
 
     def admitted(self, *routes: tuple[str, str]) -> None:
@@ -57,15 +57,15 @@ class Scene:
     def gone(self, name: str, namespace: str = "shop") -> None:
         """Delete a Route and wait until the BIG-IP has nothing of it."""
         self.site.kube.delete("Route", namespace, name)
-        policies = [f"ltm/policy/~Common~openshift_{one}_routes" for one in ("insecure", "secure")]
-        until(lambda: f"route_{namespace}_{name}'" not in str([self.site.bigip.get(one) for one in policies]))
+        paths = [f"ltm/policy/~Common~openshift_{kind}_routes" for kind in ("insecure", "secure")]
+        until(lambda: f"route_{namespace}_{name}'" not in str([self.site.bigip.get(path) for path in paths]))
 
 
 @pytest.fixture
 def scene(site, record_property):
-    made = Scene(site, record_property)
-    yield made
-    made.router.stop()
+    new_scene = Scene(site, record_property)
+    yield new_scene
+    new_scene.router.stop()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -124,7 +124,7 @@ def test_a_subdomain_passes_to_another_namespace(scene, kind, heir):
     scene.site.apply(make("heir", namespace="bank", created="2026-01-02T00:00:00Z", **KINDS[kind]))
     until(lambda: scene.site.admitted("bank", "heir").get("reason") == "HostAlreadyClaimed")
     www = scene.target("www", service, tls=tls, alone=kind == "passthrough")
-    mine, theirs = (scene.site.right(service, namespace=one) for one in ("shop", "bank"))
+    mine, theirs = (scene.site.right(service, namespace=namespace) for namespace in ("shop", "bank"))
     with Load(www) as load:
         drill = Drill(scene.site, load, scene.tell)
         drill.some()

@@ -17,14 +17,14 @@ DEEP = "a.b.apps.example.com"
 
 
 def wildcard(name: str, **fields) -> dict:
-    made = manifests.route(name, host="any.apps.example.com", **fields)
-    made["spec"]["wildcardPolicy"] = "Subdomain"
-    return made
+    manifest = manifests.route(name, host="any.apps.example.com", **fields)
+    manifest["spec"]["wildcardPolicy"] = "Subdomain"
+    return manifest
 
 
-def service(found: clients.Seen) -> str:
+def service(reply: clients.Seen) -> str:
     """Whose pod answered, "" for none."""
-    return found.pod.get("pod", "").rpartition("-")[0]
+    return reply.pod.get("pod", "").rpartition("-")[0]
 
 
 @pytest.fixture(params=["", "edge", "reencrypt"], ids=["plain", "edge", "reencrypt"])
@@ -111,7 +111,7 @@ def test_passthrough(site):
         ("x.apps.example.com", "tls", "pods.example.com"), ("X.Apps.example.com", "tls", "pods.example.com"),
         ("www.apps.example.com", "web", "default.example.com"), (DEEP, "", "default.example.com"),
     ):
-        found = clients.python(site.https, host)
-        assert (service(found), found.certificate) == (wanted, certificate), host
+        reply = clients.python(site.https, host)
+        assert (service(reply), reply.certificate) == (wanted, certificate), host
     assert is_page(clients.python(site.https, DEEP))
     assert site.faults() == []

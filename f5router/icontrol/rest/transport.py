@@ -100,9 +100,9 @@ class _Adapter(requests.adapters.HTTPAdapter):
     def pool(self) -> HTTPConnectionPool:
         """Return the pool of connections; each new one reads the CA bundle."""
         request = requests.Request("GET", self._url).prepare()
-        found = self.get_connection_with_tls_context(request, self._verify, self._proxies)
-        assert isinstance(found, HTTPConnectionPool)
-        return found
+        pool = self.get_connection_with_tls_context(request, self._verify, self._proxies)
+        assert isinstance(pool, HTTPConnectionPool)
+        return pool
 
 
 class Transport:

@@ -52,10 +52,10 @@ class Member:
 
 def members(store: Store, pool: str) -> list[Member]:
     """All members of a pool in order of creation. Hold the lock."""
-    found, unknown_is_down = [], store.has(Quirk.CHECKING_TAKES_NOTHING)
+    pool_members, unknown_is_down = [], store.has(Quirk.CHECKING_TAKES_NOTHING)
     for item in store.children("ltm/pool/members", (pool,)).values():
         fields, down = item.fields, store.is_down(pool, item.name)
-        found.append(
+        pool_members.append(
             Member(
                 pool,
                 item.name,
@@ -68,7 +68,7 @@ def members(store: Store, pool: str) -> list[Member]:
                 selection.forced_down(store, item) or (unknown_is_down if down is None else down),
             )
         )
-    return found
+    return pool_members
 
 
 class Balancer:
@@ -109,7 +109,7 @@ class Balancer:
 
     def choose(
         self,
-        found: Collection[Member],
+        candidates: Collection[Member],
         *,
         method: str,
         least_active: int = 0,
@@ -120,9 +120,9 @@ class Balancer:
         Args: least_active: minActiveMembers of priority groups, 0 without. not_these: names that were tried.
         """
         usable = [
-            one
-            for one in found
-            if one.enabled and not one.down and one.name not in not_these and not self.full(one)
+            member
+            for member in candidates
+            if member.enabled and not member.down and member.name not in not_these and not self.full(member)
         ]
         if least_active:
             usable = _by_priority(usable, least_active)
@@ -134,11 +134,11 @@ class Balancer:
             return self._weighted(usable)
         if method in LEAST | RATIO_LEAST:
             shares = [
-                (Fraction(self.connections[one.key], one.ratio if method in RATIO_LEAST else 1), one)
-                for one in usable
+                (Fraction(self.connections[member.key], member.ratio if method in RATIO_LEAST else 1), member)
+                for member in usable
             ]
             fewest = min(share for share, _ in shares)
-            return self._next([one for share, one in shares if share == fewest])
+            return self._next([member for share, member in shares if share == fewest])
         raise Unsupported(f"load-balancing method {method}")
 
     def _next(self, usable: list[Member]) -> Member:
@@ -148,18 +148,18 @@ class Balancer:
 
     def _weighted(self, usable: list[Member]) -> Member:
         """Smooth weighted round robin: each earns its ratio, the richest pays the sum."""
-        for one in usable:
-            self._credit[one.key] += one.ratio
-        best = max(usable, key=lambda one: self._credit[one.key])
-        self._credit[best.key] -= sum(one.ratio for one in usable)
+        for member in usable:
+            self._credit[member.key] += member.ratio
+        best = max(usable, key=lambda member: self._credit[member.key])
+        self._credit[best.key] -= sum(member.ratio for member in usable)
         return best
 
 
 def _by_priority(usable: list[Member], least: int) -> list[Member]:
     """Members of the highest groups that together have enough."""
-    found: list[Member] = []
-    for priority in sorted({one.priority for one in usable}, reverse=True):
-        if len(found) >= least:
+    chosen: list[Member] = []
+    for priority in sorted({member.priority for member in usable}, reverse=True):
+        if len(chosen) >= least:
             break
-        found += [one for one in usable if one.priority == priority]
-    return found
+        chosen += [member for member in usable if member.priority == priority]
+    return chosen

@@ -73,11 +73,11 @@ def _text(value: object) -> str:
 
 async def _answered(stream: Wire | TLSWire, wanted: str, *, reverse: bool) -> bool:
     """Whether what comes matches; any answer does for an empty pattern."""
-    found = ""
+    answer = ""
     while data := await stream.read():
-        found += data.decode("latin-1")
+        answer += data.decode("latin-1")
         if not wanted or wanted == "none":
             return True
-        if re.search(wanted, found):
+        if re.search(wanted, answer):
             return not reverse
-    return reverse and bool(found)
+    return reverse and bool(answer)

@@ -26,7 +26,7 @@ def _pool(rules: Rules, name: str) -> str:
 
 
 def pool(rules: Rules, args: list[bytes]) -> Result:
-    words = [text(one) for one in args]
+    words = [text(arg) for arg in args]
     match words:
         case [_]:
             member = None
@@ -44,7 +44,7 @@ def pool(rules: Rules, args: list[bytes]) -> Result:
 
 def node(rules: Rules, args: list[bytes]) -> Result:
     """`node ADDRESS ?PORT?`, also as ADDRESS:PORT."""
-    words = [text(one) for one in args]
+    words = [text(arg) for arg in args]
     try:
         address, port = words if len(words) == 2 else addresses.split_port(words[0])
         rules.state.node = (f"{address}:{int(port)}", str(addresses.parse(address)), int(port))
@@ -55,7 +55,7 @@ def node(rules: Rules, args: list[bytes]) -> Result:
 
 def server(rules: Rules, args: list[bytes]) -> Result:
     """What was chosen; the pool is known before the member is."""
-    state, words = rules.state, [text(one) for one in args]
+    state, words = rules.state, [text(arg) for arg in args]
     chosen = state.pool_now if state.event not in ("HTTP_REQUEST", "CLIENT_DATA") else None
     chosen = chosen or state.request_pool or state.effect.pool or state.rule_pool or rules.flow.virtual.pool
     member = state.member if state.event not in ("HTTP_REQUEST", "CLIENT_DATA", "CLIENT_ACCEPTED") else None
@@ -99,7 +99,7 @@ def detach(rules: Rules, args: list[bytes]) -> Result:
 
 def persist(rules: Rules, args: list[bytes]) -> Result:
     """Both forms hold for later requests of the connection too, until another is given."""
-    match [text(one) for one in args]:
+    match [text(arg) for arg in args]:
         case ["none"]:
             rules.state.persist_off, rules.state.persist_key = True, None
         case ["uie", key, timeout] if key and timeout.isdigit():

@@ -52,7 +52,7 @@ def tcp_collect(rules: Rules, args: list[bytes]) -> Result:
 def tcp_payload(rules: Rules, args: list[bytes]) -> Result:
     need(rules, *_COLLECTING)
     payload = rules.state.payload
-    match [text(one) for one in args]:
+    match [text(arg) for arg in args]:
         case []:
             return bytes(payload)
         case ["length"]:
@@ -143,7 +143,7 @@ def idle_timeout(rules: Rules, args: list[bytes]) -> Result:
 
 
 def virtual(rules: Rules, args: list[bytes]) -> Result:
-    if [text(one) for one in args] not in ([], ["name"]):
+    if [text(arg) for arg in args] not in ([], ["name"]):
         raise Unsupported(f"virtual {' '.join(map(text, args))}")
     path = rules.flow.virtual.path
     return path.rsplit("/", 1)[1] if rules.flow.plane.store.has(Quirk.BARE_NAMES) else path
@@ -194,15 +194,15 @@ def ssl_profile(rules: Rules, args: list[bytes]) -> Result:
 
 def ssl_extensions(rules: Rules, args: list[bytes]) -> Result:
     need(rules, "CLIENTSSL_CLIENTHELLO", "CLIENTSSL_HANDSHAKE")
-    found = rules.state.hello.extensions
-    match [text(one) for one in args]:
+    extensions = rules.state.hello.extensions
+    match [text(arg) for arg in args]:
         case ["exists", "-type", kind]:
-            return int(int(kind) in found)
+            return int(int(kind) in extensions)
         case ["-type", kind]:
-            data = found.get(int(kind))
+            data = extensions.get(int(kind))
             return b"" if data is None else int(kind).to_bytes(2, "big") + len(data).to_bytes(2, "big") + data
         case ["count"]:
-            return len(found)
+            return len(extensions)
         case words:
             raise Unsupported(f"SSL::extensions {' '.join(words)}")
 
@@ -211,7 +211,7 @@ def ssl_sni(rules: Rules, args: list[bytes]) -> Result:
     fields = {}
     if rules.flow.client_ssl:
         fields = selection.profile_fields(rules.flow.plane.store, rules.flow.client_ssl)
-    match [text(one) for one in args]:
+    match [text(arg) for arg in args]:
         case ["name"]:
             return rules.flow.sni or ""
         case ["required"]:

@@ -92,7 +92,7 @@ def header(rules: Rules, args: list[bytes]) -> Result:
         case ("value", 1):
             return head.get(rest[0]) or b""
         case ("values", 1):
-            return b" ".join(b"{%b}" % one for one in head.all(rest[0]))
+            return b" ".join(b"{%b}" % value for value in head.all(rest[0]))
         case ("exists", 1):
             return int(head.get(rest[0]) is not None)
         case ("count", 0):
@@ -110,7 +110,7 @@ def header(rules: Rules, args: list[bytes]) -> Result:
 
 
 def _change(head: Head, verb: str, rest: list[bytes]) -> Result:
-    rest = [one for one in rest if one != b"lws"]
+    rest = [word for word in rest if word != b"lws"]
     if verb == "insert" and len(rest) >= 2 and len(rest) % 2 == 0:
         head.headers += list(zip(rest[::2], rest[1::2], strict=True))
     elif verb == "replace" and 1 <= len(rest) <= 2:
@@ -124,7 +124,7 @@ def _change(head: Head, verb: str, rest: list[bytes]) -> Result:
 
 def cookie(rules: Rules, args: list[bytes]) -> Result:
     head = _request(rules)
-    match [text(one) for one in args]:
+    match [text(arg) for arg in args]:
         case [name] | ["value", name]:
             return head.cookie(name) or ""
         case ["exists", name]:

@@ -61,11 +61,11 @@ def _virtual(store: Store, item: Item) -> Virtual:
     fields, path = item.fields, item.path
 
     def profile(kind: str) -> dict[str, Any] | None:
-        found = selection.of_type(store, path, kind)
-        return selection.profile_fields(store, found) if found else None
+        profile_path = selection.of_type(store, path, kind)
+        return selection.profile_fields(store, profile_path) if profile_path else None
 
     address, port = destination(item)
-    persist = [one for one in fields.get("persist", ()) if one.get("tmDefault") != "no"]
+    persist = [entry for entry in fields.get("persist", ()) if entry.get("tmDefault") != "no"]
     snat = fields["sourceAddressTranslation"]
     transport = profile("tcp") or profile("fastl4") or {}
     return Virtual(
@@ -125,7 +125,7 @@ _BY_ACTION = {"cookieInsert": "/Common/cookie", "sourceAddress": "/Common/source
 
 def by_action(store: Store, action: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """What the action persist of a policy asks for. Raises: Unsupported."""
-    verb = next((one for one in _BY_ACTION if one in action), None)
+    verb = next((key for key in _BY_ACTION if key in action), None)
     if verb is None:
         raise Unsupported(f"persist action {sorted(action)}")
     kind, fields = persistence(store, _BY_ACTION[verb])

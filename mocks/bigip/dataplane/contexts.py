@@ -71,10 +71,10 @@ class Contexts:
     def _options(self, fields: dict[str, Any]) -> tuple[frozenset[str], str]:
         options = fields.get("tmOptions") or []
         words = options if isinstance(options, list) else options.replace("{", " ").replace("}", " ").split()
-        found = {word for word in words if word in _OFF}
+        off = {word for word in words if word in _OFF}
         if self._store.version < (14,):
-            found.add("no-tlsv1.3")
-        return frozenset(found), str(fields.get("ciphers") or "DEFAULT")
+            off.add("no-tlsv1.3")
+        return frozenset(off), str(fields.get("ciphers") or "DEFAULT")
 
     def _context(
         self,
@@ -85,12 +85,12 @@ class Contexts:
         options: tuple[frozenset[str], str],
     ) -> ssl.SSLContext:
         key = (server, pair, trusted, mode, options)
-        found = self._made.get(key)
-        if found is None:
+        context = self._made.get(key)
+        if context is None:
             if len(self._made) >= LARGEST_CACHE:
                 self._made.clear()
-            found = self._made[key] = _make(*key)
-        return found
+            context = self._made[key] = _make(*key)
+        return context
 
 
 def _make(
@@ -141,8 +141,8 @@ def is_named(certificate: bytes | None, name: str) -> bool:
     cert = x509.load_der_x509_certificate(certificate)
     try:
         extension = cert.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-        found = extension.value.get_values_for_type(x509.DNSName)
+        names = extension.value.get_values_for_type(x509.DNSName)
     except x509.ExtensionNotFound:
-        found = [str(one.value) for one in cert.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        names = [str(name_.value) for name_ in cert.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
     name = name.lower().removesuffix(".")
-    return any(one.lower() in (name, f"*.{name.partition('.')[2]}") for one in found)
+    return any(pattern.lower() in (name, f"*.{name.partition('.')[2]}") for pattern in names)

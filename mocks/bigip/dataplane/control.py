@@ -51,10 +51,10 @@ class Control:
         parts = request.path.strip("/").split("/")
         body = await request.json() if request.can_read_body else {}
         # the plane's own loop works on it meanwhile
-        found = await self._thread.loop.run_in_executor(None, self._perform, request.method, parts, body)
+        answer = await self._thread.loop.run_in_executor(None, self._perform, request.method, parts, body)
         if parts == ["served"] and request.query.get("last"):
-            found = found[-int(request.query["last"]) :]
-        return web.json_response(found, status=404 if found is None else 200)
+            answer = answer[-int(request.query["last"]) :]
+        return web.json_response(answer, status=404 if answer is None else 200)
 
     def _perform(self, method: str, parts: list[str], body: dict[str, Any]) -> Any:
         plane = self._plane
@@ -62,9 +62,9 @@ class Control:
             case "GET", ["listeners"]:
                 return {name: f"{host}:{port}" for name, (host, port) in plane.listeners().items()}
             case "GET", ["served"]:
-                return [dataclasses.asdict(one) for one in list(plane.log)]
+                return [dataclasses.asdict(entry) for entry in list(plane.log)]
             case "GET", ["errors"]:
-                return [str(one) for one in plane.errors]
+                return [str(error) for error in plane.errors]
             case "GET", ["pods"]:
                 return [{**pod.identity(), "accepted": pod.accepted} for pod in plane.pods]
             case "PUT", ["pods", address, port]:

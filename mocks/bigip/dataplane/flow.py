@@ -168,22 +168,22 @@ class Flow:
 
     async def _end_tls(self) -> None:
         """Raises: TLSFailure, Closed, Reset: no profile for the name, or no TLS at all."""
-        data, found = b"", None
+        data, hello_ = b"", None
         self.deadline = self.plane.now() + self._handshake_s() / self.plane.speed
-        while found is None:
+        while hello_ is None:
             more = await self.wire.read()
             if not more:
                 raise Closed("ended in the ClientHello")
             data += more
             try:
-                found = hello.parse(data)
+                hello_ = hello.parse(data)
             except hello.NotTLS as wrong:
                 if self._allows_clear_text():
                     self.deadline = None
                     self.wire.unread(data)
                     return
                 raise Reset(f"no TLS on a virtual server that ends it: {wrong}") from None
-        self.sni, self.state.hello = found.server_name, found
+        self.sni, self.state.hello = hello_.server_name, hello_
         with self.plane.store.lock:
             self.client_ssl = selection.client_ssl(self.plane.store, self._path, self.sni)
             if self.client_ssl is None:
@@ -265,7 +265,7 @@ class Flow:
         """The shorter idle time-out of both sides, which ends both; 0 for none."""
         own = self.virtual.idle_s
         sides = [self] if self.server_now is None else [self, self.server_now]
-        limits = [own if one.idle_s is None else one.idle_s for one in sides]
+        limits = [own if side.idle_s is None else side.idle_s for side in sides]
         return min((limit for limit in limits if limit), default=0.0)
 
     def leave_server(self) -> None:

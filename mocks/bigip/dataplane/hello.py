@@ -47,12 +47,12 @@ def _hello(body: bytes) -> Hello:
         at += width + int.from_bytes(body[at : at + width], "big")
     end = at + 2 + int.from_bytes(body[at : at + 2], "big")
     at += 2
-    found: dict[int, bytes] = {}
+    extensions: dict[int, bytes] = {}
     while at + 4 <= min(end, len(body)):
         size = int.from_bytes(body[at + 2 : at + 4], "big")
-        found[int.from_bytes(body[at : at + 2], "big")] = body[at + 4 : at + 4 + size]
+        extensions[int.from_bytes(body[at : at + 2], "big")] = body[at + 4 : at + 4 + size]
         at += 4 + size
-    return Hello(_name(found.get(SERVER_NAME, b"")), found)
+    return Hello(_name(extensions.get(SERVER_NAME, b"")), extensions)
 
 
 def _name(data: bytes) -> str | None:

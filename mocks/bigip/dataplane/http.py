@@ -13,7 +13,7 @@ from http import HTTPStatus
 import httptools
 
 Headers = list[tuple[bytes, bytes]]
-REASONS = {one.value: one.phrase.encode() for one in HTTPStatus}
+REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 REASONS[302] = b"Moved Temporarily"
 """Recorded of redirects (bigip-behaviour.md B11)."""
 
@@ -42,8 +42,8 @@ class Head:
 
     def get(self, name: bytes) -> bytes | None:
         """Of several headers with a name the last one, as HTTP::header has it."""
-        found = self.all(name)
-        return found[-1] if found else None
+        values = self.all(name)
+        return values[-1] if values else None
 
     def remove(self, name: bytes) -> None:
         name = name.lower()

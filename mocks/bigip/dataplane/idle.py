@@ -46,7 +46,7 @@ class IdleServers:
 
     def sweep(self, now: float) -> None:
         for waiting in self._servers.values():
-            for server in [one for one in waiting if now > one.raw.active + _MAX_AGE_S / self._plane.speed]:
+            for server in [old for old in waiting if now > old.raw.active + _MAX_AGE_S / self._plane.speed]:
                 waiting.remove(server)
                 server.close()
 

@@ -72,10 +72,10 @@ class Monitors:
 
     def is_down(self, pool: str, member: str) -> bool | None:
         """None: not known yet; False also without a monitor."""
-        found = self._members.get(pool, {}).get(member)
-        if found is None:
+        checked = self._members.get(pool, {}).get(member)
+        if checked is None:
             return None if pool in self._dirty and member in self._wanted(pool) else False
-        return found.down
+        return checked.down
 
     @property
     def pools(self) -> set[str]:
@@ -103,20 +103,20 @@ class Monitors:
             dirty, self._dirty = self._dirty, set()
             for pool in dirty:
                 old = self._members.pop(pool, {})
-                for name, one in self._wanted(pool).items():
+                for name, checked in self._wanted(pool).items():
                     kept = old.get(name)
-                    if kept is not None and kept.rule == one.rule:
-                        one = kept
+                    if kept is not None and kept.rule == checked.rule:
+                        checked = kept
                     else:
-                        one.since = now
-                        self._plan(one, now)
-                    self._members.setdefault(pool, {})[name] = one
+                        checked.since = now
+                        self._plan(checked, now)
+                    self._members.setdefault(pool, {})[name] = checked
 
     def _wanted(self, pool: str) -> dict[str, Checked]:
         """Members of a pool that are to be monitored. Hold the store's lock."""
         store = self._plane.store
         item = store.get("ltm/pool", pool)
-        found = {}
+        by_name = {}
         for member in store.children("ltm/pool/members", (pool,)).values() if item else ():
             own = member.fields.get("monitor", "default")
             least, paths = pools.parse_monitor(item.fields.get("monitor") if own == "default" else own)
@@ -125,8 +125,8 @@ class Monitors:
             paths = [path for path in (*paths, *more) if path not in ("none", "default", "/Common/none")]
             if paths:
                 where = member.fields["address"], addresses.port_number(port)
-                found[member.name] = Checked(pool, member.name, *where, (least, tuple(paths)))
-        return found
+                by_name[member.name] = Checked(pool, member.name, *where, (least, tuple(paths)))
+        return by_name
 
     async def _run(self) -> None:
         """Check what is due, while anything is monitored."""
@@ -134,44 +134,44 @@ class Monitors:
         for turn in itertools.count():
             if not self._due:
                 break
-            due, _, one = self._due[0]
+            due, _, checked = self._due[0]
             wait_s = due - self._plane.now()
             if wait_s > 0:
                 await asyncio.sleep(min(wait_s, LOOK_S))
                 continue
             heapq.heappop(self._due)
-            if not self._is_current(one):
+            if not self._is_current(checked):
                 continue
-            if self._plane.pods.lookup(one.address, one.port) is None:
+            if self._plane.pods.lookup(checked.address, checked.port) is None:
                 # nothing to wait for, nor to make a task of
-                await self._check(one)
+                await self._check(checked)
                 if turn % 16 == 0:
                     await asyncio.sleep(0)
                 continue
             await gate.acquire()
-            checking = asyncio.ensure_future(self._check(one))
+            checking = asyncio.ensure_future(self._check(checked))
             self._checking.add(checking)
             checking.add_done_callback(lambda done: (self._checking.discard(done), gate.release()))
         self._task = None
 
-    def _is_current(self, one: Checked) -> bool:
-        return self._members.get(one.pool, {}).get(one.name) is one
+    def _is_current(self, checked: Checked) -> bool:
+        return self._members.get(checked.pool, {}).get(checked.name) is checked
 
-    def _plan(self, one: Checked, due: float) -> None:
-        heapq.heappush(self._due, (due, next(self._count), one))
+    def _plan(self, checked: Checked, due: float) -> None:
+        heapq.heappush(self._due, (due, next(self._count), checked))
         if self._task is None:
             self._task = asyncio.ensure_future(self._run())
 
-    async def _check(self, one: Checked) -> None:
+    async def _check(self, checked: Checked) -> None:
         try:
-            good, interval_s, timeout_s = await self._good(one)
+            good, interval_s, timeout_s = await self._good(checked)
         except Unsupported as unknown:
             good, interval_s, timeout_s = False, 5.0, 16.0
             self._tell(unknown)
         now, speed = self._plane.now(), self._plane.speed
-        due = one.learn(good, now=now, interval_s=interval_s / speed, timeout_s=timeout_s / speed)
-        if self._is_current(one):
-            self._plan(one, due)
+        due = checked.learn(good, now=now, interval_s=interval_s / speed, timeout_s=timeout_s / speed)
+        if self._is_current(checked):
+            self._plan(checked, due)
 
     def _tell(self, unknown: Unsupported) -> None:
         """An error for each thing that is not known, not for each check."""
@@ -179,12 +179,12 @@ class Monitors:
             self._told.add(str(unknown))
             self._plane.errors.append(unknown)
 
-    async def _good(self, one: Checked) -> tuple[bool, float, float]:
+    async def _good(self, checked: Checked) -> tuple[bool, float, float]:
         """(whether enough monitors are content, shortest interval, shortest timeout). Raises: Unsupported."""
-        least, paths = one.rule
-        found, where = [self._settings(path) for path in paths], (one.address, one.port)
-        results = [await checks.check(self._plane, kind, fields, *where) for kind, fields in found]
-        every = [fields for _, fields in found]
+        least, paths = checked.rule
+        monitors, where = [self._settings(path) for path in paths], (checked.address, checked.port)
+        results = [await checks.check(self._plane, kind, fields, *where) for kind, fields in monitors]
+        every = [fields for _, fields in monitors]
         return (
             sum(results) >= (least or len(results)),
             min(float(fields.get("interval", 5)) for fields in every),
@@ -200,10 +200,10 @@ class Monitors:
     async def check_all(self) -> None:
         """Check every member now, and believe a bad answer at once."""
         self._update()
-        every = [one for members in self._members.values() for one in members.values()]
-        for one in every:
-            good, _, _ = await self._good(one)
-            one.down, one.since = not good, self._plane.now()
+        every = [checked for members in self._members.values() for checked in members.values()]
+        for checked in every:
+            good, _, _ = await self._good(checked)
+            checked.down, checked.since = not good, self._plane.now()
 
     def stop(self) -> None:
         self._members.clear()

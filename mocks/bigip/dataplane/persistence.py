@@ -33,7 +33,7 @@ def cookie_value(member: Member) -> str:
 
 def by_cookie(members: Iterable[Member], value: str | None) -> Member | None:
     """The member that a cookie names, if it still takes persistent clients."""
-    return next((one for one in members if not one.down and cookie_value(one) == value), None)
+    return next((member for member in members if not member.down and cookie_value(member) == value), None)
 
 
 def set_cookie(name: str, member: Member, *, tls: bool, expiry_s: int, attributes: dict[str, str]) -> str:
@@ -64,11 +64,11 @@ class SourceTable:
 
     def find(self, virtual: str, client: str, *, now: float, timeout_s: float) -> tuple[str, str] | None:
         """(pool, member) of a client's record."""
-        found = self._records.get((virtual, client))
-        if found is not None and timeout_s and now > found.used + timeout_s:
+        record = self._records.get((virtual, client))
+        if record is not None and timeout_s and now > record.used + timeout_s:
             del self._records[virtual, client]
-            found = None
-        return (found.pool, found.member) if found else None
+            record = None
+        return (record.pool, record.member) if record else None
 
     def keep(self, virtual: str, client: str, member: Member, *, now: float) -> None:
         self._records[virtual, client] = _Record(member.pool, member.name, now)

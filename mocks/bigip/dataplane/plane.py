@@ -124,7 +124,7 @@ class DataPlane:
                 sock.close()
         self._ports[name] = sock.getsockname()[1]
         return await loop.create_server(
-            lambda: Wire(lambda one: self._accepted(one, path)), sock=sock, backlog=1024
+            lambda: Wire(lambda client: self._accepted(client, path)), sock=sock, backlog=1024
         )
 
     def endpoint(self, path: str) -> tuple[str, int]:
@@ -140,9 +140,9 @@ class DataPlane:
 
     # -- connections -------------------------------------------------------------------------------
 
-    def _accepted(self, one: Wire, path: str) -> None:
-        wire.no_delay(one.transport)
-        flow = Flow(self, one, path)
+    def _accepted(self, client: Wire, path: str) -> None:
+        wire.no_delay(client.transport)
+        flow = Flow(self, client, path)
         self.flows.add(flow)
         task = flow.task = self.thread.loop.create_task(flow.run())
         self._tasks.add(task)

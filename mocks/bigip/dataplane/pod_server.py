@@ -196,8 +196,8 @@ class PodConnection(asyncio.Protocol):
         self._answer_frames()
 
     def _answer_frames(self) -> None:
-        while (found := take_frame(self._frames)) is not None:
-            opcode, data = found
+        while (taken := take_frame(self._frames)) is not None:
+            opcode, data = taken
             self._transport.write(frame({9: 10}.get(opcode, opcode), data))
             if opcode == 8:
                 self._transport.close()
@@ -237,4 +237,4 @@ def take_frame(buffer: bytearray) -> tuple[int, bytes] | None:
 
 
 def _masked(data: bytes, mask: bytes) -> bytes:
-    return bytes(one ^ mask[at % 4] for at, one in enumerate(data))
+    return bytes(byte ^ mask[at % 4] for at, byte in enumerate(data))

@@ -56,8 +56,8 @@ class Rules:
         command = COMMANDS.get(name)
         if command is None:
             return store_command(self.flow.plane.store, self.folder, name, arguments)
-        found = command(self, arguments)
-        return found if isinstance(found, bytes) else str(found).encode("latin-1", "replace")
+        outcome = command(self, arguments)
+        return outcome if isinstance(outcome, bytes) else str(outcome).encode("latin-1", "replace")
 
     def close(self) -> None:
         self.flow.plane.rules -= 1

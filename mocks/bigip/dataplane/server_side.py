@@ -79,25 +79,25 @@ class ServerSide:
         flow, tried, queued_until = self.flow, set(), None
         flow.state.pool_now = pool
         while True:
-            found, tries = self._choose(pool, head, tried)
-            if found is None and (queue_s := self._queue_s(pool, tried)) is not None:
+            chosen, tries = self._choose(pool, head, tried)
+            if chosen is None and (queue_s := self._queue_s(pool, tried)) is not None:
                 now = asyncio.get_running_loop().time()
                 queued_until = queued_until or now + queue_s
                 if await self.plane.balancer.freed(queued_until - now if queue_s < math.inf else None):
                     continue
-            if found is None:
+            if chosen is None:
                 raise NoServer("no member available" if pool else "no pool")
-            flow.state.member = found
+            flow.state.member = chosen
             flow.fire("LB_SELECTED")
             # what is not looked into as HTTP never goes into a connection that others have used
             reuses = flow.virtual.one_connect and head is not None
-            idle = self.plane.idle.take(flow.virtual.path, found) if reuses else None
+            idle = self.plane.idle.take(flow.virtual.path, chosen) if reuses else None
             if idle is not None:
                 return idle
             try:
-                server = await self._dial(found)
+                server = await self._dial(chosen)
             except OSError as refused:
-                tried.add(found.name)
+                tried.add(chosen.name)
                 if len(tried) > tries:
                     raise NoServer(str(refused)) from None
                 continue
@@ -122,10 +122,10 @@ class ServerSide:
             persist = self.flow.persistence()
         forced = self.flow.state.forced_member
         if forced is not None:
-            return next((one for one in members if forced in (one.short, one.name)), None), 0
-        found = self._persistent(members, persist, pool, head) if not tried else None
+            return next((member for member in members if forced in (member.short, member.name)), None), 0
+        kept = self._persistent(members, persist, pool, head) if not tried else None
         return (
-            found or self.plane.balancer.choose(members, method=method, least_active=least, not_these=tried),
+            kept or self.plane.balancer.choose(members, method=method, least_active=least, not_these=tried),
             tries,
         )
 
@@ -135,8 +135,8 @@ class ServerSide:
             item = self.store.get("ltm/pool", pool) if pool else None
             if item is None or item.fields.get("queueOnConnectionLimit") != "enabled":
                 return None
-            usable = (one for one in balancing.members(self.store, pool)
-                      if one.enabled and not one.down and one.name not in tried)
+            usable = (member for member in balancing.members(self.store, pool)
+                      if member.enabled and not member.down and member.name not in tried)
             if not any(map(self.plane.balancer.full, usable)):
                 return None
             limit_ms = int(item.fields.get("queueTimeLimit", 0))
@@ -155,7 +155,7 @@ class ServerSide:
         timeout_s = config.seconds(fields.get("timeout")) / self.plane.speed
         now = self.plane.now()
         kept = self.plane.sources.find(self.flow.virtual.path, client, now=now, timeout_s=timeout_s)
-        return next((one for one in members if one.key == kept and not one.down), None)
+        return next((member for member in members if member.key == kept and not member.down), None)
 
     def keep(self, member: Member, fields: dict) -> None:
         """Remember the member of a client, or of a key that an iRule gave."""

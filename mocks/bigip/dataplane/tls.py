@@ -81,8 +81,8 @@ class TLSWire:
     def _decrypted(self) -> bytes:
         parts = []
         try:
-            while part := self.object.read(CHUNK):
-                parts.append(part)
+            while block := self.object.read(CHUNK):
+                parts.append(block)
                 if not self.object.pending() and not self._in.pending:
                     break
             else:

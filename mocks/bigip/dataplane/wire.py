@@ -20,8 +20,8 @@ class Closed(ConnectionError):
 class Wire(asyncio.Protocol):
     """A TCP connection. made: called once it is there. Only one coroutine reads."""
 
-    def __init__(self, made: Callable[[Wire], None] | None = None) -> None:
-        self._made = made
+    def __init__(self, on_made: Callable[[Wire], None] | None = None) -> None:
+        self._made = on_made
         self.transport: asyncio.Transport | None = None
         self.active = 0.0
         """Loop time of the last byte in either direction."""

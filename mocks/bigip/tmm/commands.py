@@ -28,8 +28,8 @@ def store_command(store: Store, rule_folder: str, name: str, args: list[bytes]) 
         raise Unsupported(f"the command {name}")
     words = [arg.decode(errors="surrogateescape") for arg in args]
     with store.lock:
-        found = command(store, rule_folder, words)
-    return found.encode(errors="surrogateescape")
+        result = command(store, rule_folder, words)
+    return result.encode(errors="surrogateescape")
 
 
 def _wrong_arguments(form: str) -> TclError:
@@ -95,10 +95,10 @@ def _first(group: Item, item: str, operator: str, *, reverse: bool) -> tuple[str
     if operator == "equals":
         return (item, records[item]) if item in records else ("", "")
     test = _OPERATORS[operator]
-    found = [name for name in records if (test(name, item) if reverse else test(item, name))]
-    if not found:
+    matches = [name for name in records if (test(name, item) if reverse else test(item, name))]
+    if not matches:
         return "", ""
-    name = max(found, key=len)
+    name = max(matches, key=len)
     return name, records[name]
 
 
@@ -108,10 +108,10 @@ def _address(records: Records, item: str) -> tuple[str, str]:
     except ValueError:
         raise TclError(f'bad IP address format "{item}"') from None
     networks = {ipaddress.ip_network(name.partition("%")[0]): name for name in records}
-    found = [one for one in networks if one.version == address.version and address in one]
-    if not found:
+    matches = [network for network in networks if network.version == address.version and address in network]
+    if not matches:
         return "", ""
-    name = networks[max(found, key=lambda one: one.prefixlen)]
+    name = networks[max(matches, key=lambda network: network.prefixlen)]
     return name, records[name]
 
 
@@ -123,10 +123,10 @@ def _find(store: Store, folder: str, name: str) -> Item | None:
 
 
 def _group(store: Store, folder: str, name: str) -> Item:
-    found = _find(store, folder, name)
-    if found is None:
+    group = _find(store, folder, name)
+    if group is None:
         raise TclError(f"Could not find data group: {name}")
-    return found
+    return group
 
 
 def tcl_list(words: Iterable[str]) -> str:
@@ -155,7 +155,8 @@ def _active_members(store: Store, folder: str, words: list[str]) -> str:
 
 def _all_members(store: Store, folder: str, words: list[str]) -> str:
     def members(store: Store, pool: str) -> Iterable[str]:
-        return [one.name.rsplit("/", 1)[1] for one in store.children("ltm/pool/members", (pool,)).values()]
+        children = store.children("ltm/pool/members", (pool,))
+        return [child.name.rsplit("/", 1)[1] for child in children.values()]
 
     return _members(store, folder, words, members)
 
@@ -170,10 +171,11 @@ def _members(
     pool = names.full_path(words[-1], folder)
     if store.get("ltm/pool", pool) is None:
         raise TclError(f"no such pool: {words[-1]}")
-    found = list(members(store, pool))
+    pool_members = list(members(store, pool))
     if not listed:
-        return str(len(found))
-    return tcl_list(tcl_list(member.rsplit(":" if member.count(":") == 1 else ".", 1)) for member in found)
+        return str(len(pool_members))
+    return tcl_list(tcl_list(member.rsplit(":" if member.count(":") == 1 else ".", 1))
+                    for member in pool_members)
 
 
 # -- text ------------------------------------------------------------------------------------------

@@ -31,14 +31,14 @@ class _Set:
         count = itertools.count()
         for path, text in rules:
             handlers, procedures = texts.parse(text)
-            for one in handlers:
-                self.handlers.setdefault(one.event, []).append((one.priority, next(count), path))
-                self.message += ["when", path, one.event, "", one.body]
-            for one in procedures:
+            for handler in handlers:
+                self.handlers.setdefault(handler.event, []).append((handler.priority, next(count), path))
+                self.message += ["when", path, handler.event, "", handler.body]
+            for handler in procedures:
                 next(count)
-                self.message += ["proc", path, one.name, one.arguments, one.body]
-        for found in self.handlers.values():
-            found.sort()
+                self.message += ["proc", path, handler.name, handler.arguments, handler.body]
+        for ordered in self.handlers.values():
+            ordered.sort()
 
 
 class Interpreter:
@@ -88,10 +88,10 @@ class Interpreter:
         """
         paths = tuple((p if p.startswith("/") else f"/{partition}/{p}", text) for p, text in rules)
         with self._held():
-            found = self._sets.get(paths)
-            if found is None:
-                found = self._sets[paths] = self._parsed(paths)
-            connection = Connection(self, next(self._numbers), found, commands, tuple(override))
+            set_ = self._sets.get(paths)
+            if set_ is None:
+                set_ = self._sets[paths] = self._parsed(paths)
+            connection = Connection(self, next(self._numbers), set_, commands, tuple(override))
         if connection.has("RULE_INIT"):
             connection.fire("RULE_INIT")
         return connection
@@ -172,9 +172,9 @@ class Connection:
     """The rules of one client connection, with their variables. Made by `Interpreter.connection`."""
 
     def __init__(
-        self, interpreter: Interpreter, number: int, found: _Set, commands: Commands, override: Sequence[str]
+        self, interpreter: Interpreter, number: int, set_: _Set, commands: Commands, override: Sequence[str]
     ) -> None:
-        self._interpreter, self._number, self._set = interpreter, str(number), found
+        self._interpreter, self._number, self._set = interpreter, str(number), set_
         self._commands, self._override = commands, override
         self._process: Process | None = None
         self._disabled: set[str] = set()

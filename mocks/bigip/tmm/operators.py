@@ -88,10 +88,10 @@ def _pairs(word: tcl.Word) -> str:
 
 def expression(text: str, line: int = 1) -> str:
     """An expression without such operators. Raises: tcl.SyntaxRefusal."""
-    found = list(expressions.tokens(text, line))
-    if not any(token.kind == WORD and token.text in language.OPERATORS for token in found):
+    tokens = list(expressions.tokens(text, line))
+    if not any(token.kind == WORD and token.text in language.OPERATORS for token in tokens):
         return _in_brackets(text, line)
-    reader = _Reader(text, found, line)
+    reader = _Reader(text, tokens, line)
     result = reader.ternary()
     if reader.left:
         raise reader.unreadable()
@@ -154,10 +154,10 @@ class _Reader:
 
     def arguments(self) -> str:
         self.take("(")
-        found = []
+        arguments = []
         while not self.next_is(")"):
-            found.append(self.ternary())
+            arguments.append(self.ternary())
             if not self.next_is(")"):
                 self.take(",")
         self.take(")")
-        return f"({', '.join(found)})"
+        return f"({', '.join(arguments)})"

@@ -112,4 +112,4 @@ class Process:
         status = self._process.wait()
         self._said.seek(0)
         said = self._said.read(500).decode(errors="replace").strip()
-        return Died("; ".join(part for part in (why, f"exit status {status}", said) if part))
+        return Died("; ".join(clause for clause in (why, f"exit status {status}", said) if clause))

@@ -50,20 +50,20 @@ class State:
 
 def read_state(get: Get) -> State:
     """Ask the BIG-IP. get: reads a path below /mgmt/tm/."""
-    profiles = {one["fullPath"]: one for one in _items(get, "net/tunnels/vxlan")}
+    profiles = {item["fullPath"]: item for item in _items(get, "net/tunnels/vxlan")}
     tunnels = {
-        one["fullPath"]: one for one in _items(get, "net/tunnels/tunnel") if one["profile"] in profiles}
-    names = {one["fullPath"]: UPLINK for one in _items(get, "net/vlan")}
-    names |= {path: one["name"] for path, one in tunnels.items()}
+        item["fullPath"]: item for item in _items(get, "net/tunnels/tunnel") if item["profile"] in profiles}
+    names = {item["fullPath"]: UPLINK for item in _items(get, "net/vlan")}
+    names |= {path: item["name"] for path, item in tunnels.items()}
     devices = {
-        Device(one["name"], one["key"], _bare(one["localAddress"]), profiles[one["profile"]]["port"])
-        for one in tunnels.values()}
+        Device(item["name"], item["key"], _bare(item["localAddress"]), profiles[item["profile"]]["port"])
+        for item in tunnels.values()}
     addresses = {
-        (names[one["vlan"]], _bare(one["address"]))
-        for one in _items(get, "net/self") if one["vlan"] in names}
+        (names[item["vlan"]], _bare(item["address"]))
+        for item in _items(get, "net/self") if item["vlan"] in names}
     endpoints = {
-        (one["name"], _bare(record["endpoint"]))
-        for path, one in tunnels.items() if profiles[one["profile"]]["floodingType"] == "multipoint"
+        (item["name"], _bare(record["endpoint"]))
+        for path, item in tunnels.items() if profiles[item["profile"]]["floodingType"] == "multipoint"
         for record in _items(get, f"net/fdb/tunnel/{path.replace('/', '~')}/records")}
     return State(frozenset(devices), frozenset(addresses), frozenset(endpoints))
 
@@ -102,8 +102,8 @@ class BigIPHost:
     def _devices(self, state: State) -> list[str]:
         there = {_device(link) for link in self._links()}
         return [
-            *self._ip(f"link del {one.name}" for one in sorted(there - state.devices)),
-            *self._ip(command for one in sorted(state.devices - there) for command in _creation(one))]
+            *self._ip(f"link del {device.name}" for device in sorted(there - state.devices)),
+            *self._ip(command for device in sorted(state.devices - there) for command in _creation(device))]
 
     def _addresses(self, state: State) -> list[str]:
         gone = sorted(self.held() - state.addresses)
@@ -113,8 +113,8 @@ class BigIPHost:
         return removed + self._ip(f"addr add {cidr} dev {name}" for name, cidr in new)
 
     def _endpoints(self, state: State) -> list[str]:
-        entries = {(device.name, one["mac"], one["dst"]) for device in state.devices
-                   for one in self.fdb(device.name) if "dst" in one}
+        entries = {(device.name, entry["mac"], entry["dst"]) for device in state.devices
+                   for entry in self.fdb(device.name) if "dst" in entry}
         gone = [entry for entry in entries if (entry[0], entry[2]) not in state.endpoints]
         flooded = {(name, endpoint) for name, mac, endpoint in entries if mac == ANYWHERE}
         commands = [
@@ -126,18 +126,18 @@ class BigIPHost:
         return commands
 
     def _ip(self, commands: Iterable[str]) -> list[str]:
-        found = list(commands)
-        if found:
-            self._namespace.ip(*found)
-        return found
+        batch = list(commands)
+        if batch:
+            self._namespace.ip(*batch)
+        return batch
 
     # --- what is there -------------------------------------------------------------------
 
     def held(self) -> set[tuple[str, str]]:
         """Addresses in the kernel: name of the device, address with prefix length."""
-        return {(link["ifname"], f"{one['local']}/{one['prefixlen']}")
+        return {(link["ifname"], f"{entry['local']}/{entry['prefixlen']}")
                 for link in self._namespace.show("ip", "-4", "addr", "show") if link["ifname"] != "lo"
-                for one in link["addr_info"]}
+                for entry in link["addr_info"]}
 
     def fdb(self, device: str) -> list[dict[str, Any]]:
         """Entries of a VxLAN device: mac, dst, state."""
@@ -145,17 +145,18 @@ class BigIPHost:
 
     def learnt(self, device: str) -> dict[str, str]:
         """The address behind which a MAC address was seen."""
-        return {one["mac"]: one["dst"] for one in self.fdb(device)
-                if "dst" in one and one["mac"] != ANYWHERE}
+        return {entry["mac"]: entry["dst"] for entry in self.fdb(device)
+                if "dst" in entry and entry["mac"] != ANYWHERE}
 
     def neighbours(self) -> dict[str, str]:
         """MAC address by IP address, of those that answered ARP."""
-        return {one["dst"]: one["lladdr"] for one in self._namespace.show("ip", "-4", "neigh", "show")
-                if "lladdr" in one}
+        return {entry["dst"]: entry["lladdr"] for entry in self._namespace.show("ip", "-4", "neigh", "show")
+                if "lladdr" in entry}
 
     def _links(self) -> list[dict[str, Any]]:
         # An iproute2 without any device to show prints [{}] or nothing.
-        return [one for one in self._namespace.show("ip", "-details", "link", "show", "type", "vxlan") if one]
+        links = self._namespace.show("ip", "-details", "link", "show", "type", "vxlan")
+        return [link for link in links if link]
 
     # --- clients -------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class Routed:
 
     def members(self) -> set[str]:
         """Of the Route's pool on the BIG-IP."""
-        return {one["name"] for one in self.lab.rest(POOL).get("items", [])}
+        return {member["name"] for member in self.lab.rest(POOL).get("items", [])}
 
     def start(self, *, gateway: str = RIGHT, internal: str = VTEP) -> Program:
         """Run the router, instead of one that runs."""

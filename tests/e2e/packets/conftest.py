@@ -22,5 +22,5 @@ def permitted() -> None:
 @pytest.fixture
 def stack(permitted) -> Iterator[ExitStack]:
     """What is put on it is closed after the test, in any case."""
-    with ExitStack() as found:
-        yield found
+    with ExitStack() as stack_:
+        yield stack_

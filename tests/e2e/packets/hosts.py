@@ -52,9 +52,9 @@ class Underlay:
 
     def tap(self, host: str) -> Tap:
         """Record the frames that pass a host's port, from now on."""
-        found = self._namespace.call(Tap, host)
-        self._stack.callback(found.close)
-        return found
+        tap = self._namespace.call(Tap, host)
+        self._stack.callback(tap.close)
+        return tap
 
 
 class Pod:

@@ -116,10 +116,10 @@ class Lab:
 
     def records(self) -> dict[str, str]:
         """FDB records on the fake: endpoint by MAC address."""
-        found = self.rest(RECORDS).get("items", [])
-        return {one["name"]: one["endpoint"].partition("%")[0] for one in found}
+        items = self.rest(RECORDS).get("items", [])
+        return {item["name"]: item["endpoint"].partition("%")[0] for item in items}
 
 
 def placeholder(address: str) -> str:
     """MAC address of a record: openshift/origin v3.11.0, pkg/router/f5/f5.go: checkIPAndGetMac."""
-    return "0a:0a:" + ":".join(f"{int(part):02x}" for part in address.split("."))
+    return "0a:0a:" + ":".join(f"{int(octet):02x}" for octet in address.split("."))

@@ -49,11 +49,11 @@ class CommandFailed(Exception):
 def tool(name: str) -> str:
     """Path of a command of iproute2. Raises: MissingTool."""
     path = os.environ.get("PATH", "")
-    found = shutil.which(name, path=f"{path}{os.pathsep}{DIRECTORIES}")
-    if found is None:
+    command = shutil.which(name, path=f"{path}{os.pathsep}{DIRECTORIES}")
+    if command is None:
         raise MissingTool(f"the command {name} is missing; it is in the Debian package {PACKAGE} "
                           f"(tests/system-packages installs it)")
-    return found
+    return command
 
 
 class Namespace:

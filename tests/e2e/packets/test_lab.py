@@ -86,7 +86,7 @@ def test_entries_that_are_there_stay(lab):
     node = lab.add_node()
     lab.add_record(node.address)
     before = lab.bigip.learnt(TUNNEL)
-    assert [one.split()[:2] for one in lab.bigip.apply()] == [["fdb", "append"]]
+    assert [command.split()[:2] for command in lab.bigip.apply()] == [["fdb", "append"]]
     assert before.items() <= lab.bigip.learnt(TUNNEL).items()
     lab.expect(lab.pods())
 
@@ -106,7 +106,7 @@ def test_what_is_taken_away_goes(lab):
 def test_route_domains_are_no_part_of_addresses(lab):
     lab.make_tunnel()
     lab.add_record("192.0.2.11")
-    assert [one["endpoint"] for one in lab.rest(RECORDS)["items"]] == ["192.0.2.11%0"]
+    assert [record["endpoint"] for record in lab.rest(RECORDS)["items"]] == ["192.0.2.11%0"]
     assert read_state(lab.rest).endpoints == {(TUNNEL, "192.0.2.11")}
 
 
@@ -118,19 +118,20 @@ def test_pods_are_spoken_to_in_the_tunnel_only(lab):
     assert lab.reached() == {pod.name for pod in lab.pods()}
     frames = list(tap.frames())
     carried = [frame for frame in frames if frame.inner]
-    assert {(one.inner.vni, one.inner.flags) for one in carried} == {(0, VNI_VALID)}
-    ways = {(one.source, one.destination, one.inner.frame.type) for one in carried}
+    assert {(packet.inner.vni, packet.inner.flags) for packet in carried} == {(0, VNI_VALID)}
+    ways = {(packet.source, packet.destination, packet.inner.frame.type) for packet in carried}
     for node in lab.nodes:
         for kind in (ETH_P_ARP, ETH_P_IP):
             assert {(VTEP, node.address, kind), (node.address, VTEP, kind)} <= ways
-    inside = {(one.inner.frame.source, one.inner.frame.destination) for one in carried}
+    inside = {(packet.inner.frame.source, packet.inner.frame.destination) for packet in carried}
     assert {(GATEWAY, pod.address) for pod in lab.pods()} <= inside
-    assert not [one for one in frames if not one.inner and in_cluster(one.source, one.destination)]
+    assert not [packet for packet in frames
+                if not packet.inner and in_cluster(packet.source, packet.destination)]
 
 
 def in_cluster(*addresses: str) -> bool:
     network = str(CLUSTER).partition(".")[0] + "."
-    return any(one.startswith(network) for one in addresses)
+    return any(address.startswith(network) for address in addresses)
 
 
 def test_the_machine_itself_has_no_part_in_it(stack):

@@ -27,7 +27,7 @@ sys.stdin.read()
 
 
 def devices(namespace: Namespace) -> set[str]:
-    return {one["ifname"] for one in namespace.show("ip", "link", "show")}
+    return {link["ifname"] for link in namespace.show("ip", "link", "show")}
 
 
 def wait_until_gone(namespace: Namespace, device: str) -> None:

@@ -27,9 +27,10 @@ def test_every_pod_is_reached(routed):
     lab.until(lambda: routed.members() == {f"{pod.address}:{PORT}" for pod in lab.pods()}, "members")
     assert {lab.bigip.ask(name.partition(":")[0])["client"] for name in routed.members()} == {GATEWAY}
     tunnelled = [frame for frame in tap.frames() if frame.inner]
-    assert {(one.inner.vni, one.inner.flags) for one in tunnelled} == {(0, VNI_VALID)}
+    assert {(packet.inner.vni, packet.inner.flags) for packet in tunnelled} == {(0, VNI_VALID)}
     ends = {node.address for node in lab.nodes}
-    assert {one.source for one in tunnelled} == {one.destination for one in tunnelled} == {VTEP, *ends}
+    assert {packet.source for packet in tunnelled} == {VTEP, *ends}
+    assert {packet.destination for packet in tunnelled} == {VTEP, *ends}
 
 
 def test_an_address_changes(routed):

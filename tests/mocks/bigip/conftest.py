@@ -48,16 +48,16 @@ Device = Callable[..., tuple[FakeBigIP, Client]]
 def device() -> Iterator[Device]:
     """Makes devices; the arguments are those of FakeBigIP. Their own faults fail the test."""
     with ExitStack() as stack:
-        made: list[FakeBigIP] = []
+        devices: list[FakeBigIP] = []
 
         def make(tmos_version: str = "14.1.2.1", **more: Any) -> tuple[FakeBigIP, Client]:
             more.setdefault("partitions", ("Common", "P"))
             big = stack.enter_context(FakeBigIP(tmos_version=tmos_version, **more))
-            made.append(big)
+            devices.append(big)
             return big, Client(big)
 
         yield make
-        assert [error for big in made for error in big.errors] == []
+        assert [error for big in devices for error in big.errors] == []
 
 
 @pytest.fixture

@@ -71,20 +71,20 @@ def test_what_f5_cccl_makes(device):
     make(client, upto(client_calls.CCCL, "ltm/virtual/~P~virtual"))
     pool = client.ok("GET", "ltm/pool/~P~pool?expandSubcollections=true")
     assert "monitor" not in pool
-    assert [one["name"] for one in pool["membersReference"]["items"]] == ["10.0.0.1%0:80", "10.0.0.2%0:80"]
-    assert [one["address"] for one in pool["membersReference"]["items"]] == ["10.0.0.1", "10.0.0.2"]
+    assert [item["name"] for item in pool["membersReference"]["items"]] == ["10.0.0.1%0:80", "10.0.0.2%0:80"]
+    assert [item["address"] for item in pool["membersReference"]["items"]] == ["10.0.0.1", "10.0.0.2"]
     assert client.ok("GET", "ltm/node/~P~10.0.0.2%250")["address"] == "10.0.0.2"
     policy = client.ok("GET", "ltm/policy/~P~policy?expandSubcollections=true")
     first, second = policy["rulesReference"]["items"]
-    assert [one["values"] for one in first["conditionsReference"]["items"]] == [["a.example"], ["x"]]
+    assert [item["values"] for item in first["conditionsReference"]["items"]] == [["a.example"], ["x"]]
     (action,) = first["actionsReference"]["items"]
     assert (action["forward"], action["select"], action["pool"]) == (True, True, "/P/pool")
     assert second["actionsReference"]["items"][0]["redirect"]
     virtual = client.ok("GET", "ltm/virtual/~P~virtual?expandSubcollections=true")
     assert (virtual["destination"], virtual["source"]) == ("/P/10.0.0.5:80", "0.0.0.0/0")
     assert virtual["rules"] == ["/P/rule"]
-    assert [one["name"] for one in virtual["policiesReference"]["items"]] == ["policy"]
-    assert {one["name"] for one in virtual["profilesReference"]["items"]} == {"http", "tcp"}
+    assert [item["name"] for item in virtual["policiesReference"]["items"]] == ["policy"]
+    assert {item["name"] for item in virtual["profilesReference"]["items"]} == {"http", "tcp"}
     assert client.ok("GET", "ltm/virtual-address/~P~10.0.0.5")["address"] == "10.0.0.5"
     assert "records" not in client.ok("GET", "ltm/data-group/internal/~P~dg")
 
@@ -97,11 +97,11 @@ def test_what_was_read_can_be_written_back(device, method):
     url = "ltm/virtual/~P~virtual"
     body = client.ok("GET", f"{url}?expandSubcollections=true")
     body["policiesReference"]["items"] = []
-    found = client.ok(method, url, body)
-    assert found["policiesReference"].keys() == {"link", "isSubcollection"}
-    found = client.ok("GET", f"{url}?expandSubcollections=true")
-    assert "items" not in found["policiesReference"]
-    assert {one["name"] for one in found["profilesReference"]["items"]} == {"http", "tcp"}
+    shown = client.ok(method, url, body)
+    assert shown["policiesReference"].keys() == {"link", "isSubcollection"}
+    shown = client.ok("GET", f"{url}?expandSubcollections=true")
+    assert "items" not in shown["policiesReference"]
+    assert {item["name"] for item in shown["profilesReference"]["items"]} == {"http", "tcp"}
 
 
 _HOST = {"name": "0", "httpHost": True, "host": True, "values": ["a.example"], "partition": ""}
@@ -132,14 +132,14 @@ def test_items_of_a_reference_are_made(client, method, kind, body, items):
     for name, sent in items.items():
         body[f"{name}Reference"] = {"isSubcollection": True, "items": sent}
     client.ok(method, kind if method == "POST" else f"{kind}/~P~x", body)
-    found = client.ok("GET", f"{kind}/~P~x?expandSubcollections=true")
+    parent = client.ok("GET", f"{kind}/~P~x?expandSubcollections=true")
     for name, sent in items.items():
-        shown = found[f"{name}Reference"]["items"]
-        assert {one["name"] for one in shown} == {one["name"] for one in sent}
-        for one in shown:
-            if one["name"] == "r":
-                (condition,) = one["conditionsReference"]["items"]
-                (action,) = one["actionsReference"]["items"]
+        shown = parent[f"{name}Reference"]["items"]
+        assert {item["name"] for item in shown} == {item["name"] for item in sent}
+        for item in shown:
+            if item["name"] == "r":
+                (condition,) = item["conditionsReference"]["items"]
+                (action,) = item["actionsReference"]["items"]
                 assert (condition["values"], action["pool"]) == (["a.example"], "/P/pool")
 
 
@@ -172,7 +172,7 @@ def test_interfaces_of_a_vlan_can_be_written_back(client):
     client.ok("PUT", "net/vlan/~P~v", body)
     body["interfacesReference"]["items"] = [{"name": "1.2"}]
     client.ok("PATCH", "net/vlan/~P~v", body)
-    assert [one["name"] for one in client.ok("GET", "net/vlan/~P~v/interfaces")["items"]] == ["1.2"]
+    assert [item["name"] for item in client.ok("GET", "net/vlan/~P~v/interfaces")["items"]] == ["1.2"]
 
 
 def test_a_virtual_address_by_another_name(client):
@@ -180,7 +180,7 @@ def test_a_virtual_address_by_another_name(client):
     client.ok("POST", "ltm/virtual-address", {"name": "mine", "partition": "P", "address": "10.0.0.9%0"})
     virtual = {"name": "v", "partition": "P", "destination": "10.0.0.9:80"}
     client.ok("POST", "ltm/virtual", virtual)
-    assert [one["name"] for one in client.ok("GET", "ltm/virtual-address")["items"]] == ["mine"]
+    assert [item["name"] for item in client.ok("GET", "ltm/virtual-address")["items"]] == ["mine"]
     assert client.refused("DELETE", "ltm/virtual-address/~P~mine")[1].startswith("01070344")
     twice = client.refused("POST", "ltm/virtual-address", {"name": "10.0.0.9%0", "partition": "P"})
     assert twice[1].startswith("0107176c")

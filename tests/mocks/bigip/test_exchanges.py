@@ -24,8 +24,8 @@ def test_folder(device):
         reply = client.call(request["method"], request["path"], request.get("body"))
         assert reply.status_code == recorded["status"]
         assert reply.headers["Content-Type"].startswith("application/json")
-        found = reply.json() if reply.content else ""
-        assert comparable(found) == comparable(recorded["body"])
+        document = reply.json() if reply.content else ""
+        assert comparable(document) == comparable(recorded["body"])
 
 
 def test_single_records_of_a_data_group(client):
@@ -36,9 +36,9 @@ def test_single_records_of_a_data_group(client):
     client.ok("POST", "ltm/data-group/internal", body)
     for step in (add, modify, delete):
         request, recorded = step["request"], step["response"]["body"]
-        found = client.ok(request["method"], request["path"], request["body"])
-        assert comparable(found) == comparable(recorded)
-        assert found["selfLink"].replace("14.1.2.1", "17.1.2.1") == recorded["selfLink"]
+        document = client.ok(request["method"], request["path"], request["body"])
+        assert comparable(document) == comparable(recorded)
+        assert document["selfLink"].replace("14.1.2.1", "17.1.2.1") == recorded["selfLink"]
 
 
 def test_tunnel_self_route_and_save(device):
@@ -47,9 +47,9 @@ def test_tunnel_self_route_and_save(device):
     big.put_object("net/tunnels/vxlan", {"name": "comcast-xre-vpn", "partition": "Common"})
     for step in steps("tunnel-self-route-virtual-save--12.1.2"):
         request, recorded = step["request"], step["response"]["body"]
-        found = client.ok(request["method"], request["path"], request["body"])
+        document = client.ok(request["method"], request["path"], request["body"])
         link = "profileReference"
-        assert comparable({k: v for k, v in found.items() if k != link}) == comparable(
+        assert comparable({k: v for k, v in document.items() if k != link}) == comparable(
             {k: v for k, v in recorded.items() if k != link}
         )
 
@@ -60,9 +60,9 @@ def test_tunnel_self_route_and_save(device):
 def test_transaction(device, name, version):
     first = steps(name)[0]
     request, recorded = first["request"], first["response"]["body"]
-    found = device(version)[1].ok(request["method"], request["path"], request.get("body"))
+    document = device(version)[1].ok(request["method"], request["path"], request.get("body"))
     varying = ("transId", "selfLink") if "transId" in recorded else ()
-    assert {k: v for k, v in found.items() if k not in varying} == {
+    assert {k: v for k, v in document.items() if k not in varying} == {
         k: v for k, v in recorded.items() if k not in varying
     }
 
@@ -70,10 +70,10 @@ def test_transaction(device, name, version):
 def test_login(client):
     recorded = steps("login--13.1.0.8")[0]["response"]["body"]
     body = {"username": client.big.username, "password": client.big.password, "loginProviderName": "tmos"}
-    found = client.ok("POST", "/mgmt/shared/authn/login", body)
-    assert found.keys() == recorded.keys()
-    assert found["token"].keys() == recorded["token"].keys()
-    assert {k: type(v) for k, v in found["token"].items()} == {
+    document = client.ok("POST", "/mgmt/shared/authn/login", body)
+    assert document.keys() == recorded.keys()
+    assert document["token"].keys() == recorded["token"].keys()
+    assert {k: type(v) for k, v in document["token"].items()} == {
         k: type(v) for k, v in recorded["token"].items()
     }
 
@@ -81,9 +81,9 @@ def test_login(client):
 def test_upload(client):
     step = steps("file-upload")[0]
     head = {"Content-Range": "0-1298/1299", "Content-Type": "application/octet-stream"}
-    found = client.call("POST", step["request"]["path"], data=b"x" * 1299, headers=head).json()
+    document = client.call("POST", step["request"]["path"], data=b"x" * 1299, headers=head).json()
     recorded = step["response"]["body"]
-    assert {**found, "lastUpdateMicros": 0} == {**recorded, "lastUpdateMicros": 0}
+    assert {**document, "lastUpdateMicros": 0} == {**recorded, "lastUpdateMicros": 0}
 
 
 def test_a_post_that_lies(device):
@@ -98,4 +98,4 @@ def test_a_post_that_lies(device):
     reply = client.call("POST", step["request"]["path"], step["request"]["body"])
     assert (reply.status_code, reply.json()) == (404, step["response"]["body"])
     attached = big.get(f"ltm/virtual/{virtual.replace('/', '~')}")["policiesReference"]["items"]
-    assert [one["name"] for one in attached] == [policy]
+    assert [item["name"] for item in attached] == [policy]

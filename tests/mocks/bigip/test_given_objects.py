@@ -26,24 +26,24 @@ def linked(reply: dict[str, Any]) -> set[str]:
 def test_organizing_collections(device, url):
     """The fake has fewer collections than the device, and none that the device has not."""
     version, want = recorded(f"{url}/14.1.2.1--collection.json")
-    found = device(version)[1].ok("GET", url)
-    assert {name: found[name] for name in ("kind", "selfLink")} == {
+    document = device(version)[1].ok("GET", url)
+    assert {name: document[name] for name in ("kind", "selfLink")} == {
         name: want[name] for name in ("kind", "selfLink")
     }
-    assert found.keys() == want.keys()
-    assert linked(found) <= linked(want)
+    assert document.keys() == want.keys()
+    assert linked(document) <= linked(want)
 
 
 @pytest.mark.parametrize("url", ["sys", "sys/", "ltm", "net", "auth", "cm", "util", "ltm/data-group"])
 def test_links_lead_somewhere(client, url):
     """Each link of an organizing collection can be read, down to the collections."""
-    found = client.ok("GET", url)
+    document = client.ok("GET", url)
     name = url.strip("/").replace("/", ":")
-    assert found["kind"] == f"tm:{name}:{name.rsplit(':', 1)[-1]}collectionstate"
-    assert found["selfLink"] == f"https://localhost/mgmt/tm/{url.strip('/')}?ver=14.1.2.1"
-    assert found["items"]
+    assert document["kind"] == f"tm:{name}:{name.rsplit(':', 1)[-1]}collectionstate"
+    assert document["selfLink"] == f"https://localhost/mgmt/tm/{url.strip('/')}?ver=14.1.2.1"
+    assert document["items"]
     commands = ("util/", "sys/config")
-    for link in linked(found):
+    for link in linked(document):
         path = link.removeprefix("https://localhost").partition("?")[0]
         if not path.removeprefix("/mgmt/tm/").startswith(commands):
             client.ok("GET", path)
@@ -64,14 +64,14 @@ def test_a_version_has_only_its_own_links(device):
 def test_provision(device, version):
     want = recorded(f"sys/provision/{version}--collection.json")[1]
     client = device(version)[1]
-    found = client.ok("GET", "sys/provision")
-    assert found["kind"] == want["kind"]
-    levels = {item["name"]: item.pop("level") for item in found["items"]}
+    document = client.ok("GET", "sys/provision")
+    assert document["kind"] == want["kind"]
+    levels = {item["name"]: item.pop("level") for item in document["items"]}
     assert levels.pop("ltm") == "nominal"
     assert set(levels.values()) == {"none"}
     for item in want["items"]:
         del item["level"]
-    assert [comparable(item) for item in found["items"]] == [comparable(item) for item in want["items"]]
+    assert [comparable(item) for item in document["items"]] == [comparable(item) for item in want["items"]]
     assert client.ok("GET", "sys/provision/ltm")["fullPath"] == "ltm"
     assert client.ok("PATCH", "sys/provision/asm", {"level": "nominal"})["level"] == "nominal"
     assert client.refused("PATCH", "sys/provision/asm", {"level": "much"})[0] == 400
@@ -81,26 +81,26 @@ def test_provision(device, version):
 
 def parts(reply: dict[str, Any]) -> dict[str, set[str]]:
     """Keys of each part of sys/hardware."""
-    found = {}
-    for url, part in reply["entries"].items():
-        (inner,) = part["nestedStats"]["entries"].items()
+    by_name = {}
+    for url, entry in reply["entries"].items():
+        (inner,) = entry["nestedStats"]["entries"].items()
         assert inner[0] == f"{url}/0"
-        found[url.rsplit("/", 1)[1]] = set(inner[1]["nestedStats"]["entries"])
-    return found
+        by_name[url.rsplit("/", 1)[1]] = set(inner[1]["nestedStats"]["entries"])
+    return by_name
 
 
 @pytest.mark.parametrize("version", ["14.1.2.1", "16.0.0"])
 def test_hardware(device, version):
     want = recorded(f"sys/hardware/{version}--get.json")[1]
-    found = device(version)[1].ok("GET", "sys/hardware")
-    assert (found["kind"], found["selfLink"]) == (want["kind"], want["selfLink"])
+    document = device(version)[1].ok("GET", "sys/hardware")
+    assert (document["kind"], document["selfLink"]) == (want["kind"], want["selfLink"])
     want["entries"].pop("https://localhost/mgmt/tm/sys/hardware/hardware-version")
-    assert parts(found) == parts(want)
+    assert parts(document) == parts(want)
 
 
 def test_database(client):
-    found = client.ok("GET", "sys/db/systemauth.disablebash")
-    assert comparable(found) == {
+    document = client.ok("GET", "sys/db/systemauth.disablebash")
+    assert comparable(document) == {
         "kind": "tm:sys:db:dbstate", "name": "systemauth.disablebash", "fullPath": "systemauth.disablebash",
         "selfLink": "https://localhost/mgmt/tm/sys/db/systemauth.disablebash",
         "defaultValue": "false", "scfConfig": "true", "value": "false", "valueRange": "false true",
@@ -118,8 +118,8 @@ def test_factory_tunnels(device, path):
     version, want = recorded(f"net/tunnels/tunnel/{path}")
     client = device(version)[1]
     for item in want.get("items", [want]):
-        found = client.ok("GET", f"net/tunnels/tunnel/~Common~{item['name']}")
-        assert comparable(found) == comparable(item)
+        document = client.ok("GET", f"net/tunnels/tunnel/~Common~{item['name']}")
+        assert comparable(document) == comparable(item)
 
 
 @pytest.mark.parametrize("version", ["11.6.0", "14.1.2.1"])
@@ -129,8 +129,8 @@ def test_fdb_of_factory_tunnels(device, version):
 
 
 def test_iapps(client):
-    found = client.ok("GET", "sys/application/service?$filter=partition+eq+P")
-    assert (found["kind"], found["items"]) == ("tm:sys:application:service:servicecollectionstate", [])
+    document = client.ok("GET", "sys/application/service?$filter=partition+eq+P")
+    assert (document["kind"], document["items"]) == ("tm:sys:application:service:servicecollectionstate", [])
     body = {"name": "a", "partition": "P", "template": "/Common/f5.http"}
     assert client.refused("POST", "sys/application/service", body)[0] == 404
     assert client.refused("POST", "sys/application/service", {"name": "a", "partition": "P"})[0] == 400

@@ -105,7 +105,7 @@ def test_single_records(client, options, expected):
         {"name": "g", "partition": "P", "type": "string", "records": [{"name": "a", "data": "1"}]},
     )
     shown = client.ok("PATCH", "ltm/data-group/internal/~P~g", {"name": "g"}, params={"options": options})
-    assert {one["name"]: one["data"] for one in shown.get("records", [])} == expected
+    assert {record["name"]: record["data"] for record in shown.get("records", [])} == expected
 
 
 @pytest.mark.parametrize(
@@ -124,10 +124,10 @@ def test_single_records(client, options, expected):
 def test_refused_single_records(client, options, status):
     body = {"name": "g", "partition": "P", "type": "string", "records": [{"name": "a", "data": "1"}]}
     client.ok("POST", "ltm/data-group/internal", body)
-    found = client.refused(
+    refusal = client.refused(
         "PATCH", "ltm/data-group/internal/~P~g", {"name": "g"}, params={"options": options}
     )
-    assert found[0] == status
+    assert refusal[0] == status
     assert client.big.get("ltm/data-group/internal/~P~g")["records"] == [{"name": "a", "data": "1"}]
 
 
@@ -137,7 +137,7 @@ def test_data_group_types(client):
         "POST", at, {"name": "ip", "partition": "P", "type": "ip", "records": ["10.0.0.1", "9.0.0.0/8"]}
     )
     shown = client.ok("GET", f"{at}/~P~ip")["records"]
-    assert [one["name"] for one in shown] == ["9.0.0.0/8", "10.0.0.1/32"]
+    assert [item["name"] for item in shown] == ["9.0.0.0/8", "10.0.0.1/32"]
     assert client.refused("POST", at, {"name": "x", "type": "ip", "records": ["a"]})[0] == 400
     assert client.refused("POST", at, {"name": "x", "type": "integer", "records": ["a"]})[0] == 400
     assert client.refused("POST", at, {"name": "x", "type": "guess"})[0] == 400
@@ -214,7 +214,7 @@ def test_several_client_ssl_need_a_default(client):
     status, _ = client.refused("POST", "ltm/virtual/~P~vs/profiles", {"name": "/P/b"})
     assert status == 400
     shown = client.big.get("ltm/virtual/~P~vs")["profilesReference"]["items"]
-    assert {one["fullPath"] for one in shown} == {"/Common/tcp", "/P/a"}
+    assert {item["fullPath"] for item in shown} == {"/Common/tcp", "/P/a"}
 
 
 def test_virtual_servers(client):
@@ -270,7 +270,7 @@ def test_members(client):
     assert client.refused("DELETE", "ltm/node/~P~10.0.0.1")[1].startswith("01070110:3")
     client.ok("PATCH", "ltm/pool/~P~p", {"members": [{"name": "10.0.0.1:80", "ratio": "3"}]})
     items = client.ok("GET", at)["items"]
-    assert [(one["name"], one["ratio"]) for one in items] == [("10.0.0.1:80", 3)]
+    assert [(item["name"], item["ratio"]) for item in items] == [("10.0.0.1:80", 3)]
     client.ok("DELETE", f"{at}/~P~10.0.0.1:80")
     assert client.ok("GET", at)["items"] == []
     client.ok("DELETE", "ltm/node/~P~10.0.0.1")
@@ -284,7 +284,7 @@ def test_nodes_of_several_partitions(client):
     for partition in "PQ":
         client.ok("POST", "ltm/pool", {"name": "p", "partition": partition, "members": [shared]})
     client.ok("PATCH", "ltm/pool/~P~p", {"members": [own, shared]})
-    assert [one["fullPath"] for one in client.ok("GET", "ltm/pool/~P~p/members")["items"]] == [
+    assert [item["fullPath"] for item in client.ok("GET", "ltm/pool/~P~p/members")["items"]] == [
         "/Common/10.0.0.2:80", "/P/10.0.0.1:80"]
     status, text = client.refused("PATCH", "ltm/pool/~Q~p", {"members": [own]})
     assert (status, text) == (400, (
@@ -341,8 +341,8 @@ def test_routes(client):
     client.ok("POST", "net/route-domain", {"name": "5", "partition": "Common", "id": 5})
     client.ok("PATCH", "auth/partition/P", {"defaultRouteDomain": 5})
     client.ok("POST", "net/self", {"name": "/P/s", "address": "10.0.0.1/24", "vlan": "/Common/internal"})
-    made = client.ok("POST", "net/route", {"name": "/P/r", "network": "10.9.0.0/16", "gw": "10.0.0.7"})
-    assert (made["network"], made["gw"], made["mtu"]) == ("10.9.0.0%5/16", "10.0.0.7%5", 0)
+    shown = client.ok("POST", "net/route", {"name": "/P/r", "network": "10.9.0.0/16", "gw": "10.0.0.7"})
+    assert (shown["network"], shown["gw"], shown["mtu"]) == ("10.9.0.0%5/16", "10.0.0.7%5", 0)
     changed = client.ok("PATCH", "net/route/~P~r", {"gw": "10.0.0.8"})
     assert (changed["network"], changed["gw"]) == ("10.9.0.0%5/16", "10.0.0.8%5")
     client.ok("POST", "net/route", {"name": "/P/d", "network": "0.0.0.0/0", "gw": "10.0.0.7"})
@@ -401,7 +401,7 @@ def test_vxlan(client):
         "net/fdb/tunnel/~P~vxlan5000",
         {"records": [{"name": "0a:0a:0a:00:00:08", "endpoint": "10.0.0.8"}]},
     )
-    assert [one["name"] for one in client.ok("GET", records)["items"]] == ["0a:0a:0a:00:00:08"]
+    assert [item["name"] for item in client.ok("GET", records)["items"]] == ["0a:0a:0a:00:00:08"]
     assert client.refused("DELETE", "net/tunnels/tunnel/~P~vxlan5000")[1].startswith("01070265:3")
     assert client.refused("DELETE", "net/tunnels/vxlan/~P~vxlan-ose")[1].startswith("01070265:3")
     client.ok("DELETE", "net/self/~P~10.131.0.5~14")

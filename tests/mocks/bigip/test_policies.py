@@ -31,10 +31,10 @@ def test_draft_publish_and_change(client):
     client.ok("PATCH", "ltm/policy/~P~pol", {"createDraft": True})
     client.ok("POST", "ltm/policy/~P~Drafts~pol/rules", {"name": "second"})
     rules = client.big.get("ltm/policy/~P~pol")["rulesReference"]["items"]
-    assert [one["name"] for one in rules] == ["r"]
+    assert [rule["name"] for rule in rules] == ["r"]
     client.ok("POST", "ltm/policy", {"command": "publish", "name": "/P/Drafts/pol"})
     rules = client.big.get("ltm/policy/~P~pol")["rulesReference"]["items"]
-    assert [one["name"] for one in rules] == ["r", "second"]
+    assert [rule["name"] for rule in rules] == ["r", "second"]
     assert rules[0]["conditionsReference"]["items"][0]["values"] == ["a"]
 
 
@@ -71,7 +71,7 @@ def test_a_published_policy_stays_attached(client):
     client.ok("POST", "ltm/policy/~P~Drafts~pol/rules", {"name": "other"})
     client.ok("POST", "ltm/policy", {"command": "publish", "name": "/P/Drafts/pol"})
     attached = client.big.get("ltm/virtual/~P~vs")["policiesReference"]["items"]
-    assert [one["fullPath"] for one in attached] == ["/P/pol"]
+    assert [item["fullPath"] for item in attached] == ["/P/pol"]
 
 
 def test_one_draft_of_a_policy(client):
@@ -105,7 +105,7 @@ def test_legacy_policies_are_edited_in_place(client):
 
 
 @pytest.mark.parametrize(
-    ("part", "status", "message"),
+    ("rule", "status", "message"),
     [
         pytest.param(rule({"name": "0", "values": ["x"]}), 400, "01071706:3", id="no operand"),
         pytest.param(rule({**HOST, "httpUri": True}), 400, '"http-host" may not be', id="two operands"),
@@ -147,12 +147,12 @@ def test_legacy_policies_are_edited_in_place(client):
         pytest.param(rule(ordinal="x"), 400, "invalid property value", id="ordinal"),
     ],
 )
-def test_refused_rules(client, part, status, message):
+def test_refused_rules(client, rule, status, message):
     """A refused rule leaves nothing behind."""
     client.ok("POST", "ltm/policy", {**POLICY, "legacy": True})
-    found = client.refused("POST", "ltm/policy/~P~pol/rules", part)
-    assert found[0] == status
-    assert message in found[1]
+    refusal = client.refused("POST", "ltm/policy/~P~pol/rules", rule)
+    assert refusal[0] == status
+    assert message in refusal[1]
     assert "items" not in client.big.get("ltm/policy/~P~pol")["rulesReference"]
 
 

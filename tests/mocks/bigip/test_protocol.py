@@ -187,7 +187,7 @@ def test_queries(client):
         client.ok("POST", "ltm/pool", {"name": name, "partition": "P", "members": ["10.0.0.1:80"]})
     client.ok("POST", "ltm/pool", {"name": "c", "partition": "Common"})
     shown = client.ok("GET", "ltm/pool?$filter=partition eq P&expandSubcollections=true")
-    assert [one["name"] for one in shown["items"]] == ["b", "a"]
+    assert [item["name"] for item in shown["items"]] == ["b", "a"]
     assert shown["items"][0]["membersReference"]["items"][0]["name"] == "10.0.0.1:80"
     assert shown["selfLink"].endswith("/pool?$filter=partition+eq+P&expandSubcollections=true&ver=14.1.2.1")
     selected = client.ok("GET", "ltm/pool?$select=name,fullPath")["items"][0]

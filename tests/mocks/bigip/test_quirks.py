@@ -87,7 +87,7 @@ def filtered_fdb(client):
 def paged(client):
     for name in "abc":
         client.ok("POST", "ltm/pool", {"name": name, "partition": "P"})
-    return [one["name"] for one in client.ok("GET", "ltm/pool?$top=1&$skip=1")["items"]]
+    return [item["name"] for item in client.ok("GET", "ltm/pool?$top=1&$skip=1")["items"]]
 
 
 def empty(client):

@@ -291,14 +291,14 @@ def test_refusal(device, name):
     if isinstance(recorded, str):
         assert reply.text == recorded
         return
-    found = reply.json()
+    document = reply.json()
     for old, new in case.text:
         recorded = {k: v.replace(old, new) if isinstance(v, str) else v for k, v in recorded.items()}
     if doc["tmos"].startswith(("unknown", "11")) and "apiError" not in recorded:
-        found.pop("apiError", None)
+        document.pop("apiError", None)
     if name == "400--virtual-address-exists":
-        assert "apiError" not in found
-    assert {k: v for k, v in found.items() if k not in VARYING} == {
+        assert "apiError" not in document
+    assert {k: v for k, v in document.items() if k not in VARYING} == {
         k: v for k, v in recorded.items() if k not in VARYING
     } | ({"kind": ":resterrorresponse"} if name == "401--token-missing" else {})
 

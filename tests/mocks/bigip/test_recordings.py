@@ -29,24 +29,25 @@ def skipped(item: dict[str, Any]) -> bool:
     if "apiRawValues" in item or item["name"] in ("http-explicit", "http-transparent"):
         return True
     attached = item.get("profilesReference", {}).get("items", [])
-    odd = any(one["name"] in ("dhcpv4", "diameter", "fasthttp", "udp", "diametersession") for one in attached)
+    odd = any(entry["name"] in ("dhcpv4", "diameter", "fasthttp", "udp", "diametersession")
+              for entry in attached)
     return odd or "internal" in item or "stateless" in item
 
 
 def recordings(*collections: str) -> list[Any]:
-    found = []
+    params = []
     for collection in collections:
         for path in sorted((FOLDER / collection).glob("*.json")):
-            found.append(pytest.param(path, id=str(path.relative_to(FOLDER))))
-    return found
+            params.append(pytest.param(path, id=str(path.relative_to(FOLDER))))
+    return params
 
 
 def items(path: Path) -> list[dict[str, Any]]:
     """The objects of a recording, parents of profiles first."""
     doc = json.loads(path.read_text())
-    found = doc.get("items", [doc] if "name" in doc else [])
-    parents = {item.get("defaultsFrom") for item in found}
-    return sorted(found, key=lambda item: item["fullPath"] not in parents)
+    listed = doc.get("items", [doc] if "name" in doc else [])
+    parents = {item.get("defaultsFrom") for item in listed}
+    return sorted(listed, key=lambda item: item["fullPath"] not in parents)
 
 
 def version_of(path: Path) -> str:
@@ -84,11 +85,11 @@ class Replay:
             address = f"{value.rpartition('.')[0]}.254/24"
             self.big.put_object("net/self", {"name": "/Common/near", "address": address, "vlan": "internal"})
         if isinstance(value, list):
-            for one in value:
-                self.reference(name, one)
+            for target in value:
+                self.reference(name, target)
         elif isinstance(value, dict):
-            for inner, one in value.items():
-                self.reference(inner if name != "sourceAddressTranslation" else f"snat {inner}", one)
+            for inner, target in value.items():
+                self.reference(inner if name != "sourceAddressTranslation" else f"snat {inner}", target)
         elif isinstance(value, str) and value.startswith(("/", "min ")):
             for path in value.replace("{", " ").replace("}", " ").split():
                 if path.startswith("/"):
@@ -112,7 +113,7 @@ class Replay:
             return
         kind, body = bodies[name]
         group = next((kinds for kinds in GROUPS.values() if kind in kinds), (kind,))
-        if any(self.big.store.get(one, path) for one in group):
+        if any(self.big.store.get(kind, path) for kind in group):
             return
         self.folder(names.folder_of(path))
         self.big.put_object(kind, {"name": path, **body})
@@ -124,19 +125,20 @@ class Replay:
     def attach(self, item: dict[str, Any], body: dict[str, Any]) -> None:
         """Profiles and policies of a virtual server, from its expanded sub-collections."""
         for name in ("profiles", "policies"):
-            found = item.get(f"{name}Reference", {}).get("items", [])
+            listed = item.get(f"{name}Reference", {}).get("items", [])
             body[name] = [
-                {key: one[key] for key in ("name", "partition", "context") if key in one} for one in found
+                {key: entry[key] for key in ("name", "partition", "context") if key in entry}
+                for entry in listed
             ]
-            for one in found:
+            for entry in listed:
                 if name == "policies":
                     rules = [{"name": "r"}]
                     self.big.put_object(
-                        "ltm/policy", {"name": one["fullPath"], "strategy": "first-match", "rules": rules}
+                        "ltm/policy", {"name": entry["fullPath"], "strategy": "first-match", "rules": rules}
                     )
-                elif profiles.type_of(self.big.store, one["fullPath"]) is None:
-                    kind = one["nameReference"]["link"].split("/tm/")[1].rsplit("/", 1)[0]
-                    self.big.put_object(kind, {"name": one["fullPath"]})
+                elif profiles.type_of(self.big.store, entry["fullPath"]) is None:
+                    kind = entry["nameReference"]["link"].split("/tm/")[1].rsplit("/", 1)[0]
+                    self.big.put_object(kind, {"name": entry["fullPath"]})
 
     def body(self, item: dict[str, Any]) -> dict[str, Any]:
         body = {
@@ -174,7 +176,7 @@ def comparable(item: Any) -> Any:
     if isinstance(item, dict):
         return {k: comparable(v) for k, v in item.items() if k not in NOT_COMPARED}
     if isinstance(item, list):
-        return [comparable(one) for one in item]
+        return [comparable(inner) for inner in item]
     if isinstance(item, str) and item.startswith("https://localhost/"):
         return item.partition("?")[0]
     return item
@@ -292,10 +294,10 @@ def prepare_sub(replay: Replay, item: dict[str, Any]) -> dict[str, Any]:
     for name in ("conditions", "actions"):
         body_of = item.get(f"{name}Reference", {}).get("items", [])
         if body_of:
-            body[name] = [{k: v for k, v in one.items() if k not in READ_ONLY} for one in body_of]
-            for one in body[name]:
-                replay.reference("pool", one.get("pool"))
-                replay.reference("vlan", one.get("vlan"))
+            body[name] = [{k: v for k, v in entry.items() if k not in READ_ONLY} for entry in body_of]
+            for entry in body[name]:
+                replay.reference("pool", entry.get("pool"))
+                replay.reference("vlan", entry.get("vlan"))
     replay.reference("pool", body.get("pool"))
     replay.reference("monitor", body.get("monitor"))
     return body
@@ -345,7 +347,7 @@ def test_singletons(path):
 def shape(value: Any) -> Any:
     """Keys and types of a reply."""
     if isinstance(value, dict):
-        return {key: shape(one) for key, one in value.items()}
+        return {key: shape(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [shape(value[0])] if value else []
     return type(value).__name__

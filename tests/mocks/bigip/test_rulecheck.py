@@ -215,9 +215,9 @@ def test_accepted_texts():
     check("priority 200\ntiming on\nwhen HTTP_REQUEST { }\nwhen HTTP_REQUEST priority 1000 timing off { }")
     check("when CLIENT_ACCEPTED priority 0 { }\nproc mine {a {b 2}} { return [expr { $a + $b }] }")
     check("when CLIENT_ACCEPTED\n{\n}\nproc mine {a}\n{\n return $a }\nwhen HTTP_REQUEST priority 3\n{ }")
-    found = check("when RULE_INIT { log x }\nwhen LB_FAILED { if { [LB::server] eq {} } { reject } }")
-    assert found.events == ("RULE_INIT", "LB_FAILED")
-    assert found.commands == {"log", "if", "LB::server", "reject"}
+    facts = check("when RULE_INIT { log x }\nwhen LB_FAILED { if { [LB::server] eq {} } { reject } }")
+    assert facts.events == ("RULE_INIT", "LB_FAILED")
+    assert facts.commands == {"log", "if", "LB::server", "reject"}
 
 
 @pytest.mark.parametrize("text", [
@@ -232,8 +232,8 @@ def test_our_own(text):
 def _texts(value: object) -> list[str]:
     if isinstance(value, dict):
         own = [value["apiAnonymous"]] if value.get("kind") == "tm:ltm:rule:rulestate" else []
-        return own + [text for one in value.values() for text in _texts(one)]
-    return [text for one in value for text in _texts(one)] if isinstance(value, list) else []
+        return own + [text for inner in value.values() for text in _texts(inner)]
+    return [text for inner in value for text in _texts(inner)] if isinstance(value, list) else []
 
 
 def test_rules_of_real_devices():

@@ -81,7 +81,8 @@ def test_set_up_in_process(client):
     big.add_virtual("/New/sub/vs", "10.0.0.1:443", description="made")
     shown = big.get("ltm/virtual/~New~sub~vs")
     assert shown["description"] == "made"
-    assert [one["fullPath"] for one in shown["profilesReference"]["items"]] == ["/Common/http", "/Common/tcp"]
+    profiles = shown["profilesReference"]["items"]
+    assert [profile["fullPath"] for profile in profiles] == ["/Common/http", "/Common/tcp"]
     big.put_object("ltm/pool", {"name": "a", "partition": "New"})
     with pytest.raises(Refusal):
         big.put_object("ltm/pool", {"name": "a", "partition": "New"})
@@ -94,6 +95,6 @@ def test_server_certificate_is_verified():
 
 
 def test_two_devices_share_nothing():
-    with FakeBigIP() as one, FakeBigIP() as two:
-        one.put_object("ltm/pool", {"name": "a", "partition": "Common"})
+    with FakeBigIP() as first, FakeBigIP() as two:
+        first.put_object("ltm/pool", {"name": "a", "partition": "Common"})
         assert two.get("ltm/pool/~Common~a") is None

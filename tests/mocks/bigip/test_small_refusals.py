@@ -580,8 +580,8 @@ NETWORK = [
     ("method", "path", "body", "expected", "before"), [*ATTACHMENTS, *DATA_GROUPS, *VERBS, *OBJECTS, *NETWORK]
 )
 def test_refused(client, method, path, body, expected, before):
-    for kind, made in before:
-        client.big.put_object(kind, made)
+    for kind, fields in before:
+        client.big.put_object(kind, fields)
     reply = client.call(method, path, body)
     assert f"{reply.status_code} {reply.json()['message']}".startswith(expected)
 

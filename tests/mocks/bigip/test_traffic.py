@@ -36,7 +36,7 @@ def virtual(big: FakeBigIP, *rules: dict, strategy: str = "first-match", **field
 def rule(*conditions: dict, action: dict | None = None, pool: str = "/P/one", **more) -> dict:
     action = action or {"forward": True, "select": True, "pool": pool}
     return {
-        "conditions": [{"name": str(number), **one} for number, one in enumerate(conditions)],
+        "conditions": [{"name": str(number), **condition} for number, condition in enumerate(conditions)],
         "actions": [{"name": "0", **action}],
         **more,
     }
@@ -97,7 +97,8 @@ def test_conditions(big, condition, request_, holds):
 def test_conditions_are_and_values_are_or(big):
     virtual(big, rule({**HOST, "values": ["a.example", "b.example"]}, path("/a")))
     hosts = ("a.example", "b.example", "c.example")
-    assert [decide(big.store, "/P/vs", Request(one, "/a")).kind for one in hosts] == ["pool", "pool", "none"]
+    kinds = [decide(big.store, "/P/vs", Request(host, "/a")).kind for host in hosts]
+    assert kinds == ["pool", "pool", "none"]
     assert decide(big.store, "/P/vs", Request("a.example", "/b")).kind == "none"
 
 
@@ -144,8 +145,8 @@ def test_members_that_are_disabled_get_nothing(big):
 def test_redirect(big, location, expected):
     action = {"httpReply": True, "redirect": True, "location": location}
     virtual(big, rule(action=action))
-    found = decide(big.store, "/P/vs", Request("A.example:81", "/x", query="q=1"))
-    assert (found.kind, found.location) == ("redirect", expected)
+    decision = decide(big.store, "/P/vs", Request("A.example:81", "/x", query="q=1"))
+    assert (decision.kind, decision.location) == ("redirect", expected)
 
 
 def test_unknown_command_in_a_location():
@@ -210,8 +211,8 @@ def tls_virtual(big: FakeBigIP, *hosts: str, rules: tuple[str, ...] = (), profil
 )
 def test_certificate_by_sni(big, sni, profile, cert):
     tls_virtual(big, "a.example", "*.b.example")
-    found = decide(big.store, "/P/tls", Request("a.example", sni=sni, tls=True))
-    assert (found.kind, found.client_ssl_profile, found.certificate_file) == ("pool", profile, cert)
+    decision = decide(big.store, "/P/tls", Request("a.example", sni=sni, tls=True))
+    assert (decision.kind, decision.client_ssl_profile, decision.certificate_file) == ("pool", profile, cert)
 
 
 def test_clear_text_on_a_tls_port_and_tls_without_profile(big):
@@ -240,8 +241,8 @@ def test_passthrough(big):
         big, "openshift_passthrough_irule", "ssl_passthrough_servername_dg", {"a.example": "/P/two"}
     )
     tls_virtual(big, rules=(rule_,))
-    found = decide(big.store, "/P/tls", Request("a.example", sni="A.example.", tls=True))
-    assert found == Decision("passthrough", "/P/two", ("10.0.0.1:80", "10.0.0.2:80"))
+    decision = decide(big.store, "/P/tls", Request("a.example", sni="A.example.", tls=True))
+    assert decision == Decision("passthrough", "/P/two", ("10.0.0.1:80", "10.0.0.2:80"))
     assert decide(big.store, "/P/tls", Request("b.example", sni="b.example", tls=True)).kind == "pool"
 
 
@@ -254,8 +255,8 @@ def test_passthrough_of_a_wildcard(big, sni, pool):
     records = {"a.example": "/P/two", ".a.example": "/P/one", "here.a.example": "terminate"}
     tls_virtual(big, rules=(irule(
         big, "openshift_passthrough_irule", "ssl_passthrough_servername_dg", records),))
-    found = decide(big.store, "/P/tls", Request(sni, sni=sni, tls=True))
-    assert (found.pool if found.kind == "passthrough" else None) == pool
+    decision = decide(big.store, "/P/tls", Request(sni, sni=sni, tls=True))
+    assert (decision.pool if decision.kind == "passthrough" else None) == pool
 
 
 @pytest.mark.parametrize(("host", "kind"), [
@@ -338,6 +339,6 @@ def test_503_page(big, members, pool, default, host, expected):
     big.put_object("ltm/rule", {"name": UNAVAILABLE, "partition": "P", "apiAnonymous": text})
     more = {"pool": default} if default else {}
     virtual(big, rule(HOST, pool=f"/P/{pool}"), rules=[f"/P/{UNAVAILABLE}"], **more)
-    found = decide(big.store, "/P/vs", Request(host))
-    assert found.kind == expected
-    assert found.pool == (f"/P/{pool}" if host == "a.example" else default)
+    decision = decide(big.store, "/P/vs", Request(host))
+    assert decision.kind == expected
+    assert decision.pool == (f"/P/{pool}" if host == "a.example" else default)

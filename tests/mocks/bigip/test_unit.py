@@ -17,11 +17,11 @@ def recorded(path: str) -> dict[str, Any]:
     return json.loads((FOLDER / path).read_text())
 
 
-def shape(found: Any) -> Any:
+def shape(document: Any) -> Any:
     """The structure of a reply, without versions."""
-    if isinstance(found, dict):
-        return {key: shape(value) for key, value in found.items() if key not in ("selfLink", "generation")}
-    return [shape(one) for one in found] if isinstance(found, list) else found
+    if isinstance(document, dict):
+        return {key: shape(value) for key, value in document.items() if key not in ("selfLink", "generation")}
+    return [shape(item) for item in document] if isinstance(document, list) else document
 
 
 @pytest.mark.parametrize("version", ["11.6.0", "14.1.2.1"])
@@ -46,9 +46,9 @@ def test_traffic_groups(device, version):
 
 def test_statistics_of_a_traffic_group(device):
     client = device("16.0.0")[1]
-    found = client.ok("GET", "cm/traffic-group/~Common~traffic-group-1/stats")
+    document = client.ok("GET", "cm/traffic-group/~Common~traffic-group-1/stats")
     wanted = recorded("cm/traffic-group/16.0.0--stats.json")
-    (own,), (theirs,) = found["entries"].values(), wanted["entries"].values()
+    (own,), (theirs,) = document["entries"].values(), wanted["entries"].values()
     assert own["nestedStats"]["entries"].keys() == theirs["nestedStats"]["entries"].keys()
     assert own["nestedStats"]["entries"]["failoverState"] == theirs["nestedStats"]["entries"]["failoverState"]
 
@@ -76,11 +76,11 @@ def test_devices_of_a_group(device, version):
     (wanted,) = trust["devicesReference"]["items"]
     if version == "11.6.0":
         del wanted["nameReference"]
-    (found,) = device(version)[1].ok("GET", "cm/device-group/~Common~device_trust_group/devices")["items"]
-    assert found.keys() == wanted.keys()
+    (item,) = device(version)[1].ok("GET", "cm/device-group/~Common~device_trust_group/devices")["items"]
+    assert item.keys() == wanted.keys()
     if "nameReference" in wanted:
         path = f"cm/device/~Common~{unit.HOSTNAME}"
-        assert found["nameReference"]["link"] == f"https://localhost/mgmt/tm/{path}?ver=16.0.0"
+        assert item["nameReference"]["link"] == f"https://localhost/mgmt/tm/{path}?ver=16.0.0"
 
 
 def test_devices(device):
@@ -106,8 +106,8 @@ def test_a_standby_takes_writes(device):
 
 def status(client) -> tuple[str, str, list[str]]:
     """Status, colour and details of the sync."""
-    (found,) = client.ok("GET", "cm/sync-status")["entries"].values()
-    fields = found["nestedStats"]["entries"]
+    (entry,) = client.ok("GET", "cm/sync-status")["entries"].values()
+    fields = entry["nestedStats"]["entries"]
     (lines,) = (value["nestedStats"]["entries"].values() for key, value in fields.items() if "details" in key)
     return fields["status"]["description"], fields["color"]["description"], [
         line["nestedStats"]["entries"]["details"]["description"] for line in lines]

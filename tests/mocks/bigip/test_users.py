@@ -10,10 +10,10 @@ ROUTER = {"name": "router", "password": "its-password", "shell": "bash",
 
 
 def test_a_new_account_is_shown_without_its_password(client):
-    made = client.ok("POST", "auth/user", ROUTER)
-    assert made == client.ok("GET", "auth/user/router")
-    assert (made["name"], made["fullPath"], made["shell"]) == ("router", "router", "bash")
-    assert "its-password" not in str(made)
+    account = client.ok("POST", "auth/user", ROUTER)
+    assert account == client.ok("GET", "auth/user/router")
+    assert (account["name"], account["fullPath"], account["shell"]) == ("router", "router", "bash")
+    assert "its-password" not in str(account)
     assert [item["name"] for item in client.ok("GET", "auth/user")["items"]] == ["admin", "router"]
     assert client.refused("POST", "auth/user", ROUTER)[0] == 409
 

@@ -44,12 +44,12 @@ class TestPython:
         where = (*ROUTE_API, "shop", "routes")
         custom.create_namespaced_custom_object(*where, route())
         custom.patch_namespaced_custom_object_status(*where, "web", {"status": admitted("web.example.com")})
-        found = custom.get_namespaced_custom_object(*where, "web")
-        assert found["status"]["ingress"][0]["routerName"] == "f5"
-        found["spec"]["path"] = "/x"
-        custom.replace_namespaced_custom_object(*where, "web", found)
+        read = custom.get_namespaced_custom_object(*where, "web")
+        assert read["status"]["ingress"][0]["routerName"] == "f5"
+        read["spec"]["path"] = "/x"
+        custom.replace_namespaced_custom_object(*where, "web", read)
         with pytest.raises(kubernetes.client.ApiException, match="modified"):
-            custom.replace_namespaced_custom_object(*where, "web", found | {"spec": {}})
+            custom.replace_namespaced_custom_object(*where, "web", read | {"spec": {}})
         custom.delete_namespaced_custom_object(*where, "web")
         assert kube.list("Route") == []
 
@@ -135,9 +135,9 @@ class TestKubectl:
 
     def test_get_yaml(self, cluster, kubectl):
         """What it prints can be loaded again."""
-        found = yaml.safe_load(kubectl("get", "routes", "-n", "shop", "-o", "yaml", check=True).stdout)
-        assert found["items"][0]["kind"] == "Route"
-        assert found["items"][0]["spec"] == cluster.get("Route", "shop", "web")["spec"]
+        document = yaml.safe_load(kubectl("get", "routes", "-n", "shop", "-o", "yaml", check=True).stdout)
+        assert document["items"][0]["kind"] == "Route"
+        assert document["items"][0]["spec"] == cluster.get("Route", "shop", "web")["spec"]
 
     def test_apply_change_delete(self, cluster, kubectl):
         """Create, an apply without a difference, a change of one port, delete; a Service and a Route."""

@@ -82,7 +82,7 @@ class TestApply:
     def test_several(self, kube):
         kube.apply([route("a"), route("b")])
         kube.apply({"apiVersion": "v1", "kind": "List", "items": [route("c")]})
-        assert [found["metadata"]["name"] for found in kube.list("Route")] == ["a", "b", "c"]
+        assert [obj["metadata"]["name"] for obj in kube.list("Route")] == ["a", "b", "c"]
 
     @pytest.mark.parametrize(("obj", "error"), [
         pytest.param(route() | {"kind": "Thing"}, UnknownKind, id="kind"),
@@ -119,14 +119,14 @@ class TestLoad:
         typed = {"apiVersion": "route.openshift.io/v1", "kind": "RouteList", "items": [route("c")]}
         del typed["items"][0]["kind"], typed["items"][0]["apiVersion"]
         both = {"apiVersion": "v1", "kind": "List", "items": [route("b"), node_object("n1", "10.0.0.1")]}
-        documents = [yaml.safe_dump(one) for one in (route("a"), None, both, typed)]
+        documents = [yaml.safe_dump(document) for document in (route("a"), None, both, typed)]
         text = "---\n".join(documents).replace(
             "name: a", "name: a\n  creationTimestamp: 2020-01-01T00:00:00Z", 1
         )
         path = tmp_path / "cluster.yaml"
         path.write_text(text)
         kube.load(path)
-        assert [found["metadata"]["name"] for found in kube.list("Route")] == ["a", "b", "c"]
+        assert [obj["metadata"]["name"] for obj in kube.list("Route")] == ["a", "b", "c"]
         assert kube.get("Route", "shop", "a")["metadata"]["creationTimestamp"] == "2020-01-01T00:00:00Z"
         assert kube.get("Node", None, "n1")
 
@@ -229,7 +229,7 @@ def test_service_objects(kube, http):
     assert [port["targetPort"] for port in kube.get("Service", "shop", "web")["spec"]["ports"]] == [8080, 443]
     path = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices"
     slices = http.get(path, labelSelector="kubernetes.io/service-name=web").json()["items"]
-    assert [(one["addressType"], [p["port"] for p in one["ports"]]) for one in slices] == [
+    assert [(slice_["addressType"], [p["port"] for p in slice_["ports"]]) for slice_ in slices] == [
         ("IPv4", [8080, 443]), ("IPv6", [8080, 443]),
     ]  # fmt: skip
     assert [(e["addresses"], e["conditions"]["ready"], e["nodeName"]) for e in slices[0]["endpoints"]] == [
@@ -241,10 +241,10 @@ def test_service_objects(kube, http):
 
 
 def test_service_without_pods(kube):
-    found = service_objects("shop", "web", [80], [])
-    assert [obj["kind"] for obj in found] == ["Service", "EndpointSlice", "Endpoints"]
-    assert found[1]["endpoints"] == []
-    assert "subsets" not in found[2]
+    objects = service_objects("shop", "web", [80], [])
+    assert [obj["kind"] for obj in objects] == ["Service", "EndpointSlice", "Endpoints"]
+    assert objects[1]["endpoints"] == []
+    assert "subsets" not in objects[2]
 
 
 def test_ten_thousand_routes():

@@ -14,8 +14,8 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 def rule(resources="routes", verbs="list", groups="route.openshift.io", names=()) -> dict:
     """A rule; texts are lists of one, separated by blanks."""
-    made = {"apiGroups": [groups], "resources": resources.split(), "verbs": verbs.split()}
-    return made | ({"resourceNames": list(names)} if names else {})
+    fields = {"apiGroups": [groups], "resources": resources.split(), "verbs": verbs.split()}
+    return fields | ({"resourceNames": list(names)} if names else {})
 
 
 def role(*rules: dict, namespace: str = "") -> dict:

@@ -11,11 +11,11 @@ from .objects import ROUTES, SHOP, admitted, names, route
 def test_get(kube, http):
     """An object with what the server adds; 404 with a Status if there is none."""
     kube.apply(route())
-    found = http.get(f"{SHOP}/web").json()
-    assert found == kube.get("Route", "shop", "web")
-    assert found["kind"] == "Route"
-    assert found["metadata"]["uid"]
-    assert found["metadata"]["creationTimestamp"].endswith("Z")
+    read = http.get(f"{SHOP}/web").json()
+    assert read == kube.get("Route", "shop", "web")
+    assert read["kind"] == "Route"
+    assert read["metadata"]["uid"]
+    assert read["metadata"]["creationTimestamp"].endswith("Z")
     missing = http.get(f"{SHOP}/none")
     assert missing.status_code == 404
     assert missing.json() == {
@@ -195,14 +195,14 @@ def partial(kind: str) -> dict[str, str]:
 def test_metadata_alone(kube, http):
     """As a client asks for it that has no business with what objects hold."""
     kube.apply(route("a"))
-    found = http("GET", ROUTES, headers=partial("PartialObjectMetadataList")).json()
-    assert (found["kind"], found["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
-    assert found["metadata"]["resourceVersion"]
+    read = http("GET", ROUTES, headers=partial("PartialObjectMetadataList")).json()
+    assert (read["kind"], read["apiVersion"]) == ("PartialObjectMetadataList", "meta.k8s.io/v1")
+    assert read["metadata"]["resourceVersion"]
     path = ROUTES.replace("/routes", "/namespaces/shop/routes/a")
-    one = http("GET", path, headers=partial("PartialObjectMetadata")).json()
-    assert found["items"] == [one]
-    assert one.keys() == {"kind", "apiVersion", "metadata"}
-    assert one["metadata"]["name"] == "a"
+    single = http("GET", path, headers=partial("PartialObjectMetadata")).json()
+    assert read["items"] == [single]
+    assert single.keys() == {"kind", "apiVersion", "metadata"}
+    assert single["metadata"]["name"] == "a"
 
 
 class TestTables:

@@ -11,7 +11,7 @@ def test_labels(_source, text, taken, left):
     wanted = label_requirements(text)
 
     def takes(labels) -> bool:
-        return all(one.takes(labels) for one in wanted)
+        return all(requirement.takes(labels) for requirement in wanted)
 
     assert [labels for labels in taken if not takes(labels)] == []
     assert [labels for labels in left if takes(labels)] == []

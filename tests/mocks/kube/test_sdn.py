@@ -47,13 +47,13 @@ def given(kube: FakeKube, name: str = "f5", kind: str = "HostSubnet") -> dict:
 ])  # fmt: skip
 def test_order(network, host_bits, first):
     """Subnets come in the order of OpenShift 3.11."""
-    found = [str(subnet) for subnet in islice(subnets(IPv4Network(network), host_bits), len(first))]
-    assert found == first
+    texts = [str(subnet) for subnet in islice(subnets(IPv4Network(network), host_bits), len(first))]
+    assert texts == first
 
 
 def test_order_is_complete():
-    found = list(subnets(IPv4Network("10.128.0.0/14"), 9))
-    assert sorted(found) == list(IPv4Network("10.128.0.0/14").subnets(new_prefix=23))
+    networks = list(subnets(IPv4Network("10.128.0.0/14"), 9))
+    assert sorted(networks) == list(IPv4Network("10.128.0.0/14").subnets(new_prefix=23))
 
 
 def test_created_again(sdn, sdn_http):
@@ -63,10 +63,10 @@ def test_created_again(sdn, sdn_http):
     assert "subnet" not in asked
     events = [next(stream) for _ in range(3)]
     assert [event["type"] for event in events] == ["ADDED", "DELETED", "ADDED"]
-    found = events[2]["object"]
-    assert found["metadata"]["uid"] != asked["metadata"]["uid"]
-    assert found["metadata"]["annotations"] == {FIXED_VNID: "0"}
-    assert (found["host"], found["hostIP"], found["subnet"]) == ("f5", "10.3.89.213", "10.128.0.0/23")
+    created = events[2]["object"]
+    assert created["metadata"]["uid"] != asked["metadata"]["uid"]
+    assert created["metadata"]["annotations"] == {FIXED_VNID: "0"}
+    assert (created["host"], created["hostIP"], created["subnet"]) == ("f5", "10.3.89.213", "10.128.0.0/23")
     stream.close()
 
 
@@ -99,8 +99,8 @@ def test_applied_again_moves(sdn, sdn_http):
     sdn_http.patch(f"{GROUP}/f5", {"metadata": {"annotations": {ASSIGN: "true"}}})
 
     def again():
-        found = sdn.get("HostSubnet", None, "f5")
-        return found and found["metadata"]["uid"] != first["metadata"]["uid"]
+        subnet = sdn.get("HostSubnet", None, "f5")
+        return subnet and subnet["metadata"]["uid"] != first["metadata"]["uid"]
 
     assert sdn.wait_for(again)
     assert given(sdn)["subnet"] == "10.129.0.0/23"
@@ -169,11 +169,11 @@ def test_oapi():
     with FakeKube(sdn=True, sdn_delay_s=0, network_api="oapi") as kube:
         http = Http(kube)
         assert http.get(GROUP).status_code == 404
-        assert "hostsubnets" in [one["name"] for one in http.get("/oapi/v1").json()["resources"]]
-        assert "hostsubnets" not in [one["name"] for one in http.get("/api/v1").json()["resources"]]
+        assert "hostsubnets" in [resource["name"] for resource in http.get("/oapi/v1").json()["resources"]]
+        assert "hostsubnets" not in [resource["name"] for resource in http.get("/api/v1").json()["resources"]]
         assert http.get("/api/v1/hostsubnets").status_code == 404
-        made = http("POST", OAPI, json=ghost() | {"apiVersion": "v1", "kind": "HostSubnet"}).json()
-        assert (made["apiVersion"], made["kind"]) == ("v1", "HostSubnet")
+        created = http("POST", OAPI, json=ghost() | {"apiVersion": "v1", "kind": "HostSubnet"}).json()
+        assert (created["apiVersion"], created["kind"]) == ("v1", "HostSubnet")
         assert given(kube, kind="HostSubnet.oapi")["subnet"] == "10.128.0.0/23"
         assert http.get(f"{OAPI}/f5").json()["subnet"] == "10.128.0.0/23"
         http.session.close()

@@ -241,8 +241,8 @@ def test_null_lists(kube, http, given):
     assert http("POST", SLICES, json=body).json()["endpoints"] is None
     kube.apply(body | {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice"})
     assert http.patch(f"{SLICES}/empty", given).json()["metadata"]["generation"] == 1
-    (found,) = http.get(SLICES).json()["items"]
-    assert (found["endpoints"], found["ports"]) == (None, None)
+    (item,) = http.get(SLICES).json()["items"]
+    assert (item["endpoints"], item["ports"]) == (None, None)
     stream = http.watch(SLICES)
     assert next(stream)["object"]["ports"] is None
     stream.close()

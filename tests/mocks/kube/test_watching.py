@@ -115,10 +115,10 @@ def test_selection_is_entered_and_left(kube, http):
 def test_one_namespace_and_one_object(kube, http):
     """A watch below a namespace, or with a name, sees nothing else."""
     shop = http.watch(SHOP)
-    one = http.watch(f"{SHOP}/b")
+    watch = http.watch(f"{SHOP}/b")
     kube.apply([route("a", namespace="other"), route("a"), route("b")])
     assert [shop.next(), shop.next()] == [("ADDED", "a"), ("ADDED", "b")]
-    assert one.next() == ("ADDED", "b")
+    assert watch.next() == ("ADDED", "b")
 
 
 def test_status_write_is_an_event(kube, http):

@@ -78,9 +78,9 @@ class TestCreate:
             ("NodePort", 81, 30000),
         ):
             assert http("PUT", f"{SERVICES}/a", json=body(kind, port)).status_code == 200
-            found = kube.get("Service", "shop", "a")["spec"]
-            assert found["ports"][0].get("nodePort") == expected
-            assert found["clusterIP"] == first["clusterIP"]
+            created = kube.get("Service", "shop", "a")["spec"]
+            assert created["ports"][0].get("nodePort") == expected
+            assert created["clusterIP"] == first["clusterIP"]
         other = {"metadata": {"name": "b"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}
         for wrong in (30000, 80, 32768):
             other["spec"]["ports"][0]["nodePort"] = wrong
@@ -92,9 +92,9 @@ class TestCreate:
 
     def test_generate_name(self, http):
         body = route() | {"metadata": {"generateName": "web-"}}
-        made = {http("POST", SHOP, json=body).json()["metadata"]["name"] for _ in range(3)}
-        assert len(made) == 3
-        assert all(name.startswith("web-") and len(name) == 9 for name in made)
+        generated = {http("POST", SHOP, json=body).json()["metadata"]["name"] for _ in range(3)}
+        assert len(generated) == 3
+        assert all(name.startswith("web-") and len(name) == 9 for name in generated)
 
     def test_dry_run(self, kube, http):
         assert http("POST", SHOP, params={"dryRun": "All"}, json=route()).status_code == 201
@@ -312,8 +312,8 @@ class TestPatch:
                 ],
             }
         }
-        found = http.patch(f"{SERVICES}/web", patch, form="strategic-merge").json()["spec"]["ports"]
-        assert [(port["port"], port["name"]) for port in found] == [(80, "x"), (81, "new")]
+        merged = http.patch(f"{SERVICES}/web", patch, form="strategic-merge").json()["spec"]["ports"]
+        assert [(port["port"], port["name"]) for port in merged] == [(80, "x"), (81, "new")]
 
     def test_strategic_not_for_custom_kinds(self, kube, http):
         space = {"apiVersion": "network.openshift.io/v1", "kind": "NetNamespace", "metadata": {"name": "n"}}
@@ -378,7 +378,7 @@ class TestDelete:
             [route("a", labels={"x": "y"}), route("b"), route("c", namespace="other", labels={"x": "y"})]
         )
         assert http("DELETE", SHOP, params={"labelSelector": "x=y"}).status_code == 200
-        assert [found["metadata"]["name"] for found in kube.list("Route")] == ["c", "b"]
+        assert [obj["metadata"]["name"] for obj in kube.list("Route")] == ["c", "b"]
 
     def test_finalizers(self, kube, http):
         """The object stays, marked, until its last finalizer is gone."""
@@ -396,7 +396,7 @@ class TestDelete:
         stream = http.watch("/api/v1/namespaces/shop")
         next(stream)
         assert http("DELETE", "/api/v1/namespaces/shop").status_code == 200
-        assert [found["metadata"]["namespace"] for found in kube.list("Route")] == ["other"]
+        assert [obj["metadata"]["namespace"] for obj in kube.list("Route")] == ["other"]
         marked, gone = next(stream), next(stream)
         assert (marked["type"], marked["object"]["status"]["phase"]) == ("MODIFIED", "Terminating")
         assert gone["type"] == "DELETED"

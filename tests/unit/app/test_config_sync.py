@@ -154,12 +154,12 @@ class Sync:
     """A device of a pair that answers what it is set to."""
 
     def __init__(self, status: SyncStatus, group: DeviceGroup | None = PAIR):
-        self.found, self.answer, self.pushed, self.error = group, status, 0, None
+        self.device_group, self.answer, self.pushed, self.error = group, status, 0, None
 
     def group(self, folder):
         if self.error:
             raise self.error
-        return self.found
+        return self.device_group
 
     def status(self, group):
         return self.answer

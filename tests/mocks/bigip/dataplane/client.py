@@ -171,9 +171,9 @@ class Client:
         while mark not in self.buffer:
             if self.more():
                 break
-        head, found, rest = self.buffer.partition(mark)
+        head, mark_read, rest = self.buffer.partition(mark)
         self.buffer = rest
-        return head + found
+        return head + mark_read
 
     def answer(self, *, to: str = "GET") -> Answer:
         """Read one response. to: method of its request."""
@@ -183,25 +183,25 @@ class Client:
         first, *lines = head.decode("latin-1").strip().split("\r\n")
         version, status, _ = (first + "  ").split(" ", 2)
         headers = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
-        found = Answer(int(status), headers, b"", version)
-        if to == "HEAD" or found.status in (100, 101, 204, 304):
-            return found
-        if (found.header("Transfer-Encoding") or "").lower() == "chunked":
-            found.body = self._chunks()
+        answer = Answer(int(status), headers, b"", version)
+        if to == "HEAD" or answer.status in (100, 101, 204, 304):
+            return answer
+        if (answer.header("Transfer-Encoding") or "").lower() == "chunked":
+            answer.body = self._chunks()
             while (line := self.until(b"\r\n")) not in (b"\r\n", b""):
-                found.trailers += line
-        elif found.header("Content-Length") is not None:
-            found.body = self.take(int(found.header("Content-Length")))
+                answer.trailers += line
+        elif answer.header("Content-Length") is not None:
+            answer.body = self.take(int(answer.header("Content-Length")))
         else:
-            found.body, found.ended = self.rest()
-        return found
+            answer.body, answer.ended = self.rest()
+        return answer
 
     def _chunks(self) -> bytes:
-        found = b""
+        body = b""
         while size := int(self.until(b"\r\n").strip() or b"0", 16):
-            found += self.take(size)
+            body += self.take(size)
             self.until(b"\r\n")
-        return found
+        return body
 
     def ask(
         self, target: str = "/", *, host: str = "a.example", method: str = "GET", headers: str = "",

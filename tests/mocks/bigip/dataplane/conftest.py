@@ -104,23 +104,23 @@ class Net:
 
     def errors(self) -> list[str]:
         """What went wrong so far; forgotten then."""
-        found = [str(one) for one in self.big.errors]
+        errors = [str(error) for error in self.big.errors]
         self.big.errors.clear()
-        return found
+        return errors
 
 
 @pytest.fixture
 def make_net() -> Iterator[Callable[..., Net]]:
     """A data plane of its own for one test."""
-    made: list[Net] = []
+    nets: list[Net] = []
 
     def make(**options: Any) -> Net:
-        made.append(Net(**options))
-        return made[-1]
+        nets.append(Net(**options))
+        return nets[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for net in nets:
+        net.close()
 
 
 @pytest.fixture(scope="module")
@@ -149,10 +149,10 @@ def forward(pool: str, **condition: Any) -> dict[str, Any]:
 
 
 def rule(*actions: dict[str, Any], **condition: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"actions": [{"name": str(at), **one} for at, one in enumerate(actions)]}
+    fields: dict[str, Any] = {"actions": [{"name": str(at), **action} for at, action in enumerate(actions)]}
     if condition:
-        found["conditions"] = [{"name": "0", **condition}]
-    return found
+        fields["conditions"] = [{"name": "0", **condition}]
+    return fields
 
 
 def host(*names: str) -> dict[str, Any]:

@@ -17,20 +17,20 @@ def member(number: int, **fields) -> Member:
     return Member("/P/p", f"/P/10.0.0.{number}:80", f"10.0.0.{number}", 80, **fields)
 
 
-def chosen(found: list[Member], times: int, *, method: str = "round-robin", **options) -> dict[int, int]:
+def chosen(members: list[Member], times: int, *, method: str = "round-robin", **options) -> dict[int, int]:
     """How often each member was chosen, by its number."""
     balancer = Balancer()
     counts: Counter[int] = Counter()
     for _ in range(times):
-        one = balancer.choose(found, method=method, **options)
-        if one is not None:
-            counts[int(one.address.rsplit(".", 1)[1])] += 1
-            balancer.opened(one)
+        choice = balancer.choose(members, method=method, **options)
+        if choice is not None:
+            counts[int(choice.address.rsplit(".", 1)[1])] += 1
+            balancer.opened(choice)
     return dict(counts)
 
 
 @pytest.mark.parametrize(
-    ("found", "options", "expected"),
+    ("members", "options", "expected"),
     [
         pytest.param([member(1), member(2), member(3)], {}, {1: 4, 2: 4, 3: 4}, id="round-robin"),
         pytest.param([member(1), member(2, enabled=False)], {}, {1: 12}, id="disabled"),
@@ -57,27 +57,27 @@ def chosen(found: list[Member], times: int, *, method: str = "round-robin", **op
         ),
     ],
 )  # fmt: skip
-def test_choice(found, options, expected):
-    assert chosen(found, 12, **options) == expected
+def test_choice(members, options, expected):
+    assert chosen(members, 12, **options) == expected
 
 
 def test_ratios_are_spread():
     """1:1:4 is never a row of more than three for the strongest."""
-    balancer, found = Balancer(), [member(1), member(2), member(3, ratio=4)]
-    order = [balancer.choose(found, method="ratio-member").address[-1] for _ in range(12)]
+    balancer, members = Balancer(), [member(1), member(2), member(3, ratio=4)]
+    order = [balancer.choose(members, method="ratio-member").address[-1] for _ in range(12)]
     assert Counter(order) == {"1": 2, "2": 2, "3": 8}
     assert "3333" not in "".join(order)
 
 
 def test_least_connections():
-    balancer, found = Balancer(), [member(1), member(2)]
-    for one in (found[0], found[0], found[1]):
-        balancer.opened(one)
-    assert balancer.choose(found, method="least-connections-member") is found[1]
-    balancer.closed(found[0])
-    balancer.closed(found[0])
-    assert balancer.choose(found, method="least-connections-member") is found[0]
-    balancer.closed(found[1])
+    balancer, members = Balancer(), [member(1), member(2)]
+    for busy in (members[0], members[0], members[1]):
+        balancer.opened(busy)
+    assert balancer.choose(members, method="least-connections-member") is members[1]
+    balancer.closed(members[0])
+    balancer.closed(members[0])
+    assert balancer.choose(members, method="least-connections-member") is members[0]
+    balancer.closed(members[1])
     assert not balancer.connections
 
 
@@ -255,8 +255,8 @@ def test_cookie_persistence(net: Net):
     assert name == "BIGipServer~P~p"
     assert first.header("Set-Cookie").endswith("; path=/; Httponly")
     again = [net.ask(vs, headers=f"Cookie: x=1; {name}={value}\r\n") for _ in range(4)]
-    assert {one.pod for one in again} == {first.pod}
-    assert {one.header("Set-Cookie") for one in again} == {None}
+    assert {answer.pod for answer in again} == {first.pod}
+    assert {answer.header("Set-Cookie") for answer in again} == {None}
     other = net.ask(vs, headers=f"Cookie: {name}=1.2.0000\r\n")
     assert other.header("Set-Cookie") is not None
 
@@ -296,8 +296,8 @@ def test_one_connect_balances_each_request_and_reuses_connections(net: Net):
     vs = net.virtual("v", pool=net.pool("p", *MEMBERS[:2]), profiles=profiles)
     with net.connect(vs) as client:
         seen = [client.ask().seen for _ in range(6)]
-    assert [one["pod"] for one in seen] == ["pod-1", "pod-2"] * 3
-    assert {one["connection"] for one in seen} == {1}
+    assert [request["pod"] for request in seen] == ["pod-1", "pod-2"] * 3
+    assert {request["connection"] for request in seen} == {1}
     with net.connect(vs) as client:
         assert client.ask().seen["request"] == 4
     until(lambda: net.plane.counters()["idle server connections"] == 2)
@@ -311,7 +311,7 @@ def test_one_connect_shares_connections_of_a_member_between_pools(net: Net):
     policy = net.policy("pol", forward("/P/q", **host("q")))
     vs = net.virtual("v", pool="/P/p", policies=[policy], profiles=profiles)
     assert [net.ask(vs, host=name).seen["request"] for name in ("p", "q", "p")] == [1, 2, 3]
-    assert [one.pool for one in net.plane.log] == ["/P/p", "/P/q", "/P/p"]
+    assert [entry.pool for entry in net.plane.log] == ["/P/p", "/P/q", "/P/p"]
 
 
 def test_an_idle_connection_that_the_pod_closed_is_not_used(net: Net):

@@ -17,18 +17,18 @@ from tests.waiting import DEADLINE_S
 def control(make_net):
     net = make_net()
     net.virtual("v", pool=net.pool("p", "10.1.0.1:8080"))
-    with Control(net.plane) as found:
-        yield net, found.url
+    with Control(net.plane) as control_:
+        yield net, control_.url
 
 
 def test_pods_listeners_and_records(control: tuple[Net, str]):
     net, url = control
     host, port = net.big.endpoint("/P/v")
     assert requests.get(f"{url}/listeners").json() == {"10.9.0.10:80": f"{host}:{port}"}
-    made = requests.put(f"{url}/pods/10.1.0.1/8080", json={"name": "x", "namespace": "n"})
-    assert made.json() == {"pod": "x", "namespace": "n", "address": "10.1.0.1", "port": 8080}
+    reply = requests.put(f"{url}/pods/10.1.0.1/8080", json={"name": "x", "namespace": "n"})
+    assert reply.json() == {"pod": "x", "namespace": "n", "address": "10.1.0.1", "port": 8080}
     assert net.ask("/P/v").pod == "x"
-    assert requests.get(f"{url}/pods").json() == [{**made.json(), "accepted": 1}]
+    assert requests.get(f"{url}/pods").json() == [{**reply.json(), "accepted": 1}]
     assert requests.get(f"{url}/served?last=1").json()[0]["member"] == "10.1.0.1:8080"
     assert requests.delete(f"{url}/pods/10.1.0.1/8080").status_code == 200
     assert requests.get(f"{url}/pods").json() == []
@@ -51,9 +51,9 @@ def test_the_command_prints_where_it_listens():
                "--pod", "10.1.0.1:80=web"]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            first = dict(part.split("=", 1) for part in process.stdout.readline().split())
+            first = dict(word.split("=", 1) for word in process.stdout.readline().split())
             assert (first["destination"], first["virtual"]) == ("10.0.0.1:80", "/Common/v")
-            login = dict(part.split("=", 1) for part in process.stdout.readline().split())
+            login = dict(word.split("=", 1) for word in process.stdout.readline().split())
             control = process.stdout.readline().strip().removeprefix("control=")
             assert requests.get(f"{control}/listeners").json() == {"10.0.0.1:80": first["listen"]}
             body = {"name": "p", "members": ["10.1.0.1:80"]}

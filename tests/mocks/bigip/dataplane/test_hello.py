@@ -37,8 +37,8 @@ def test_records_and_pieces_do_not_matter(sizes, cut):
     """However it is cut into records: of a part nothing is known, or all."""
     data = records(message([extension(PADDING, bytes(100)), sni("a.example")]), *sizes)
     assert hello.parse(data).server_name == "a.example"
-    part = hello.parse(data[:cut])
-    assert part is None or part == hello.parse(data)
+    parsed = hello.parse(data[:cut])
+    assert parsed is None or parsed == hello.parse(data)
 
 
 def test_it_is_complete_with_its_last_byte():

@@ -34,8 +34,8 @@ def test_what_is_recorded(net: Net):
 def test_keep_alive_uses_one_connection_to_the_pod(net: Net):
     with net.connect(VS) as client:
         seen = [client.ask(f"/{number}").seen for number in range(3)]
-    assert [one["request"] for one in seen] == [1, 2, 3]
-    assert len({one["connection"] for one in seen}) == 1
+    assert [request["request"] for request in seen] == [1, 2, 3]
+    assert len({request["connection"] for request in seen}) == 1
 
 
 def test_pipelined_requests_are_answered_in_order(net: Net):
@@ -151,7 +151,7 @@ def test_http_1_0(net: Net):
         assert answer.header("Transfer-Encoding") is None
     with net.connect(VS) as client:
         seen = [client.ask("/", version="1.0", headers="Connection: keep-alive\r\n").seen for _ in "ab"]
-        assert [one["request"] for one in seen] == [1, 2]
+        assert [request["request"] for request in seen] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_pod_that_closes_an_idle_connection_ends_the_clients(net: Net):
     with net.connect(VS) as client:
         client.ask()
         pod = net.big.pods["10.1.0.1", 8080]
-        net.plane.thread.call(lambda: [one.close() for one in pod.connections])
+        net.plane.thread.call(lambda: [connection.close() for connection in pod.connections])
         assert client.rest() == (b"", END)
 
 
@@ -271,10 +271,10 @@ def next_frame(client: Client) -> tuple[int, bytes]:
     """The next frame that a client gets."""
     while True:
         held = bytearray(client.buffer)
-        found = take_frame(held)
-        if found is not None:
+        taken = take_frame(held)
+        if taken is not None:
             client.buffer = bytes(held)
-            return found
+            return taken
         assert not client.more()
 
 

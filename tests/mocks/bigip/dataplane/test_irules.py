@@ -211,7 +211,7 @@ def test_node(net: Net, words):
     vs = with_rule(net, AGAIN, text)
     with net.connect(vs) as client:
         assert [client.ask(target).pod for target in ("/", "/node", "/")] == ["one", "two", "one"]
-    assert [(one.pool, one.member) for one in list(net.plane.log)[-2:]] == [
+    assert [(entry.pool, entry.member) for entry in list(net.plane.log)[-2:]] == [
         ("", "10.1.0.2:8080"), ("/P/one", "10.1.0.1:8080"),
     ]  # fmt: skip
 

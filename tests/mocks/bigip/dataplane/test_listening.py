@@ -116,7 +116,7 @@ def test_the_data_plane_starts_with_what_is_there_and_ends_alone():
         assert client.rest() == (b"", RESET)
     assert refused(where)
     assert big.store.on_commit == others
-    assert not [one for one in threading.enumerate() if one.name == "fake-data-plane"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "fake-data-plane"]
 
 
 def test_without_a_data_plane_nothing_is_computed():

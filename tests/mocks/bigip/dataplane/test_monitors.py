@@ -35,9 +35,9 @@ def net(make_net) -> Net:
 )
 def test_results(before, good, now, after, due):
     """Interval 5 s, timeout 16 s, the last good answer at 0."""
-    one = Checked("/P/p", "/P/x", "10.1.0.1", 80, (0, ()), since=0.0, down=before)
-    assert one.learn(good, now=now, interval_s=5, timeout_s=16) == due
-    assert (one.down, one.since) == (after, now if good else 0.0)
+    checked = Checked("/P/p", "/P/x", "10.1.0.1", 80, (0, ()), since=0.0, down=before)
+    assert checked.learn(good, now=now, interval_s=5, timeout_s=16) == due
+    assert (checked.down, checked.since) == (after, now if good else 0.0)
 
 
 @pytest.mark.parametrize("monitor", ["tcp", "tcp_half_open", "http", "icmp", "gateway_icmp"])

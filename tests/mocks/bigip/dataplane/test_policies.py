@@ -228,7 +228,7 @@ def test_the_last_of_two_hosts_counts(net: Net):
 @pytest.mark.parametrize("target", ["/x%2fy", "/x//y", "/x/../y", "/%78"])
 def test_paths_are_compared_as_they_are(net: Net, target):
     vs = on_virtual(net, forward("/P/one", **path(target, "equals")), pool="/P/other")
-    assert [net.ask(vs, one).pod for one in (target, "/x", "/y")] == ["one", "other", "other"]
+    assert [net.ask(vs, path).pod for path in (target, "/x", "/y")] == ["one", "other", "other"]
 
 
 # -- changes while connections are open ------------------------------------------------------------
@@ -273,8 +273,8 @@ def test_another_pool_on_one_connection(make_net, quirks, how, pods, connections
     vs = on_virtual(net, forward("/P/one", **host("a")), forward("/P/two", **host("b")), **how)
     with net.connect(vs) as client:
         seen = [client.ask(host=name).seen for name in ("a", "a", "b", "a")]
-        assert [one["pod"] for one in seen] == pods.split()
-        assert [one["connection"] for one in seen] == connections
+        assert [request["pod"] for request in seen] == pods.split()
+        assert [request["connection"] for request in seen] == connections
         until(lambda: net.plane.counters()["server connections"] == (2 if how else 1))
 
 
@@ -376,10 +376,10 @@ def test_five_thousand_rules_are_found_by_host(net: Net):
     vs = on_virtual(net, *rules, forward("/P/other", **path("/any")))
     assert net.ask(vs, host="H77.example").pod == "one"
     compiled = net.store.kept["policies"]["/P/pol"]
-    found = list(compiled.candidates(net.store, Request("h77.example")))
-    assert [one.name for one in found] == ["r77", "r500"]
+    candidates = list(compiled.candidates(net.store, Request("h77.example")))
+    assert [candidate.name for candidate in candidates] == ["r77", "r500"]
     net.change("PATCH", "ltm/policy/~P~pol/rules/r3/actions/0", {"pool": "/P/two"})
     assert net.ask(vs, host="h3.example").pod == "two"
     again = net.store.kept["policies"]["/P/pol"]
-    kept = [name for name, one in again.rules.items() if one is compiled.rules[name]]
+    kept = [name for name, kept in again.rules.items() if kept is compiled.rules[name]]
     assert len(kept) == 500

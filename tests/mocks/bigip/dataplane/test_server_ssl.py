@@ -13,8 +13,8 @@ REQUIRE = {"peerCertMode": "require", "caFile": CA}
 
 
 def pem(host: str, **options) -> tuple[bytes, bytes]:
-    made = identity(host, **options)
-    return made.certificate.encode(), made.key.encode()
+    own = identity(host, **options)
+    return own.certificate.encode(), own.key.encode()
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_keep_alive_over_tls_on_both_sides(net: Net):
     vs = net.virtual("both", pool="/P/good", profiles=profiles)
     with net.connect(vs, sni="front") as client:
         seen = [client.ask("/?length=100000").seen for _ in range(3)]
-    assert [one["request"] for one in seen] == [1, 2, 3]
+    assert [request["request"] for request in seen] == [1, 2, 3]
 
 
 def test_a_changed_profile_counts_for_new_server_connections(net: Net):

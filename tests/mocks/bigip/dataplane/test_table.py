@@ -79,7 +79,7 @@ def test_results(run: Run, script, result):
     assert run(script) == result
 
 
-@pytest.mark.parametrize(("script", "later", "found"), [
+@pytest.mark.parametrize(("script", "later", "expected"), [
     ("table set a 1", "table lookup a", ["1", "1", ""]),
     ("table set a 1", "table lookup -notouch a", ["1", "", ""]),
     ("table set a 1 indefinite 200", "table lookup a", ["1", "", ""]),
@@ -91,14 +91,14 @@ def test_results(run: Run, script, result):
     ("table set a 1 indefinite 150", "table lifetime -remaining a", ["50", "-1", "-1"]),
     ("table incr a", "table incr a", ["2", "3", "1"]),
 ])
-def test_entries_expire(net: Net, run: Run, script, later, found):
+def test_entries_expire(net: Net, run: Run, script, later, expected):
     """After 100 s, 100 s more, and 200 s more."""
     run(script)
     answers = []
     for seconds in (100, 100, 200):
         net.plane.clock.now += seconds
         answers.append(run(later))
-    assert answers == found
+    assert answers == expected
 
 
 def test_the_clock_of_the_table_is_that_of_rules(net: Net, run: Run):

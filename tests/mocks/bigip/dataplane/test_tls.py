@@ -156,10 +156,10 @@ def handshake(net: Net, vs: str, sni: str = "a.example", **context) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
-            made = tls_context(**context)
+            client_context = tls_context(**context)
         if "maximum_version" in context:
-            made.set_ciphers("DEFAULT:@SECLEVEL=0")
-        with net.connect(vs, sni=sni, context=made) as client:
+            client_context.set_ciphers("DEFAULT:@SECLEVEL=0")
+        with net.connect(vs, sni=sni, context=client_context) as client:
             client.ask()
             return client.sock.version()
     except (ConnectionResetError, ssl.SSLError):
@@ -222,8 +222,8 @@ def test_the_chain_is_sent(make_net):
         client.send(outgoing.read())
         while len(client.buffer) < 800:
             assert not client.more()
-        for one in (pair.certificate, pair.issuer):
-            assert ssl.PEM_cert_to_DER_cert(one) in client.buffer
+        for certificate in (pair.certificate, pair.issuer):
+            assert ssl.PEM_cert_to_DER_cert(certificate) in client.buffer
 
 
 def test_a_new_certificate_counts_for_new_connections(make_net):

@@ -78,9 +78,9 @@ def test_a_lost_connection_wakes_everybody(full):
         told = []
         wire.on_lost = lambda: told.append("lost")
         wire.connection_lost(ConnectionResetError())
-        for one in filter(None, (reading, draining)):
+        for task in filter(None, (reading, draining)):
             with pytest.raises(Closed):
-                await one
+                await task
         assert told == ["lost"]
         with pytest.raises(Closed):
             wire.write(b"x")

@@ -347,8 +347,8 @@ class TestBytes:
         connection = tcl.connection([("/Common/r", text)], payload)
         connection.fire("A")
         assert seen[1] == [every, every[10:21]]
-        found = connection.variables()
-        assert found == {"x": every, "n": b"76800", "a": b"0", "b": b"1", "c": b"-1"}
+        variables = connection.variables()
+        assert variables == {"x": every, "n": b"76800", "a": b"0", "b": b"1", "c": b"-1"}
 
     def test_text(self, tcl):
         """Letters beyond ASCII are the bytes of UTF-8, as they came with the rule."""

@@ -21,9 +21,9 @@ def value(tcl: Interpreter, text: str) -> str:
         lambda name, arguments: b"/api/x",
     )
     connection.fire("A")
-    found = connection.variables()["r"].decode()
+    outcome = connection.variables()["r"].decode()
     connection.close()
-    return found
+    return outcome
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_scripts(tcl):
     """Everywhere where an expression stands, and nowhere else."""
     connection = tcl.connection([("/P/r", f"when A {{ set x abc\n{BODY} }}")], lambda *called: b"")
     connection.fire("A")
-    found = {name: value.decode() for name, value in connection.variables().items()}
+    variables = {name: value.decode() for name, value in connection.variables().items()}
     connection.close()
-    assert found == {"x": "abc", "r": "1", "words": "this and that 1", "s": "2", "i": "2", "j": "4",
-                     "c": "and or not", "y": "or", "l": "and or"}  # fmt: skip
+    assert variables == {"x": "abc", "r": "1", "words": "this and that 1", "s": "2", "i": "2", "j": "4",
+                         "c": "and or not", "y": "or", "l": "and or"}  # fmt: skip
 
 
 def test_nothing_to_do():
@@ -218,10 +218,10 @@ def test_lines(tcl):
     rule = f"when A {{{LINES}}}\nproc mine {{a b}}\n{{\n  return $b$a\n}}"
     connection = tcl.connection([("/P/r", rule)], lambda *called: b"")
     connection.fire("A")
-    found = {name: value.decode() for name, value in connection.variables().items()}
+    variables = {name: value.decode() for name, value in connection.variables().items()}
     connection.close()
     want = {"n": "31", "i": "2", "seen": "0 1", "y": "b", "z": "ab", "r": "three", "s": "cb", "t": "5"}
-    assert found == want
+    assert variables == want
 
 
 @given(st.lists(st.sampled_from(["if {1}", "{a}", "\n", "\n  {b}", "\nelse {c}", " x", "$y{z}", '"q"', "[w]",
@@ -230,9 +230,9 @@ def test_rewriting_keeps_lines_and_words(script):
     """As many lines as before, and the words that TMM sees; what is rewritten is left alone the next time."""
     try:
         before = [[(word.text, word.line) for word in words] for words in commands(script)]
-        found = rewritten(script)
+        changed = rewritten(script)
     except SyntaxRefusal:
         return
-    assert found.count("\n") == script.count("\n")
-    assert rewritten(found) == found
-    assert [[(word.text, word.line) for word in words] for words in commands(found)] == before
+    assert changed.count("\n") == script.count("\n")
+    assert rewritten(changed) == changed
+    assert [[(word.text, word.line) for word in words] for words in commands(changed)] == before
