@@ -46,10 +46,15 @@ class CommandFailed(Exception):
     """A command of iproute2 refused what it was told."""
 
 
-def tool(name: str) -> str:
-    """Path of a command of iproute2. Raises: MissingTool."""
+def tool(name: str, besides: str = DIRECTORIES) -> str:
+    """Return the path of a command of iproute2.
+
+    Args: besides: directories to look in after those of PATH.
+
+    Raises: MissingTool.
+    """
     path = os.environ.get("PATH", "")
-    command = shutil.which(name, path=f"{path}{os.pathsep}{DIRECTORIES}")
+    command = shutil.which(name, path=f"{path}{os.pathsep}{besides}")
     if command is None:
         raise MissingTool(f"the command {name} is missing; it is in the Debian package {PACKAGE} "
                           f"(tests/system-packages installs it)")

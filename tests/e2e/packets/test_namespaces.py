@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.packets import namespaces
 from tests.e2e.packets.namespaces import CommandFailed, MissingTool, Namespace, tool
 from tests.waiting import DEADLINE_S, until
 
@@ -55,9 +54,10 @@ def test_nothing_is_left_by_a_killed_process(stack):
     wait_until_gone(here, "outside")
 
 
-def test_a_failure_while_a_namespace_is_made_leaves_no_thread(permitted, monkeypatch):
+def test_a_failure_while_a_namespace_is_made_leaves_no_thread(permitted, monkeypatch, tmp_path):
     before = set(os.listdir("/proc/self/task"))
-    monkeypatch.setattr(namespaces, "tool", lambda name: "/bin/false")
+    (tmp_path / "ip").symlink_to("/bin/false")
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandFailed) as held:  # its traceback keeps what was made alive
         Namespace("broken")
     until(lambda: set(os.listdir("/proc/self/task")) <= before,
@@ -74,9 +74,8 @@ def test_refusals_are_told_with_the_command(stack):
 
 def test_a_missing_command_is_no_reason_to_skip(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(namespaces, "DIRECTORIES", "")
     with pytest.raises(MissingTool, match="command ip is missing; it is in the Debian package iproute2"):
-        tool("ip")
+        tool("ip", besides="")
     assert '"ip: iproute2"' in (ROOT / "tests" / "system-packages").read_text()
 
 

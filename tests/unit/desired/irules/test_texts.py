@@ -109,10 +109,8 @@ def test_the_stand_in_ends_a_loop_without_commands():
         tmm.run(["when CLIENT_ACCEPTED { while {1} {} }"], groups={})
 
 
-def test_missing_tclsh(monkeypatch):
+def test_missing_tclsh(monkeypatch, tmp_path):
     """Without tclsh the tests fail and say what to install."""
-    from mocks.bigip.tmm import process
-
-    monkeypatch.setattr(process.shutil, "which", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RuntimeError, match="Debian package tcl"):
         Tmm()
