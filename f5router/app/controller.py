@@ -141,6 +141,7 @@ class Controller:
         if first is not None and now >= first + self.config.hold_off_s:
             self.signal.look()
             self.reconciler.take_endpoints(self.cluster.drain_endpoints())
+        self.reconciler.rebuild_pools()
         try:
             self.reconciler.members.program(self._record_change)
         except Busy:

@@ -31,6 +31,9 @@ from f5router.network.diagnostics import Findings
 
 _EMPTY = HostObjects()
 
+POOL_SIZE, SIZE_OF_A_STEP = 20, 2000
+"""Cost of a pool besides that of its members, and cost of a step; both counted in members."""
+
 
 class Engine:
     """Not thread-safe: one thread applies Deltas and reads the results."""
@@ -183,7 +186,8 @@ class Engine:
     def warnings(self, key: Key) -> tuple[str, ...]:
         """Return what the team should know about a Route that is served."""
         route, objects = self.route(key), self._objects_of(key)
-        of_services = self._pools.warnings(route, served=key in objects.uses) if route else ()
+        pool = objects.pool_of.get(key)
+        of_services = self._pools.warnings(route, pool, served=key in objects.uses) if route else ()
         return (*objects.warnings.get(key, ()), *of_services)
 
     def network_findings(self) -> Findings:
@@ -203,14 +207,13 @@ class Engine:
         """Take new facts about the device; everything is built anew if they differ."""
         if facts == self._facts:
             return
-        other_addresses = facts.own_addresses != self._facts.own_addresses
+        if facts.own_addresses != self._facts.own_addresses:
+            self._pools.set_own_addresses(facts.own_addresses)
         self._facts = facts
-        self._pools.own_addresses = facts.own_addresses
         self._rebuild_baseline()
         for host, (checked, claims) in list(self._claims_by_host.items()):
             finish(self._rebuild_host(host, checked, claims))
-        for pool_key in self._pools.keys() if other_addresses else ():
-            self._rebuild_pool(pool_key)
+        finish(self.rebuild_pools())
         for key in list(self.cluster.nodes):
             self._rebuild_fdb_record(key)
         self._findings = None
@@ -220,16 +223,35 @@ class Engine:
         finish(self.apply_in_steps(delta))
 
     def apply_endpoints(self, delta: Delta) -> None:
-        """Take changes of endpoints alone, also between two steps of `apply_in_steps`."""
+        """Take changes of endpoints alone, also between two steps of `apply_in_steps`.
+
+        Some of their pools are built at once, the others by `rebuild_pools`.
+        """
         services = self.cluster.put_slices(delta)
-        self._rebuild_pools_of(services)
+        self._pools.mark(services)
+        next(self.rebuild_pools(), None)
         self._refresh_warnings(services if self._config.nodeport else ())
+
+    def rebuild_pools(self) -> Steps[None]:
+        """Build the pools anew whose Services have changed; the caller may do so a step at a time."""
+        size = 0
+        while (key := self._pools.take_marked()) is not None:
+            size += POOL_SIZE + self._rebuild_pool(key)
+            if size >= SIZE_OF_A_STEP:
+                size = 0
+                yield
+
+    @property
+    def has_changed_pools(self) -> bool:
+        """True if `rebuild_pools` has something to do."""
+        return self._pools.are_marked
 
     def apply_in_steps(self, delta: Delta) -> Steps[None]:
         """Take changes of the cluster. Between two steps each Host is as it was, or as it is to be."""
         everywhere = self._apply_nodes(delta)
         self.cluster.put_services(delta)
         services = {*delta.services, *self.cluster.put_slices(delta)}
+        self._pools.mark(self._pools.services() if everywhere else services)
         again = self.cluster.secret_users(delta.secrets)
         for number, (key, route) in enumerate({**again, **delta.routes}.items(), start=1):
             self._put_route(key, route)
@@ -239,12 +261,8 @@ class Engine:
             self._evaluate(key, self._undecided[key])
         for host, routes, claims in self._claim_index.take():
             yield from self._rebuild_host(host, routes, claims)
-        self._rebuild_pools_of(self._pools.services() if everywhere else services)
+        yield from self.rebuild_pools()
         self._refresh_warnings(services if self._config.nodeport else delta.services)
-
-    def _rebuild_pools_of(self, services: Collection[Key]) -> None:
-        for pool_key in {key for service in services for key in self._pools.of_service(service)}:
-            self._rebuild_pool(pool_key)
 
     def _refresh_warnings(self, services: Iterable[Key]) -> None:
         """Mark Routes whose warnings may differ; with node ports these depend on endpoints too."""
@@ -340,15 +358,21 @@ class Engine:
         self._dropped.put(ref.path, (key, settings))
         self._dirty.add(ref)
 
-    def _rebuild_pool(self, key: PoolKey) -> None:
-        pool, warnings_differ = self._pools.build(key)
+    def _rebuild_pool(self, key: PoolKey) -> int:
+        """Build a pool; returns the number of members that were computed."""
+        built, warnings_differ = self._pools.build(key)
+        pool = built.pool
         if warnings_differ:
             self._mark_users(key)
         if self.objects.get(pool.ref) != pool:
             self.objects[pool.ref] = pool
             self._dirty.add(pool.ref)
+        return built.computed
 
     def _mark_users(self, key: PoolKey) -> None:
+        if key.route:
+            self._affected_routes.add(Key(key.service.namespace, key.route))
+            return
         for host in self._pools.hosts(key):
             self._affected_routes |= self._claims_by_host[host][0].keys()
 

@@ -1,7 +1,7 @@
 """Pools: which Routes share one, and the members and properties of each."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from f5router.desired import limits
@@ -10,7 +10,7 @@ from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool, PoolMember, TCPMonitor, monitor_interval_s
 from f5router.model.route_options import DEFAULTS, RouteOptions
 from f5router.network import node_ports, pool_members, weights
-from f5router.network.pool_members import LeftOut, ServiceView
+from f5router.network.pool_members import Choice, LeftOut, ServiceView
 
 QUEUE_MS = 5000
 """How long a connection waits for a pod that is at its limit, in milliseconds. Source: openshift/router: as
@@ -99,6 +99,16 @@ class Share(NamedTuple):
     left_out: LeftOut = LeftOut()
 
 
+class BuiltMembers(NamedTuple):
+    """The members of a pool, and what it has of each Service."""
+
+    members: frozenset[PoolMember]
+    active: int
+    """Number of members that get new connections."""
+    shares: Mapping[str, Share]
+    """By name of the Service."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuiltPool:
     """A pool, and what it has of each Service."""
@@ -106,6 +116,8 @@ class BuiltPool:
     pool: Pool
     shares: Mapping[str, Share] = field(default_factory=dict)
     """By name of the Service."""
+    computed: int = 0
+    """Number of its members if they were computed for it; 0 if an earlier pool has the same."""
 
 
 def backends(route: Route) -> dict[str, int]:
@@ -117,10 +129,21 @@ def backends(route: Route) -> dict[str, int]:
             **{backend.service: weights.effective(backend.weight) for backend in route.alternates}}
 
 
+def is_divided(route: Route) -> bool:
+    """True if several Services of a Route get new sessions."""
+    return sum(weight > 0 for weight in backends(route).values()) > 1
+
+
+def with_one_service(route: Route) -> Route:
+    """Return a Route with only the first Service that gets new sessions; spec.to if none does."""
+    weights_of = backends(route)
+    name = next((name for name, weight in weights_of.items() if weight), route.service)
+    return replace(route, service=name, weight=weights_of[name], alternates=())
+
+
 def algorithm(route: Route, termination: str, defaults: balancing.Defaults) -> str:
     """Return how the pods of a Route share its connections: one of balancing.ALGORITHMS."""
-    several = sum(weight > 0 for weight in backends(route).values()) > 1
-    return route.options.balance or defaults.of(termination, several=several)
+    return route.options.balance or defaults.of(termination, several=is_divided(route))
 
 
 def of_route(
@@ -197,43 +220,91 @@ def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
     return {key.service, *(Key(key.service.namespace, name) for name, _ in settings.weights)}
 
 
-def build(key: PoolKey, settings: PoolSettings, view_of: Callable[[Key], ServiceView],
-          config: PoolConfig) -> BuiltPool:
-    """Build a pool. Pods that are ending, and those of a Service with weight 0, get no new sessions.
+class PoolBuilder:
+    """Builds pools from one state of the cluster, and computes only once what several have in common.
 
-    An address and port that two Services have is one member, with both their shares.
-
-    Args: view_of: returns what is known of a Service.
+    So thousands of Routes to one Service, each with a pool of its own, cost little more than one.
     """
-    most, choose = config.max_pool_members, (node_ports if config.nodeport else pool_members).choose
-    path = names.pool(config.folder, *key)
-    if settings == SHARED:
-        members, left_out = choose(key.port, view_of(key.service), most)
-        active = _active(members)
-        return BuiltPool(Pool(path, _monitor(settings, active, config), members), {
-            key.service.name: Share(active, left_out)})
-    weights_of = dict(settings.weights) or {key.service.name: 1}
-    views = {name: view_of(Key(key.service.namespace, name)) for name in weights_of}
-    choices = {name: choose(key.port, view, most) for name, view in views.items()}
-    if sum(len(choice.members) for choice in choices.values()) > most:
-        choices = {name: choose(key.port, view, max(1, most // len(views))) for name, view in views.items()}
-    counts = {name: _active(choice.members) for name, choice in choices.items()}
-    ratios = weights.ratios(weights_of, counts)
-    shares: dict[PoolMember, int] = {}
-    stay: set[PoolMember] = set()
-    for name, choice in choices.items():
-        for member in choice.members:
-            share = ratios[name] if member.state == "enabled" else 0
-            place = member._replace(state="enabled")
-            stay |= set() if member.state == "forced_offline" else {place}
-            shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
-    pool = Pool(path, _monitor(settings, sum(map(bool, shares.values())), config), frozenset(
-        place._replace(ratio=max(1, ratio), connection_limit=settings.connection_limit,
-                       state="enabled" if ratio else "disabled" if place in stay else "forced_offline")
-        for place, ratio in shares.items()
-    ), settings.load_balancing, QUEUE_MS if settings.connection_limit else 0)
-    return BuiltPool(pool, {
-        name: Share(counts[name], choice.left_out) for name, choice in choices.items()})
+
+    def __init__(self, view_of: Callable[[Key], ServiceView], config: PoolConfig):
+        """Args: view_of: returns what is known of a Service."""
+        self._view_of, self._config = view_of, config
+        self._choose = (node_ports if config.nodeport else pool_members).choose
+        self._choices: dict[tuple[Key, str, int], Choice] = {}
+        self._members: dict[tuple[object, ...], BuiltMembers] = {}
+        """By what decides about the members of a pool."""
+
+    def build(self, key: PoolKey, settings: PoolSettings) -> BuiltPool:
+        """Build a pool."""
+        path, limit = names.pool(self._config.folder, *key), settings.connection_limit
+        weights_of = dict(settings.weights) if settings.weights else {key.service.name: 1}
+        same = (key.service.namespace, key.port, tuple(weights_of.items()), limit)
+        built, computed = self._members.get(same), 0
+        if built is None:
+            built = self._members[same] = self._build_members(key, weights_of, limit)
+            computed = len(built.members)
+        monitor = _monitor(settings, built.active, self._config)
+        return BuiltPool(Pool(path, monitor, built.members, settings.load_balancing,
+                              QUEUE_MS if limit else 0), built.shares, computed)
+
+    def _choose_members(self, service: Key, port: str, most: int) -> Choice:
+        known = self._choices.get((service, port, most))
+        if known is None:
+            known = self._choices[service, port, most] = self._choose(port, self._view_of(service), most)
+        return known
+
+    def _choices_of(self, namespace: str, port: str, services: Iterable[str]) -> dict[str, Choice]:
+        """Choose the members from each Service; they share the room in the pool."""
+        most = self._config.max_pool_members
+        keys = {name: Key(namespace, name) for name in services}
+        choices = {name: self._choose_members(service, port, most) for name, service in keys.items()}
+        if sum(len(choice.members) for choice in choices.values()) <= most:
+            return choices
+        active = {name: _active(choice.members) for name, choice in choices.items()}
+        rooms = share_room(active, most)
+        ending = share_room({name: len(choice.members) - active[name] for name, choice in choices.items()},
+                            most - sum(rooms.values()))
+        return {name: self._choose_members(service, port, rooms[name] + ending[name])
+                for name, service in keys.items()}
+
+    def _build_members(self, key: PoolKey, weights_of: Mapping[str, int], limit: int) -> BuiltMembers:
+        """Build members. Pods that are ending, and those of a Service with weight 0, get no new sessions.
+
+        An address and port that two Services have is one member, with both their shares.
+        """
+        choices = self._choices_of(key.service.namespace, key.port, weights_of)
+        counts = {name: _active(choice.members) for name, choice in choices.items()}
+        parts = {name: Share(counts[name], choice.left_out) for name, choice in choices.items()}
+        if len(weights_of) == 1 and all(weights_of.values()) and not limit:
+            (choice,) = choices.values()
+            return BuiltMembers(choice.members, sum(counts.values()), parts)
+        ratios = weights.ratios(weights_of, counts)
+        shares: dict[PoolMember, int] = {}
+        stay: set[PoolMember] = set()
+        for name, choice in choices.items():
+            for member in choice.members:
+                share = ratios[name] if member.state == "enabled" else 0
+                place = member._replace(state="enabled")
+                stay |= set() if member.state == "forced_offline" else {place}
+                shares[place] = min(shares.get(place, 0) + share, weights.MAX_RATIO)
+        return BuiltMembers(frozenset(
+            place._replace(ratio=max(1, ratio), connection_limit=limit,
+                           state="enabled" if ratio else "disabled" if place in stay else "forced_offline")
+            for place, ratio in shares.items()
+        ), sum(map(bool, shares.values())), parts)
+
+
+def share_room(wanted: Mapping[str, int], most: int) -> dict[str, int]:
+    """Share the room in a pool: small Services get all that they want, the others equal parts of the rest.
+
+    Args:
+        wanted: number of members by Service.
+        most: number of members that there is room for.
+    """
+    rooms: dict[str, int] = {}
+    for number, name in enumerate(sorted(wanted, key=lambda name: (wanted[name], name))):
+        rooms[name] = min(wanted[name], (most - sum(rooms.values())) // (len(wanted) - number))
+    return rooms
 
 
 def _active(members: Iterable[PoolMember]) -> int:

@@ -81,6 +81,8 @@ class HostObjects:
     faults: Mapping[Key, str] = field(default_factory=dict)
     """By admitted Route: why this router cannot serve it, or not all of it."""
     warnings: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    pool_of: Mapping[Key, PoolKey] = field(default_factory=dict)
+    """By Route that is served."""
     undetermined: frozenset[Ref] = frozenset()
     """Objects whose desired state depends on a Secret that is not read, or on certificates that are not
     checked yet."""
@@ -107,7 +109,7 @@ def host_objects(
     return HostObjects(
         builder.objects, builder.pools, builder.uses,
         {key: rejection for key, rejection in verdicts.items() if rejection is not None},
-        builder.faults, builder.warnings, builder.undetermined,
+        builder.faults, builder.warnings, builder.pool_of, builder.undetermined,
     )
 
 
@@ -123,6 +125,7 @@ class _HostBuilder:
         self.needs_exclusion = claims.passthrough and not self.wildcard
         self.objects: dict[Ref, Object] = {}
         self.pools: dict[PoolKey, PoolSettings] = {}
+        self.pool_of: dict[Key, PoolKey] = {}
         self.uses: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, str] = {}
         self.warnings: dict[Key, tuple[str, ...]] = {}
@@ -172,7 +175,7 @@ class _HostBuilder:
         if not termination and self.config.http_virtual is None:
             self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
             return
-        if self._differ_in_names(evaluated):
+        if self._verifies_name(evaluated) and pools.is_divided(evaluated.route):
             self._fault(route, "spec.alternateBackends: the default destination CA verifies the name of one "
                                "Service only; set spec.tls.destinationCACertificate")
             return
@@ -329,25 +332,28 @@ class _HostBuilder:
 
         Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
-        tls = self._pod_tls(evaluated) if evaluated.termination == "reencrypt" else ""
-        key, settings = pools.of_route(evaluated.route, evaluated.termination, tls, self.config.balancing)
-        self.pools[key] = settings
+        route, tls = evaluated.route, ""
+        if self._verifies_name(evaluated):
+            route = pools.with_one_service(route)  # pods of weight 0 would be refused for their names
+        if evaluated.termination == "reencrypt":
+            tls = self._pod_tls(evaluated, route.service)
+        key, settings = pools.of_route(route, evaluated.termination, tls, self.config.balancing)
+        self.pools[key], self.pool_of[evaluated.route.key] = settings, key
         pool = names.pool(self.config.folder, *key)
         self._add_all(option_objects.of_pool(evaluated, pool, settings, self.config))
         return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
 
-    def _differ_in_names(self, evaluated: EvaluatedRoute) -> bool:
-        """True if pods of a Route must carry different names; a server SSL profile verifies only one."""
+    def _verifies_name(self, evaluated: EvaluatedRoute) -> bool:
+        """True if pods of a Route must carry the name of their Service."""
         default = self.config.default_destination_ca and not evaluated.destination_ca
-        return bool(evaluated.termination == "reencrypt" and default
-                    and len(pools.backends(evaluated.route)) > 1)
+        return bool(evaluated.termination == "reencrypt" and default)
 
-    def _pod_tls(self, evaluated: EvaluatedRoute) -> str:
-        """Add the server SSL profile towards the pods; returns the digest of that TLS."""
+    def _pod_tls(self, evaluated: EvaluatedRoute, service: str) -> str:
+        """Add the server SSL profile towards the pods of a Service; returns the digest of that TLS."""
         route, folder = evaluated.route, self.config.folder
         ca, name = evaluated.destination_ca, ""
         if not ca and self.config.default_destination_ca:
-            ca, name = self.config.default_destination_ca, f"{route.service}.{route.key.namespace}.svc"
+            ca, name = self.config.default_destination_ca, f"{service}.{route.key.namespace}.svc"
         tls = names.digest(f"{ca}\0{name}")
         file = CertFile(names.destination_ca_file(folder, ca), ca) if ca else None
         if file:

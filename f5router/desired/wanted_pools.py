@@ -1,14 +1,15 @@
 """The pools that Routes want, the Services that each has members of, and warnings about these."""
 
-from collections.abc import Collection, Iterator, Mapping
+import functools
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from f5router.desired import pools
 from f5router.desired.cluster_state import ClusterState
-from f5router.desired.pools import PoolConfig, PoolKey, PoolSettings, Share
+from f5router.desired.pools import BuiltPool, PoolConfig, PoolKey, PoolSettings, Share
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Pool, PoolMember
+from f5router.model.ltm import PoolMember
 from f5router.network import node_ports, pool_members
-from f5router.network.pool_members import LeftOut, ServiceView
+from f5router.network.pool_members import LeftOut
 
 
 class WantedPools:
@@ -16,8 +17,12 @@ class WantedPools:
 
     def __init__(self, config: PoolConfig, cluster: ClusterState):
         self._config, self._cluster = config, cluster
-        self.own_addresses: frozenset[str] = frozenset()
+        self._own_addresses: frozenset[str] = frozenset()
         """Those of the BIG-IP, which are no pool members."""
+        self._builder = self._new_builder()
+        """A new one for each state of the cluster."""
+        self._marked: dict[str, dict[PoolKey, None]] = {}
+        """Pools whose members may differ, by namespace in the order of their turns."""
         self._users: dict[PoolKey, set[str]] = {}
         """Hosts whose Routes use a pool."""
         self._settings: dict[PoolKey, PoolSettings] = {}
@@ -76,36 +81,68 @@ class WantedPools:
 
     # --- their members -----------------------------------------------------------------------
 
-    def build(self, key: PoolKey) -> tuple[Pool, bool]:
+    def set_own_addresses(self, addresses: frozenset[str]) -> None:
+        """Take the addresses of the BIG-IP, which are no pool members."""
+        self._own_addresses = addresses
+        self.mark(self.services())
+
+    def mark(self, services: Iterable[Key]) -> None:
+        """Take Services that have changed: their pools must be built anew."""
+        self._builder = self._new_builder()
+        for service in services:
+            for key in self.of_service(service):
+                self._marked.setdefault(service.namespace, {})[key] = None
+
+    def take_marked(self) -> PoolKey | None:
+        """Return a pool that must be built anew; namespaces take turns. None if there are no more."""
+        while self._marked:
+            namespace, keys = next(iter(self._marked.items()))
+            key, _ = keys.popitem()
+            del self._marked[namespace]
+            if keys:
+                self._marked[namespace] = keys
+            if key in self._users:
+                return key
+        return None
+
+    def _new_builder(self) -> pools.PoolBuilder:
+        view_of = functools.partial(self._cluster.view, own_addresses=self._own_addresses)
+        return pools.PoolBuilder(view_of, self._config)
+
+    @property
+    def are_marked(self) -> bool:
+        """True if there are pools that must be built anew."""
+        return bool(self._marked)
+
+    def build(self, key: PoolKey) -> tuple[BuiltPool, bool]:
         """Build a pool with its present members; returns it with True if warnings may differ."""
-        built = pools.build(key, self._settings[key], self._view, self._config)
+        built = self._builder.build(key, self._settings[key])
         before, self._shares[key] = self._shares.get(key), built.shares
         full = before is not None and all(share.members for share in built.shares.values())
-        return built.pool, not full or _compared(before) != _compared(built.shares)
+        return built, not full or _compared(before) != _compared(built.shares)
 
     def members(self, key: PoolKey, settings: PoolSettings) -> frozenset[PoolMember]:
         """Return the present members of a pool, wanted or not."""
-        return pools.build(key, settings, self._view, self._config).pool.members
+        return self._builder.build(key, settings).pool.members
 
-    def _view(self, service: Key) -> ServiceView:
-        return self._cluster.view(service, self.own_addresses)
-
-    def warnings(self, route: Route, *, served: bool) -> Iterator[str]:
+    def warnings(self, route: Route, key: PoolKey | None, *, served: bool) -> Iterator[str]:
         """Yield warnings about the Services of a Route; one of weight 0 may be without pods.
 
-        Args: served: True if the Route is served at all.
+        Args:
+            key: pool of the Route; None if it has none.
+            served: True if the Route is served at all.
         """
-        weights = pools.backends(route)
+        weights, shares = pools.backends(route), self._shares.get(key, {}) if key else {}
         fields = {route.service: "spec.to.name"}
         for number, backend in enumerate(route.alternates):
             fields.setdefault(backend.service, f"spec.alternateBackends[{number}].name")
         for name, field in fields.items():
-            yield from self._warnings_of(route, name, field, served=served, active=weights[name] > 0)
+            yield from self._warnings_of(route, name, field, shares, served=served, active=weights[name] > 0)
 
-    def _warnings_of(self, route: Route, name: str, field: str, *,
+    def _warnings_of(self, route: Route, name: str, field: str, shares: Mapping[str, Share], *,
                      served: bool, active: bool) -> Iterator[str]:
-        port, service = route.target_port, Key(route.key.namespace, name)
-        view, share = self._view(service), self._share(service, port)
+        port, share = route.target_port, shares.get(name, Share())
+        view = self._cluster.view(Key(route.key.namespace, name), self._own_addresses)
         if view.service is None:
             yield f"{field}: there is no Service {name}"
         elif self._config.nodeport:
@@ -115,12 +152,8 @@ class WantedPools:
         if share.left_out.refused:
             yield pool_members.refusal_warning(field, name, share.left_out.refused)
         if share.left_out.total:
-            yield pool_members.limit_warning(field, name, share.left_out.total, self._config.max_pool_members)
-
-    def _share(self, service: Key, port: str) -> Share:
-        """Return the smallest share that a pool has of a Service port: several Services share the room."""
-        shares = (self._shares[key].get(service.name) for key in self.of_service(service) if key.port == port)
-        return min((share for share in shares if share), key=lambda share: share.members, default=Share())
+            yield pool_members.limit_warning(field, name, share.left_out.total, self._config.max_pool_members,
+                                             several=len(shares) > 1)
 
 
 def _compared(shares: Mapping[str, Share] | None) -> dict[str, tuple[bool, LeftOut]]:

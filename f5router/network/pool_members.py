@@ -150,13 +150,17 @@ def _draining(slices: Iterable[tuple[EndpointSlice, set[int]]]) -> Iterator[Pool
             for address in sorted(slice_.draining) for number in sorted(numbers))
 
 
-def limit_warning(field: str, name: str, total: int, most: int) -> str:
-    """Return the warning about a Service with more endpoints than a pool may have members.
+def limit_warning(field: str, name: str, total: int, most: int, *, several: bool) -> str:
+    """Return the warning about a Service with more endpoints than have room in a pool.
 
-    Args: field: the one that names the Service.
+    Args:
+        field: the one that names the Service.
+        several: True if other Services have members of the pool too.
     """
-    return (f"{field}: Service {name} would have {total} pool members or more, and a pool has {most} at "
-            "most (--max-pool-members): the others get no requests")
+    room = f"the pool has {most} at most for all Services of the Route" if several else (
+        f"a pool has {most} at most")
+    return (f"{field}: Service {name} would have {total} pool members or more, and {room} "
+            "(--max-pool-members): the others get no requests")
 
 
 def refusal_warning(field: str, name: str, refused: Mapping[str, str]) -> str:

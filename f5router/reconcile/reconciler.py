@@ -87,6 +87,12 @@ class Reconciler:
         self.engine.apply_endpoints(delta)
         self._collect(services)
 
+    def rebuild_pools(self) -> None:
+        """Do one step of what changes of endpoints have left to do."""
+        if self.engine.has_changed_pools:
+            next(self.engine.rebuild_pools(), None)
+            self._collect()
+
     def confirm_deletes(self, confirmed: Set[Ref]) -> None:
         """Let deletes go ahead; the others that are held back are judged anew.
 
@@ -147,6 +153,7 @@ class Reconciler:
     def next_retry(self) -> float | None:
         """Return the time of the next attempt at what was refused, deferred, or left over by a pass."""
         if self._again or self._unfinished or self.engine.checks.news or self._backlog or (
+                self.engine.has_changed_pools or
                 self.members.has_room() or self.members.has_changed or self._routes):
             return -math.inf
         times = (self._retry.next_due(self.members.is_held_up), self.retention.deferred.next_due())
@@ -169,6 +176,8 @@ class Reconciler:
         desired, observed, owns = self.engine.objects, self.device.observed, self.retention.owns
         if full:
             self.engine.set_facts(self.device.facts)
+        for _ in self.engine.rebuild_pools():
+            self.device.calls.look()
         self._collect()
         if full:
             changes = diff(desired, observed, owns)

@@ -100,7 +100,7 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
             snapshot.slices_listed, candidates, facts.own_addresses)
 
     for pool_key, settings in _merged(host_objects.pools for host_objects in by_host).items():
-        pool = pools.build(pool_key, settings, view_of, config).pool
+        pool = pools.PoolBuilder(view_of, config).build(pool_key, settings).pool
         objects[pool.ref] = pool
     for key, node in snapshot.nodes.items():
         objects.update(vxlan.record(node, snapshot.host_subnets.get(key), config, facts))

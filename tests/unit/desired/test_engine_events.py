@@ -1,16 +1,20 @@
 """Cost of each event for the engine, and the warnings that follow it."""
 
+import itertools
 from dataclasses import replace
 
 from f5router.admission.admission import AdmissionPolicy
 from f5router.desired.engine import Engine
 from f5router.model.cluster import (
+    Backend,
     Delta,
     Key,
     RouteTLS,
     ServicePort,
 )
+from f5router.model.ltm import Pool
 from f5router.model.objects import Ref
+from f5router.model.route_options import RouteOptions
 from tests.builders import (
     Settings,
     endpoints,
@@ -168,6 +172,47 @@ def test_warns_of_endpoints_beyond_the_limit():
         assert engine.take_changes()[1] == {wanted.key}
         assert engine.warnings(wanted.key) == warnings
         assert len(engine.objects[Ref("ltm/pool", "/Common/openshift_shop_web")].members) == min(count, 2)
+
+
+def test_a_limit_is_that_of_the_own_pool():
+    """Services of another Route have less room in its pool; here both have all pods of web but one."""
+    two = replace(route("b", host="b.com"), weight=1, alternates=(Backend("api", 1),))
+    engine = Engine(Settings(max_pool_members=10))
+    engine.apply(delta(*((obj, True) for obj in (
+        route("a"), two, service("web"), service("api"),
+        endpoints(*(f"10.1.0.{number}" for number in range(1, 10))),
+        endpoints("10.1.1.1", "10.1.1.2", service="api")))))
+    assert engine.warnings(Key("shop", "a")) == ()
+    assert engine.warnings(two.key) == (
+        "spec.to.name: Service web would have 9 pool members or more, and the pool has 10 at most for all "
+        "Services of the Route (--max-pool-members): the others get no requests",)
+
+
+def test_endpoints_of_a_service_with_many_pools():
+    """They are built in steps; other namespaces and the caller need not wait for all of them."""
+    routes = [replace(route(f"r{number}", host=f"h{number}.com"),
+                      options=RouteOptions(pod_connections=number + 1)) for number in range(400)]
+    engine = Engine(Settings())
+    engine.apply(delta(*((obj, True) for obj in (
+        *routes, route("a", namespace="bank", host="bank.com"), service("web"),
+        service("web", namespace="bank"), endpoints("10.1.0.1"), endpoints("10.2.0.1", namespace="bank")))))
+
+    def behind(address: str) -> int:
+        return sum(isinstance(obj, Pool) and bool(obj.members) and
+                   address not in {member.address for member in obj.members}
+                   for ref, obj in engine.objects.items() if "_shop_" in ref.path)
+
+    engine.apply_endpoints(delta((endpoints("10.1.0.2"), True)))
+    left = [behind("10.1.0.2")]
+    engine.apply_endpoints(delta((endpoints("10.2.0.2", namespace="bank"), True)))
+    assert {member.address for member in engine.objects[
+        Ref("ltm/pool", "/Common/openshift_bank_web")].members} == {"10.2.0.2"}
+    left.append(behind("10.1.0.2"))
+    left += [behind("10.1.0.2") for _ in engine.rebuild_pools()]
+    assert 400 > left[0] > left[1] > left[2]
+    assert all(before - after <= 100 for before, after in itertools.pairwise(left))
+    assert not engine.has_changed_pools
+    assert behind("10.1.0.2") == 0
 
 
 def test_warns_of_a_service_without_node_ports():

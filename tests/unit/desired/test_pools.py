@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.desired import pools
 from f5router.desired.engine import Engine
-from f5router.desired.pools import SHARED, PoolKey, PoolSettings, Share
+from f5router.desired.pools import SHARED, PoolBuilder, PoolKey, PoolSettings, Share
 from f5router.model import names
 from f5router.model.balancing import Defaults
 from f5router.model.cluster import Backend, Delta, Key
@@ -29,7 +29,7 @@ def view_of(**addresses):
 
 
 def built(settings, most=1000, **addresses):
-    return pools.build(OWN, settings, view_of(**addresses), Settings(max_pool_members=most))
+    return PoolBuilder(view_of(**addresses), Settings(max_pool_members=most)).build(OWN, settings)
 
 
 @pytest.mark.parametrize(("change", "key", "settings"), [
@@ -138,7 +138,7 @@ def test_a_pod_that_ends_loses_its_persistent_clients_too():
         return ServiceView(service(key.name), (
             replace(endpoints(*ready, service=key.name), draining=leaving),))
 
-    pool = pools.build(OWN, PoolSettings((("web", 1), ("api", 1))), view, Settings()).pool
+    pool = PoolBuilder(view, Settings()).build(OWN, PoolSettings((("web", 1), ("api", 1)))).pool
     assert {member.address: member.state for member in pool.members} == {
         "10.1.1.1": "enabled", "10.1.1.2": "enabled", "10.1.1.3": "forced_offline", "10.1.2.1": "enabled"}
 
@@ -166,6 +166,56 @@ def test_several_services_share_the_room_of_a_pool():
     assert result.shares == {name: Share(5, LeftOut(total=30)) for name in ("web", "api")}
     alone = built(PoolSettings((("web", 1), ("api", 1))), most=30, web=pods["web"])
     assert len(alone.pool.members) == 30
+
+
+@pytest.mark.parametrize(("web", "api", "most", "sizes"), [
+    pytest.param((9, 0), (1, 0), 10, (9, 1), id="all have room"),
+    pytest.param((10, 0), (1, 0), 10, (9, 1), id="one pod more"),
+    pytest.param((30, 0), (3, 0), 10, (7, 3), id="a small Service keeps all"),
+    pytest.param((30, 0), (20, 0), 11, (6, 5), id="large ones have equal parts"),
+    pytest.param((8, 2), (2, 9), 10, (8, 2), id="pods that end take no place of others"),
+    pytest.param((6, 9), (2, 1), 10, (7, 3), id="pods that end have the rest"),
+])
+def test_the_room_that_each_service_has(web, api, most, sizes):
+    """A Service has so many ready pods, and so many that end."""
+    def view(key):
+        number, (ready, ending) = (1, web) if key.name == "web" else (2, api)
+        pods = [f"10.{number}.1.{last}" for last in range(ready + ending)]
+        return ServiceView(service(key.name), (
+            replace(endpoints(*pods[:ready], service=key.name), draining=frozenset(pods[ready:])),))
+
+    members = PoolBuilder(view, Settings(max_pool_members=most)).build(
+        OWN, PoolSettings((("web", 9), ("api", 0)))).pool.members
+    assert tuple(sum(member.address.startswith(f"10.{number}.") for member in members)
+                 for number in (1, 2)) == sizes
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 50), min_size=1), st.integers(1, 60),
+       st.sampled_from("abcd"))
+def test_one_more_pod_takes_no_room_away(wanted, most, grown):
+    rooms = pools.share_room(wanted, most)
+    assert sum(rooms.values()) == min(most, sum(wanted.values()))
+    assert all(room <= wanted[name] for name, room in rooms.items())
+    after = pools.share_room({**wanted, grown: wanted.get(grown, 0) + 1}, most)
+    assert sum(after.values()) >= sum(rooms.values())
+    assert all(after[name] >= rooms[name] - 1 for name in rooms)
+
+
+def test_what_pools_have_in_common_is_computed_once():
+    """Thousands of Routes to one Service may each have a pool of their own."""
+    seen, view = [], view_of(web=("10.1.1.1", "10.1.1.2"), api=("10.1.2.1",))
+    builder = PoolBuilder(lambda key: seen.append(key) or view(key), Settings())
+    settings = [PoolSettings(timeout_s=5), PoolSettings((("web", 1), ("api", 1))),
+                PoolSettings((("web", 2), ("api", 1))), PoolSettings((), "", 7), PoolSettings((), "", 8)]
+    computed = []
+    for number in range(20):
+        key = PoolKey(WEB, "", "", f"r{number}")
+        for chosen in settings:
+            result = builder.build(key, chosen)
+            assert result.pool == PoolBuilder(view, Settings()).build(key, chosen).pool
+            computed.append(result.computed)
+    assert sorted(seen) == [API, WEB]
+    assert computed == [2, 3, 3, 2, 2] + 19 * [0, 0, 0, 0, 0]
 
 
 @given(st.dictionaries(

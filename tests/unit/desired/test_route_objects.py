@@ -11,7 +11,7 @@ from f5router.admission.admission import AdmissionPolicy
 from f5router.desired import match_conditions, route_objects
 from f5router.model import names
 from f5router.model.balancing import Defaults
-from f5router.model.cluster import Key
+from f5router.model.cluster import Backend, Key
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.ltm import (
     Attachment,
@@ -328,6 +328,24 @@ def test_tls_towards_pods(tls, default, expected):
     (pool,) = of(built, Pool)
     assert Record("/Common/ssl_reencrypt_serverssl_dg", pool.path, profile.path) in of(built, Record)
     assert bool(built.warnings) == (not expected[0])
+
+
+@pytest.mark.parametrize(("weight", "alternates", "name", "services"), [
+    pytest.param(100, (Backend("canary", 0),), "web.shop.svc", ["web"], id="first step of a canary"),
+    pytest.param(0, (Backend("canary", 100),), "canary.shop.svc", ["canary"], id="last step"),
+    pytest.param(0, (Backend("canary", 0),), "web.shop.svc", ["web"], id="nobody answers"),
+    pytest.param(100, (Backend("canary", 1),), "", [], id="two names"),
+])
+def test_a_default_ca_verifies_the_service_that_has_a_weight(weight, alternates, name, services):
+    """Pods of another Service would be refused for their names, also for sessions that they have."""
+    asking = replace(route("a", kind="reencrypt"), weight=weight, alternates=alternates)
+    built = build(asking, endpoints("10.1.1.1", service="web"), endpoints("10.1.1.2", service="canary"),
+                  config=Settings(default_destination_ca=identity().issuer))
+    profiles = [obj for obj in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in obj.path]
+    assert [profile.authenticate_name for profile in profiles] == ([name] if name else [])
+    assert bool(built.faults) == (not name)
+    pods = {"10.1.1.1": "web", "10.1.1.2": "canary"}
+    assert [pods[member.address] for pool in of(built, Pool) for member in pool.members] == services
 
 
 def test_pools_are_shared_only_with_equal_pod_tls():

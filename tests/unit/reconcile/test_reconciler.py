@@ -1,8 +1,10 @@
 """A Reconciler that has something to do gets on with it, or waits: it never turns in circles."""
 
 import gc
+import math
 import weakref
 from collections.abc import Iterable
+from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 
@@ -16,9 +18,11 @@ from f5router.icontrol.device import Device
 from f5router.icontrol.rest.blame import Blame
 from f5router.icontrol.sender import Sender
 from f5router.model.errors import InUse, NotFound, Refused, Unconfirmed
+from f5router.model.ltm import Pool
+from f5router.model.route_options import RouteOptions
 from f5router.plan.change import DELETE, Change
 from f5router.reconcile.reconciler import Reconciler
-from tests.builders import FACTS, Settings, route, service
+from tests.builders import FACTS, Settings, endpoints, route, service
 from tests.unit.desired.test_engine import STEPS, delta
 
 PASSES_AT_ONCE = 30
@@ -125,6 +129,33 @@ def test_it_sleeps_whatever_was_refused(parts, seed, later):
             passes(reconciler, clock)
         assert reconciler.next_retry() is None
         assert not reconciler.members.has_room()
+    finally:
+        device.calls.close()
+
+
+@pytest.mark.parametrize("by_pass", [False, True], ids=["between requests", "by a pass"])
+def test_endpoints_of_a_service_with_many_pools(by_pass):
+    """Some are built at once; the others are due, and are built beside requests or by the next pass."""
+    clock, device = Clock(), Faulty(seed=0)
+    device.sender.well = True
+    routes = [replace(route(f"r{number}", host=f"h{number}.com"),
+                      options=RouteOptions(pod_connections=number + 1)) for number in range(400)]
+    try:
+        reconciler = Reconciler(Engine(Settings()), device, folder="/Common", clock=clock)
+        reconciler.apply(delta((service("web"), True), (endpoints("10.1.0.1"), True),
+                               *((asking, True) for asking in routes)))
+        passes(reconciler, clock)
+        reconciler.take_endpoints(delta((endpoints("10.1.0.2"), True)))
+        assert reconciler.engine.has_changed_pools
+        reconciler.members.pending.clear()
+        assert reconciler.next_retry() == -math.inf
+        if by_pass:
+            reconciler.plan(full=False)
+        while not by_pass and reconciler.engine.has_changed_pools:
+            reconciler.rebuild_pools()
+        assert {member.address for obj in reconciler.engine.objects.values() if isinstance(obj, Pool)
+                for member in obj.members} == {"10.1.0.2"}
+        assert len(reconciler.members.pending) >= 200
     finally:
         device.calls.close()
 
