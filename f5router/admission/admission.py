@@ -19,6 +19,9 @@ NOT_ADMITTED = "RouteNotAdmitted"
 INVALID = "ExtendedValidationFailed"
 EXTERNAL = "ExternalCertificateValidationFailed"
 
+LISTED_CLIENTS = 10_000
+"""Entries of all lists of clients in a namespace; further Routes are refused. See list_limit.py."""
+
 
 @dataclass(frozen=True, slots=True)
 class AdmissionPolicy:
@@ -37,6 +40,8 @@ class AdmissionPolicy:
     """Apply the rules of upstream's validator."""
     external: bool = True
     """Take certificates from the Secrets that Routes name."""
+    listed_clients: int = LISTED_CLIENTS
+    """Entries of all lists of clients in a namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,8 @@ class EvaluatedRoute:
 
 
 def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
-          checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
+          checker: certificates.CertificateChecker = certificates.check, *,
+          refusal: str = "") -> EvaluatedRoute:
     """Evaluate one Route by itself, including a check of its certificates.
 
     A bug in the evaluation of one Route neither stops the evaluation of others nor gives its host away.
@@ -114,6 +120,7 @@ def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
     Args:
         secret: that of spec.tls.externalCertificate; None if nothing is known of it.
         checker: checks its certificates, or returns None while the result is not known.
+        refusal: why its options cannot be applied, for reasons outside of the Route; "" if they can be.
     """
     try:
         claim = _claim(route, settings)
@@ -122,7 +129,9 @@ def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
     if not claim.claims:
         return claim
     try:
-        return _valid(claim, settings, secret, checker)
+        refusal = annotations.refusal(route.unsupported) or route.option_refusal or refusal
+        return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal)) if refusal else _valid(
+            claim, settings, secret, checker)
     except Exception as exc:
         return replace(claim, rejection=_fault(exc))
 
@@ -155,8 +164,6 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | No
            checker: certificates.CertificateChecker = certificates.check) -> EvaluatedRoute:
     """Evaluate the other fields of a Route that claims its Host."""
     route, used = claim.route, None
-    if refusal := annotations.refusal(route.unsupported) or route.option_refusal:
-        return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal))
     if settings.external and route.secret is not None:
         used = secret or Secret(route.secret, not_loaded=True)
         if refusal := _secret_refusal(used):

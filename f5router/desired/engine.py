@@ -14,6 +14,7 @@ from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.certificate_queue import CheckQueue
 from f5router.admission.claim_index import ClaimIndex
 from f5router.admission.host_claims import ClaimResult
+from f5router.admission.list_limit import ListLimit
 from f5router.desired import baseline, route_objects
 from f5router.desired.cluster_state import ClusterState
 from f5router.desired.dropped_pools import DroppedPools
@@ -50,6 +51,7 @@ class Engine:
         self._facts = DeviceFacts()
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""
+        self._list_limit = ListLimit(config.admission.listed_clients)
         self._claim_index = ClaimIndex(ownership=config.admission.ownership)
         self._claims_by_host: dict[str, tuple[Mapping[Key, EvaluatedRoute], ClaimResult]] = {}
         """The Routes of each Host and their verdicts, from which its objects were built."""
@@ -252,7 +254,7 @@ class Engine:
         self.cluster.put_services(delta)
         services = {*delta.services, *self.cluster.put_slices(delta)}
         self._pools.mark(self._pools.services() if everywhere else services)
-        again = self.cluster.secret_users(delta.secrets)
+        again = self.cluster.secret_users(delta.secrets) | self._list_limit.update(delta.routes)
         for number, (key, route) in enumerate({**again, **delta.routes}.items(), start=1):
             self._put_route(key, route)
             if number % route_objects.ROUTES_OF_A_STEP == 0:
@@ -296,7 +298,8 @@ class Engine:
         """Take a Route as it is now. Its last checked version stays until the new one is checked."""
         secret = self.cluster.secrets.get(route.secret) if route.secret else None
         checked = admission.check(route, self._config.admission, secret,
-                                  functools.partial(self.checks.ask, key))
+                                  functools.partial(self.checks.ask, key),
+                                  refusal=self._list_limit.refusal(key))
         self._undecided.pop(key, None)
         if checked.pending:
             self._undecided[key] = route

@@ -2,6 +2,8 @@
 
 import pytest
 
+from f5router.admission.admission import LISTED_CLIENTS
+from f5router.admission.allowlist import MOST_ENTRIES
 from tests import manifests
 from tests.feature.conftest import Lab
 
@@ -204,4 +206,25 @@ def test_a_rule_that_stays_keeps_its_record_and_the_irule(shop):
     shop.later()
     shop.settle(router)
     assert (records(shop), lists(shop)) == ({}, {})
+    router.close()
+
+
+def test_a_namespace_with_more_clients_than_the_limit(shop):
+    """Routes beyond the limit are refused, the youngest first, and served as soon as there is room."""
+    def clients(number: int) -> str:
+        return " ".join(f"10.{number}.{host // 100}.{2 * (host % 100)}" for host in range(MOST_ENTRIES))
+
+    count = LISTED_CLIENTS // MOST_ENTRIES + 1
+    shop.apply(*(listed(f"r{number:02}", clients(number), created=f"2026-01-01T00:00:{number:02}Z")
+                 for number in range(count)),
+               listed("same", clients(0)), listed("other", "10.0.0.1", namespace="other"))
+    router = shop.router()
+    shop.settle(router)
+    last = f"r{count - 1:02}"
+    assert "list more than 10000 clients" in shop.admitted("shop", last)["message"]
+    assert len(lists(shop)) == count
+    assert {shop.admitted(*key)["status"] for key in (("shop", "same"), ("other", "other"))} == {"True"}
+    shop.apply(listed("r00", None), listed("same", None))
+    shop.settle(router)
+    assert shop.admitted("shop", last)["status"] == "True"
     router.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from f5router.admission import admission, host_claims
+from f5router.admission import admission, host_claims, list_limit
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.desired import baseline, pools, route_objects
 from f5router.desired.engine import Engine
@@ -80,9 +80,10 @@ def allocation(nodes: Iterable[Node],
 def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, facts: DeviceFacts) -> Built:
     """Build the whole Desired."""
     subdomains: dict[str, dict[str, list[EvaluatedRoute]]] = {}
+    refusals = _list_refusals(snapshot.routes.values(), config.admission.listed_clients)
     for route in snapshot.routes.values():
         secret = snapshot.secrets.get(route.secret) if route.secret else None
-        evaluated = admission.check(route, config.admission, secret)
+        evaluated = admission.check(route, config.admission, secret, refusal=refusals.get(route.key, ""))
         subdomains.setdefault(evaluated.subdomain, {}).setdefault(evaluated.host, []).append(evaluated)
     by_host = []
     for hosts in subdomains.values():
@@ -113,6 +114,19 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
         _merged(host_objects.uses for host_objects in by_host),
         frozenset().union(*(host_objects.undetermined for host_objects in by_host)),
     )
+
+
+def _list_refusals(routes: Iterable[Route], most: int) -> dict[Key, str]:
+    """Return why the lists of clients of Routes exceed the limit of their namespace, the oldest first."""
+    counted: dict[str, set[tuple[str, ...]]] = {}
+    refusals = {}
+    for route in sorted(routes, key=lambda route: (route.age, route.key)):
+        lists = counted.setdefault(route.key.namespace, set())
+        if sum(map(len, lists | {route.options.sources})) <= most:
+            lists.add(route.options.sources)
+        else:
+            refusals[route.key] = list_limit.refusal(route.key.namespace, most)
+    return refusals
 
 
 def _merged(mappings: Iterable[Mapping[K, V]]) -> dict[K, V]:

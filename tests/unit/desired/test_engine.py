@@ -24,6 +24,7 @@ from f5router.model.cluster import (
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.hostnames import Naming
 from f5router.model.ltm import Pool, Rule
+from f5router.model.route_options import RouteOptions
 from f5router.model.selection import NamespaceFilter
 from f5router.network import node_ports, refused_addresses, vxlan_checks
 from f5router.network.diagnostics import Findings
@@ -39,7 +40,7 @@ from tests.builders import (
     service,
     snapshot,
 )
-from tests.reference.full_build import allocation, build, snapshot_of
+from tests.reference.full_build import ClusterSnapshot, allocation, build, snapshot_of
 
 OBJECTS = st.one_of(
     strategies.routes(), strategies.secrets(), strategies.slices(), strategies.services(),
@@ -51,6 +52,7 @@ NAMED = Naming(template="${name}.example.com", override_domains=frozenset({"b"})
 ADMISSIONS = [
     AdmissionPolicy(), AdmissionPolicy(wildcards=True), AdmissionPolicy(wildcards=True, ownership=False),
     AdmissionPolicy(ownership=False), AdmissionPolicy(external=False),
+    AdmissionPolicy(listed_clients=2), AdmissionPolicy(listed_clients=1),
     AdmissionPolicy(wildcards=True, naming=NAMED, denied=frozenset({"www.example.com"})),
 ]
 CONFIGS = st.sampled_from([VXLAN, STATIC, NODEPORT, Settings(max_pool_members=1),
@@ -87,6 +89,30 @@ def findings(known, config, facts) -> Findings:
     members = node_ports.findings(node_ports.candidates(known.nodes, config.nodeport), config.nodeport)
     return (vxlan_checks.check(config, facts, network) + members + refused_addresses.findings(facts)
             + Findings(warnings=routes.warnings))
+
+
+LISTED = st.builds(
+    lambda name, namespace, age, sources: replace(
+        route(name, host=f"{name}.{namespace}.test", namespace=namespace, age=age),
+        options=RouteOptions(sources=sources)),
+    st.sampled_from("abcd"), st.sampled_from(["shop", "other"]), st.integers(0, 2),
+    st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32",), ("10.0.0.1/32", "2001:db8::/32")]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.tuples(LISTED, st.booleans()), min_size=1, max_size=3), max_size=12),
+       st.integers(0, 3))
+def test_lists_beyond_the_limit_of_a_namespace(steps, most):
+    """The Routes as they are now decide, whatever the order of events."""
+    config = Settings(admission=AdmissionPolicy(listed_clients=most))
+    engine, written = Engine(config), {}
+    for step in steps:
+        event = delta(*step)
+        engine.apply(event)
+        written = {key: now for key, now in {**written, **event.routes}.items() if now is not None}
+        built = build(ClusterSnapshot(written, slices_listed=False), config, DeviceFacts())
+        assert {key: no for key in written if (no := engine.rejection(key))} == built.rejections
+        assert engine.objects == built.objects
 
 
 @settings(max_examples=200, deadline=None)
