@@ -151,8 +151,11 @@ class Lab:
         router = router or self.router(**flags)
         return once.converge(router, threading.Event(), sync_timeout_s=DEADLINE_S, timing=self.timing)
 
-    def break_off(self, at: int) -> None:
-        """Let a router run until its connection breaks off at a write. Args: at: its number, from 1."""
+    def break_off(self, at: int) -> bool:
+        """Let a router run until its connection breaks off at a write; returns True if it made that many.
+
+        Args: at: number of the write, from 1.
+        """
         seen = []
 
         def cut(entry) -> None:
@@ -166,6 +169,7 @@ class Lab:
         router.close()
         self.bigip.on_write = None
         self.bigip.clear_faults()
+        return len(seen) >= at
 
     def settle(self, router: Controller) -> None:
         """Let a running router see all that the API server has, and reconcile it.
