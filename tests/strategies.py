@@ -12,6 +12,8 @@ OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "le
                     pod_connections=st.sampled_from([0, 10]),
                     sources=st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32", "2001:db8::/32")]),
                     check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),
+                    most_connections=st.sampled_from([0, 2]), connection_rate=st.sampled_from([0, 3]),
+                    request_rate=st.sampled_from([0, 100]),
                     timeout_ms=st.sampled_from([0, 900]), tunnel_timeout_ms=st.sampled_from([0, 3_600_000]))
 NAMESPACES = st.sampled_from(["shop", "bank"])
 HOSTS = st.sampled_from(["www.example.com", "api.example.com", "a.b", "a.www.example.com"])

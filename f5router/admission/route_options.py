@@ -6,7 +6,7 @@ Route-specific annotations.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +17,17 @@ from f5router.model.route_options import DEFAULTS, RouteOptions
 HAPROXY = "haproxy.router.openshift.io/"
 ROUTER = "router.openshift.io/"
 
+LIMITS = f"{HAPROXY}rate-limit-connections"
+"""The switch for the annotations that begin with it and a dot."""
+
 ALL = frozenset({"", "edge", "reencrypt", "passthrough"})
 """Terminations; "" for a Route without TLS."""
+
+HTTP = ALL - {"passthrough"}
+
+TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+"""Words that switch something on: those of Go's strconv.ParseBool."""
+FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 MAX_COUNT = 2**31 - 1
 
@@ -46,6 +55,22 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def parse_positive(text: str) -> int:
+    """Parse an integer of 1 or more. Raises: ValueError."""
+    number = parse_count(text)
+    if not number:
+        raise ValueError(text)
+    return number
+
+
+def parse_limit(text: str) -> int:
+    """Parse an integer of 2 or more: the connection that reaches it is refused. Raises: ValueError."""
+    limit = parse_count(text)
+    if limit < 2:
+        raise ValueError(text)
+    return limit
+
+
 def _one_of(*words: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text not in words:
@@ -55,18 +80,23 @@ def _one_of(*words: str) -> Callable[[str], str]:
 
 
 _COUNT_TEXT = f"a whole number, 0 to {MAX_COUNT}"
+_POSITIVE_TEXT = f"a whole number, 1 to {MAX_COUNT}"
+_LIMIT_TEXT = f"a whole number, 2 to {MAX_COUNT}, for 0 and 1 would let nobody in"
 
 OPTIONS = (
     Option(f"{HAPROXY}balance", "balance", _one_of(*balancing.ALGORITHMS),
            "roundrobin, leastconn, random or source"),
     Option(f"{HAPROXY}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT),
+    Option(f"{LIMITS}.concurrent-tcp", "most_connections", parse_limit, _LIMIT_TEXT),
+    Option(f"{LIMITS}.rate-tcp", "connection_rate", parse_limit, _LIMIT_TEXT),
+    Option(f"{LIMITS}.rate-http", "request_rate", parse_positive, _POSITIVE_TEXT, HTTP),
     Option(f"{HAPROXY}timeout", "timeout_ms", time_units.milliseconds, time_units.TEXT),
     Option(f"{HAPROXY}timeout-tunnel", "tunnel_timeout_ms", time_units.milliseconds, time_units.TEXT),
     Option(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
            time_units.TEXT),
 )
 
-KEYS = frozenset(option.key for option in OPTIONS)
+KEYS = frozenset({LIMITS, *(option.key for option in OPTIONS)})
 """Annotations whose values are read."""
 
 
@@ -80,10 +110,13 @@ def parse(annotations: Mapping[str, object], termination: str) -> tuple[RouteOpt
     """
     if KEYS.isdisjoint(annotations):
         return DEFAULTS, ()
-    options, problems = DEFAULTS, []
+    options, problems = DEFAULTS, list(_switch_problems(annotations))
     for option in OPTIONS:
         text = annotations.get(option.key)
         if not isinstance(text, str) or not text:
+            continue
+        if option.key.startswith(f"{LIMITS}.") and annotations.get(LIMITS) not in TRUE:
+            problems.append(f'metadata.annotations: {option.key} has no effect without {LIMITS}: "true"')
             continue
         if termination not in option.terminations:
             kind = f"with termination {quote(termination)}" if termination else "without TLS"
@@ -95,3 +128,16 @@ def parse(annotations: Mapping[str, object], termination: str) -> tuple[RouteOpt
             problems.append(f"metadata.annotations: {option.key} is {quote(text)} but must be "
                             f"{option.expected}; the default applies")
     return options, tuple(problems)
+
+
+def _switch_problems(annotations: Mapping[str, object]) -> Iterator[str]:
+    """Yield why the switch for limits of clients has no effect."""
+    text = annotations.get(LIMITS)
+    if not isinstance(text, str) or not text:
+        return
+    if text not in TRUE | FALSE:
+        yield (f"metadata.annotations: {LIMITS} is {quote(text)} but must be true or false; "
+               "the default applies")
+    elif text in TRUE and not any(annotations.get(key) for key in KEYS if key.startswith(f"{LIMITS}.")):
+        yield (f"metadata.annotations: {LIMITS} has no effect without {LIMITS}.concurrent-tcp, .rate-tcp or "
+               ".rate-http")

@@ -75,9 +75,9 @@ class DroppedPools:
         keys: dict[tuple[str, str], list[PoolKey]] = {}
         for path in unknown:
             if own := names.own_pool_key(self._config.folder, path):
-                service, port, tls, digest, limited = own
+                service, port, tls, digest, ending = own
                 keys.setdefault((service.namespace, digest), []).append(
-                    PoolKey(service, port, tls, limited=limited))
+                    PoolKey(service, port, tls, ending=ending))
         for evaluated in routes:
             namespace, name = evaluated.route.key
             if namespace in namespaces:
@@ -101,4 +101,6 @@ def _present_keys(evaluated: EvaluatedRoute) -> Iterator[PoolKey]:
     route = evaluated.route
     for tls in ("", names.UNVERIFIED):
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
-        yield from (key, key._replace(route=route.key.name), key._replace(route=route.key.name, limited=True))
+        yield key
+        for ending in ("", names.LIMITED, names.RATED):
+            yield key._replace(route=route.key.name, ending=ending)

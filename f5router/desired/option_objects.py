@@ -57,7 +57,7 @@ def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], f
 
     Returns: the objects, and all that must be in place before requests are sent to the pool.
     """
-    if not names.is_limited(pool):
+    if not names.limits_clients(pool):
         return [], frozenset()
     objects = limits.irule(folder, virtual)
     record = record_ref(names.full_path(folder, names.LIMITS_GROUP), pool)

@@ -50,8 +50,8 @@ class PoolKey(NamedTuple):
     tls: str
     route: str = ""
     """Name of the Route, which is in the namespace of the Service; "" if Routes may share the pool."""
-    limited: bool = False
-    """True if only some clients get in; see names.LIMITED."""
+    ending: str = ""
+    """Of the pool's name: names.LIMITED or names.RATED, if the Route has limits for its clients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +172,10 @@ def of_route(
         options.pod_connections, *timeouts(options, termination),
         monitor_interval_s(options.check_interval_ms),
         default.source if termination == "passthrough" else wanted == "source")
-    limited = limits.has_limits(options)
-    if settings == default and not limited:
+    ending = limits.ending(options)
+    if settings == default and not ending:
         return key, default
-    return key._replace(route=route.key.name, limited=limited), settings
+    return key._replace(route=route.key.name, ending=ending), settings
 
 
 def shared(defaults: balancing.Defaults) -> PoolSettings:

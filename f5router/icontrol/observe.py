@@ -17,7 +17,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import names, original_names, tmos
+from f5router.model import client_limits, names, original_names, tmos
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import DeviceTimeout, NotFound, NotReady
 from f5router.model.json_types import JSON
@@ -167,7 +167,8 @@ class _Links:
             pool = Ref(Pool.KIND, original_names.pool(self._folder, obj.data))
             return {pool} | self._attachments(names.PASSTHROUGH_IRULE)
         if obj.group.endswith(names.LIMITS_GROUP):
-            return {Ref(DataGroup.KIND, f"{self._folder}/{obj.data}")} & self._objects.keys()
+            addresses = client_limits.list_name(obj.data)
+            return {Ref(DataGroup.KIND, f"{self._folder}/{addresses}")} & self._objects.keys()
         return {Ref(ServerSSL.KIND, obj.data)} & self._objects.keys()
 
     def _of_rule(self, rule: Rule) -> set[Ref]:

@@ -66,6 +66,9 @@ LIMITS_GROUP = "openshift_limits_dg"
 LIMITED = "__limited"
 """End of the name of a pool to which LIMITS_IRULE lets only some clients; without the iRule, or a record in
 LIMITS_GROUP, nobody gets in. No other pool's name ends so: after two underscores comes a digest."""
+RATED = "__rated"
+"""End of the name of a pool that is open to all clients, of which LIMITS_IRULE admits each only so often;
+without the iRule or a record, as often as they like."""
 TIMEOUT_GROUP = "openshift_timeouts_dg"
 SOURCE_GROUP = "openshift_source_balance_dg"
 SOURCE, NOT_SOURCE = "source", "off"
@@ -115,14 +118,14 @@ def rule(key: Key, alternative: int = 0) -> str:
 
 
 def pool(folder: str, service: Key, port: str = "", tls: str = "", route: str = "",
-         limited: bool = False) -> str:
+         ending: str = "") -> str:
     """Return the full path of the pool of a Service port.
 
     Args:
         port: targetPort of the Route, number or name; "" for every port of the Service.
         tls: digest of the TLS towards pods, "" for none: Routes share a pool only if it is equal.
         route: name of the Route to which alone the pool belongs, "" for none.
-        limited: True if only some clients get in; the pool then belongs to one Route.
+        ending: LIMITED or RATED, for a pool that belongs to one Route; "" for no limits of clients.
     """
     stem = f"openshift_{service.namespace}_{service.name}"
     if port or tls or route:
@@ -131,12 +134,12 @@ def pool(folder: str, service: Key, port: str = "", tls: str = "", route: str = 
         stem += f"_{tls}"
     if route:
         stem += f"_{digest(route)}"
-    return full_path(folder, shorten(stem) + (LIMITED if limited else ""))
+    return full_path(folder, shorten(stem) + ending)
 
 
-def is_limited(pool: str) -> bool:
-    """True for the full path of a pool to which only some clients get in."""
-    return pool.endswith(LIMITED)
+def limits_clients(pool: str) -> bool:
+    """True for the full path of a pool that LIMITS_IRULE looks at."""
+    return pool.endswith((LIMITED, RATED))
 
 
 def address_list(folder: str, addresses: Iterable[str]) -> str:
@@ -161,16 +164,17 @@ def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
     return Key(namespace, service), port, tls
 
 
-def own_pool_key(folder: str, path: str) -> tuple[Key, str, str, str, bool] | None:
-    """Return Service, port, tls, digest of the Route's name and limited from a full path made by `pool`.
+def own_pool_key(folder: str, path: str) -> tuple[Key, str, str, str, str] | None:
+    """Return Service, port, tls, digest of the Route's name and ending from a full path made by `pool`.
 
     Returns: None if the path was shortened, or the pool does not belong to one Route.
     """
-    parts = path.removeprefix(f"{folder}/openshift_").removesuffix(LIMITED).split("_")
+    ending = next((ending for ending in (LIMITED, RATED) if path.endswith(ending)), "")
+    parts = path.removeprefix(f"{folder}/openshift_").removesuffix(ending).split("_")
     if "._" in path or len(parts) != 5:
         return None
     namespace, service, port, tls, route = parts
-    return Key(namespace, service), port, tls, route, is_limited(path)
+    return Key(namespace, service), port, tls, route, ending
 
 
 def pool_namespace(path: str) -> str:
@@ -326,7 +330,7 @@ _HEX = r"[0-9a-f]{16}"
 _STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{_HEX})?"
 _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
-    Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED})?|{NOWHERE_POOL}",
+    Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED}|{RATED})?|{NOWHERE_POOL}",
     TCPMonitor.KIND: rf"{TCPMonitor.STEM}[1-9][0-9]{{0,4}}",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}|{TIMEOUT_GROUP}|{SOURCE_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",

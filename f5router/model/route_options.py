@@ -11,6 +11,12 @@ class RouteOptions:
     """roundrobin, leastconn, random or source."""
     pod_connections: int = 0
     """Connections at a time to each pod; 0 for no limit."""
+    most_connections: int = 0
+    """Connections at a time of one client, which the one with this number is refused; 0 for any number."""
+    connection_rate: int = 0
+    """Likewise, connections of one client in 3 seconds."""
+    request_rate: int = 0
+    """Requests of one client in 10 seconds; 0 for any number."""
     sources: tuple[str, ...] = ()
     """CIDRs of the clients that may connect, sorted; empty: all clients may."""
     timeout_ms: int = 0
@@ -19,6 +25,11 @@ class RouteOptions:
     """Milliseconds without data on an upgraded or passed-through connection."""
     check_interval_ms: int = 0
     """Milliseconds between two health checks of a pod."""
+
+    @property
+    def rates(self) -> tuple[int, int, int]:
+        """The limits of each client, in the order of a record in names.LIMITS_GROUP."""
+        return self.most_connections, self.connection_rate, self.request_rate
 
 
 DEFAULTS = RouteOptions()

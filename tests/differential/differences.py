@@ -1,10 +1,13 @@
 """The list of differences: every row is seen on both routers, and stands in docs/limits.md."""
 
+import http.client
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.differential.conftest import Router
 from tests.differential.outcomes import Request, short
+from tests.traffic import clients
+from tests.waiting import DEADLINE_S
 
 PLAIN, REDIRECTED = "plain.example.com", "edge-redirect.example.com"
 REQUESTS, WEIGHTS, OPTIONS = "requests", "weights", "options"
@@ -76,6 +79,26 @@ def share(host: str, service: str, requests: int) -> Callable[[Router], str]:
     def observe(router: Router) -> str:
         services = [Request(host).outcome(router).service.rpartition(" ")[2] for _ in range(requests)]
         return f"{services.count(service)} of {requests} requests"
+    return observe
+
+
+def kept(name: str) -> Callable[[Router], str]:
+    """Return an observation of how many of five requests on one connection are answered."""
+    def observe(router: Router) -> str:
+        requests = [clients.request_bytes(f"{name}.example.com", close=False)] * 5
+        return f"{len(clients.several(router.http, *requests))} answers"
+    return observe
+
+
+def beside_an_idle_one(name: str) -> Callable[[Router], str]:
+    """Return an observation of who answers while another connection waits for its next request."""
+    def observe(router: Router) -> str:
+        connection = http.client.HTTPConnection(*router.http, timeout=DEADLINE_S)
+        connection.request("GET", "/", headers={"Host": f"{name}.example.com"})
+        connection.getresponse().read()
+        found = answer(f"{name}.example.com")(router)
+        connection.close()
+        return found
     return observe
 
 
@@ -163,4 +186,12 @@ DIFFERENCES = (
     Difference("`timeout: 900ms`, a pod that answers after an hour",
                answer("timeout.example.com", "/?delay=3600"), "504", "connection reset",
                "the BIG-IP ends an idle connection without an answer", OPTIONS),
+    Difference("`rate-limit-connections.rate-tcp: 3`, requests of one connection", kept("rate-kept"),
+               "2 answers", "5 answers", "OpenShift documents connections; HAProxy counts their requests",
+               OPTIONS),
+    Difference("`rate-limit-connections.concurrent-tcp: 2`, a second connection while the first is idle",
+               beside_an_idle_one("concurrent-kept"), "`web`", "connection reset",
+               "OpenShift documents connections; HAProxy counts requests under way", OPTIONS),
+    Difference("`rate-limit-connections.rate-tcp: 1`", answer("rate-one.example.com"), "connection reset",
+               "`web`", "nobody means that nobody gets in; the Route's status reports it", OPTIONS),
 )

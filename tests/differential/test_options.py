@@ -12,6 +12,7 @@ from tests.differential.conftest import Pair, Router
 from tests.differential.differences import DIFFERENCES, OPTIONS
 from tests.differential.haproxy_config import HAPROXY, PREFIXES, ROUTER
 from tests.differential.outcomes import Request
+from tests.mocks.bigip.dataplane.conftest import DeviceClock
 from tests.traffic import clients
 from tests.traffic.conftest import PODS, Site
 from tests.waiting import DEADLINE_S, until
@@ -32,6 +33,13 @@ LISTS = {
     "nobody": {f"{HAPROXY}ip_allowlist": "192.0.2.0/24"},
 }
 """Name of a host: annotations of its Route."""
+SWITCH = f"{HAPROXY}rate-limit-connections"
+RATES = {
+    "rate-tcp": {"rate-tcp": "2"}, "rate-http": {"rate-http": "2"}, "concurrent": {"concurrent-tcp": "2"},
+    "rate-both": {"rate-tcp": "9", "rate-http": "2"}, "rate-bad": {"rate-tcp": "2.0", "rate-http": "two"},
+    "rate-one": {"rate-tcp": "1"}, "rate-kept": {"rate-tcp": "3"}, "concurrent-kept": {"concurrent-tcp": "2"},
+}
+"""Name of a host: last word of an annotation that begins with SWITCH, and its value."""
 
 
 def annotated(name: str, kind: str, annotations: dict[str, str], *, service: str = "web", path: str = "",
@@ -64,6 +72,12 @@ def build(site: Site) -> None:
                    annotated("timeout", kind, {f"{HAPROXY}timeout": "900ms"}),
                    annotated("bad-timeout", kind, {f"{HAPROXY}timeout": "1.5s"}),
                    annotated("tunnel", kind, {f"{HAPROXY}timeout-tunnel": "900ms"}))
+        for name, limits in RATES.items():
+            site.apply(annotated(name, kind, {SWITCH: "true", **{f"{SWITCH}.{key}": value
+                                                                 for key, value in limits.items()}}))
+    site.apply(annotated("unswitched", "", {f"{SWITCH}.rate-tcp": "2"}),
+               annotated("unswitched-no", "", {SWITCH: "yes", f"{SWITCH}.rate-tcp": "2"}))
+    site.bigip.dataplane.clock = DeviceClock()
     listed = LISTS["address"]
     site.apply(
         annotated("redirected", "edge", listed, insecure="Redirect"),
@@ -199,6 +213,48 @@ def test_connections_to_each_pod(pair, limited):
         return [status(sock) for sock in (*held.sockets, *waiting)]
     theirs, ours = pair.both(statuses)
     assert ours == theirs == [200] * 5
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
+@pytest.mark.parametrize(("name", "statuses"), [
+    ("rate-tcp", [200, 0, 0]), ("rate-http", [200, 200, 0]), ("rate-both", [200, 200, 0]),
+    ("rate-bad", [200, 200, 200])])
+def test_rates(pair, name, kind, statuses):
+    """Requests with a connection each, and then one of another client."""
+    host = f"{name}-{kind}.example.com" if kind else f"{name}.example.com"
+    requests = [Request(host, secure=bool(kind), source=source) for source in (IN, IN, IN, OUT)]
+    theirs, ours = pair.both(lambda router: [request.outcome(router) for request in requests])
+    assert ours == theirs
+    http_only = kind == "passthrough" and "rate-tcp" not in RATES[name]
+    expected = [200] * 3 if http_only or (kind == "passthrough" and name == "rate-both") else statuses
+    assert [outcome.status for outcome in ours] == [*expected, 200]
+
+
+@pytest.mark.parametrize("name", ["unswitched", "unswitched-no"])
+def test_rates_without_the_switch(pair, name):
+    request = Request(f"{name}.example.com", source=IN)
+    theirs, ours = pair.both(lambda router: [request.outcome(router).status for _ in range(3)])
+    assert ours == theirs == [200] * 3
+
+
+def test_requests_at_a_time(pair):
+    """The first one is under way until its body has come."""
+    def statuses(router: Router) -> list[int]:
+        pod, answers = pair.site.pods["10.1.1.1", 8080], []
+        arrived = len(pod.requests)
+        with socket.create_connection(router.http, DEADLINE_S, (IN, 0)) as sock:
+            sock.sendall(clients.request_bytes("concurrent.example.com", method="POST",
+                                               headers=["Content-Length: 1"]))
+            until(lambda: len(pod.requests) > arrived)
+            answers += [Request("concurrent.example.com", source=source).outcome(router).status
+                        for source in (IN, IN, OUT)]
+            sock.sendall(b"x")
+            answers.append(status(sock))
+        again = Request("concurrent.example.com", source=IN)
+        until(lambda: again.outcome(router).status == 200)
+        return answers
+    theirs, ours = pair.both(statuses)
+    assert ours == theirs == [0, 0, 200, 200]
 
 
 @pytest.mark.parametrize("difference", [row for row in DIFFERENCES if row.cluster == OPTIONS],

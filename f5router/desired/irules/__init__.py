@@ -38,6 +38,53 @@ SOURCE_S = 3600
 """How long a client that sends nothing stays with its pod, in seconds. HAProxy computes the pod from the
 client's address and forgets nobody; a BIG-IP keeps a record for each client."""
 
+LEASE_S = 300
+"""How long a connection counts as open without a new request, in seconds. No iRule sees the end of those that
+a failover ends: they must not count for long."""
+
+MOST_CLIENTS = 100_000
+"""Clients of a Route whose rate is counted in one window. Source: openshift/router, haproxy-config.template
+(stick-table size 100k); HAProxy forgets the oldest ones instead."""
+
+_RELEASE = """if { [info exists f5r_seats] } {
+        catch { table delete -subtable $f5r_seats $f5r_seat }
+        unset f5r_seats
+    }"""
+"""Commands that end the count of a connection, once."""
+
+_UNCOUNTED = """if { ![info exists static::f5router_uncounted] } {
+        # Once for each TMM: every connection would say it.
+        set static::f5router_uncounted 1
+        log local0.err "f5router: limits of clients are not enforced, for their session table failed"
+    }"""
+
+_COUNT = f"""set f5r_now [clock seconds]
+    set f5r_window [expr {{ $f5r_now / $f5r_period }}]
+    set f5r_left [expr {{ 2 * ($f5r_period - $f5r_now % $f5r_period) - 1 }}]
+    set f5r_rate "f5router $f5r_kind [IP::client_addr] $f5r_counted"
+    set f5r_events [table incr "$f5r_rate $f5r_window"]
+    if {{ $f5r_events == 1 }} {{
+        table lifetime "$f5r_rate $f5r_window" [expr {{ 2 * $f5r_period }}]
+        set f5r_clients [table incr "f5router $f5r_kind $f5r_counted $f5r_window"]
+        if {{ $f5r_clients == 1 }} {{
+            table lifetime "f5router $f5r_kind $f5r_counted $f5r_window" [expr {{ 2 * $f5r_period }}]
+        }} elseif {{ $f5r_clients > {MOST_CLIENTS} }} {{
+            table delete "$f5r_rate $f5r_window"
+        }}
+    }}
+    set f5r_past [table lookup -notouch "$f5r_rate [expr {{ $f5r_window - 1 }}]"]
+    if {{ $f5r_past ne "" }} {{
+        set f5r_events [expr {{ $f5r_events + $f5r_past * $f5r_left / (2 * $f5r_period) }}]
+    }}
+    if {{ $f5r_events >= $f5r_limit }} {{
+        set f5r_refused 1
+    }}"""
+"""Commands that count an event of f5r_kind in f5r_period seconds, and set f5r_refused at f5r_limit.
+
+Seconds are whole, so that the part of the earlier window is that at the middle of a second. HAProxy adds the
+windows up in the same way. Source: HAProxy, include/haproxy/freq_ctr.h.
+"""
+
 _MARK = "# Managed by f5router"
 """The first words of each of our texts."""
 
@@ -165,16 +212,23 @@ def request_irule(folder: str, *, page: bool, source: bool = False) -> str:
 def limits_irule(folder: str) -> str:
     """Return the text of openshift_limits_irule, for virtual servers with Routes that limit their clients.
 
+    Records of openshift_limits_dg: a pool's full path with what client_limits.encode gives. A pool whose name
+    ends in names.LIMITED fails closed. The other limits fail open: they keep load from pods, not strangers.
+
     LB_SELECTED is the event in which the pool is known on every TMOS version, however it was chosen: by a
     policy, by passthrough_irule, by LB::reselect. It comes before the pod is connected to, and again whenever
     a request is balanced anew: after LB::detach and, with a OneConnect profile, for every request. A later
     request that stays with the server side of the one before it has the same client and the same pool.
-    The pools are those whose name ends in names.LIMITED; each has a record in openshift_limits_dg with the
-    name of a data-group of type ip. The client's address is looked up there without its route domain and,
+    The client's address is looked up there without its route domain and,
     if that fails, with it: which of the two a record has is not documented for partitions with a default
     route domain.
-    Sources: clouddocs, LB::server, IP::client_addr, class match; bigip-behaviour.md B6 and B11. Inferred, not
-    seen on a device: that `reject` takes effect in LB_SELECTED, and that the event comes for each request
+
+    Requests are counted when their pod is chosen, else in HTTP_REQUEST_SEND, an event before each request
+    to a pod. `table` suspends the iRule, and each of its calls is atomic. Its refusals of events include
+    only RULE_INIT. An entry's lifetime, unlike its timeout, does not begin anew when it is read or counted.
+    Sources: clouddocs, LB::server, IP::client_addr, class match, table; DevCentral, "The table Command" and
+    "Connection Limiting Take 2"; bigip-behaviour.md B5, B6 and B11. Inferred, not seen on a device: that
+    `reject` takes effect in LB_SELECTED and HTTP_REQUEST_SEND, and that LB_SELECTED comes for each request
     with OneConnect.
 
     Args: folder: full path of the folder that holds the data-groups and our pools.
@@ -187,6 +241,9 @@ def _text(name: str, folder: str, refuse: str = "", *, source: bool = False) -> 
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
     text = _file(name).replace("@REFUSE@", refuse).replace("@RESPOND@", _RESPOND)
+    for mark, commands in (("@COUNT@", _COUNT), ("@RELEASE@", _RELEASE), ("@UNCOUNTED@", _UNCOUNTED)):
+        text = text.replace(mark, commands)
+    text = text.replace("@LEASE_S@", str(LEASE_S))
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
     text = text.replace("@SOURCE@", names.SOURCE if source else names.NOT_SOURCE)
     text = text.replace("@SOURCE_S@", str(SOURCE_S))

@@ -55,15 +55,20 @@ def table(rules: Rules, args: list[bytes]) -> Result:
     plane = rules.flow.plane
     if plane.store.has(Quirk.TABLE_FAILS):
         raise TclError("session table")
+    return execute(plane.table, args)
+
+
+def execute(sessions: SessionTable, args: list[bytes]) -> Result:
+    """Run the command. Raises: TclError."""
     verb = args[0].decode("latin-1") if args else ""
     if verb not in language.TABLE:
         raise TclError(f'bad option "{verb}"')
     words = _Words(verb, args[1:])
     if verb in ("set", "add", "replace"):
-        return _write(plane.table, verb, words)
+        return _write(sessions, verb, words)
     if verb in ("timeout", "lifetime"):
-        return _times(plane.table, verb, words)
-    return _COMMANDS[verb](plane.table, words)
+        return _times(sessions, verb, words)
+    return _COMMANDS[verb](sessions, words)
 
 
 def _write(sessions: SessionTable, verb: str, words: _Words) -> Result:

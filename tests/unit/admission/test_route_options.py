@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.admission import annotations
-from f5router.admission.route_options import HAPROXY, KEYS, OPTIONS, parse
+from f5router.admission.route_options import HAPROXY, KEYS, LIMITS, OPTIONS, parse
 from f5router.model.route_options import RouteOptions
 
 HOSTILE = ["'", '"', "{", "}", "[exec reboot]", "$x", "a;b", "a\nb", "\x1b[2J", "‮", "\ud800", "x" * 100_000,
@@ -29,7 +29,8 @@ def test_valid_values(key, text, options, termination):
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.key)
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:20]))
 def test_a_bad_value_counts_for_nothing_and_is_reported(option, text):
-    options, problems = parse({option.key: text}, "edge")
+    switch = {LIMITS: "true"} if option.key.startswith(LIMITS) else {}
+    options, problems = parse({**switch, option.key: text}, "edge")
     assert options == RouteOptions()
     assert len(problems) == 1
     assert problems[0].startswith(f"metadata.annotations: {option.key} is ")
@@ -55,3 +56,31 @@ def test_any_values_give_options_or_a_sentence_each(values, termination):
 
 def test_an_annotation_that_is_read_is_not_reported_as_unsupported():
     assert annotations.select(KEYS) == ()
+
+
+@pytest.mark.parametrize("word", ["1", "t", "T", "true", "TRUE", "True"])
+def test_limits_of_clients(word):
+    values = {LIMITS: word, f"{LIMITS}.concurrent-tcp": "10", f"{LIMITS}.rate-tcp": "+20",
+              f"{LIMITS}.rate-http": "2"}
+    assert parse(values, "edge") == (
+        RouteOptions(most_connections=10, connection_rate=20, request_rate=2), ())
+    options, problems = parse(values, "passthrough")
+    assert options == RouteOptions(most_connections=10, connection_rate=20)
+    assert problems == (f"metadata.annotations: {LIMITS}.rate-http has no effect on a Route with termination "
+                        "'passthrough'",)
+
+
+@pytest.mark.parametrize("values", [
+    {f"{LIMITS}.rate-tcp": "20"}, {LIMITS: "false", f"{LIMITS}.rate-tcp": "20"},
+    {LIMITS: "", f"{LIMITS}.rate-tcp": "20"}, {LIMITS: "true"}, {LIMITS: "yes"},
+    {LIMITS: "true", f"{LIMITS}.rate-tcp": "0"}, {LIMITS: "true", f"{LIMITS}.rate-tcp": "1"},
+    {LIMITS: "true", f"{LIMITS}.rate-tcp": "-5"}, {LIMITS: "true", f"{LIMITS}.rate-tcp": "9" * 12}])
+def test_limits_of_clients_without_effect_are_reported(values):
+    options, problems = parse(values, "")
+    assert options == RouteOptions()
+    assert len(problems) == 1
+
+
+@pytest.mark.parametrize("word", ["false", "0", "F"])
+def test_a_switch_that_is_off_is_not_reported(word):
+    assert parse({LIMITS: word}, "") == (RouteOptions(), ())

@@ -45,10 +45,11 @@ def test_names_of_the_original():
 def test_distinct_pools(pair):
     """Service `a-80` and port 80 of Service `a` are two pools."""
     first, second = (names.pool("/Common", *item) for item in pair)
-    limited = [names.pool("/Common", *item, "route", limited=True) for item in pair]
-    assert len({first, second, *limited, f"/Common/{names.NOWHERE_POOL}"}) == 5
+    limited = [names.pool("/Common", *item, "route", ending) for item in pair
+               for ending in (names.LIMITED, names.RATED)]
+    assert len({first, second, *limited, f"/Common/{names.NOWHERE_POOL}"}) == 7
     assert max(map(len, (first, second, *limited))) < 255
-    assert [names.is_limited(path) for path in (first, second, *limited)] == [False, False, True, True]
+    assert [names.limits_clients(path) for path in (first, second, *limited)] == [False] * 2 + [True] * 4
 
 
 @given(st.lists(st.tuples(KEYS, st.integers(0, 3)), min_size=2, max_size=2, unique=True))
@@ -117,7 +118,8 @@ def test_owns_what_it_names(key, port, tls, host, folder):
     profile = names.client_ssl(folder, host)
     ours = [
         Pool(names.pool(folder, key, port, tls)),
-        Pool(names.pool(folder, key, port, tls, key.name, limited=True)),
+        Pool(names.pool(folder, key, port, tls, key.name, names.LIMITED)),
+        Pool(names.pool(folder, key, port, tls, key.name, names.RATED)),
         IRule(f"{folder}/{names.LIMITS_IRULE}"),
         DataGroup(names.address_list(folder, [host])),
         Record(f"{folder}/{names.LIMITS_GROUP}", names.pool(folder, key), "x"),

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from mocks.bigip.dataplane.commands_table import execute
+from mocks.bigip.dataplane.session_table import SessionTable
 from mocks.bigip.tmm import Interpreter, TclError, Unsupported
 
 LIMIT_COMMANDS = 4000
@@ -11,6 +13,9 @@ LIMIT_COMMANDS = 4000
 CLIENT = "192.0.2.1"
 """IP::client_addr."""
 
+SENT = "sent"
+"""A request to the pod of the pool that was selected last."""
+
 Action = tuple[str, ...]
 """A TMM command and its arguments; ("raised", ...) in front if the stub failed it."""
 
@@ -18,7 +23,7 @@ Request = tuple[str, Mapping[str, str]]
 """Host header, and the variables that a policy sets."""
 
 _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri",
-                    "IP::client_addr"))
+                    "IP::client_addr", "TCP::client_port", "table", "clock"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
                    "persist",                   "reject", "log"))  # fmt: skip
@@ -29,8 +34,8 @@ class Connection:
     """Effects of iRules on one connection."""
 
     actions: tuple[Action, ...]
-    """In order, without reads (TCP::payload, class, LB::server, virtual, HTTP::host, HTTP::uri, lists of
-    headers)."""
+    """In order, without reads (TCP::payload, class, LB::server, virtual, HTTP::host, HTTP::uri, clock,
+    lists of headers), and without table."""
     forwarded: bytes
     """Released to the upper layers."""
     held: bytes
@@ -72,7 +77,11 @@ class Tmm:
         default: str = "",
         address: str = "",
         client: str = CLIENT,
+        port: int = 40000,
         virtual: str = "/Common/vs",
+        table: SessionTable | None = None,
+        now: int = 0,
+        closed: bool = False,
         faults: Iterable[str] = (),
         mode: str = "stream",
     ) -> Connection:
@@ -80,16 +89,20 @@ class Tmm:
         pool, a server connection for each pool, then a failure of load balancing for each pool and address of
         a member.
 
-        Args: default: pool of the virtual server. address: of the members that server connections go
-            to. client: address of the client. uri, headers: of every request. groups: records of each
-            data-group by full path.
+        Args:
+            selected: pools; SENT stands for a request that is sent to the pod.
+            default: pool of the virtual server. address: of the members that server connections go to.
+            client: address of the client. port: its port. uri, headers: of every request.
+            groups: records of each data-group by full path.
+            table: what iRules remember across connections. now: seconds of the clock.
+            closed: True if the connection ends with CLIENT_CLOSED.
             faults: commands, with or without their arguments, that raise.
             mode: "stream" fires CLIENT_DATA for every segment until TCP::release, as F5 documents;
             "once" fires it only once for each TCP::collect, should a TMOS do that.
         Raises: RuleError.
         """
         stub = _Stub(groups, virtual, frozenset(faults), pool=default, address=address, uri=uri,
-                     client=client, headers=tuple(headers))
+                     client=client, headers=tuple(headers), port=port, table=table, now=now)
         override = ("binary",) if "binary" in stub.faults else ()
         named = [(f"/Common/rule{number}", text) for number, text in enumerate(rules)]
         connection = self._interpreter.connection(named, stub, override=override)
@@ -104,12 +117,14 @@ class Tmm:
                     connection.set(variable, value)
                 connection.fire("HTTP_REQUEST")
             for stub.pool in selected:
-                connection.fire("LB_SELECTED")
+                connection.fire("LB_SELECTED" if stub.pool != SENT else "HTTP_REQUEST_SEND")
             for stub.pool in pools:
                 connection.fire("SERVER_CONNECTED")
             for stub.pool, stub.address in failures:
                 stub.responded = False
                 connection.fire("LB_FAILED")
+            if closed:
+                connection.fire("CLIENT_CLOSED")
             variables = frozenset(connection.variables())
         finally:
             connection.close()
@@ -126,6 +141,9 @@ class _Stub:
     pool: str = ""
     address: str = ""
     client: str = ""
+    port: int = 0
+    table: SessionTable | None = None
+    now: int = 0
     responded: bool = False
     host: str = ""
     uri: str = "/"
@@ -183,10 +201,16 @@ class _Stub:
             return self.held[: int(words[0])] if words else self.held
         if name == "class":
             return self._match(*words)
+        if name == "table":
+            if self.table is None:
+                raise TclError("no session table")
+            result = execute(self.table, [word.encode("latin-1") for word in words])
+            return result if isinstance(result, bytes) else str(result).encode("latin-1")
         if name == "LB::server":
             return (self.address if words == ("addr",) else self.pool).encode()
         return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri,
-                "IP::client_addr": self.client}[name].encode()
+                "IP::client_addr": self.client, "TCP::client_port": str(self.port),
+                "clock": str(self.now)}[name].encode()
 
     def _match(self, verb: str, *words: str) -> bytes:
         """class match ?-value? ?--? item equals group. As in TMM, a leading - of the item is an option."""
