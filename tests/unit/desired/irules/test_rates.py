@@ -79,6 +79,15 @@ class TestLimits:
         assert big.seats == 0
 
 
+@pytest.mark.parametrize(("later_s", "admitted"), [(3, 3), (4, 5), (5, 8), (6, 9)])
+def test_the_window_before_counts_in_part(device, later_s, admitted):
+    """Of its 8 connections those of the part that is not over: five sixths, a half, a sixth, nothing."""
+    big = device(0, 10, 0)
+    assert all(big.connect() for _ in range(8))
+    big.now += later_s
+    assert [big.connect() for _ in range(12)] == [True] * admitted + [False] * (12 - admitted)
+
+
 def test_clients_and_routes_do_not_share(device):
     big = device(2, 2, 2)
     assert big.connect(closed=False)
