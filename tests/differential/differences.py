@@ -96,9 +96,9 @@ def beside_an_idle_one(name: str) -> Callable[[Router], str]:
         connection = http.client.HTTPConnection(*router.http, timeout=DEADLINE_S)
         connection.request("GET", "/", headers={"Host": f"{name}.example.com"})
         connection.getresponse().read()
-        found = answer(f"{name}.example.com")(router)
+        text = answer(f"{name}.example.com")(router)
         connection.close()
-        return found
+        return text
     return observe
 
 

@@ -34,10 +34,10 @@ def test_objects(shop):
     limits = {SWITCH: "true", ".concurrent-tcp": "10", ".rate-http": "100"}
     shop.apply(rated("a", limits), rated("b", {**limits, LIST: "10.0.0.1"}), rated("c", {}))
     assert shop.converge() == []
-    found = {path.rsplit("__", 1)[1]: data for path, data in records(shop).items()}
-    assert found.keys() == {"rated", "limited"}
-    assert found["rated"] == "-/10/0/100"
-    assert found["limited"].endswith("_dg/10/0/100")
+    data_of = {path.rsplit("__", 1)[1]: data for path, data in records(shop).items()}
+    assert data_of.keys() == {"rated", "limited"}
+    assert data_of["rated"] == "-/10/0/100"
+    assert data_of["limited"].endswith("_dg/10/0/100")
     assert records(shop).keys() <= set(shop.pools())
     assert "/Common/openshift_shop_web" in shop.pools()
     shop.clear()

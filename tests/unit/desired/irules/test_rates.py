@@ -81,7 +81,7 @@ class TestLimits:
 
 @pytest.mark.parametrize(("later_s", "admitted"), [(3, 3), (4, 5), (5, 8), (6, 9)])
 def test_the_window_before_counts_in_part(device, later_s, admitted):
-    """Of its 8 connections those of the part that is not over: five sixths, a half, a sixth, nothing."""
+    """Its 8 connections count by the part that is not over: five sixths, a half, a sixth, nothing."""
     big = device(0, 10, 0)
     assert all(big.connect() for _ in range(8))
     big.now += later_s
