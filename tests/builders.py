@@ -43,6 +43,7 @@ class Settings:
     https_virtual: str | None = "/Common/https-ose-vserver"
     pool_monitor: str = "/Common/tcp"
     check_interval_s: int = 0
+    cookie_name: str = ""
     default_destination_ca: str = ""
     admission: AdmissionPolicy = field(default_factory=AdmissionPolicy)
     vxlan: VxlanConfig | None = None

@@ -11,6 +11,8 @@ from tests import builders
 OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "leastconn", "source"]),
                     pod_connections=st.sampled_from([0, 10]),
                     sources=st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32", "2001:db8::/32")]),
+                    disable_cookies=st.booleans(), cookie_name=st.sampled_from(["", "c"]),
+                    same_site=st.sampled_from(["", "Lax"]),
                     check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),
                     most_connections=st.sampled_from([0, 2]), connection_rate=st.sampled_from([0, 3]),
                     request_rate=st.sampled_from([0, 100]),

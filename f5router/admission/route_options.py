@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from f5router.model import balancing, time_units
+from f5router.model import balancing, session_cookies, time_units
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
 
@@ -23,7 +23,7 @@ LIMITS = f"{HAPROXY}rate-limit-connections"
 ALL = frozenset({"", "edge", "reencrypt", "passthrough"})
 """Terminations; "" for a Route without TLS."""
 
-HTTP = ALL - {"passthrough"}
+HTTP, TLS = ALL - {"passthrough"}, frozenset({"edge", "reencrypt"})
 
 TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """Words that switch something on: those of Go's strconv.ParseBool."""
@@ -79,6 +79,20 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return parse
 
 
+def parse_boolean(text: str) -> bool:
+    """Parse a boolean. Raises: ValueError. Source: Go's strconv.ParseBool."""
+    if text not in TRUE | FALSE:
+        raise ValueError(text)
+    return text in TRUE
+
+
+def parse_same_site(text: str) -> str:
+    """Parse the SameSite of a cookie; "" for the default. Raises: ValueError."""
+    if text not in session_cookies.SAME_SITE:
+        raise ValueError(text)
+    return text if text != session_cookies.DEFAULT_SAME_SITE else ""
+
+
 _COUNT_TEXT = f"a whole number, 0 to {MAX_COUNT}"
 _POSITIVE_TEXT = f"a whole number, 1 to {MAX_COUNT}"
 _LIMIT_TEXT = f"a whole number, 2 to {MAX_COUNT}, for 0 and 1 would let nobody in"
@@ -92,6 +106,10 @@ OPTIONS = (
     Option(f"{LIMITS}.rate-http", "request_rate", parse_positive, _POSITIVE_TEXT, HTTP),
     Option(f"{HAPROXY}timeout", "timeout_ms", time_units.milliseconds, time_units.TEXT),
     Option(f"{HAPROXY}timeout-tunnel", "tunnel_timeout_ms", time_units.milliseconds, time_units.TEXT),
+    Option(f"{HAPROXY}disable_cookies", "disable_cookies", parse_boolean, "true or false", HTTP),
+    Option(f"{ROUTER}cookie_name", "cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT,
+           HTTP),
+    Option(f"{ROUTER}cookie-same-site", "same_site", parse_same_site, "Lax, Strict or None", TLS),
     Option(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
            time_units.TEXT),
 )

@@ -57,6 +57,8 @@ class Config(pod_network.PodNetwork):
     """Certificates in PEM; "" for none."""
     unavailable_page: bool
     balancing: balancing.Defaults
+    cookie_name: str
+    """Name of session cookies; "" for a hash of the pool's name."""
     """Answer 503 where nothing can answer."""
     allow_mass_delete: bool
     """Hold no deletes back, however many."""
@@ -160,6 +162,7 @@ def _config(reader: Reader) -> Config:
         unavailable_page=reader.value("f5-503-page"),
         balancing=balancing.Defaults(
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
+        cookie_name=reader.value("cookie-name") or "",
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),

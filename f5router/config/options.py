@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from f5router.config import parsers
-from f5router.model import balancing, hostnames, selectors, time_units
+from f5router.model import balancing, hostnames, selectors, session_cookies, time_units
 from f5router.network import node_ports, pool_members
 
 BIGIP = "BIG-IP"
@@ -151,6 +151,9 @@ _OBJECTS = (
     Option("tcp-balance-scheme", "ROUTER_TCP_BALANCE_SCHEME", "", OBJECTS,
            "The same for passthrough Routes; without it, the setting above, and without that, source.",
            _ALGORITHMS, parsers.choice(*balancing.ALGORITHMS)),
+    Option("cookie-name", "ROUTER_COOKIE_NAME", "", OBJECTS,
+           "Name of the session cookies that keep clients with a pod, unless a Route has its own; without "
+           "it, a hash of the pool's name.", _NAME, session_cookies.parse_name),
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
            "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
            "without it, their pods are not verified.", _PATH),

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from f5router.desired import irules, pools
+from f5router.desired import irules, persistence, pools
 from f5router.model import balancing, names, tmos
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
@@ -38,6 +38,10 @@ class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, Protocol):
     @property
     def balancing(self) -> balancing.Defaults: ...
 
+    @property
+    def cookie_name(self) -> str:
+        """Name of session cookies; "" for a hash of the pool's name."""
+
 
 def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
     """Build the objects that the router needs whatever the Routes are."""
@@ -45,7 +49,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP),
                   copied=facts.original.passthrough),
         DataGroup(names.full_path(config.folder, names.REENCRYPT_GROUP)),
-        DataGroup(names.full_path(config.folder, names.SOURCE_GROUP)),
+        DataGroup(names.full_path(config.folder, names.PERSISTENCE_GROUP)),
     ]
     if config.check_interval_s:
         objects.append(pools.tcp_monitor(config.folder, config.check_interval_s))
@@ -55,6 +59,9 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         objects += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
         objects += _passthrough(config, facts, config.https_virtual)
     objects += _request(config)
+    if sets_pool_variable(facts):
+        virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
+        objects += persistence.irule(config.folder, virtuals, https=config.https_virtual is not None)
     if config.unavailable_page:
         objects += _unavailable(config)
     for virtual in (facts.http, facts.https):
@@ -73,7 +80,7 @@ def _passthrough(config: BaselineSettings, facts: DeviceFacts, virtual: str) -> 
     """
     path = names.full_path(config.folder, names.PASSTHROUGH_IRULE)
     required = {Ref(DataGroup.KIND, names.full_path(config.folder, name))
-                for name in (names.PASSTHROUGH_GROUP, names.SOURCE_GROUP)}
+                for name in (names.PASSTHROUGH_GROUP, names.PERSISTENCE_GROUP)}
     kept = _kept_tls(config, facts)
     if facts.original.irule:
         others = [names.REQUEST_IRULE]
@@ -114,9 +121,9 @@ def _request(config: BaselineSettings) -> list[Object]:
     path = names.full_path(config.folder, names.REQUEST_IRULE)
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
     text = irules.request_irule(config.folder, page=config.unavailable_page,
-                                source=config.balancing.of("") == "source")
+                                source=config.balancing.of("") == "source", cookie=config.cookie_name)
     groups = {Ref(DataGroup.KIND, names.full_path(config.folder, name))
-              for name in (names.REENCRYPT_GROUP, names.SOURCE_GROUP)}
+              for name in (names.REENCRYPT_GROUP, names.PERSISTENCE_GROUP)}
     irule = IRule(path, text, extra_dependencies=frozenset({nowhere.ref, *groups}))
     return [nowhere, irule, *_everywhere(config, path)]
 

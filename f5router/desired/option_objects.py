@@ -2,7 +2,7 @@
 
 from f5router.admission import annotations
 from f5router.admission.admission import EvaluatedRoute
-from f5router.desired import baseline, limits, pools
+from f5router.desired import baseline, limits, persistence, pools
 from f5router.desired.pools import PoolSettings
 from f5router.model import names
 from f5router.model.cluster import Route
@@ -21,8 +21,8 @@ def of_pool(
         objects.append(pools.tcp_monitor(config.folder, settings.check_interval_s))
     objects += limits.records(config.folder, pool, evaluated.route.options)
     default = pools.shared(config.balancing)
-    if evaluated.termination != "passthrough" and settings.source != default.source:
-        objects.append(_source(config.folder, pool, settings.source))
+    if evaluated.termination != "passthrough" and settings.persistence != default.persistence:
+        objects.append(persistence.record(config.folder, pool, settings.persistence))
     return objects
 
 
@@ -34,13 +34,7 @@ def of_passthrough(route: Route, record: str, config: baseline.BaselineSettings)
     wanted = pools.algorithm(route, "passthrough", config.balancing) == "source"
     if wanted == (config.balancing.of("passthrough") == "source"):
         return []
-    return [_source(config.folder, record, wanted)]
-
-
-def _source(folder: str, name: str, wanted: bool) -> Record:
-    """Build the record that makes an exception from the router's default for `balance: source`."""
-    group = names.full_path(folder, names.SOURCE_GROUP)
-    return Record(group, name, names.SOURCE if wanted else names.NOT_SOURCE)
+    return [persistence.record(config.folder, record, names.SOURCE if wanted else names.NO_PERSISTENCE)]
 
 
 def timeouts(evaluated: EvaluatedRoute, pool: str, config: baseline.BaselineSettings) -> list[Object]:
@@ -64,12 +58,12 @@ def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], f
     return objects, frozenset({record, *(obj.ref for obj in objects)})
 
 
-def warnings(
-    route: Route, termination: str, config: baseline.BaselineSettings, facts: DeviceFacts,
-) -> list[str]:
+def warnings(evaluated: EvaluatedRoute, config: baseline.BaselineSettings, facts: DeviceFacts) -> list[str]:
     """List the options of a Route that have no effect, or not the one that they have elsewhere."""
+    route, termination = evaluated.route, evaluated.termination
     texts = [*route.option_problems, *weights.warnings(route), *annotations.warnings(route.unsupported)]
-    if (termination != "passthrough" and not baseline.sets_pool_variable(facts)
-            and pools.algorithm(route, termination, config.balancing) == "source"):
-        texts.append("balance source has no effect before TMOS 12.1: each connection goes to the next pod")
+    if termination != "passthrough":
+        source = pools.algorithm(route, termination, config.balancing) == "source"
+        texts += persistence.warnings(route.options, source=source, insecure=evaluated.insecure,
+                                      works=baseline.sets_pool_variable(facts))
     return texts

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from f5router.desired import limits
+from f5router.desired import limits, persistence
 from f5router.model import balancing, names, time_units
 from f5router.model.cluster import Key, Route
 from f5router.model.ltm import Pool, PoolMember, TCPMonitor, monitor_interval_s
@@ -70,9 +70,9 @@ class PoolSettings:
     """Seconds without data on a connection that carries no HTTP; 0 likewise."""
     check_interval_s: int = 0
     """Seconds between two health checks of a pod; 0: as the router is configured."""
-    source: bool = False
-    """True if each client stays with one pod. Passthrough Routes say so by a record of their own, so that
-    they can share pools with others."""
+    persistence: str = names.COOKIE
+    """How each client stays with one pod: data of a record in names.PERSISTENCE_GROUP. Passthrough Routes
+    have a record of their own, so that they can share pools with others."""
 
     @property
     def load_balancing(self) -> str:
@@ -87,7 +87,7 @@ class PoolSettings:
 
 
 SHARED = PoolSettings()
-SHARED_LEASTCONN, SHARED_SOURCE = PoolSettings((), "leastconn"), PoolSettings(source=True)
+SHARED_LEASTCONN, SHARED_SOURCE = PoolSettings((), "leastconn"), PoolSettings(persistence=names.SOURCE)
 """Those of a pool that Routes share, by the algorithm that is the router's default."""
 
 
@@ -171,7 +171,8 @@ def of_route(
         default.balance if wanted == "source" else "leastconn" if wanted == "leastconn" else "",
         options.pod_connections, *timeouts(options, termination),
         monitor_interval_s(options.check_interval_ms),
-        default.source if termination == "passthrough" else wanted == "source")
+        default.persistence if termination == "passthrough" else
+        persistence.data(options, source=wanted == "source"))
     ending = limits.ending(options)
     if settings == default and not ending:
         return key, default

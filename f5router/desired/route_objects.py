@@ -1,7 +1,7 @@
 """BIG-IP objects that serve the admitted Routes of one Host."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from f5router.admission import admission
@@ -184,7 +184,7 @@ class _HostBuilder:
         if route.secret and not self.config.admission.external:
             self._warn(route, "spec.tls.externalCertificate: this router reads no Secrets; the certificate "
                               "of the virtual server answers")
-        for text in option_objects.warnings(route, termination, self.config, self.facts):
+        for text in option_objects.warnings(evaluated, self.config, self.facts):
             self._warn(route, text)
         if evaluated.pending_secret and evaluated.pending_secret.problem:
             self._warn(route, f"spec.tls.externalCertificate: {evaluated.pending_secret.problem}")
@@ -290,7 +290,9 @@ class _HostBuilder:
         if secure:
             required |= self._taken_over()
         if isinstance(action, Forward):
-            required |= {record_ref(self._full(names.SOURCE_GROUP), action.pool)} & self.objects.keys()
+            required |= {record_ref(self._full(names.PERSISTENCE_GROUP), action.pool)} & self.objects.keys()
+            if secure and evaluated.insecure == "Allow" and action.sets_pool_variable:
+                action = replace(action, insecure=True)
         if tls:
             assert isinstance(action, Forward), "a Redirect leads to no pod"
             required |= self._add_pod_tls(virtual, tls, action)

@@ -128,6 +128,8 @@ class Forward:
     pool: str
     sets_pool_variable: bool = True
     """True if a second action sets names.POOL_VARIABLE to the pool."""
+    insecure: bool = False
+    """True if another action sets names.INSECURE_VARIABLE."""
 
 
 @dataclass(frozen=True, slots=True)

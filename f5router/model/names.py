@@ -42,8 +42,10 @@ UNAVAILABLE_IRULE = "openshift_unavailable_irule"
 REQUEST_IRULE = "openshift_request_irule"
 LIMITS_IRULE = "openshift_limits_irule"
 TIMEOUT_IRULE = "openshift_timeout_irule"
+COOKIE_IRULE = "openshift_cookie_irule"
 IRULE_ORDER = (
-    PASSTHROUGH_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, TIMEOUT_IRULE, UNAVAILABLE_IRULE)
+    PASSTHROUGH_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, COOKIE_IRULE, TIMEOUT_IRULE,
+    UNAVAILABLE_IRULE)
 """Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
 """Variable that a forwarding Rule sets to its pool, for REQUEST_IRULE."""
@@ -51,6 +53,8 @@ UNMATCHED_VARIABLE = "f5router_unmatched"
 """Variable that default_noop sets if no other Rule matched, for REQUEST_IRULE."""
 WILDCARD_VARIABLE = "f5router_wildcard"
 """Variable that the Rule of a wildcard Route sets to its domain, for REQUEST_IRULE."""
+INSECURE_VARIABLE = "f5router_insecure"
+"""Variable that a Rule for TLS sets for REQUEST_IRULE if its Route is served without TLS, too."""
 REDIRECT_VARIABLE = "f5router_redirect"
 """Variable that the Rule of a wildcard Route sets so that REQUEST_IRULE redirects the request."""
 NOWHERE_POOL = "openshift_nowhere"
@@ -70,9 +74,10 @@ RATED = "__rated"
 """End of the name of a pool that is open to all clients, of which LIMITS_IRULE admits each only so often;
 without the iRule or a record, as often as they like."""
 TIMEOUT_GROUP = "openshift_timeouts_dg"
-SOURCE_GROUP = "openshift_source_balance_dg"
-SOURCE, NOT_SOURCE = "source", "off"
-"""Data of a record in SOURCE_GROUP: each client stays with one pod, or not."""
+PERSISTENCE_GROUP = "openshift_persistence_dg"
+SOURCE, COOKIE, NO_PERSISTENCE = "source", "cookie", "off"
+"""Data of a record in PERSISTENCE_GROUP: each client stays with a pod by its address, by a cookie, or not at
+all. Behind COOKIE may come the name of the cookie and its SameSite, a slash before each."""
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
 VXLAN_PROFILE = "vxlan-ose"
 TUNNEL = "vxlan5000"
@@ -332,7 +337,8 @@ _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED}|{RATED})?|{NOWHERE_POOL}",
     TCPMonitor.KIND: rf"{TCPMonitor.STEM}[1-9][0-9]{{0,4}}",
-    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}|{TIMEOUT_GROUP}|{SOURCE_GROUP}"
+    DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}|{TIMEOUT_GROUP}"
+                    rf"|{PERSISTENCE_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: "|".join(IRULE_ORDER),
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{_HEX})?-client-ssl-profile",

@@ -9,7 +9,7 @@ from f5router.model.objects import Ref
 IRULES = {
     names.LIMITS_GROUP: names.LIMITS_IRULE,
     names.TIMEOUT_GROUP: names.TIMEOUT_IRULE,
-    names.SOURCE_GROUP: "",
+    names.PERSISTENCE_GROUP: "",
 }
 """Data-groups whose records are named by a pool, or by a Host whose TLS is passed through; each with the
 iRule that is attached only while there are records, "" for iRules that are always attached."""

@@ -23,6 +23,12 @@ class RouteOptions:
     """Milliseconds to wait for a pod's response; for passthrough, as tunnel_timeout_ms."""
     tunnel_timeout_ms: int = 0
     """Milliseconds without data on an upgraded or passed-through connection."""
+    disable_cookies: bool = False
+    """True if no session cookie keeps a client with a pod."""
+    cookie_name: str = ""
+    """Name of the session cookie."""
+    same_site: str = ""
+    """SameSite of the session cookie: Lax or Strict."""
     check_interval_ms: int = 0
     """Milliseconds between two health checks of a pod."""
 

@@ -113,6 +113,15 @@ class Quirk(enum.StrEnum):
     """Every call of the iRule command `table` is an error (no source; a session table without memory)."""
     CHECKING_TAKES_NOTHING = "checking-takes-nothing"
     """A new member gets no traffic before its monitor has found it up (no source)."""
+    COOKIE_IN_HTTP_RESPONSE = "cookie-in-http-response"
+    """The cookie of persistence is in the response before HTTP_RESPONSE; else it comes between that and
+    HTTP_RESPONSE_RELEASE, where F5's own iRules look for it (f5devcentral/irules-toolbox,
+    samesite-attributes.tcl)."""
+    COOKIE_READ_AGAIN = "cookie-read-again"
+    """Whether the client has a cookie of persistence is read from the request as iRules left it (no
+    source)."""
+    COOKIE_REMOVE_FIRST = "cookie-remove-first"
+    """`HTTP::cookie remove` removes one cookie of several with the same name (no source)."""
     SDN_NOT_LICENSED = "sdn-not-licensed"
     """VXLAN profiles are refused: no SDN Services licence (bigip-behaviour.md B12.11: text unknown)."""
 

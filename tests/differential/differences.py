@@ -1,6 +1,7 @@
 """The list of differences: every row is seen on both routers, and stands in docs/limits.md."""
 
 import http.client
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -102,6 +103,26 @@ def beside_an_idle_one(name: str) -> Callable[[Router], str]:
     return observe
 
 
+def cookie(host: str) -> Callable[[Router], str]:
+    """Return an observation of the session cookie that an answer sets."""
+    def observe(router: Router) -> str:
+        name, _, value = Request(host).send(router).headers.get("set-cookie", "").partition("=")
+        if not name:
+            return "nothing"
+        shown = "a hash" if re.fullmatch("[0-9a-f]{32}", name) else f"`{name}`"
+        of_pod = "a hash" if re.match("[0-9a-f]{32};", value) else "the pod's address"
+        return f"{shown} with {of_pod}"
+    return observe
+
+
+def cache_control(host: str) -> Callable[[Router], str]:
+    """Return an observation of the Cache-Control of an answer."""
+    def observe(router: Router) -> str:
+        value = Request(host).send(router).headers.get("cache-control", "")
+        return f"`{value}`" if value else "nothing"
+    return observe
+
+
 HOST = f"Host: {PLAIN}"
 DIFFERENCES = (
     Difference("`Host` with the port `abc`", answer(f"{PLAIN}:abc"), "503", "`web`",
@@ -183,6 +204,15 @@ DIFFERENCES = (
                "the list is what the team meant", OPTIONS),
     Difference("no pod, a client not in the `ip_allowlist`", answer("no-pod.example.com"),
                "connection reset", "503", "the page tells nothing about the Route", OPTIONS),
+    Difference("the session cookie of an answer", cookie("cookie.example.com"), "a hash with a hash",
+               "a hash with the pod's address", "a BIG-IP makes its cookies so", OPTIONS),
+    Difference("the session cookie with `balance: source`", cookie("source-cookie.example.com"),
+               "a hash with a hash", "nothing", "the client's address keeps it with its pod", OPTIONS),
+    Difference("`cookie_name: -x`", cookie("dash-cookie.example.com"), "`-x` with a hash",
+               "a hash with the pod's address", "commands of iRules have options with a dash", OPTIONS),
+    Difference("`Cache-Control` of an answer with a session cookie, but without `ETag` and expiry",
+               cache_control("cookie.example.com"), "nothing", "`private`",
+               "no cache shall give one client the cookie of another", OPTIONS),
     Difference("`timeout: 900ms`, a pod that answers after an hour",
                answer("timeout.example.com", "/?delay=3600"), "504", "connection reset",
                "the BIG-IP ends an idle connection without an answer", OPTIONS),

@@ -86,6 +86,9 @@ def build(site: Site) -> None:
         annotated("bad-list", "", {f"{HAPROXY}ip_allowlist": "me you"}),
         annotated("blank-list", "", {f"{HAPROXY}ip_allowlist": f" {IN}"}),
         annotated("no-pod", "", listed, service="empty"),
+        annotated("cookie", "", {}),
+        annotated("source-cookie", "", {f"{HAPROXY}balance": "source"}),
+        annotated("dash-cookie", "", {f"{ROUTER}cookie_name": "-x"}),
     )
 
 

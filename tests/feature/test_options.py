@@ -2,7 +2,7 @@
 
 import pytest
 
-from f5router.admission.route_options import HAPROXY, KEYS
+from f5router.admission.route_options import HAPROXY, KEYS, ROUTER
 from tests import manifests
 from tests.feature.conftest import Lab
 
@@ -71,7 +71,7 @@ def test_an_option_that_changes_is_one_write(lab):
 
 def sources(lab: Lab) -> dict[str, str]:
     """The exceptions from the router's default for `balance: source`."""
-    group = lab.bigip.store.get("ltm/data-group/internal", "/Common/openshift_source_balance_dg")
+    group = lab.bigip.store.get("ltm/data-group/internal", "/Common/openshift_persistence_dg")
     return dict(group.fields.get("records", {}))
 
 
@@ -101,6 +101,54 @@ def test_who_stays_with_a_pod_is_one_write(lab, kind, default):
     assert sources(lab) == {}
 
 
+def test_a_cookie_that_changes_is_one_write(lab):
+    """On a pool of the Route. Routes without options of their own need no record."""
+    router = lab.router()
+
+    def asking(**annotations: str) -> dict:
+        obj = optional(pod_concurrent_connections="5")
+        obj["spec"]["tls"] = {"termination": "edge"}
+        obj["metadata"]["annotations"] |= {ROUTER + key: text for key, text in annotations.items()}
+        return obj
+
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), optional("b"), asking())
+    lab.settle(router)
+    assert sources(lab) == {}
+    for annotations, data in [
+        ({"cookie_name": "one"}, "cookie/one"), ({"cookie_name": "two"}, "cookie/two"),
+        ({"cookie_name": "two", "cookie-same-site": "Lax"}, "cookie/two/Lax"),
+        ({"cookie-same-site": "Strict"}, "cookie//Strict"), ({"cookie-same-site": "None"}, None),
+    ]:
+        lab.apply(asking(**annotations))
+        lab.clear()
+        lab.settle(router)
+        assert len(lab.writes()) == 1
+        assert sources(lab) == ({own_path(lab): data} if data else {})
+    lab.clear()
+    lab.settle(router)
+    assert lab.writes() == []
+
+
+def test_an_insecure_policy_that_changes(lab):
+    """Two writes: the Rule of port 80, and that of TLS, whose cookie is for both ports then."""
+    router, rules = lab.router(), {}
+
+    def asking(insecure: str) -> dict:
+        obj = optional()
+        obj["spec"]["tls"] = {"termination": "edge", "insecureEdgeTerminationPolicy": insecure}
+        return obj
+
+    lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)), asking("None"))
+    lab.settle(router)
+    for insecure in ("Allow", "None"):
+        lab.apply(asking(insecure))
+        lab.clear()
+        lab.settle(router)
+        rules[insecure] = [path for _, path in lab.writes() if "/rules" in path]
+        assert len(rules[insecure]) == 2
+    assert lab.pools() == {"/Common/openshift_shop_web"}
+
+
 def test_settings_decide_which_pools_are_shared(lab):
     """No Route that asks for the default has a pool or a record of its own, whatever the default is."""
     passthrough = optional("b")
@@ -114,7 +162,7 @@ def test_settings_decide_which_pools_are_shared(lab):
         own = own_path(lab)
         assert {modes["/Common/openshift_shop_web"]} == {shared}
         assert modes[own] == "round-robin"
-        assert sources(lab) == ({own: "off"} if default == "source" else {})
+        assert sources(lab) == ({own: "cookie"} if default == "source" else {})
         assert len(lab.pools()) == 2
 
 

@@ -93,7 +93,7 @@ NS = Key("<ns>", "<svc>")
 @pytest.mark.parametrize(("kind", "name"), [
     (Policy.KIND, names.INSECURE_POLICY), (Policy.KIND, names.SECURE_POLICY),
     (DataGroup.KIND, names.PASSTHROUGH_GROUP), (DataGroup.KIND, names.REENCRYPT_GROUP),
-    (DataGroup.KIND, names.SOURCE_GROUP),
+    (DataGroup.KIND, names.PERSISTENCE_GROUP),
     (IRule.KIND, names.PASSTHROUGH_IRULE), (IRule.KIND, names.REENCRYPT_IRULE),
     (IRule.KIND, names.UNAVAILABLE_IRULE),
     (IRule.KIND, names.TIMEOUT_IRULE), (DataGroup.KIND, names.TIMEOUT_GROUP),

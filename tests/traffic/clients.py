@@ -81,11 +81,16 @@ def plain(address: Address, host: str | None, path: str = "/", *, source: str = 
 def raw(address: Address, data: bytes, *, source: str = "") -> Seen:
     """Any request without TLS. Args: source: address of the client, "" for any."""
     try:
-        with socket.create_connection(address, DEADLINE_S, (source, 0)) as sock:
-            sock.sendall(data)
-            return answer(_all(sock.recv), method=data.split()[0].decode())
+        return answer(whole(address, data, source=source), method=data.split()[0].decode())
     except OSError as exc:
         return Seen(error=repr(exc))
+
+
+def whole(address: Address, data: bytes, *, source: str = "") -> bytes:
+    """Everything that comes back on a connection without TLS. Raises: OSError."""
+    with socket.create_connection(address, DEADLINE_S, (source, 0)) as sock:
+        sock.sendall(data)
+        return _all(sock.recv)
 
 
 def several(address: Address, *requests: bytes, sni: str | None = None,

@@ -12,7 +12,7 @@ server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
 import re
 from importlib import resources
 
-from f5router.model import names
+from f5router.model import names, session_cookies
 
 _RESPOND = (
     'HTTP::respond 503 -version auto content "@PAGE@" noserver '
@@ -85,6 +85,18 @@ Seconds are whole, so that the part of the earlier window is that at the middle 
 windows up in the same way. Source: HAProxy, include/haproxy/freq_ctr.h.
 """
 
+_WARN = """if { $f5r_failed } {
+        # Once in ten minutes for each TMM: it may be so for every request.
+        set f5r_now [clock seconds]
+        if { ![info exists static::f5router_warned] || $f5r_now - $static::f5router_warned >= 600 } {
+            set static::f5router_warned $f5r_now
+            log local0.warn "f5router: no persistence for $f5r_want"
+        }
+    }"""
+
+_COOKIE_VALUE = r"^([0-9]+[.][0-9]+[.]0000|rd[0-9]+o[0-9a-f]+o[0-9]+|vi[0-9a-f]+[.][0-9]+)$"
+"""Form of the values that a BIG-IP gives its persistence cookies. Source: K6917."""
+
 _MARK = "# Managed by f5router"
 """The first words of each of our texts."""
 
@@ -110,9 +122,10 @@ def passthrough_irule(folder: str, *, source: bool = True) -> str:
 
     With `source` a client stays with its pod: `persist uie` with a key of the client's address and the pool,
     so that no other pool ever finds the record, whatever match-across settings do. A record of the same name
-    in openshift_source_balance_dg goes before `source`.
+    in openshift_persistence_dg goes before `source`.
     Source: clouddocs, persist (valid in CLIENT_DATA and HTTP_REQUEST). That it works on a virtual server
     without a persistence profile is inferred; where it fails, the connection is balanced as any other.
+    A warning is logged at most once in ten minutes: static variables last as long as the TMM.
 
     Args:
         folder: full path of the folder that holds the data-groups, such as /Common.
@@ -169,7 +182,26 @@ def unavailable_irule(folder: str) -> str:
     return _text("openshift_unavailable_irule.tcl", folder)
 
 
-def request_irule(folder: str, *, page: bool, source: bool = False) -> str:
+def cookie_irule(folder: str) -> str:
+    """Return the text of openshift_cookie_irule, for virtual servers with an http profile.
+
+    The session cookie that request_irule asks for leaves the request in HTTP_REQUEST_RELEASE, after the
+    BIG-IP has used it, and gets its attributes in HTTP_RESPONSE_RELEASE, where cookies of the BIG-IP are
+    visible whether or not they were in HTTP_RESPONSE. The Set-Cookie header is written anew, because
+    HTTP::cookie attribute is not in every version and adds no blank (bug ID 801705). Of cookies with one
+    name it is not documented which one is read and whether all are removed: all are, one after the other.
+    Sources: clouddocs, HTTP_REQUEST_RELEASE (its example changes headers), HTTP_RESPONSE_RELEASE,
+    HTTP::cookie; f5devcentral/irules-toolbox, samesite-attributes.tcl and its issue 5; HAProxy, cookie
+    insert indirect nocache httponly. An iRule of its own, so that a device without these events refuses the
+    cookies alone.
+
+    Args: folder: full path of the folder that holds our objects.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_cookie_irule.tcl", folder)
+
+
+def request_irule(folder: str, *, page: bool, source: bool = False, cookie: str = "") -> str:
     """Return the text of openshift_request_irule, for virtual servers with an http profile.
 
     A request for another pool than the one before it on its connection gets a server side of its own:
@@ -188,6 +220,14 @@ def request_irule(folder: str, *, page: bool, source: bool = False) -> str:
     bigip-behaviour.md B11
     (the policy acts first, for every request).
 
+    A client stays with its pod by the record of the pool in openshift_persistence_dg: its address (see
+    passthrough_irule), or a session cookie that the BIG-IP inserts and reads (persist cookie insert), for
+    which cookie_irule sets f5router_cookies. A cookie of names.INSECURE_VARIABLE, or without TLS
+    (f5router_https), has neither Secure nor SameSite. A cookie counts where a pod is chosen: not for a later
+    request that stays with the server side of the one before it, which is that pod already.
+    Sources: clouddocs, persist and md5; tmsh reference, ltm persistence cookie (match-across-pools: without
+    it only members of the pool count); K6917. Inferred: that it needs no persistence profile.
+
     STRIPPED_HEADERS are removed from every request, before iRules of another priority run, so that what
     an administrator's iRule sets comes to the pods. One iRule may have two handlers of an event (tmsh
     reference, ltm rule command priority, has an example); a header that stands twice is listed twice
@@ -202,11 +242,12 @@ def request_irule(folder: str, *, page: bool, source: bool = False) -> str:
         page: the answer to a name that is refused is the page of unavailable_irule, else a reset. Where
             the page cannot be sent, as after an answer of another iRule, it is a reset too: nobody's
             request must reach the pods.
-        source: as in passthrough_irule; records are named by the full path of the pool.
-    Raises: ValueError: folder is not a plain full path.
+        source: True if clients of pools without a record stay with a pod by their address, not by a cookie.
+        cookie: name of the session cookie; "" for a hash of the full path of the pool.
+    Raises: ValueError: folder is not a plain full path, or cookie no name of a cookie.
     """
     return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET if page else "reject",
-                 source=source)
+                 source=source, cookie=session_cookies.parse_name(cookie) if cookie else "")
 
 
 def limits_irule(folder: str) -> str:
@@ -237,7 +278,7 @@ def limits_irule(folder: str) -> str:
     return _text("openshift_limits_irule.tcl", folder)
 
 
-def _text(name: str, folder: str, refuse: str = "", *, source: bool = False) -> str:
+def _text(name: str, folder: str, refuse: str = "", *, source: bool = False, cookie: str = "") -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
     text = _file(name).replace("@REFUSE@", refuse).replace("@RESPOND@", _RESPOND)
@@ -245,8 +286,11 @@ def _text(name: str, folder: str, refuse: str = "", *, source: bool = False) -> 
         text = text.replace(mark, commands)
     text = text.replace("@LEASE_S@", str(LEASE_S))
     text = text.replace("@HEADERS@", " ".join(STRIPPED_HEADERS))
-    text = text.replace("@SOURCE@", names.SOURCE if source else names.NOT_SOURCE)
-    text = text.replace("@SOURCE_S@", str(SOURCE_S))
+    text = text.replace("@SOURCE@", names.SOURCE if source else names.NO_PERSISTENCE)
+    text = text.replace("@PERSISTENCE@", names.SOURCE if source else names.COOKIE)
+    text = text.replace("@SOURCE_S@", str(SOURCE_S)).replace("@WARN@", _WARN)
+    text = text.replace("@COOKIE@", cookie).replace("@SAME_SITE@", session_cookies.DEFAULT_SAME_SITE)
+    text = text.replace("@VALUE@", _COOKIE_VALUE)
     return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()
 
 

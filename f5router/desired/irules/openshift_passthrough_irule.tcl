@@ -13,6 +13,8 @@
 when CLIENT_ACCEPTED {
     # Bytes to have before another look is worth while; 0 when the connection is decided.
     set f5r_need 1
+    # Read by openshift_request_irule: clients of this virtual server speak TLS.
+    set f5router_https 1
     TCP::collect
 }
 
@@ -161,7 +163,7 @@ when CLIENT_DATA {
                     set f5r_pool ""
                 }
                 if { $f5r_pool ne "" } {
-                    set f5r_stay [class match -value $f5r_name equals @FOLDER@/openshift_source_balance_dg]
+                    set f5r_stay [class match -value $f5r_name equals @FOLDER@/openshift_persistence_dg]
                 }
             }
         }
@@ -197,11 +199,11 @@ when CLIENT_DATA {
                 set f5r_stay "@SOURCE@"
             }
             # The record of a client is for this pool alone.
-            if { $f5r_stay eq "source" && [catch {
-                persist uie "[IP::client_addr] $f5r_pool" @SOURCE_S@
-            }] } {
-                log local0.warn "f5router: no persistence for $f5r_pool"
-            }
+            set f5r_want $f5r_pool
+            set f5r_failed [expr { $f5r_stay eq "source" && [catch {
+                persist uie "[IP::client_addr] $f5r_want" @SOURCE_S@
+            }] }]
+            @WARN@
             TCP::release
         }
     }

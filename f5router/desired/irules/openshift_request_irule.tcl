@@ -10,8 +10,9 @@
 # f5router_wildcard, and only names with exactly one label before it are theirs. Those that redirect do it
 # by f5router_redirect: the answer is given here, to a name that was looked at.
 #
-# A client stays with its pod if the pool has "source" in its data-group, or nothing there and that is the
-# default of the router; "off" is the contrary.
+# The record of a pool, or the default of the router where there is none, is how a client stays with its pod:
+# "source" by its address, "off" not at all, "cookie/NAME/SAMESITE" by a session cookie, for which
+# openshift_cookie_irule does the rest. A name that is left out is the router's, or a hash of the pool's name.
 #
 # Headers that vouch for a client are removed from every request, before other iRules act.
 
@@ -38,6 +39,13 @@ when HTTP_REQUEST {
     # Variables live as long as the connection.
     set f5r_want ""
     set f5r_suffix ""
+    set f5router_cookie ""
+    set f5r_secure [info exists f5router_https]
+    if { [info exists f5router_insecure] } {
+        # The Route serves the same cookie without TLS.
+        unset f5router_insecure
+        set f5r_secure 0
+    }
     if { [info exists f5router_unmatched] } {
         unset f5router_unmatched
         set f5r_want "none"
@@ -104,24 +112,53 @@ when HTTP_REQUEST {
 
     set f5r_stay "off"
     if { $f5r_want ne "" && $f5r_want ne "none" } {
-        set f5r_stay [class match -value $f5r_want equals @FOLDER@/openshift_source_balance_dg]
+        set f5r_stay [class match -value $f5r_want equals @FOLDER@/openshift_persistence_dg]
         if { $f5r_stay eq "" } {
-            set f5r_stay "@SOURCE@"
+            set f5r_stay "@PERSISTENCE@"
         }
     }
+    set f5r_words [split $f5r_stay "/"]
+    set f5r_stay [lindex $f5r_words 0]
+    if { $f5r_stay eq "cookie" && ![info exists f5router_cookies] } {
+        set f5r_stay "off"
+    }
+    set f5r_failed 0
     if { $f5r_stay eq "source" } {
-        set f5r_stays 1
         # The record of a client is for this pool alone.
-        if { [catch {
-            persist uie "[IP::client_addr] $f5r_want" @SOURCE_S@
-        }] } {
-            log local0.warn "f5router: no persistence for $f5r_want"
+        set f5r_failed [catch { persist uie "[IP::client_addr] $f5r_want" @SOURCE_S@ }]
+    } elseif { $f5r_stay eq "cookie" } {
+        set f5r_name [lindex $f5r_words 1]
+        if { $f5r_name eq "" } {
+            set f5r_name "@COOKIE@"
         }
+        if { $f5r_name eq "" } {
+            if { ![info exists f5r_hashed] || $f5r_hashed ne $f5r_want } {
+                set f5r_hashed $f5r_want
+                binary scan [md5 $f5r_want] H* f5r_hash
+            }
+            set f5r_name $f5r_hash
+        }
+        set f5router_attributes ""
+        if { $f5r_secure } {
+            set f5r_site [lindex $f5r_words 2]
+            if { $f5r_site eq "" } {
+                set f5r_site "@SAME_SITE@"
+            }
+            set f5router_attributes "; Secure; SameSite=$f5r_site"
+        }
+        set f5r_failed [catch { persist cookie insert $f5r_name }]
+        if { !$f5r_failed } {
+            set f5router_cookie $f5r_name
+        }
+    }
+    if { $f5r_stay ne "off" && !$f5r_failed } {
+        set f5r_stays 1
     } elseif { [info exists f5r_stays] } {
         # It would go on for later requests.
         unset f5r_stays
         catch { persist none }
     }
+    @WARN@
 }
 
 when LB_SELECTED priority 600 {

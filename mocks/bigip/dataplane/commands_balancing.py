@@ -98,15 +98,29 @@ def detach(rules: Rules, args: list[bytes]) -> Result:
 
 
 def persist(rules: Rules, args: list[bytes]) -> Result:
-    """Both forms hold for later requests of the connection too, until another is given."""
+    """All forms hold for later requests of the connection too, until another is given."""
     match [text(arg) for arg in args]:
         case ["none"]:
-            rules.state.persist_off, rules.state.persist_key = True, None
+            rules.state.persist_off, rules.state.persist = True, None
         case ["uie", key, timeout] if key and timeout.isdigit():
-            rules.state.persist_off, rules.state.persist_key = False, (key, timeout)
+            rules.state.persist_off = False
+            rules.state.persist = "universal", {"key": key, "timeout": timeout}
+        case ["cookie", "insert", *rest] if len(rest) <= 2:
+            rules.state.persist_off, rules.state.persist = False, ("cookie", _cookie(rules, rest))
         case words:
             raise Unsupported(f"persist {' '.join(words)}")
     return ""
+
+
+def _cookie(rules: Rules, words: list[str]) -> dict[str, str]:
+    """Properties of `persist cookie insert ?NAME ?EXPIRATION??`; an expiration in another form than seconds
+    is not known here."""
+    if rules.flow.virtual.http is None:
+        raise TclError("cookie persistence requires an HTTP profile")
+    name, expiration = (*words, "none", "0")[:2] if len(words) != 1 else (words[0], "0")
+    if not expiration.isdigit():
+        raise Unsupported(f"persist cookie insert: expiration {expiration}")
+    return {"cookieName": name, "expiration": expiration}
 
 
 COMMANDS = {

@@ -8,15 +8,17 @@ from mocks.bigip.dataplane import edits, http
 from mocks.bigip.dataplane.commands_connection import CONTEXT, Result, number, text
 from mocks.bigip.dataplane.http import Head
 from mocks.bigip.dataplane.state import Response
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.tmm import TclError, Unsupported
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.rules import Rules
 
 _REQUEST = frozenset((
-    "HTTP_REQUEST", "LB_SELECTED", "LB_FAILED", "SERVER_CONNECTED", "HTTP_REQUEST_SEND", "HTTP_RESPONSE",
+    "HTTP_REQUEST", "LB_SELECTED", "LB_FAILED", "SERVER_CONNECTED", "HTTP_REQUEST_SEND",
+    "HTTP_REQUEST_RELEASE", "HTTP_RESPONSE", "HTTP_RESPONSE_RELEASE",
 ))
-_SETTING = frozenset(("HTTP_REQUEST", "LB_SELECTED", "LB_FAILED"))
+_RESPONSE = frozenset(("HTTP_RESPONSE", "HTTP_RESPONSE_RELEASE"))
 
 
 def _request(rules: Rules) -> Head:
@@ -27,9 +29,9 @@ def _request(rules: Rules) -> Head:
 
 
 def _message(rules: Rules) -> Head:
-    """The response in HTTP_RESPONSE, else the request."""
+    """The response in its events, else the request."""
     request = _request(rules)
-    return rules.state.answer if rules.state.event == "HTTP_RESPONSE" else request
+    return rules.state.answer if rules.state.event in _RESPONSE else request
 
 
 def host(rules: Rules, args: list[bytes]) -> Result:
@@ -77,7 +79,7 @@ def version(rules: Rules, args: list[bytes]) -> Result:
 
 
 def status(rules: Rules, args: list[bytes]) -> Result:
-    if rules.state.event != "HTTP_RESPONSE":
+    if rules.state.event not in _RESPONSE:
         raise TclError(CONTEXT)
     return rules.state.answer.status
 
@@ -123,12 +125,16 @@ def _change(head: Head, verb: str, rest: list[bytes]) -> Result:
 
 
 def cookie(rules: Rules, args: list[bytes]) -> Result:
-    head = _request(rules)
+    """Of cookies with one name the first counts, in Cookie or, in a response, Set-Cookie."""
+    head = _message(rules)
     match [text(arg) for arg in args]:
         case [name] | ["value", name]:
             return head.cookie(name) or ""
         case ["exists", name]:
             return int(head.cookie(name) is not None)
+        case ["remove", name]:
+            head.remove_cookie(name, every=not rules.flow.plane.store.has(Quirk.COOKIE_REMOVE_FIRST))
+            return ""
         case words:
             raise Unsupported(f"HTTP::cookie {' '.join(words)}")
 

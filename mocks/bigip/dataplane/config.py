@@ -120,6 +120,15 @@ def persistence(store: Store, path: str) -> tuple[str, dict[str, Any]] | None:
     return kind, fields
 
 
+def by_command(store: Store, kind: str, chosen: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    """What the iRule command persist asks for; a cookie has the other properties of the default profile
+    (inferred). Raises: Unsupported."""
+    if kind != "cookie":
+        return kind, dict(chosen)
+    _, fields = persistence(store, _BY_ACTION["cookieInsert"]) or (kind, {})
+    return kind, {**fields, **chosen}
+
+
 _BY_ACTION = {"cookieInsert": "/Common/cookie", "sourceAddress": "/Common/source_addr"}
 
 

@@ -9,6 +9,7 @@ from mocks.bigip.dataplane import config, http, persistence
 from mocks.bigip.dataplane.http import Head
 from mocks.bigip.dataplane.state import Response
 from mocks.bigip.matching import Request, Unsupported
+from mocks.bigip.quirks import Quirk
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.flow import Flow
@@ -110,8 +111,18 @@ def towards_server(head: Head, flow: Flow) -> None:
         head.headers.append((b"X-Forwarded-For", flow.client[0].encode()))
 
 
-def towards_client(head: Head, flow: Flow, server: Server) -> None:
-    """Policies' actions on responses, HSTS and the cookie of persistence."""
+def note_cookie(flow: Flow, server: Server) -> None:
+    """Remember the session cookie of a request, before iRules of the server side change it."""
+    with flow.plane.store.lock:
+        persist = flow.persistence()
+    flow.state.cookie_sent = None
+    if persist and persist[0] == "cookie":
+        name = persistence.cookie_name(server.member.pool, str(persist[1].get("cookieName", "none")))
+        flow.state.cookie_sent = flow.state.request.cookie(name)
+
+
+def towards_client(head: Head, flow: Flow) -> None:
+    """Policies' actions on responses and HSTS."""
     request = request_of(flow.state.request, sni=flow.sni, tls=flow.tls is not None)
     for action in flow.state.effect.edits:
         if "response" in action:
@@ -122,6 +133,10 @@ def towards_client(head: Head, flow: Flow, server: Server) -> None:
         value += "; includeSubDomains" if hsts.get("includeSubdomains") == "enabled" else ""
         value += "; preload" if hsts.get("preload") == "enabled" else ""
         head.replace(b"Strict-Transport-Security", value.encode())
+
+
+def insert_cookie(head: Head, flow: Flow, server: Server) -> None:
+    """The cookie of persistence, if it is in force."""
     with flow.plane.store.lock:
         persist = flow.persistence()
     if persist and persist[0] == "cookie":
@@ -132,7 +147,9 @@ def _insert_cookie(head: Head, flow: Flow, server: Server, fields: dict[str, Any
     """Sent when the client did not bring it, or with alwaysSend."""
     member = server.member
     name = persistence.cookie_name(member.pool, str(fields.get("cookieName", "none")))
-    if flow.state.request.cookie(name) == persistence.cookie_value(member) and (
+    again = flow.plane.store.has(Quirk.COOKIE_READ_AGAIN)
+    sent = flow.state.request.cookie(name) if again else flow.state.cookie_sent
+    if sent == persistence.cookie_value(member) and (
         fields.get("alwaysSend") != "enabled"
     ):
         return

@@ -10,6 +10,7 @@ from mocks.bigip.dataplane import edits, http
 from mocks.bigip.dataplane.server_side import Reset, Server
 from mocks.bigip.dataplane.tls import TLSFailure
 from mocks.bigip.dataplane.wire import Closed
+from mocks.bigip.quirks import Quirk
 
 if TYPE_CHECKING:
     from mocks.bigip.dataplane.http_flow import HttpFlow
@@ -31,8 +32,10 @@ class Exchange:
 
     async def run(self) -> bool:
         """Whether both connections can take another request. Raises: Reset, Closed, TLSFailure."""
+        edits.note_cookie(self._flow, self._server)
         self._flow.fire("HTTP_REQUEST_SEND")
         edits.towards_server(self._request, self._flow)
+        self._flow.fire("HTTP_REQUEST_RELEASE")
         self._server.stream.write(self._request.encode())
         body = None
         if self._owner.body_is_here:
@@ -125,11 +128,17 @@ class Exchange:
             return
         self._answer = head
         flow.state.answer = head
+        early = flow.plane.store.has(Quirk.COOKIE_IN_HTTP_RESPONSE)
+        if early:
+            edits.insert_cookie(head, flow, self._server)
         flow.fire("HTTP_RESPONSE")
         if flow.state.response is not None:
             await self._replaced()
             return
-        edits.towards_client(head, flow, self._server)
+        edits.towards_client(head, flow)
+        if not early:
+            edits.insert_cookie(head, flow, self._server)
+        flow.fire("HTTP_RESPONSE_RELEASE")
         flow.served.status, flow.served.outcome = head.status, "served"
         if head.status == 101:
             self.upgraded, self.rest = True, self._parser.rest

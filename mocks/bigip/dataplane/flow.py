@@ -279,9 +279,8 @@ class Flow:
         action = self.state.effect.persist
         if self.state.persist_off or (action and "disable" in action):
             return None
-        if self.state.persist_key:
-            key, timeout = self.state.persist_key
-            return "universal", {"key": key, "timeout": timeout}
+        if self.state.persist:
+            return config.by_command(self.plane.store, *self.state.persist)
         if action:
             return config.by_action(self.plane.store, action)
         path = self.virtual.persist

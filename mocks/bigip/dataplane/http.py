@@ -7,6 +7,7 @@ several of them).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -61,14 +62,37 @@ class Head:
         self.headers.append((name, value))
 
     def cookie(self, name: str) -> str | None:
-        """The value of a request's cookie."""
-        wanted = name.encode("latin-1")
-        for header in self.all(b"Cookie"):
-            for pair in header.split(b";"):
-                key, _, value = pair.strip().partition(b"=")
-                if key == wanted:
-                    return value.decode("latin-1")
+        """The value of a cookie: the first one with the name."""
+        for _, pair in self._cookies():
+            key, _, value = pair.strip().partition(b"=")
+            if key.strip() == name.encode("latin-1"):
+                return value.decode("latin-1")
         return None
+
+    def _cookies(self) -> Iterator[tuple[int, bytes]]:
+        """(place of the header, NAME=VALUE) of each cookie. A response has one in each Set-Cookie."""
+        for at, (key, value) in enumerate(self.headers):
+            if self.status and key.lower() == b"set-cookie":
+                yield at, value.partition(b";")[0]
+            elif not self.status and key.lower() == b"cookie":
+                yield from ((at, pair) for pair in value.split(b";"))
+
+    def remove_cookie(self, name: str, *, every: bool) -> None:
+        """Remove the first cookie with a name, or every one; a header without a cookie goes, too."""
+        wanted, gone = name.encode("latin-1"), False
+        kept: dict[int, list[bytes]] = {}
+        for at, pair in self._cookies():
+            left = kept.setdefault(at, [])
+            if pair.partition(b"=")[0].strip() == wanted and (every or not gone):
+                gone = True
+            else:
+                left.append(pair.strip())
+        if gone and not self.status:
+            changed = {at: b"; ".join(pairs) for at, pairs in kept.items()}
+            self.headers = [(key, changed.get(at, value)) for at, (key, value) in enumerate(self.headers)
+                            if changed.get(at, value) or at not in changed]
+        elif gone:
+            self.headers = [pair for at, pair in enumerate(self.headers) if kept.get(at, [b""])]
 
     @property
     def chunked(self) -> bool:

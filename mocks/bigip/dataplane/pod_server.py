@@ -135,6 +135,10 @@ class PodConnection(asyncio.Protocol):
         head = http.Head("1.1", [(b"Content-Type", b"application/json")])
         head.status = int(asked.get("status", 200))
         head.reason = http.REASONS.get(head.status, b"")
+        head.headers += [(b"Set-Cookie", cookie.encode("latin-1"))
+                         for cookie in asked.get("cookies", "").split(",") if cookie]
+        if asked.get("etag"):
+            head.headers.append((b"ETag", asked["etag"].encode("latin-1")))
         ends = bool(asked.get("close")) or bool(asked.get("unframed")) or not self._head.keep_alive
         if ends:
             head.headers.append((b"Connection", b"close"))

@@ -54,8 +54,10 @@ class State:
     last_pool: str | None = None
     """Of the request before."""
     persist_off: bool = False
-    persist_key: tuple[str, str] | None = None
-    """Key and timeout of `persist uie`."""
+    persist: tuple[str, dict[str, str]] | None = None
+    """Type and properties that the command `persist` chose."""
+    cookie_sent: str | None = None
+    """Value of the session cookie in the request that is under way, as the client sent it."""
     # HTTP
     http_off: bool = False
     request: Head | None = None

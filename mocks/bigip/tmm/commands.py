@@ -1,10 +1,11 @@
 """Commands of TMM that need nothing of the connection: data-groups, numbers of members, text, the log.
 
-Source: tmsh reference, ltm rule commands class, active_members, members, getfield, findstr, substr, log.
+Source: tmsh reference, ltm rule commands class, active_members, members, getfield, findstr, substr, log, md5.
 """
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from collections.abc import Callable, Iterable
 
@@ -223,6 +224,14 @@ def _number(word: str) -> int:
         raise TclError(f'expected integer but got "{word}"') from None
 
 
+def _md5(store: Store, folder: str, words: list[str]) -> str:
+    """The digest, in 16 bytes."""
+    if len(words) != 1:
+        raise _wrong_arguments("md5 string")
+    digest = hashlib.md5(words[0].encode(errors="surrogateescape"), usedforsecurity=False).digest()
+    return digest.decode(errors="surrogateescape")
+
+
 def _log(store: Store, folder: str, words: list[str]) -> str:
     if words[:1] == ["-noname"]:
         words = words[1:]
@@ -239,5 +248,6 @@ _COMMANDS: dict[str, Callable[[Store, str, list[str]], str]] = {
     "getfield": _getfield,
     "findstr": _findstr,
     "substr": _substr,
+    "md5": _md5,
     "log": _log,
 }

@@ -9,7 +9,7 @@ from f5router.admission.route_options import HAPROXY, KEYS, LIMITS, OPTIONS, par
 from f5router.model.route_options import RouteOptions
 
 HOSTILE = ["'", '"', "{", "}", "[exec reboot]", "$x", "a;b", "a\nb", "\x1b[2J", "‮", "\ud800", "x" * 100_000,
-           "}; delete ltm pool all;", "\\", "%[src]", "\0", " ", "-5", "1.5", "٣", "9" * 30]
+           "}; delete ltm pool all;", "\\", "%[src]", "\0", " ", "-5", "1.5", "٣", "9" * 130]
 
 
 @pytest.mark.parametrize(("key", "text", "options"), [

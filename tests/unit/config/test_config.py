@@ -41,6 +41,7 @@ PRECEDENCE = [
     ("backend-check-interval", "check_interval_s", 0, "1500ms", 2, "5s", 5),
     ("load-balance-algorithm", "balancing.http", "", "leastconn", "leastconn", "source", "source"),
     ("tcp-balance-scheme", "balancing.tcp", "", "random", "random", "roundrobin", "roundrobin"),
+    ("cookie-name", "cookie_name", "", "a-b", "a-b", "c", "c"),
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
     ("f5-static-routes", "static_routes", False, "true", True, "false", False),

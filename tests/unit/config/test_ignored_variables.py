@@ -126,7 +126,7 @@ ROWS = [
     ("template", "ROUTER_MUTUAL_TLS_HEADER_FILTER", NOT_YET, "false"),
     ("template", "ROUTER_LOAD_BALANCE_ALGORITHM", HONOURED, "leastconn"),
     ("template", "ROUTER_TCP_BALANCE_SCHEME", HONOURED, "random"),
-    ("template", "ROUTER_COOKIE_NAME", NOT_YET, "x"),
+    ("template", "ROUTER_STRICT_SNI", NOT_YET, "x"),
     ("template", "ROUTER_BACKEND_CHECK_INTERVAL", HONOURED, "5000ms"),
     ("template", "ROUTER_BACKEND_PROCESS_ENDPOINTS", MEANINGLESS, "shuffle"),
     ("template", "ROUTER_DEFAULT_CONNECT_TIMEOUT", IN_PROFILE, "5s"),

@@ -42,7 +42,16 @@ def built(settings, most=1000, **addresses):
                  id="random is turns"),
     pytest.param({"options": RouteOptions(balance="leastconn")}, OWN,
                  PoolSettings((), "leastconn"), id="leastconn"),
-    pytest.param({"options": RouteOptions(balance="source")}, OWN, PoolSettings(source=True), id="source"),
+    pytest.param({"options": RouteOptions(balance="source")}, OWN, PoolSettings(persistence="source"),
+                 id="source"),
+    pytest.param({"options": RouteOptions(disable_cookies=True)}, OWN, PoolSettings(persistence="off"),
+                 id="no cookie"),
+    pytest.param({"options": RouteOptions(cookie_name="a-b")}, OWN, PoolSettings(persistence="cookie/a-b"),
+                 id="name of the cookie"),
+    pytest.param({"options": RouteOptions(same_site="Lax")}, OWN, PoolSettings(persistence="cookie//Lax"),
+                 id="SameSite"),
+    pytest.param({"options": RouteOptions(cookie_name="c", same_site="Strict")}, OWN,
+                 PoolSettings(persistence="cookie/c/Strict"), id="name and SameSite"),
     pytest.param({"options": RouteOptions(pod_connections=7)}, OWN, PoolSettings((), "", 7),
                  id="a limit"),
     pytest.param({"weight": 3, "alternates": (Backend("api", 1), Backend("b"))}, OWN,
@@ -75,7 +84,7 @@ def test_defaults_of_the_router(defaults, options, termination, balance, source,
     """A Route shares the pool of its Service if it asks for what the router does by default."""
     asking = replace(route("a"), options=RouteOptions(balance=options))
     key, settings = pools.of_route(asking, termination, "", Defaults(*defaults))
-    assert (settings.balance, settings.source, key == ALL) == (balance, source, shared)
+    assert (settings.balance, settings.persistence == "source", key == ALL) == (balance, source, shared)
     assert shared == (settings == pools.shared(Defaults(*defaults)))
 
 

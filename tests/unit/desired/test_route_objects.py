@@ -83,7 +83,9 @@ def test_kinds(kind, insecure, expected):
     assert pool.members == {PoolMember("10.1.1.1", 8080)}
     assert (pool.path == POOL) == (kind != "reencrypt")
     for rule in of(built, Rule):
-        assert isinstance(rule.action, Redirect) or rule.action == Forward(pool.path)
+        if not isinstance(rule.action, Redirect):
+            both = insecure == "Allow" and rule.policy.endswith(names.SECURE_POLICY)
+            assert rule.action == Forward(pool.path, insecure=both)
 
 
 WILD = Settings(admission=AdmissionPolicy(wildcards=True))
@@ -155,10 +157,10 @@ def test_the_pool_is_told(version):
     (irule,) = (obj for obj in of(built, IRule) if obj.path == "/Common/openshift_request_irule")
     assert set(irule.dependencies) == {Ref(Pool.KIND, "/Common/openshift_nowhere"),
                                 Ref(DataGroup.KIND, "/Common/ssl_reencrypt_serverssl_dg"),
-                                Ref(DataGroup.KIND, "/Common/openshift_source_balance_dg")}
+                                Ref(DataGroup.KIND, "/Common/openshift_persistence_dg")}
 
 
-SOURCE = "/Common/openshift_source_balance_dg"
+SOURCE = "/Common/openshift_persistence_dg"
 
 
 @pytest.mark.parametrize(("kind", "version", "name", "told"), [

@@ -468,7 +468,7 @@ def test_damaged_at_every_byte(tmm):
 ])
 def test_clients_stay_with_their_pods(tmm, default, records, host, stays):
     rule = irules.passthrough_irule(FOLDER, source=default)
-    groups = {GROUP: {**HOSTS, ".example.com": POOL}, f"{FOLDER}/openshift_source_balance_dg": records}
+    groups = {GROUP: {**HOSTS, ".example.com": POOL}, f"{FOLDER}/openshift_persistence_dg": records}
     done = tmm.run([rule], segments=[h.hello(host)], groups=groups)
     expected = [("persist", "uie", f"{CLIENT} {POOL}", "3600")] if stays else []
     assert [action for action in done.actions if action[0] == "persist"] == expected

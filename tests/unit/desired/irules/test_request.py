@@ -1,5 +1,7 @@
 """openshift_request_irule: a request for another pool than the one before gets a server side of its own."""
 
+import hashlib
+
 import pytest
 
 from f5router.desired import irules
@@ -91,7 +93,7 @@ def test_a_name_that_is_refused(tmm):
 
 def test_leaves_nothing_behind(tmm):
     connection = run(tmm, A, "none", B)
-    assert all(name.startswith("f5r_") for name in connection.variables)
+    assert all(name.startswith(("f5r_", "f5router_cookie")) for name in connection.variables)
 
 
 def test_the_variables_are_those_that_rules_set():
@@ -126,7 +128,7 @@ def test_passed_through_tls_is_left_alone(tmm):
     assert tmm.run([passed, RULE], groups=TLS, pools=[A]).effects == ()
 
 
-SOURCE = "/P/sub/openshift_source_balance_dg"
+SOURCE = "/P/sub/openshift_persistence_dg"
 
 
 def stays(tmm: Tmm, *requests: str, default: bool, **records: str) -> list[str]:
@@ -159,4 +161,72 @@ def test_a_device_that_refuses_persistence_serves_all_the_same(tmm):
     done = tmm.run([rule], groups=TLS, requests=[told(A), told(B)], faults=["persist"])
     assert ("pool", B) in done.effects
     assert ("reject",) not in done.effects
-    assert len(done.logs) == 2
+    assert len(done.logs) == 1, "a warning for each request would be a flood"
+
+
+WITH_COOKIES = "when CLIENT_ACCEPTED { set f5router_cookies 1 }"
+HTTPS = "when CLIENT_ACCEPTED { set f5router_https 1 }"
+SHOWN = """when HTTP_REQUEST priority 900 {
+    if { $f5router_cookie ne "" } { log local0. "$f5router_cookie$f5router_attributes" }
+}"""
+HASH_A, HASH_B = (hashlib.md5(pool.encode(), usedforsecurity=False).hexdigest() for pool in (A, B))
+
+
+def cookies(tmm: Tmm, *requests: Request, rules: tuple[str, ...] = (WITH_COOKIES,), cookie: str = "",
+            source: bool = False, faults: tuple[str, ...] = (), **records: str) -> list[str]:
+    """Return the commands on persistence, and the names and attributes that openshift_cookie_irule gets."""
+    rule = irules.request_irule("/P/sub", page=True, source=source, cookie=cookie)
+    groups = {**TLS, SOURCE: {{"a": A, "b": B}[name]: data for name, data in records.items()}}
+    done = tmm.run([*rules, rule, SHOWN], groups=groups, requests=requests, faults=faults)
+    return [" ".join(action[1:]).removeprefix("cookie ").removeprefix("local0. ") for action in done.actions
+            if action[0] in ("persist", "log", "raised")]
+
+
+@pytest.mark.parametrize(("records", "requests", "expected"), [
+    pytest.param({}, [A, A], [f"insert {HASH_A}", HASH_A] * 2, id="by default"),
+    pytest.param({}, [A, B], [f"insert {HASH_A}", HASH_A, f"insert {HASH_B}", HASH_B], id="another pool"),
+    pytest.param({"a": "cookie/n"}, [A], ["insert n", "n"], id="a name"),
+    pytest.param({"a": "cookie"}, [A], [f"insert {HASH_A}", HASH_A], id="a record of the default"),
+    pytest.param({"b": "off"}, [A, B], [f"insert {HASH_A}", HASH_A, "none"], id="none on the next Route"),
+    pytest.param({"b": "source"}, [A, B], [f"insert {HASH_A}", HASH_A, UIE_B[8:]], id="by address there"),
+    pytest.param({"a": "source"}, [A, B], [UIE_A[8:], f"insert {HASH_B}", HASH_B], id="and before"),
+    pytest.param({}, [A, "none"], [f"insert {HASH_A}", HASH_A, "none"], id="unmatched"),
+    pytest.param({}, [A, ""], [f"insert {HASH_A}", HASH_A, "none"], id="somebody else's pool"),
+    pytest.param({"a": "off"}, [A], [], id="off"),
+])
+def test_session_cookies(tmm, records, requests, expected):
+    """The choice for one request of a connection is not in force for the next one."""
+    assert cookies(tmm, *map(told, requests), **records) == expected
+
+
+@pytest.mark.parametrize(("rules", "insecure", "record", "shown"), [
+    pytest.param((HTTPS,), "", "", "n; Secure; SameSite=None", id="TLS"),
+    pytest.param((HTTPS,), "", "cookie/n/Lax", "n; Secure; SameSite=Lax", id="TLS, Lax"),
+    pytest.param((HTTPS,), "1", "cookie/n/Lax", "n", id="TLS, port 80 too"),
+    pytest.param((), "", "cookie/n/Lax", "n", id="port 80"),
+])
+def test_attributes_of_session_cookies(tmm, rules, insecure, record, shown):
+    """A Route that is served without TLS, too, has cookies that both ports take."""
+    more = {names.INSECURE_VARIABLE: insecure} if insecure else {}
+    request = ("h", {names.POOL_VARIABLE: A, **more})
+    done = cookies(tmm, request, told(B), rules=(WITH_COOKIES, *rules), cookie="n", a=record)
+    secure = "; Secure; SameSite=None" if rules else ""
+    assert done == ["insert n", shown, "insert n", f"n{secure}"]
+
+
+def test_no_cookies_without_the_irule_that_finishes_them(tmm):
+    """A connection from before it came would tell pods, and scripts of the client."""
+    assert cookies(tmm, told(A), told(B), rules=()) == []
+
+
+def test_a_session_cookie_that_the_device_refuses(tmm):
+    """The choice for the Route before is not in force for this one."""
+    refused = f"persist cookie insert {HASH_B}"
+    done = cookies(tmm, told(A), told(B), told(B), a="source", faults=(refused,))
+    assert done == [UIE_A[8:], refused, "none", f"local0.warn f5router: no persistence for {B}", refused]
+
+
+@pytest.mark.parametrize("name", ["-x", "a b", "a;b", "$x", "[x]", "{", '"', "a" * 129, "\u00e5", "a\n"])
+def test_a_name_that_is_none_gets_into_no_text(name):
+    with pytest.raises(ValueError, match="letters, digits"):
+        irules.request_irule("/Common", page=True, cookie=name)

@@ -17,6 +17,7 @@ TEXTS = [
     pytest.param(irules.unavailable_irule, id="unavailable"),
     pytest.param(irules.limits_irule, id="limits"),
     pytest.param(irules.timeout_irule, id="timeout"),
+    pytest.param(irules.cookie_irule, id="cookie"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
@@ -54,7 +55,7 @@ class TestTexts:
     def test_data_groups_by_full_path(self, irule):
         """A bare name is looked for in the virtual server's folder."""
         groups = re.findall(r"\S*_dg\b", irule("/OpenShift/zone-1.a"))
-        assert bool(groups) == (irule is not irules.unavailable_irule)
+        assert bool(groups) == (irule not in (irules.unavailable_irule, irules.cookie_irule))
         assert all(group.startswith(("/OpenShift/zone-1.a/ssl_", "/OpenShift/zone-1.a/openshift_"))
                    for group in groups)
         assert "@" not in re.sub(r"@\$\{f5r_\w+\}", "", irule("/Common"))
@@ -84,7 +85,7 @@ def test_page():
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    kinds = ("limits", "passthrough", "reencrypt", "request", "timeout", "unavailable")
+    kinds = ("cookie", "limits", "passthrough", "reencrypt", "request", "timeout", "unavailable")
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 
 

@@ -1,5 +1,6 @@
 """One connection after another through iRules, unchanged, in the fake's Tcl engine with stub TMM commands."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -23,10 +24,10 @@ Request = tuple[str, Mapping[str, str]]
 """Host header, and the variables that a policy sets."""
 
 _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri",
-                    "IP::client_addr", "TCP::client_port", "table", "clock"))
+                    "IP::client_addr", "TCP::client_port", "table", "clock", "md5"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
-                   "persist",                   "reject", "log"))  # fmt: skip
+                   "persist", "reject", "log"))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,8 @@ class _Stub:
                 raise TclError("no session table")
             result = execute(self.table, [word.encode("latin-1") for word in words])
             return result if isinstance(result, bytes) else str(result).encode("latin-1")
+        if name == "md5":
+            return hashlib.md5(words[0].encode("latin-1"), usedforsecurity=False).digest()
         if name == "LB::server":
             return (self.address if words == ("addr",) else self.pool).encode()
         return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri,
@@ -226,7 +229,7 @@ class _Stub:
             value = True
         if len(rest) != 3 or rest[1] != "equals":
             raise TclError(f"class match: {rest}")
-        if rest[2] not in self.groups and not rest[2].endswith("/openshift_source_balance_dg"):
+        if rest[2] not in self.groups and not rest[2].endswith("/openshift_persistence_dg"):
             raise TclError(f"class match: no such group {rest[2]}")
         data = self.groups.get(rest[2], {}).get(rest[0])
         return ((data or "") if value else str(int(data is not None))).encode()

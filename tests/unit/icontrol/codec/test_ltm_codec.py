@@ -78,7 +78,7 @@ CONDITIONS = st.frozensets(
     max_size=3,
 )
 ACTIONS = st.one_of(
-    st.builds(Forward, st.just("/P/openshift_a_b"), st.booleans()), st.just(Redirect("tcl:https://x")),
+    st.builds(Forward, st.just("/P/openshift_a_b"), st.booleans(), st.booleans()), st.just(Redirect("tcl:https://x")),
     st.just(CheckedRedirect()),
 )
 
@@ -160,6 +160,10 @@ def test_what_a_rule_tells_is_that_of_its_action():
     told, other = {**sets, "expression": "/P/x"}, {**sets, "expression": "/P/y"}
     assert action(forward, told) == action(told, forward) == Forward("/P/x")
     assert action(forward, other) == action(forward) == Forward("/P/x", sets_pool_variable=False)
+    insecure = {**sets, "tmName": "f5router_insecure", "expression": "1"}
+    assert action(forward, told, insecure) == Forward("/P/x", insecure=True)
+    for odd in ((forward, told, {**insecure, "expression": "0"}), (redirect, insecure), (insecure,)):
+        assert isinstance(action(*odd), Foreign)
     assert action(redirect) == Redirect("tcl:https://x")
     foreign = [action(redirect, told), action(told), action(forward, {**told, "tmName": "mine"}),
                action(forward, {**told, "response": True})]
