@@ -42,7 +42,7 @@ UNAVAILABLE_IRULE = "openshift_unavailable_irule"
 REQUEST_IRULE = "openshift_request_irule"
 LIMITS_IRULE = "openshift_limits_irule"
 TIMEOUT_IRULE = "openshift_timeout_irule"
-COOKIE_IRULE = "openshift_cookie_irule"
+COOKIE_IRULE = "openshift_session_cookie_irule"
 IRULE_ORDER = (
     PASSTHROUGH_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, COOKIE_IRULE, TIMEOUT_IRULE,
     UNAVAILABLE_IRULE)

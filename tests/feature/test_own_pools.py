@@ -46,12 +46,14 @@ def expected(lab: Lab) -> dict[str, dict[str, list[dict]]]:
         return [{"pool": pool}, *([{"tmName": "f5router_pool", "expression": pool}] if lab.tells else [])]
 
     noop = [{"tmName": "f5router_unmatched", "expression": "1"}] if lab.tells else []
+    insecure = [{"tmName": "f5router_insecure", "expression": "1"}] if lab.tells else []
     redirect = [{"location": "tcl:https://c.com/[string range [HTTP::uri] 1 end]"}]
     name = "openshift_route_shop_{}".format
     return {
         POLICIES[0]: {name("a"): forward("web"), name("b"): forward("api"), name("c"): redirect,
                       "default_noop": noop},
-        POLICIES[1]: {name("a"): forward("web"), name("c"): forward("web"), "default_noop": noop},
+        POLICIES[1]: {name("a"): [*forward("web"), *insecure], name("c"): forward("web"),
+                      "default_noop": noop},
     }
 
 

@@ -356,4 +356,4 @@ def test_before_rules_can_name_their_pool(site_of, version):
     site.apply(route("", cookie_name="c"))
     assert site.converge() == []
     assert "set-cookie" not in ask(site, "").headers
-    assert site.bigip.store.get("ltm/rule", "/Common/openshift_cookie_irule") is None
+    assert site.bigip.store.get("ltm/rule", "/Common/openshift_session_cookie_irule") is None

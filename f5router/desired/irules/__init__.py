@@ -183,7 +183,7 @@ def unavailable_irule(folder: str) -> str:
 
 
 def cookie_irule(folder: str) -> str:
-    """Return the text of openshift_cookie_irule, for virtual servers with an http profile.
+    """Return the text of openshift_session_cookie_irule, for virtual servers with an http profile.
 
     The session cookie that request_irule asks for leaves the request in HTTP_REQUEST_RELEASE, after the
     BIG-IP has used it, and gets its attributes in HTTP_RESPONSE_RELEASE, where cookies of the BIG-IP are
@@ -198,7 +198,7 @@ def cookie_irule(folder: str) -> str:
     Args: folder: full path of the folder that holds our objects.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_cookie_irule.tcl", folder)
+    return _text("openshift_session_cookie_irule.tcl", folder)
 
 
 def request_irule(folder: str, *, page: bool, source: bool = False, cookie: str = "") -> str:

@@ -12,7 +12,7 @@
 #
 # The record of a pool, or the default of the router where there is none, is how a client stays with its pod:
 # "source" by its address, "off" not at all, "cookie/NAME/SAMESITE" by a session cookie, for which
-# openshift_cookie_irule does the rest. A name that is left out is the router's, or a hash of the pool's name.
+# openshift_session_cookie_irule does the rest. A name that is left out is the router's, or a hash of the pool's name.
 #
 # Headers that vouch for a client are removed from every request, before other iRules act.
 

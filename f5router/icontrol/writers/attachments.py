@@ -154,7 +154,7 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
     if not facts.exists:
         return missing(path)
     speaks_http = attachment.target_kind == Policy.KIND or attachment.target.endswith(
-        (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.REQUEST_IRULE)
+        (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.REQUEST_IRULE, names.COOKIE_IRULE)
     )
     if speaks_http and not facts.http:
         return (f"virtual server {path}, profiles: an http profile is missing; "
@@ -179,7 +179,7 @@ def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
     """
     pod_tls = [c for c in changes if c.obj.target_kind in (ServerSSL.KIND, IRule.KIND)
                and not c.obj.target.endswith(
-                   (names.UNAVAILABLE_IRULE, names.REQUEST_IRULE, names.LIMITS_IRULE))]
+                   (names.UNAVAILABLE_IRULE, names.REQUEST_IRULE, names.COOKIE_IRULE, names.LIMITS_IRULE))]
     rest = [[c] for c in changes if c not in pod_tls]
     return ([pod_tls] if pod_tls else []) + rest
 

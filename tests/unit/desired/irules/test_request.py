@@ -174,7 +174,7 @@ HASH_A, HASH_B = (hashlib.md5(pool.encode(), usedforsecurity=False).hexdigest() 
 
 def cookies(tmm: Tmm, *requests: Request, rules: tuple[str, ...] = (WITH_COOKIES,), cookie: str = "",
             source: bool = False, faults: tuple[str, ...] = (), **records: str) -> list[str]:
-    """Return the commands on persistence, and the names and attributes that openshift_cookie_irule gets."""
+    """Return the commands on persistence, and the names and attributes for COOKIE_IRULE."""
     rule = irules.request_irule("/P/sub", page=True, source=source, cookie=cookie)
     groups = {**TLS, SOURCE: {{"a": A, "b": B}[name]: data for name, data in records.items()}}
     done = tmm.run([*rules, rule, SHOWN], groups=groups, requests=requests, faults=faults)

@@ -85,7 +85,7 @@ def test_page():
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    kinds = ("cookie", "limits", "passthrough", "reencrypt", "request", "timeout", "unavailable")
+    kinds = ("limits", "passthrough", "reencrypt", "request", "session_cookie", "timeout", "unavailable")
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 
 
