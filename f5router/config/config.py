@@ -56,10 +56,10 @@ class Config(pod_network.PodNetwork):
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
     unavailable_page: bool
+    """Answer 503 where nothing can answer."""
     balancing: balancing.Defaults
     cookie_name: str
     """Name of session cookies; "" for a hash of the pool's name."""
-    """Answer 503 where nothing can answer."""
     allow_mass_delete: bool
     """Hold no deletes back, however many."""
     save_config: bool

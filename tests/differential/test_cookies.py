@@ -138,7 +138,7 @@ def test_requests_of_one_connection(pair):
     hosts = [f"{name}.example.com" for name in ("named", "off", "strict", "off", "named", "default")]
     requests = [clients.request_bytes(host, close=False) for host in hosts]
 
-    def found(router: Router) -> list[str]:
+    def cookie_values(router: Router) -> list[str]:
         return [names(seen.headers.get("set-cookie", "")) for seen in clients.several(router.http, *requests)]
-    theirs, ours = pair.both(found)
+    theirs, ours = pair.both(cookie_values)
     assert ours == theirs == ["my-Cookie_1", "", "c", "", "my-Cookie_1", "a hash"]

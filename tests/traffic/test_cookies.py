@@ -126,8 +126,8 @@ def test_options(site, kind, annotations, insecure, name, end):
     serve(site, kind, "web", *WEB)
     site.apply(route(kind, insecure=insecure, **annotations))
     assert site.converge() == []
-    found = ask(site, kind).headers["set-cookie"]
-    cookie, rest = found.partition(";")[0], found[found.index(";"):]
+    header = ask(site, kind).headers["set-cookie"]
+    cookie, rest = header.partition(";")[0], header[header.index(";"):]
     assert rest == end
     assert not name or cookie.startswith(f"{name}=")
     assert len(pods(site, kind, cookie)) == 1
@@ -145,10 +145,10 @@ def test_routes_without_a_cookie(site, kind, annotations, sticky):
     serve(site, kind, "web", *WEB)
     site.apply(route(kind, **annotations))
     assert site.converge() == []
-    found = ask(site, kind, "c=1.2.0000")
-    assert "set-cookie" not in found.headers
-    assert "cache-control" not in found.headers
-    assert received(found) == "c=1.2.0000"
+    answer = ask(site, kind, "c=1.2.0000")
+    assert "set-cookie" not in answer.headers
+    assert "cache-control" not in answer.headers
+    assert received(answer) == "c=1.2.0000"
     assert len(pods(site, kind)) == (1 if sticky else 4)
 
 
@@ -156,9 +156,9 @@ def test_passthrough_has_none(site):
     serve(site, "passthrough", "web", *WEB)
     site.apply(route("passthrough", cookie_name="c"))
     assert site.converge() == []
-    found = ask(site, "passthrough", "c=1")
-    assert received(found) == "c=1"
-    assert "set-cookie" not in found.headers
+    answer = ask(site, "passthrough", "c=1")
+    assert received(answer) == "c=1"
+    assert "set-cookie" not in answer.headers
 
 
 def test_one_service_in_routes_of_all_kinds(site):
@@ -190,14 +190,14 @@ def test_a_weight_of_0(site, kind):
     site.apply(route(kind, weights={"web": 1, "api": 1}))
     router = site.router()
     site.settle(router)
-    found = {seen.pod["pod"]: cookie_of(seen) for seen in (ask(site, kind) for _ in range(8))}
-    assert set(found) == {"web-10.1.1.1", "web-10.1.1.2", "api-10.1.2.1"}
-    for weights, new in [({"web": 3, "api": 1}, set(found)), ({"web": 0, "api": 1}, {"api-10.1.2.1"}),
+    cookies = {seen.pod["pod"]: cookie_of(seen) for seen in (ask(site, kind) for _ in range(8))}
+    assert set(cookies) == {"web-10.1.1.1", "web-10.1.1.2", "api-10.1.2.1"}
+    for weights, new in [({"web": 3, "api": 1}, set(cookies)), ({"web": 0, "api": 1}, {"api-10.1.2.1"}),
                          ({"web": 1, "api": 0}, {"web-10.1.1.1", "web-10.1.1.2"})]:
         site.apply(route(kind, weights=weights))
         site.settle(router)
-        assert {pod: pods(site, kind, cookie, times=3) for pod, cookie in found.items()} == {
-            pod: {pod} for pod in found}, weights
+        assert {pod: pods(site, kind, cookie, times=3) for pod, cookie in cookies.items()} == {
+            pod: {pod} for pod in cookies}, weights
         assert pods(site, kind) == new, weights
     router.close()
 
@@ -223,19 +223,19 @@ def test_pods_come_and_go(site, kind):
     site.apply(route(kind))
     router = site.router()
     site.settle(router)
-    found = {seen.pod["pod"]: cookie_of(seen) for seen in (ask(site, kind) for _ in range(8))}
-    assert len(found) == 4
+    cookies = {seen.pod["pod"]: cookie_of(seen) for seen in (ask(site, kind) for _ in range(8))}
+    assert len(cookies) == 4
     for addresses, draining in [(WEB[:3], WEB[3:]), (WEB[:3], ()), (WEB, ())]:
         scale(site, kind, "web", *addresses, draining=draining)
         site.settle(router)
         site.later()
         site.settle(router)
-        for pod, cookie in found.items():
+        for pod, cookie in cookies.items():
             answers = pods(site, kind, cookie, times=3)
             ended = pod.removeprefix("web-") not in addresses
             assert (answers == {pod}) != ended, (pod, addresses)
             assert "" not in answers
-        moved = ask(site, kind, found[f"web-{WEB[3]}"])
+        moved = ask(site, kind, cookies[f"web-{WEB[3]}"])
         assert (cookie_of(moved) == "") == (WEB[3] in addresses)
     router.close()
 
@@ -288,8 +288,8 @@ def test_several_routes_on_one_connection(site_of, quirks):
     for names in itertools.permutations(["a", "b", "off", "source", "nobody"]):
         requests = [clients.request_bytes(f"{name}.example.com", close=False, headers=[f"Cookie: {cookie}"])
                     for name in names]
-        found = dict(zip(names, clients.several(site.http, *requests), strict=False))
-        for name, seen in found.items():
+        answers = dict(zip(names, clients.several(site.http, *requests), strict=False))
+        for name, seen in answers.items():
             assert seen.status == (503 if name == "nobody" else 200)
             assert "set-cookie" not in seen.headers, (names, name)
             if name in held:

@@ -254,6 +254,9 @@ IN_THE_DATA_PLANE = {
     Quirk.BARE_NAMES,
     Quirk.CHECKING_TAKES_NOTHING,
     Quirk.TABLE_FAILS,
+    Quirk.COOKIE_IN_HTTP_RESPONSE,
+    Quirk.COOKIE_REMOVE_FIRST,
+    Quirk.COOKIE_READ_AGAIN,
 }
 """Their cases are in dataplane/."""
 

@@ -42,9 +42,9 @@ def test_the_data_of_a_record(options, source, data):
 ])
 def test_warnings(options, how, keys, reason):
     """Annotations without effect are reported with the reason."""
-    found = list(persistence.warnings(options, **{"source": False, "insecure": "", "works": True, **how}))
-    assert len(found) == len(keys)
-    for key, text in zip(keys, found, strict=True):
+    texts = list(persistence.warnings(options, **{"source": False, "insecure": "", "works": True, **how}))
+    assert len(texts) == len(keys)
+    for key, text in zip(keys, texts, strict=True):
         assert f"{key} has no effect" in text
         assert reason in text
 

@@ -42,7 +42,7 @@ def test_cookie_persistence(net: Net):
     assert cookie.startswith("mine=")
     assert rest == " max-age=60; path=/; Httponly"
     again = [net.ask(vs, headers=f"Cookie: {cookie}\r\n") for _ in range(4)]
-    assert {(one.pod, one.header("Set-Cookie")) for one in again} == {(first.pod, None)}
+    assert {(answer.pod, answer.header("Set-Cookie")) for answer in again} == {(first.pod, None)}
 
 
 @pytest.mark.parametrize(("path", "name"), [("/cookie", "mine"), ("/none", None), ("/uie", None)])
@@ -59,8 +59,8 @@ def test_the_last_persist_counts(net: Net, path, name):
         assert client.ask("/").header("Set-Cookie") is None
         assert client.ask("/cookie").header("Set-Cookie").startswith("mine=")
         assert client.ask("/").header("Set-Cookie").startswith("mine=")
-        found = client.ask(path).header("Set-Cookie")
-        assert found is None if name is None else found.startswith(f"{name}=")
+        header = client.ask(path).header("Set-Cookie")
+        assert header is None if name is None else header.startswith(f"{name}=")
 
 
 def test_cookie_persistence_needs_http(net: Net):
