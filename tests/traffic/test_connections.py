@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from f5router.model import names
 from tests import manifests
 from tests.conftest import UNDER_LOAD
 from tests.traffic import clients
@@ -273,5 +274,6 @@ def rule_pools(site, rule: str = "openshift_route_shop_path") -> set[str]:
     for policy in ("insecure", "secure"):
         actions = site.bigip.store.children(
             "ltm/policy/rules/actions", (f"/Common/openshift_{policy}_routes", rule)).values()
-        pools |= {action.fields.get("pool") or action.fields.get("expression") for action in actions}
+        pools |= {action.fields.get("pool") or action.fields["expression"] for action in actions
+                  if action.fields.get("tmName", names.POOL_VARIABLE) == names.POOL_VARIABLE}
     return {path.rpartition("/")[2] for path in pools}
