@@ -10,7 +10,6 @@ import hashlib
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from f5router.model import hostnames
 from f5router.model.cluster import Key
@@ -285,54 +284,11 @@ def pod_route(folder: str, network: str) -> str:
     return full_path(folder, POD_ROUTE + network.replace(":", "-").replace("/", "_"))
 
 
-@dataclass(frozen=True, slots=True)
-class UploadedFile:
-    """The name of a certificate or key file on the device's disk, from its upload to its installation.
-
-    The name contains the owner and the time, so a later run recognises files that an earlier one left behind:
-    f5router_<folder>_<host>_<process>_<second>_<nonce>.key
-    """
-
-    folder: str
-    """Digest of the full path of the router's folder."""
-    host: str
-    """Digest of the name of the pod or host."""
-    process: int
-    second: int
-    """Time of the upload in seconds since 1970, by the router's clock."""
-    nonce: str
-    """8 hexadecimal digits; no two uploads share a name."""
-    suffix: str
-    """"cert" or "key"."""
-
-    def __str__(self) -> str:
-        return (f"f5router_{self.folder}_{self.host}_{self.process}_{self.second}_{self.nonce}"
-                f".{self.suffix}")
-
-    @classmethod
-    def parse(cls, name: str) -> "UploadedFile | None":
-        """Parse a name; return None if no router made it."""
-        match = _UPLOADED.fullmatch(name)
-        if match is None:
-            return None
-        folder, host, process, second, nonce, suffix = match.groups()
-        return cls(folder, host, int(process), int(second), nonce, suffix)
-
-
-def formerly_uploaded(folder: str, name: str) -> str:
-    """Return the full path of the file object for which an earlier release gave an upload this name.
-
-    Returns: "" for any other name. The original router's names have no digest and do not count: they
-        identify neither the router nor the content.
-    """
-    if not _FORMERLY_UPLOADED.fullmatch(name):
-        return ""
-    return full_path(folder, name if name.endswith(".key") else f"{name.removesuffix('.cert')}.crt")
-
-
 _LABEL = r"[a-z0-9.-]+"
-_HEX = r"[0-9a-f]{16}"
-_STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{_HEX})?"
+HEX = r"[0-9a-f]{16}"
+"""Pattern of a digest."""
+STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{HEX})?"
+"""Pattern of the name of a Route's objects, without what follows."""
 _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED}|{RATED})?|{NOWHERE_POOL}",
@@ -341,21 +297,16 @@ _OWNED = {
                     rf"|{PERSISTENCE_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: "|".join(IRULE_ORDER),
-    ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{_HEX})?-client-ssl-profile",
-    ServerSSL.KIND: rf"openshift_tls_{_HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
-    CertFile.KIND: rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.crt|openshift_tls-https-cabundle-{_HEX}\.crt",
-    KeyFile.KIND: rf"{_STEM}-https-key-{_HEX}\.key",
+    ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{HEX})?-client-ssl-profile",
+    ServerSSL.KIND: rf"openshift_tls_{HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
+    CertFile.KIND: rf"{STEM}-https-(?:cert|chain)-{HEX}\.crt|openshift_tls-https-cabundle-{HEX}\.crt",
+    KeyFile.KIND: rf"{STEM}-https-key-{HEX}\.key",
     VxlanProfile.KIND: VXLAN_PROFILE,
     Tunnel.KIND: TUNNEL,
 }
-_UPLOADED = re.compile(
-    rf"f5router_({_HEX})_({_HEX})_([0-9]{{1,10}})_([0-9]{{1,12}})_([0-9a-f]{{8}})\.(cert|key)")
-_FORMERLY_UPLOADED = re.compile(
-    rf"{_STEM}-https-(?:cert|chain)-{_HEX}\.cert|openshift_tls-https-cabundle-{_HEX}\.cert"
-    rf"|{_STEM}-https-key-{_HEX}\.key")
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in _OWNED.items()}
 _CIDR = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}/[0-9]{1,2}")
-_RULE = re.compile(rf"(?:{_STEM})(?:__[0-9]+)?")
+_RULE = re.compile(rf"(?:{STEM})(?:__[0-9]+)?")
 
 
 def owns_path(folder: str, kind: str, path: str) -> bool:

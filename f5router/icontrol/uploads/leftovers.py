@@ -1,7 +1,7 @@
 """Removal of certificate and key files that an earlier run left on the BIG-IP's disk.
 
 A router that is killed between an upload and its removal leaves a private key there. The names of uploads
-contain the owner and the time (names.UploadedFile), so a file is removed only if it is certainly ours:
+contain the owner and the time (model/uploaded_files), so a file is removed only if it is certainly ours:
 
 - this process, or an ended one on this host, uploaded it for this folder, and it is not in use;
 - a router on another host uploaded it for this folder, longer ago than any installation takes;
@@ -23,6 +23,7 @@ from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from f5router.logs.persistent_log import PersistentLog
 from f5router.model import names
 from f5router.model.errors import BigIPError, Busy, DeviceTimeout, NotReady, Unreachable
+from f5router.model.uploaded_files import UploadedFile, formerly_uploaded
 
 log = logging.getLogger(__name__)
 
@@ -67,11 +68,11 @@ class Origin:
 
     def new_name(self, suffix: str) -> str:
         """Return a unique name for an upload."""
-        return str(names.UploadedFile(
+        return str(UploadedFile(
             names.digest(self.folder), names.digest(self.host), self.process, int(self.wall()),
             secrets.token_hex(4), suffix))
 
-    def has_left(self, file: names.UploadedFile) -> bool:
+    def has_left(self, file: UploadedFile) -> bool:
         """True if nobody needs this file, which this process does not use."""
         if file.folder != names.digest(self.folder):
             return False
@@ -127,11 +128,11 @@ class Leftovers:
         """Return the paths that are to be removed."""
         in_use, now, left, former = self._in_use(), self._clock(), [], {}
         for path, name in files.items():
-            file = names.UploadedFile.parse(name)
+            file = UploadedFile.parse(name)
             if file is not None:
                 if path not in in_use and self._origin.has_left(file):
                     left.append(path)
-            elif names.formerly_uploaded(self._origin.folder, name) in installed:
+            elif formerly_uploaded(self._origin.folder, name) in installed:
                 former[path] = self._first_seen.get(path, now)
         self._first_seen = former
         return left + [path for path, since in former.items() if now - since >= AGE_S]
