@@ -16,7 +16,7 @@ from f5router.model import names
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
-from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
+from f5router.model.ltm import Attachment, ClientSSL, Policy, ServerSSL
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, Change, Plan, concerns
 
@@ -172,14 +172,12 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
 def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
     """Divide Changes into those that may be written apart.
 
-    Each client SSL profile may, and so may iRules that need only what every virtual server has; the other
-    iRules and a server SSL profile are written together.
-
-    An iRule without its profile is refused, a profile without its iRule encrypts towards every pod.
+    All may but the server SSL profile and the iRules that switch its TLS on and off, which are written
+    together: such an iRule without the profile is refused, the profile without them encrypts towards every
+    pod.
     """
-    pod_tls = [c for c in changes if c.obj.target_kind in (ServerSSL.KIND, IRule.KIND)
-               and not c.obj.target.endswith(
-                   (names.UNAVAILABLE_IRULE, names.REQUEST_IRULE, names.COOKIE_IRULE, names.LIMITS_IRULE))]
+    pod_tls = [c for c in changes if c.obj.target_kind == ServerSSL.KIND
+               or c.obj.target.endswith((names.PASSTHROUGH_IRULE, names.REENCRYPT_IRULE))]
     rest = [[c] for c in changes if c not in pod_tls]
     return ([pod_tls] if pod_tls else []) + rest
 

@@ -51,13 +51,15 @@ def test_problems(attachment, facts, words):
     assert not problem or VIRTUAL in problem
 
 
-def test_the_503_page_is_written_apart():
-    """Where a device refuses it, the iRules and profiles that Routes need are attached all the same."""
+def test_only_what_switches_tls_towards_pods_is_written_together():
+    """Where a device refuses another iRule, the iRules and profiles of TLS are attached all the same."""
     tls = Attachment(VIRTUAL, "profiles", "/Common/openshift_default-server-ssl-profile", ServerSSL.KIND)
-    attachments = (UNAVAILABLE, PASSTHROUGH, tls, REENCRYPT, PROFILE)
+    others = [Attachment(VIRTUAL, "rules", f"/Common/{name}", IRule.KIND) for name in names.IRULE_ORDER
+              if name not in (names.PASSTHROUGH_IRULE, names.REENCRYPT_IRULE)]
+    attachments = (*others, PASSTHROUGH, tls, REENCRYPT, PROFILE)
     changes = [Change(CREATE, None, attachment) for attachment in attachments]
     divided = [{change.obj for change in unit} for unit in units(changes)]
-    assert divided == [{PASSTHROUGH, tls, REENCRYPT}, {UNAVAILABLE}, {PROFILE}]
+    assert divided == [{PASSTHROUGH, tls, REENCRYPT}, *({other} for other in others), {PROFILE}]
 
 
 # --- the order of iRules -----------------------------------------------------------------
