@@ -80,11 +80,6 @@ class Engine:
         self._dirty, self._affected_routes = set(), set()
         return changes
 
-    @property
-    def nodes_listed(self) -> bool:
-        """True if every Node is known."""
-        return self.cluster.nodes_listed
-
     def routes(self) -> Mapping[Key, EvaluatedRoute]:
         """Return every Route of the cluster."""
         return self._claim_index.routes()

@@ -64,7 +64,7 @@ class Reconciler:
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster; cheap, writes nothing but members of pools."""
-        nodes_listed, undetermined = self.engine.nodes_listed, self.engine.undetermined()
+        nodes_listed, undetermined = self.engine.cluster.nodes_listed, self.engine.undetermined()
         before = {key: self.engine.route(key) for key in {*delta.routes, *self.engine.undecided()}}
         services = self.engine.cluster.services_of(delta)
         for step in (replace(delta, routes={}), Delta(routes=delta.routes)):
@@ -77,7 +77,7 @@ class Reconciler:
         if self.engine.undetermined() != undetermined:
             self.retention.deferred.retry()  # what waits may do so for them
         self._collect(services)
-        if self.engine.nodes_listed and not nodes_listed:
+        if self.engine.cluster.nodes_listed and not nodes_listed:
             # Only now it is known which objects belong to Nodes that are gone.
             self._queue(ref for ref in self.device.observed if ref.kind in OF_NODES)
 

@@ -119,7 +119,7 @@ class Retention:
 
     def owns(self, obj: Object) -> bool:
         """True for an object that this router may delete if it is not wanted."""
-        if obj.KIND in OF_NODES and not self._engine.nodes_listed:
+        if obj.KIND in OF_NODES and not self._engine.cluster.nodes_listed:
             return False
         return names.owns(self._folder, obj)
 
