@@ -15,6 +15,9 @@ ENTRIES = (("http", False), ("https", True))
 OTHERS = "192.0.2.0/24 2001:db8::/32"
 """Clients of Routes that the attack's own clients must not reach."""
 ATTACKERS = "127.0.0.0/8 ::1 " + OTHERS
+RATES = {"rate-limit-connections": "true", "rate-limit-connections.rate-tcp": "100000",
+         "rate-limit-connections.concurrent-tcp": "1000"}
+"""Limits of each client that the attack's own clients do not reach."""
 ANNOTATIONS = "haproxy.router.openshift.io/"
 
 
@@ -212,7 +215,7 @@ def _takeover(material: Material) -> Change:
 def _options(material: Material) -> Change:
     """Routes get Services, weights and limits, and pods of one Service are ending."""
     again = {"kind": "reencrypt", "service": "tls", "destinationCACertificate": material.pods.issuer}
-    own0 = material["own0-1"]
+    own0, own1 = material["own0-1"], material["own1-1"]
     ending = manifests.endpoints("shop", "web", ("10.1.1.2",), ports=(PODS["shop", "web"][1],),
                                  draining=("10.1.1.1",))
     return Change(
@@ -230,6 +233,10 @@ def _options(material: Material) -> Change:
             _annotated(_route("through", kind="passthrough", service="tls"), balance="leastconn"),
             _weighted(_annotated(_route("again-more", **again), balance="leastconn"), 256),
             _annotated(_route("none", kind="edge"), **{"pod-concurrent-connections": "100"}),
+            _annotated(_route("own1", kind="edge", certificate=own1.certificate, key=own1.key),
+                       disable_cookies="true", **RATES),
+            _annotated(_route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
+                       **RATES),
             _annotated(_route("rival", namespace="rival"), balance="leastconn", ip_whitelist=ATTACKERS),
         )
     )
