@@ -21,7 +21,8 @@ import click
 
 from f5router import __version__
 from f5router.config.config import Config, load
-from f5router.config.options import GROUPS, OPTIONS, Option
+from f5router.config.option import GROUPS, Option
+from f5router.config.options import OPTIONS
 from f5router.logs import log_output
 from f5router.model.errors import ConfigError
 from f5router.model.printable import printable

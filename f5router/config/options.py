@@ -5,65 +5,28 @@ Sources: openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5Router.Bind (na
 BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the same file (the router's).
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from f5router.config import parsers
+from f5router.config.option import (
+    ADMISSION,
+    BIGIP,
+    CLUSTER,
+    LATER,
+    LOGGING,
+    OBJECTS,
+    PODS,
+    ROUTER,
+    SELECTION,
+    SERVING,
+    TIMING,
+    UPLOAD,
+    VXLAN,
+    Option,
+    boolean,
+)
 from f5router.model import balancing, hostnames, selectors, session_cookies, time_units
 from f5router.network import node_ports, pool_members
-
-BIGIP = "BIG-IP"
-UPLOAD = "Certificate upload"
-OBJECTS = "BIG-IP objects"
-VXLAN = "VxLAN"
-PODS = "Clusters without openshift-sdn"
-ADMISSION = "Admission"
-ROUTER = "Routes and their status"
-CLUSTER = "Cluster"
-SELECTION = "Which Routes are served"
-TIMING = "Timing"
-LOGGING = "Logging"
-SERVING = "Metrics and health"
-LATER = "Not yet supported"
-GROUPS = (
-    BIGIP, UPLOAD, OBJECTS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING,
-    LATER,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One setting."""
-
-    name: str
-    """The flag without its dashes: "f5-host"."""
-    env: str
-    """The variable; "" for none."""
-    default: str
-    """As it would be written; "" for not set."""
-    group: str
-    help: str
-    metavar: str = "TEXT"
-    parse: Callable[[str], object] = str
-    """Value of a text; raises ValueError. It takes the default, unless that is ""."""
-    short: str = ""
-    """One letter, or ""."""
-    secret: bool = False
-    """The text is never repeated in a message."""
-
-    @property
-    def boolean(self) -> bool:
-        return self.parse is parsers.boolean
-
-    @property
-    def label(self) -> str:
-        """Name in messages: "--f5-host / ROUTER_EXTERNAL_HOST_HOSTNAME"."""
-        return f"--{self.name} / {self.env}" if self.env else f"--{self.name}"
-
-
-def _bool(name: str, env: str, default: str, group: str, text: str) -> Option:
-    return Option(name, env, default, group, text, "true|false", parsers.boolean)
-
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
 _NAME, _PATH, _GO, _SELECTOR = "NAME", "FILE", "DURATION", "SELECTOR"
@@ -86,8 +49,8 @@ _BIGIP = (
     Option("f5-credentials-dir", _HOST + "CREDENTIALS_DIR", "", BIGIP,
            "Directory with files username, password and, optionally, url: a mounted bigip-login Secret.",
            "DIRECTORY"),
-    _bool("f5-insecure", _HOST + "INSECURE", "false", BIGIP,
-          "Do not verify the BIG-IP's certificate."),
+    boolean("f5-insecure", _HOST + "INSECURE", "false", BIGIP,
+            "Do not verify the BIG-IP's certificate."),
     Option("f5-ca-bundle", _HOST + "CA_BUNDLE", "", BIGIP,
            "PEM file with the authorities that may have issued the BIG-IP's certificate; without it, "
            "the public ones.", _PATH),
@@ -116,8 +79,8 @@ _UPLOAD = (
     Option("f5-ssh-host-key", _HOST + "SSH_HOST_KEY", "", UPLOAD,
            "Fingerprint of the BIG-IP's SSH host key, several separated by commas; goes before the "
            "known_hosts file.", "SHA256:...", parsers.host_key),
-    _bool("f5-ssh-insecure", _HOST + "SSH_INSECURE", "false", UPLOAD,
-          "Accept any SSH host key."),
+    boolean("f5-ssh-insecure", _HOST + "SSH_INSECURE", "false", UPLOAD,
+            "Accept any SSH host key."),
 )
 
 _OBJECTS = (
@@ -157,14 +120,14 @@ _OBJECTS = (
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
            "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
            "without it, their pods are not verified.", _PATH),
-    _bool("f5-503-page", "ROUTER_F5_503_PAGE", "true", OBJECTS,
-          "Answer 503 with a small page where no Route matches or no pod is available; with "
-          "false, the connection is reset."),
-    _bool("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
-          "Save the BIG-IP's running configuration after changes."),
-    _bool("allow-mass-delete", "ROUTER_ALLOW_MASS_DELETE", "false", OBJECTS,
-          "Delete more than half of the objects that serve requests at once; without it, such deletes wait "
-          "until a second list of the cluster confirms them."),
+    boolean("f5-503-page", "ROUTER_F5_503_PAGE", "true", OBJECTS,
+            "Answer 503 with a small page where no Route matches or no pod is available; with "
+            "false, the connection is reset."),
+    boolean("f5-save-config", "ROUTER_F5_SAVE_CONFIG", "true", OBJECTS,
+            "Save the BIG-IP's running configuration after changes."),
+    boolean("allow-mass-delete", "ROUTER_ALLOW_MASS_DELETE", "false", OBJECTS,
+            "Delete more than half of the objects that serve requests at once; without it, such deletes wait "
+            "until a second list of the cluster confirms them."),
     Option("f5-config-sync", "ROUTER_F5_CONFIG_SYNC", "check", OBJECTS,
            "After changes on a unit of a device group: check: log when the other units lack them; push: sync "
            "them to the group; off: do nothing.",
@@ -178,13 +141,13 @@ _VXLAN = (
     Option("f5-vxlan-gateway-cidr", _HOST + "VXLAN_GW_CIDR", "", VXLAN,
            "The BIG-IP's address in the cluster network: one of its HostSubnet's subnet, with the prefix "
            "length of the cluster network.", "ADDRESS/BITS", parsers.gateway),
-    _bool("f5-manage-snat", "ROUTER_F5_MANAGE_SNAT", "false", VXLAN,
-          "Set source address translation of the virtual servers to automap where none is configured."),
+    boolean("f5-manage-snat", "ROUTER_F5_MANAGE_SNAT", "false", VXLAN,
+            "Set source address translation of the virtual servers to automap where none is configured."),
 )
 
 _PODS = (
-    _bool("f5-static-routes", "ROUTER_F5_STATIC_ROUTES", "false", PODS,
-          "Keep a static route on the BIG-IP for each pod network of a Node, via the Node."),
+    boolean("f5-static-routes", "ROUTER_F5_STATIC_ROUTES", "false", PODS,
+            "Keep a static route on the BIG-IP for each pod network of a Node, via the Node."),
     Option("pool-member-type", "ROUTER_POOL_MEMBER_TYPE", "cluster", PODS,
            "Type of the pool members: cluster: pods; nodeport: Nodes at the node ports of Services.",
            "cluster|nodeport", parsers.choice("cluster", "nodeport")),
@@ -211,22 +174,22 @@ _ADMISSION = (
     Option("hostname-template", "ROUTER_SUBDOMAIN", "", ADMISSION,
            "Host of Routes that have none, such as ${name}-${namespace}.apps.example.com.",
            "TEMPLATE", hostnames.template),
-    _bool("override-hostname", "ROUTER_OVERRIDE_HOSTNAME", "false", ADMISSION,
-          "Use the template for every Route."),
+    boolean("override-hostname", "ROUTER_OVERRIDE_HOSTNAME", "false", ADMISSION,
+            "Use the template for every Route."),
     Option("override-domains", "ROUTER_OVERRIDE_DOMAINS", "", ADMISSION,
            "Use the template for Routes whose host is one of these domains, or below one.",
            _DOMAINS, hostnames.domains),
     Option("router-domain", "ROUTER_DOMAIN", "", ADMISSION,
            "Domain of Routes that have spec.subdomain and no host.", "DOMAIN", hostnames.domain),
-    _bool("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false", ADMISSION,
-          "Let Routes of several namespaces share a host, by path."),
-    _bool("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", ADMISSION,
-          "Admit Routes with wildcardPolicy Subdomain."),
-    _bool("extended-validation", "EXTENDED_VALIDATION", "true", ADMISSION,
-          "Refuse Routes whose TLS settings do not go together, whose certificates are not signed by their "
-          "caCertificate, or are signed with SHA-1 or MD5; expired ones are served."),
-    _bool("allow-external-certificates", "ROUTER_ENABLE_EXTERNAL_CERTIFICATE", "true", ADMISSION,
-          "Take certificates from the Secrets that Routes name in spec.tls.externalCertificate."),
+    boolean("disable-namespace-ownership-check", "ROUTER_DISABLE_NAMESPACE_OWNERSHIP_CHECK", "false",
+            ADMISSION, "Let Routes of several namespaces share a host, by path."),
+    boolean("allow-wildcard-routes", "ROUTER_ALLOW_WILDCARD_ROUTES", "false", ADMISSION,
+            "Admit Routes with wildcardPolicy Subdomain."),
+    boolean("extended-validation", "EXTENDED_VALIDATION", "true", ADMISSION,
+            "Refuse Routes whose TLS settings do not go together, whose certificates are not signed by their "
+            "caCertificate, or are signed with SHA-1 or MD5; expired ones are served."),
+    boolean("allow-external-certificates", "ROUTER_ENABLE_EXTERNAL_CERTIFICATE", "true", ADMISSION,
+            "Take certificates from the Secrets that Routes name in spec.tls.externalCertificate."),
     Option("max-secrets", "ROUTER_MAX_SECRETS", "5000", ADMISSION,
            "Largest number of Secrets that are read for spec.tls.externalCertificate.", "N",
            parsers.integer(1, 100_000)),
@@ -240,14 +203,14 @@ _ROUTER = (
            "Name under which the router writes the status of Routes.", _NAME),
     Option("router-canonical-hostname", "ROUTER_CANONICAL_HOSTNAME", "", ROUTER,
            "DNS name of the router, copied to the status of Routes.", _NAME, parsers.canonical_hostname),
-    _bool("update-status", "ROUTER_UPDATE_STATUS", "true", ROUTER,
-          "Write the status of Routes."),
-    _bool("clean-status", "ROUTER_CLEAN_STATUS", "true", ROUTER,
-          "Remove the router's entry from the status of Routes that have left its selection."),
+    boolean("update-status", "ROUTER_UPDATE_STATUS", "true", ROUTER,
+            "Write the status of Routes."),
+    boolean("clean-status", "ROUTER_CLEAN_STATUS", "true", ROUTER,
+            "Remove the router's entry from the status of Routes that have left its selection."),
     Option("status-rate", "ROUTER_STATUS_RATE", "20", ROUTER,
            "Status writes per second.", "N", parsers.number("writes per second", 0.1, 1000)),
-    _bool("enable-ingress", "", "false", ROUTER,
-          "Deprecated; has no effect."),
+    boolean("enable-ingress", "", "false", ROUTER,
+            "Deprecated; has no effect."),
 )
 
 _CLUSTER = (
@@ -256,8 +219,8 @@ _CLUSTER = (
     Option("context", "", "", CLUSTER, "Context of the kubeconfig; without it, the current one.", _NAME),
     Option("master", "KUBERNETES_MASTER", "", CLUSTER, "URL of the API server; goes before the "
            "kubeconfig's.", "URL", parsers.url, secret=True),
-    _bool("watch-endpoints", "ROUTER_WATCH_ENDPOINTS", "false", CLUSTER,
-          "Watch Endpoints, also where the cluster has EndpointSlices."),
+    boolean("watch-endpoints", "ROUTER_WATCH_ENDPOINTS", "false", CLUSTER,
+            "Watch Endpoints, also where the cluster has EndpointSlices."),
 )
 
 _SELECTION = (
@@ -325,7 +288,7 @@ _SERVING = (
 )
 
 _LATER = (
-    _bool("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
+    boolean("include-udp-endpoints", "", "false", LATER, "Make pool members of UDP ports."),
 )
 
 OPTIONS: Mapping[str, Option] = {

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 from f5router import __version__
 from f5router.cli.main import main
-from f5router.config.options import GROUPS, OPTIONS
+from f5router.config.option import GROUPS
+from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from tests.signals import signal_in_wait
 from tests.waiting import DEADLINE_S

@@ -5,7 +5,8 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 
 from f5router.config.config import Config, load
-from f5router.config.options import LATER, OPTIONS
+from f5router.config.option import LATER
+from f5router.config.options import OPTIONS
 from f5router.network import node_ports
 from tests.unit.config.loading import ENV, HOST, LOGIN, config, files, problems
 

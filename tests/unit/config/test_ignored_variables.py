@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from f5router.config import config, ignored_variables, options
-from f5router.config.options import LATER, OPTIONS
+from f5router.config.option import LATER
+from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from tests.builders import identity
 

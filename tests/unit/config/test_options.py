@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from f5router.config import options
-from f5router.config.options import GROUPS, OPTIONS
+from f5router.config.option import GROUPS
+from f5router.config.options import OPTIONS
 
 HOST = "ROUTER_EXTERNAL_HOST_"
 

@@ -1,0 +1,90 @@
+"""Settings of the BIG-IP: its connection, SSH, and where the router's objects are."""
+
+from f5router.config import files, parsers
+from f5router.config.options import OPTIONS
+from f5router.config.reader import Reader
+from f5router.icontrol.settings import ClientSettings, SSHSettings
+
+MAX_RETRY_S = 30.0
+"""Longest time of one repeated read of the BIG-IP."""
+
+
+def host(reader: Reader) -> parsers.Host:
+    """Return the BIG-IP's host, one that cannot be reached after a problem."""
+    files.check_directory(reader, "f5-credentials-dir")
+    host: parsers.Host | str = files.sourced(reader, "F5 host", "f5-host", {"f5-credentials-dir": "url"})
+    return host if isinstance(host, parsers.Host) else parsers.Host("bigip.invalid", "bigip.invalid")
+
+
+def bigip(reader: Reader, host: parsers.Host) -> ClientSettings:
+    username = files.sourced(
+        reader, "F5 username", "f5-username", {"f5-username-file": "", "f5-credentials-dir": "username"})
+    password = files.sourced(
+        reader, "F5 password", "f5-password", {"f5-password-file": "", "f5-credentials-dir": "password"})
+    verify: bool | str = True
+    bundle = reader.text("f5-ca-bundle")
+    if bundle and files.certificates(reader, "f5-ca-bundle"):
+        verify = bundle
+    if reader.value("f5-insecure"):
+        verify = False
+        reader.warn("the BIG-IP's certificate is not verified", "f5-insecure")
+        if bundle:
+            reader.warn("not used, because nothing is verified", "f5-ca-bundle")
+    timeout_s = reader.value("f5-timeout")
+    return ClientSettings(
+        base_url=f"https://{host.netloc}", username=username, password=password,
+        verify=verify, auth=reader.value("f5-auth"),
+        connect_timeout_s=reader.value("f5-connect-timeout"), timeout_s=timeout_s,
+        max_in_flight=reader.value("f5-max-in-flight"), retry_s=min(MAX_RETRY_S, timeout_s),
+    )
+
+
+def upload(reader: Reader, host: parsers.Host, bigip: ClientSettings) -> tuple[SSHSettings, str]:
+    """Return the settings of SSH, and "ssh" or "rest"."""
+    how = reader.value("cert-upload")
+    key = files.private_key(reader)
+    if how == "ssh" and key is None:
+        reader.problem("ssh needs a private key, and there is none", "cert-upload", "f5-private-key")
+    if how == "auto":
+        how = "ssh" if key else "rest"
+    known_hosts = reader.text("f5-ssh-known-hosts")
+    if known_hosts:
+        reader.read("f5-ssh-known-hosts")
+    ssh = SSHSettings(
+        host=host.bare, port=reader.value("f5-ssh-port"), username=bigip.username, private_key=key,
+        known_hosts=known_hosts or None, host_key_fingerprint=reader.value("f5-ssh-host-key") or None,
+        insecure_host_key=reader.value("f5-ssh-insecure"), connect_timeout_s=bigip.connect_timeout_s,
+    )
+    if how == "ssh" and ssh.insecure_host_key:
+        reader.warn("the BIG-IP's SSH host key is not verified", "f5-ssh-insecure")
+    elif how == "ssh" and not (ssh.host_key_fingerprint or known_hosts):
+        reader.warn("neither is set: certificates cannot be copied, because no SSH host key is accepted",
+                    "f5-ssh-host-key", "f5-ssh-known-hosts")
+    return ssh, how
+
+
+def places(reader: Reader) -> tuple[str, str | None, str | None]:
+    """Return folder and full paths of both virtual servers."""
+    folder = reader.value("f5-partition-path")
+    if not folder:
+        folder = OPTIONS["f5-partition-path"].default
+        reader.warn(f"it is empty; {folder} is used", "f5-partition-path")
+    names = ("f5-http-vserver", "f5-https-vserver")
+    bare = [reader.value(name) for name in names]
+    if not any(bare):
+        reader.problem("F5 HTTP and HTTPS vservers cannot both be blank", *names)
+    for name, virtual, scheme in zip(names, bare, ("HTTP", "HTTPS"), strict=True):
+        if not virtual:
+            reader.warn(f"it is blank; nothing is served over {scheme}", name)
+    http_virtual, https_virtual = (f"{folder}/{virtual}" if virtual else None for virtual in bare)
+    return folder, http_virtual, https_virtual
+
+
+def node_partition(reader: Reader, folder: str) -> str | None:
+    """Source: mcpd's 01070726; a pool refers to objects of its own partition and of /Common only."""
+    wanted, own = reader.value("f5-node-partition"), "/" + folder.split("/")[1]
+    if wanted and wanted not in ("/Common", own):
+        allowed = own if own == "/Common" else f"/Common or {own}"
+        reader.problem(f"a pool in {own} cannot have LTM nodes in {wanted}; set {allowed}",
+                       "f5-node-partition")
+    return wanted or None
