@@ -7,19 +7,16 @@ from typing import Protocol
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
-from f5router.admission.pem import TLSKeyPair
-from f5router.desired import baseline, match_conditions, option_objects, pools
+from f5router.desired import baseline, match_conditions, option_objects, pools, route_tls
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import hostnames, names, priority
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
     Attachment,
-    CertFile,
     CheckedRedirect,
     ClientSSL,
     Forward,
-    KeyFile,
     Object,
     Pool,
     Record,
@@ -52,11 +49,8 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
     return Redirect(f"tcl:https://{host}/[string range [HTTP::uri] 1 end]")
 
 
-class DesiredSettings(baseline.BaselineSettings, Protocol):
+class DesiredSettings(route_tls.PodTLSSettings, Protocol):
     """The part of config.Config that is used here."""
-
-    @property
-    def default_destination_ca(self) -> str: ...
 
     @property
     def admission(self) -> admission.AdmissionPolicy: ...
@@ -155,17 +149,7 @@ class _HostBuilder:
         identity = next(((c.route.key, c.key_pair) for c in bring if c.key_pair), None)
         if identity is not None:
             self.add(attachment)
-            self._add_profile(path, *identity)
-
-    def _add_profile(self, path: str, key: Key, key_pair: TLSKeyPair) -> None:
-        folder = self.config.folder
-        # The chain is part of the name: all three files are one generation.
-        cert = CertFile(names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
-        private = KeyFile(names.key_file(folder, key, key_pair.public), key_pair.key)
-        chain = CertFile(names.chain_file(folder, key, key_pair.chain), key_pair.chain)
-        profile = ClientSSL(path, self.host, cert.path, private.path, chain.path if key_pair.chain else "")
-        for obj in (cert, private, *((chain,) if key_pair.chain else ()), profile):
-            self.add(obj)
+            self._add_all(route_tls.client_ssl(self.config.folder, path, self.host, *identity))
 
     def add_route(self, evaluated: EvaluatedRoute) -> None:
         route, termination = evaluated.route, evaluated.termination
@@ -175,7 +159,7 @@ class _HostBuilder:
         if not termination and self.config.http_virtual is None:
             self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
             return
-        if self._verifies_name(evaluated) and pools.is_divided(evaluated.route):
+        if route_tls.verifies_name(evaluated, self.config) and pools.is_divided(evaluated.route):
             self._fault(route, "spec.alternateBackends: the default destination CA verifies the name of one "
                                "Service only; set spec.tls.destinationCACertificate")
             return
@@ -335,33 +319,16 @@ class _HostBuilder:
         Returns: the digest of the TLS towards the pods, "" for none, and the action that leads to them.
         """
         route, tls = evaluated.route, ""
-        if self._verifies_name(evaluated):
+        if route_tls.verifies_name(evaluated, self.config):
             route = pools.with_one_service(route)  # pods of weight 0 would be refused for their names
         if evaluated.termination == "reencrypt":
-            tls = self._pod_tls(evaluated, route.service)
+            tls, objects = route_tls.towards_pods(evaluated, route.service, self.config)
+            self._add_all(objects)
         key, settings = pools.of_route(route, evaluated.termination, tls, self.config.balancing)
         self.pools[key], self.pool_of[evaluated.route.key] = settings, key
         pool = names.pool(self.config.folder, *key)
         self._add_all(option_objects.of_pool(evaluated, pool, settings, self.config))
         return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
-
-    def _verifies_name(self, evaluated: EvaluatedRoute) -> bool:
-        """True if pods of a Route must carry the name of their Service."""
-        default = self.config.default_destination_ca and not evaluated.destination_ca
-        return bool(evaluated.termination == "reencrypt" and default)
-
-    def _pod_tls(self, evaluated: EvaluatedRoute, service: str) -> str:
-        """Add the server SSL profile towards the pods of a Service; returns the digest of that TLS."""
-        route, folder = evaluated.route, self.config.folder
-        ca, name = evaluated.destination_ca, ""
-        if not ca and self.config.default_destination_ca:
-            ca, name = self.config.default_destination_ca, f"{service}.{route.key.namespace}.svc"
-        tls = names.digest(f"{ca}\0{name}")
-        file = CertFile(names.destination_ca_file(folder, ca), ca) if ca else None
-        if file:
-            self.add(file)
-        self.add(ServerSSL(names.server_ssl(folder, tls), file.path if file else "", name))
-        return tls
 
     def _add_pod_tls(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
         """Add the record that gives a pool its TLS, and what the virtual server needs to act on it."""
