@@ -150,7 +150,7 @@ def create(cluster: SDNClient, name: str, host_ip: str, timeout_s: float, dry_ru
         hostsubnet = objects[name]
     else:
         request = objects.get(name) or _created(cluster, name, host_ip)
-        hostsubnet = _assigned(cluster, name, manifest.decode(request).uid, timeout_s)
+        hostsubnet = _assigned(cluster, name, manifest.decode(request), timeout_s)
         # The SDN's master may have created something else than requested.
         assigned = manifest.SDNFacts((manifest.decode(hostsubnet),))
         _end_if_any(manifest.decide(name, host_ip, assigned).problems)
@@ -172,8 +172,11 @@ def _show_intent(cluster: SDNClient, name: str, host_ip: str, decision: manifest
         click.echo(output.structured(manifest.build(name, host_ip, cluster.api.version), form))
 
 
-def _assigned(cluster: SDNClient, name: str, uid: str, timeout_s: float) -> dict[str, Any]:
-    """Wait for the HostSubnet with its subnet. Args: uid: of the one that requests it."""
+def _assigned(cluster: SDNClient, name: str, request: manifest.HostSubnetInfo,
+              timeout_s: float) -> dict[str, Any]:
+    """Wait for the HostSubnet with its subnet. Args: request: what the API server has by now."""
+    # One that requests nothing has been re-created already; its uid stays.
+    uid = request.uid if request.pending else ""
     try:
         return Waiter(cluster, name, uid=uid, timeout_s=timeout_s, report=_print_progress,
                       clock=time.monotonic, sleep=time.sleep).run()

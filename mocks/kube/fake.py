@@ -69,7 +69,8 @@ class FakeKube:
         self._access = Access(self._store, token)
         kinds = served_kinds(openshift=openshift, slices=slices, network_api=network_api,
                              route_api=route_api)  # fmt: skip
-        self._sdn = SdnMaster(self._objects, kinds, delay_s=sdn_delay_s) if sdn else None
+        self._plays_sdn = sdn
+        self._sdn = SdnMaster(self._objects, kinds, delay_s=sdn_delay_s)
         api = Api(self._store, self._objects, self._access, kinds)
         self._server = Server(api, self._store, self._access, files, bookmark_s=bookmark_s)
         for name in NAMESPACES:
@@ -89,13 +90,16 @@ class FakeKube:
         """Listen. Raises: OSError: the port is in use."""
         if not self._server.running:
             self._port = self._server.start(self._host, self._port)
-            if self._sdn:
+            if self._plays_sdn:
                 self._sdn.start()
+
+    def start_sdn(self) -> None:
+        """Start the SDN's master on what is stored by now; it stops with the server."""
+        self._sdn.start()
 
     def stop(self) -> None:
         """Close all connections and stop listening; objects, history and faults stay."""
-        if self._sdn:
-            self._sdn.stop()
+        self._sdn.stop()
         self._server.stop()
 
     def restart(self, new_history: bool = True) -> None:
@@ -243,7 +247,7 @@ class FakeKube:
     @property
     def subnets(self) -> set[str]:
         """Subnets that the SDN's master has given away."""
-        return self._sdn.subnets if self._sdn else set()
+        return self._sdn.subnets
 
     # -- what goes wrong
 
@@ -266,6 +270,15 @@ class FakeKube:
             if not met and kind != "drop-watch":
                 self._server.faults.add(fault)
             return met
+
+    def release(self) -> None:
+        """Let requests with the fault `hold` go."""
+        self._server.release()
+
+    @property
+    def held(self) -> int:
+        """Number of requests that the fault `hold` has held back so far."""
+        return self._server.held
 
     def clear_faults(self) -> None:
         """Forget faults that still wait for a request."""

@@ -25,7 +25,10 @@ CODES: Mapping[str, tuple[int, str, str]] = {
     "504": (504, "Timeout", "the server was unable to return a response in the time allotted"),
 }  # fmt: skip
 
-REQUEST_FAULTS = frozenset({*CODES, "drop", "delay"})
+PAUSES = ("delay", "hold")
+"""Faults after which a request goes its way."""
+
+REQUEST_FAULTS = frozenset({*CODES, "drop", *PAUSES})
 STREAM_FAULTS = frozenset({"drop-watch", "silent-drop", "error-event", "truncated"})
 
 
@@ -35,6 +38,7 @@ class Fault:
 
     Options by kind: a code takes ``reason``, ``message``, ``retry_after`` (s) and ``text`` (a text body in
     place of a Status); ``error-event`` takes ``code``, ``reason``, ``message``; ``delay`` takes ``seconds``;
+    ``hold`` lasts until `FakeKube.release` is called;
     ``drop`` takes ``applied`` (the request takes effect, only its answer is lost); ``drop-watch`` takes
     ``abrupt`` (the connection is cut in place of a clean end).
     """
@@ -91,8 +95,8 @@ class Faults:
     ) -> Fault | None:
         """The next fault for a request.
 
-        Args: continued: a list with a continue token; met: delays of this request so far, each of which
-        delays it once.
+        Args: continued: a list with a continue token; met: pauses of this request so far, each of which
+        happens to it once.
         """
         return self._take(
             lambda fault: (

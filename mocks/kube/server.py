@@ -14,7 +14,7 @@ from .api import JSON, TEXT, Api, Reply, failure
 from .calls import Call, Logged, parse_call, unknown_kind
 from .certificates import CertificateFiles
 from .errors import ApiError
-from .faults import Fault, Faults, error_line
+from .faults import PAUSES, Fault, Faults, error_line
 from .rbac import User
 from .store import Store
 from .watching import Cut, Watch
@@ -40,6 +40,8 @@ class Server:
         self._store = store
         self._access = access
         self._bookmark_s = bookmark_s
+        self.held = 0
+        """Number of requests that were held back so far."""
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._tls.load_cert_chain(files.certificate, files.key)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -48,6 +50,7 @@ class Server:
     def start(self, host: str, port: int) -> int:
         """Listen. Returns the port. Raises: OSError: it is in use."""
         self._loop = asyncio.new_event_loop()
+        self._released = asyncio.Event()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fake-kube", daemon=True)
         self._thread.start()
         try:
@@ -63,6 +66,14 @@ class Server:
         if self._loop:
             asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(STOP_LIMIT_S)
             self._end_loop()
+
+    def release(self) -> None:
+        """Let requests go that were held back."""
+        self._loop.call_soon_threadsafe(self._let_go)
+
+    def _let_go(self) -> None:
+        released, self._released = self._released, asyncio.Event()
+        released.set()
 
     @property
     def running(self) -> bool:
@@ -152,16 +163,16 @@ class Server:
     ) -> Reply | None:
         """The answer that faults give; None if the request goes its way."""
         verb, continued = (call.verb, "continue" in call.query) if call else ("", False)
-        delays: list[Fault] = []
+        pauses: list[Fault] = []
         while True:
             with self._store.lock:
                 fault = self.faults.for_request(
-                    request.method, verb, request.path, continued=continued, met=delays)
+                    request.method, verb, request.path, continued=continued, met=pauses)
             if fault is None:
                 return None
-            if fault.kind == "delay":
-                delays.append(fault)
-                await asyncio.sleep(fault.options["seconds"])
+            if fault.kind in PAUSES:
+                pauses.append(fault)
+                await self._pause(fault)
                 continue
             if fault.options.get("applied") and call and call.verb != "watch":
                 self._answer(user, call)
@@ -170,6 +181,15 @@ class Server:
             if "text" in fault.options:
                 return Reply(int(fault.kind), fault.options["text"].encode(), TEXT, fault.error().headers)
             return _refusal(call, fault.error()) if call else failure(fault.error())
+
+    async def _pause(self, fault: Fault) -> None:
+        if fault.kind == "delay":
+            await asyncio.sleep(fault.options["seconds"])
+            return
+        with self._store.lock:
+            self.held += 1
+            self._store.changed.notify_all()
+        await self._released.wait()
 
     async def _stream(self, request: web.Request, watch: Watch) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": JSON})

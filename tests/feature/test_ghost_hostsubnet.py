@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from click.testing import CliRunner, Result
 from ghost_hostsubnet.__main__ import main
 from mocks.kube import FakeKube
 from mocks.kube.sdn import ASSIGN, DEFAULT_NETWORK, FIXED_VNID
-from tests.waiting import DEADLINE_S
+from tests.waiting import DEADLINE_S, until
 
 NAME, HOST_IP = "openshift-f5-node", "10.3.89.213"
 CREATE = ("create", "--name", NAME, "--host-ip", HOST_IP)
@@ -118,22 +119,22 @@ class TestCreate:
         assert subnet["metadata"]["annotations"] == {ASSIGN: "true", FIXED_VNID: "0"}
         assert (subnet["host"], subnet["hostIP"], "subnet" in subnet) == (NAME, HOST_IP, False)
 
-    def test_waits_by_watching(self, tmp_path):
+    def test_waits_by_watching(self, still):
         """The SDN master takes its time: one list after the creation, then a watch sees both steps."""
-        with cluster(tmp_path, sdn=True, sdn_delay_s=0.5) as lab:
-            process = lab.start(*CREATE)
-            assert lab.kube.wait_for(lambda: lab.kube.watches)
-            out, err = process.communicate(timeout=DEADLINE_S)
-            assert (process.returncode, "10.128.0.0/23" in out) == (0, True), err
-            assert err.splitlines() == [
-                f"created HostSubnet {NAME} with hostIP {HOST_IP}",
-                "the HostSubnet waits for the SDN master",
-                "the SDN master has deleted it and not created it again yet",
-                "the SDN master has given it 10.128.0.0/23",
-            ]
-            reads = [call for call in lab.kube.log
-                     if call.path.endswith("/hostsubnets") and call.method == "GET"]
-            assert ["watch" in call.query for call in reads] == [False, False, True]
+        process = still.start(*CREATE)
+        assert still.kube.wait_for(lambda: still.kube.watches)
+        still.kube.start_sdn()
+        out, err = process.communicate(timeout=DEADLINE_S)
+        assert (process.returncode, "10.128.0.0/23" in out) == (0, True), err
+        assert err.splitlines() == [
+            f"created HostSubnet {NAME} with hostIP {HOST_IP}",
+            "the HostSubnet waits for the SDN master",
+            "the SDN master has deleted it and not created it again yet",
+            "the SDN master has given it 10.128.0.0/23",
+        ]
+        reads = [call for call in still.kube.log
+                 if call.path.endswith("/hostsubnets") and call.method == "GET"]
+        assert ["watch" in call.query for call in reads] == [False, False, True]
 
     @pytest.mark.parametrize("form", ["yaml", "json"])
     def test_output(self, lab, form):
@@ -158,20 +159,26 @@ class TestCreate:
             assert [process.returncode for process in processes] == [0, 0], told
             assert [json.loads(out) for out, _ in told] == [lab.get()] * 2
 
-    @pytest.mark.parametrize(("host_ip", "status"), [
-        pytest.param(HOST_IP, 0, id="the same"), pytest.param("10.3.89.1", 1, id="another address"),
+    @pytest.mark.parametrize(("theirs", "status"), [
+        pytest.param({"pending": True}, 0, id="the same"),
+        pytest.param({"subnet": "10.128.0.0/23"}, 0, id="with its subnet"),
+        pytest.param({"pending": True, "host_ip": "10.3.89.1"}, 1, id="another address"),
+        pytest.param({"vnid": "5"}, 1, id="another VNID"),
     ])
-    def test_somebody_was_quicker(self, tmp_path, host_ip, status):
+    def test_somebody_was_quicker(self, still, theirs, status):
         """It comes between the look and the creation: theirs is waited for if it is as asked."""
-        with cluster(tmp_path, sdn=True, sdn_delay_s=2) as lab:
-            lab.kube.inject("delay", method="POST", seconds=1)
-            process = lab.start(*CREATE)
-            assert lab.kube.wait_for(lambda: "/api/v1/nodes" in [call.path for call in lab.kube.log])
-            lab.ghost(pending=True, host_ip=host_ip)
-            out, err = process.communicate(timeout=DEADLINE_S)
-            assert (process.returncode, "10.128.0.0/23" in out) == (status, status == 0), err
-            assert ("created by somebody else" in err) is (status == 1)
-            assert [write[2] for write in lab.writes()] == [409]
+        still.kube.inject("hold", method="POST")
+        process = still.start(*CREATE)
+        assert still.kube.wait_for(lambda: still.kube.held)
+        still.ghost(**theirs)
+        still.kube.release()
+        assert still.kube.wait_for(lambda: still.writes())
+        still.kube.start_sdn()
+        out, err = process.communicate(timeout=DEADLINE_S)
+        assert (process.returncode, "10.128.0.0/23" in out) == (status, status == 0), err
+        assert ("created by somebody else" in err) is ("host_ip" in theirs)
+        assert (f"ghost-hostsubnet delete --name {NAME}" in err) is ("vnid" in theirs)
+        assert [write[2] for write in still.writes()] == [409]
 
     def test_other_address(self, still):
         """An existing one with another hostIP is left as it is."""
@@ -180,13 +187,15 @@ class TestCreate:
         assert (done.exit_code, done.stdout, still.writes(), still.get()) == (1, "", [], before)
         assert f"use --host-ip 10.3.89.1, or run ghost-hostsubnet delete --name {NAME}" in done.stderr
 
-    def test_existing_without_subnet(self, tmp_path):
+    def test_existing_without_subnet(self, still):
         """It is waited for, not written again: that would take another subnet."""
-        with cluster(tmp_path, sdn=True, sdn_delay_s=1) as lab:
-            lab.ghost(pending=True)
-            done = lab.run(*CREATE)
-            assert (done.exit_code, lab.writes()) == (0, []), done.stderr
-            assert lab.get()["subnet"] == "10.128.0.0/23"
+        still.ghost(pending=True)
+        process = still.start(*CREATE)
+        assert still.kube.wait_for(lambda: still.kube.watches)
+        still.kube.start_sdn()
+        _, err = process.communicate(timeout=DEADLINE_S)
+        assert (process.returncode, still.writes()) == (0, []), err
+        assert still.get()["subnet"] == "10.128.0.0/23"
 
     @pytest.mark.parametrize("existing", [
         pytest.param({"vnid": None}, id="no VNID"), pytest.param({"vnid": "5"}, id="other VNID"),
@@ -277,9 +286,15 @@ class TestWait:
         lab.put("ClusterNetwork", "default",
                 clusterNetworks=[{"CIDR": "10.1.0.0/23", "hostSubnetLength": 9}])
         lab.ghost(name="other", host_ip="10.3.89.1", subnet="10.1.0.0/23")
-        done = lab.run(*CREATE, "--timeout", "1s")
-        assert (done.exit_code, lab.get()) == (1, None)
-        assert "deleted it and not created it again yet; the log of the SDN master has" in done.stderr
+
+        def waited_long_enough() -> bool:
+            """True if the time-out came after the deletion; on a slow machine it may not."""
+            done = lab.run(*CREATE, "--timeout", "1s")
+            assert (done.exit_code, done.stdout) == (1, "")
+            return "deleted it and not created it again yet; the log of the SDN master has" in done.stderr
+
+        until(waited_long_enough)
+        assert lab.get() is None
 
     def test_not_a_new_object(self, still):
         """Somebody wrote a subnet into it: nodes do not see that, so it does not count."""
@@ -294,7 +309,7 @@ class TestWait:
         process = still.start(*CREATE, "--timeout", "6s")
         out, err = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, out) == (1, "")
-        assert "still waiting, 5 s of 6 s: the HostSubnet waits for the SDN master" in err
+        assert re.search(r"still waiting, \d+ s of 6 s: the HostSubnet waits for the SDN master", err), err
 
     def test_interrupted(self, still):
         process = still.start(*CREATE)
@@ -310,17 +325,16 @@ class TestWait:
         pytest.param("truncated", {}, id="cut off"),
         pytest.param("silent-drop", {}, id="silence"),
     ])
-    def test_trouble(self, tmp_path, fault, options):
+    def test_trouble(self, still, fault, options):
         """What goes wrong with a watch costs only time."""
-        with cluster(tmp_path, sdn=True, sdn_delay_s=0.5) as lab:
-            lab.kube.inject(fault, **options)
-            done = lab.run(*CREATE)
-            assert (done.exit_code, "10.128.0.0/23" in done.stdout) == (0, True), done.stderr
-            assert len(lab.writes()) == 1
-            watches = [call for call in lab.kube.log if "watch" in call.query]
-            lists = [call for call in lab.kube.log
-                     if call.method == "GET" and call.path.endswith("/hostsubnets") and call not in watches]
-            assert len(watches) > 1 or len(lists) > 2  # the fault was met
+        still.kube.inject(fault, **options)
+        process = still.start(*CREATE)
+        assert still.kube.wait_for(
+            lambda: len([call for call in still.kube.log if "watch" in call.query]) > 1)  # the fault was met
+        still.kube.start_sdn()
+        out, err = process.communicate(timeout=DEADLINE_S)
+        assert (process.returncode, "10.128.0.0/23" in out) == (0, True), err
+        assert len(still.writes()) == 1
 
     def test_lost_reply(self, lab):
         """Whether it was created is not known; the same command finds out, and creates no second one."""
@@ -350,12 +364,13 @@ class TestClusters:
 
     def test_schema_that_wants_a_subnet(self, tmp_path):
         """OpenShift 4 refuses a HostSubnet without one; a placeholder outside the pods' networks asks."""
-        with cluster(tmp_path, network_api="crd", sdn=True, sdn_delay_s=0.5) as lab:
+        with cluster(tmp_path, network_api="crd") as lab:
             process = lab.start(*CREATE)
-            assert lab.kube.wait_for(lambda: lab.get())
+            assert lab.kube.wait_for(lambda: lab.kube.watches)
             asked = lab.get()
             assert (asked["subnet"], ASSIGN in asked["metadata"]["annotations"]) == ("192.0.2.0/24", True)
             assert lab.run("gateway", "--name", NAME).exit_code == 1  # the placeholder is no subnet
+            lab.kube.start_sdn()
             out, err = process.communicate(timeout=DEADLINE_S)
             assert (process.returncode, "10.128.0.0/23" in out) == (0, True), err
             assert [status for _, _, status in lab.writes()] == [422, 201]
@@ -584,11 +599,12 @@ class TestDelete:
     def test_another_meanwhile(self, still):
         """Only the very object that was looked at is deleted; what came in its place after another look."""
         still.ghost()
-        still.kube.inject("delay", method="DELETE", seconds=1)
+        still.kube.inject("hold", method="DELETE")
         process = still.start("delete", "--name", NAME)
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [call.path for call in still.kube.log])
+        assert still.kube.wait_for(lambda: still.kube.held)
         still.kube.delete("HostSubnet", None, NAME)
         still.ghost(subnet="10.131.2.0/23")
+        still.kube.release()
         out, _ = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, "its subnet 10.131.2.0/23 is free" in out, still.get()) == (0, True, None)
         assert [status for _, _, status in still.writes()] == [409, 200]
@@ -596,14 +612,17 @@ class TestDelete:
     def test_while_it_is_created_again(self, still):
         """Gone for a moment is not gone."""
         still.ghost(pending=True)
-        still.kube.inject("delay", method="DELETE", seconds=1)
+        still.kube.inject("hold", method="DELETE")
         process = still.start("delete", "--name", NAME)
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [call.path for call in still.kube.log])
+        assert still.kube.wait_for(lambda: still.kube.held)
         still.kube.delete("HostSubnet", None, NAME)
-        assert still.kube.wait_for(lambda: still.writes())
+        still.kube.inject("hold", path="/api/v1/nodes")
+        still.kube.release()
+        assert still.kube.wait_for(lambda: still.kube.held == 2)  # by now it has seen that there is none
+        assert [status for _, _, status in still.writes()] == [404]
         still.kube.clear_log()
-        assert still.kube.wait_for(lambda: "/api/v1/nodes" in [call.path for call in still.kube.log])
         still.ghost()
+        still.kube.release()
         out, _ = process.communicate(timeout=DEADLINE_S)
         assert (process.returncode, "deleted HostSubnet" in out, still.get()) == (0, True, None)
         assert [status for _, _, status in still.writes()] == [200]

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
@@ -117,6 +118,18 @@ def test_delay(kube, http):
     assert late.is_alive()
     kube.stop()
     late.join()
+
+
+def test_hold(kube, http):
+    """A request is held until it is released; others are answered meanwhile."""
+    kube.inject("hold", path="/routes")
+    with ThreadPoolExecutor() as pool:
+        held = pool.submit(http.get, ROUTES)
+        assert kube.wait_for(lambda: kube.held == 1)
+        assert http.get("/api/v1/nodes").status_code == 200
+        assert not held.done()
+        kube.release()
+        assert held.result().status_code == 200
 
 
 def test_a_delay_that_lasts(kube, http):

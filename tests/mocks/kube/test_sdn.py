@@ -84,6 +84,13 @@ def test_vnid(sdn, sdn_http, vnid, kept):
     assert annotations.get(FIXED_VNID) == kept
 
 
+def test_starts_late(kube, http):
+    """It finds the requests that are there already."""
+    http("POST", GROUP, json=ghost())
+    kube.start_sdn()
+    assert given(kube)["subnet"] == "10.128.0.0/23"
+
+
 def test_subnets_of_others_are_left(sdn, sdn_http):
     """A subnet that a Node has is not given away."""
     sdn.apply({"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet", "metadata": {"name": "node-1"},
