@@ -13,6 +13,7 @@ OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "le
                     sources=st.sampled_from([(), ("10.0.0.0/8",), ("10.0.0.1/32", "2001:db8::/32")]),
                     disable_cookies=st.booleans(), cookie_name=st.sampled_from(["", "c"]),
                     same_site=st.sampled_from(["", "Lax"]),
+                    hsts=st.sampled_from(["", "", "max-age=0", "max-age=1"]),
                     check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),
                     most_connections=st.sampled_from([0, 2]), connection_rate=st.sampled_from([0, 3]),
                     request_rate=st.sampled_from([0, 100]),

@@ -93,6 +93,20 @@ def parse_same_site(text: str) -> str:
     return text if text != session_cookies.DEFAULT_SAME_SITE else ""
 
 
+_HSTS_TOKEN = "(?:includeSubDomains|preload)"
+_HSTS = re.compile(rf"(?:{_HSTS_TOKEN}[ \t]*;[ \t]*)*max-age[ \t]*=[ \t]*(?:[0-9]+|\"[0-9]+\")"
+                   rf"(?:[ \t]*;[ \t]*{_HSTS_TOKEN})*", re.ASCII | re.IGNORECASE)
+MOST_HSTS = 200
+"""Characters of the header; a sensible one has less than 60."""
+
+
+def parse_hsts(text: str) -> str:
+    """Parse the header Strict-Transport-Security. Raises: ValueError."""
+    if len(text) > MOST_HSTS or _HSTS.fullmatch(text) is None:
+        raise ValueError(text)
+    return text
+
+
 _COUNT_TEXT = f"a whole number, 0 to {MAX_COUNT}"
 _POSITIVE_TEXT = f"a whole number, 1 to {MAX_COUNT}"
 _LIMIT_TEXT = f"a whole number, 2 to {MAX_COUNT}, for 0 and 1 would let nobody in"
@@ -110,6 +124,9 @@ OPTIONS = (
     Option(f"{ROUTER}cookie_name", "cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT,
            HTTP),
     Option(f"{ROUTER}cookie-same-site", "same_site", parse_same_site, "Lax, Strict or None", TLS),
+    Option(f"{HAPROXY}hsts_header", "hsts", parse_hsts,
+           "max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between them",
+           TLS),
     Option(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
            time_units.TEXT),
 )

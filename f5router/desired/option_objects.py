@@ -2,7 +2,7 @@
 
 from f5router.admission import annotations
 from f5router.admission.admission import EvaluatedRoute
-from f5router.desired import baseline, limits, persistence, pools
+from f5router.desired import baseline, headers, limits, persistence, pools
 from f5router.desired.pools import PoolSettings
 from f5router.model import names
 from f5router.model.cluster import Route
@@ -66,4 +66,6 @@ def warnings(evaluated: EvaluatedRoute, config: baseline.BaselineSettings, facts
         source = pools.algorithm(route, termination, config.balancing) == "source"
         texts += persistence.warnings(route.options, source=source, insecure=evaluated.insecure,
                                       works=baseline.sets_pool_variable(facts))
+        if not baseline.sets_pool_variable(facts):
+            texts += headers.warnings(route.options)
     return texts

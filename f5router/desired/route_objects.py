@@ -7,7 +7,7 @@ from typing import Protocol
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
-from f5router.desired import baseline, match_conditions, option_objects, pools, route_tls
+from f5router.desired import baseline, headers, match_conditions, option_objects, pools, route_tls
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import hostnames, names, priority
 from f5router.model.cluster import Key, Route
@@ -181,7 +181,8 @@ class _HostBuilder:
             used.add(self._passthrough(route, forward.pool))
         elif termination:
             certificate = self._certificate if evaluated.key_pair else frozenset()
-            used |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY, forward,
+            used |= self._rules(evaluated, self.facts.https, names.SECURE_POLICY,
+                                self._with_options(evaluated, forward, secure=True),
                                 dependencies=certificate, tls=tls)
         used |= self._insecure(evaluated, forward, tls, after=frozenset(used))
         used |= self._add_all(option_objects.timeouts(evaluated, forward.pool, self.config))
@@ -225,7 +226,8 @@ class _HostBuilder:
         if evaluated.insecure == "Redirect":
             return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, redirect(self.host),
                                dependencies=after)
-        return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, forward, tls=tls)
+        return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY,
+                           self._with_options(evaluated, forward, secure=False), tls=tls)
 
     def _keep_silent(self, evaluated: EvaluatedRoute) -> set[Ref]:
         """Keep redirects of less specific Routes off a Route that wants nothing to answer on port 80.
@@ -250,7 +252,11 @@ class _HostBuilder:
             return set()
         serving = [c for c in above if c.insecure == "Allow"] or [
             c for c in around if c.insecure == "Allow" and match_conditions.covers(c.route.path, path)]
-        tls, forward = self._towards_pods(max(serving, key=_length)) if serving else ("", self._nowhere())
+        tls, forward = "", self._nowhere()
+        if serving:
+            nearest = max(serving, key=_length)
+            tls, forward = self._towards_pods(nearest)
+            forward = self._with_options(nearest, forward, secure=False)
         return self._rules(evaluated, self.facts.http, names.INSECURE_POLICY, forward, tls=tls)
 
     def _nowhere(self) -> Forward:
@@ -284,6 +290,9 @@ class _HostBuilder:
             required |= {obj.ref for obj in baseline.pod_tls(self.config, virtual)}
         if isinstance(action, Forward):
             required |= self._add_client_limits(path, action.pool)
+            if action.http:
+                required |= self._add_all(headers.irule(self.config.folder, path))
+                required.add(record_ref(self._full(names.HTTP_GROUP), action.http))
         ports = {443 if secure else 80, virtual.port} - {0}
         host = match_conditions.host(self.host, ports)
         labels = self.host.count(".") if self.wildcard else 0
@@ -329,6 +338,14 @@ class _HostBuilder:
         pool = names.pool(self.config.folder, *key)
         self._add_all(option_objects.of_pool(evaluated, pool, settings, self.config))
         return tls, Forward(pool, baseline.sets_pool_variable(self.facts))
+
+    def _with_options(self, evaluated: EvaluatedRoute, forward: Forward, *, secure: bool) -> Forward:
+        """Add the record with what a Route does to its requests and responses; returns its action with it."""
+        record = headers.record(self.config.folder, evaluated.route.options, secure=secure)
+        if record is None or not forward.sets_pool_variable:
+            return forward
+        self.add(record)
+        return replace(forward, http=record.name)
 
     def _add_pod_tls(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
         """Add the record that gives a pool its TLS, and what the virtual server needs to act on it."""

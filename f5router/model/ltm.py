@@ -130,6 +130,8 @@ class Forward:
     """True if a second action sets names.POOL_VARIABLE to the pool."""
     insecure: bool = False
     """True if another action sets names.INSECURE_VARIABLE."""
+    http: str = ""
+    """Name of a record in names.HTTP_GROUP, to which another action sets names.HTTP_VARIABLE; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)

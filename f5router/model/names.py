@@ -42,9 +42,10 @@ REQUEST_IRULE = "openshift_request_irule"
 LIMITS_IRULE = "openshift_limits_irule"
 TIMEOUT_IRULE = "openshift_timeout_irule"
 COOKIE_IRULE = "openshift_session_cookie_irule"
+HEADERS_IRULE = "openshift_headers_irule"
 IRULE_ORDER = (
-    PASSTHROUGH_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, COOKIE_IRULE, TIMEOUT_IRULE,
-    UNAVAILABLE_IRULE)
+    PASSTHROUGH_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, HEADERS_IRULE, COOKIE_IRULE,
+    TIMEOUT_IRULE, UNAVAILABLE_IRULE)
 """Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
 """Variable that a forwarding Rule sets to its pool, for REQUEST_IRULE."""
@@ -56,6 +57,8 @@ INSECURE_VARIABLE = "f5router_insecure"
 """Variable that a Rule for TLS sets for REQUEST_IRULE if its Route is served without TLS, too."""
 REDIRECT_VARIABLE = "f5router_redirect"
 """Variable that the Rule of a wildcard Route sets so that REQUEST_IRULE redirects the request."""
+HTTP_VARIABLE = "f5router_http"
+"""Variable that a forwarding Rule sets to the name of a record in HTTP_GROUP, for HEADERS_IRULE."""
 NOWHERE_POOL = "openshift_nowhere"
 """Pool without members, for an unmatched request that follows a matched one on its connection. The name of a
 Service's pool has at least two components after "openshift_"."""
@@ -74,6 +77,7 @@ RATED = "__rated"
 without the iRule or a record, as often as they like."""
 TIMEOUT_GROUP = "openshift_timeouts_dg"
 PERSISTENCE_GROUP = "openshift_persistence_dg"
+HTTP_GROUP = "openshift_http_dg"
 SOURCE, COOKIE, NO_PERSISTENCE = "source", "cookie", "off"
 """Data of a record in PERSISTENCE_GROUP: each client stays with a pod by its address, by a cookie, or not at
 all. Behind COOKIE may come the name of the cookie and its SameSite, a slash before each."""
@@ -294,7 +298,7 @@ _OWNED = {
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED}|{RATED})?|{NOWHERE_POOL}",
     TCPMonitor.KIND: rf"{TCPMonitor.STEM}[1-9][0-9]{{0,4}}",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}|{TIMEOUT_GROUP}"
-                    rf"|{PERSISTENCE_GROUP}"
+                    rf"|{PERSISTENCE_GROUP}|{HTTP_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: "|".join(IRULE_ORDER),
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{HEX})?-client-ssl-profile",

@@ -6,7 +6,7 @@ from f5router.model import names, original_names
 from f5router.model.ltm import Attachment, BigIPState, Forward, IRule, Object, Record, Rule, record_ref
 from f5router.model.objects import Ref
 
-IRULES = {
+BY_POOL = {
     names.LIMITS_GROUP: names.LIMITS_IRULE,
     names.TIMEOUT_GROUP: names.TIMEOUT_IRULE,
     names.PERSISTENCE_GROUP: "",
@@ -14,13 +14,16 @@ IRULES = {
 """Data-groups whose records are named by a pool, or by a Host whose TLS is passed through; each with the
 iRule that is attached only while there are records, "" for iRules that are always attached."""
 
+IRULES = {**BY_POOL, names.HTTP_GROUP: names.HEADERS_IRULE}
+"""All data-groups with options. Rules name the records of names.HTTP_GROUP."""
+
 
 def stays_with(refs: Iterable[Ref], observed: BigIPState) -> set[Ref]:
     """Return what must stay as long as objects of the device do.
 
-    These are their dependencies, the records with the options of the pools that they lead to, and the
-    attachments of the iRules that act on these. A Rule does not wait for a record with time-outs, but without
-    it connections of a Rule that stays would end too early.
+    These are their dependencies, the records with their options and those of the pools that they lead to,
+    and the attachments of the iRules that act on these. A Rule does not wait for a record with time-outs, but
+    without it connections of a Rule that stays would end too early.
     """
     objects = [observed[ref] for ref in refs if ref in observed]
     needs = {need for obj in objects for need in obj.dependencies}
@@ -32,8 +35,11 @@ def stays_with(refs: Iterable[Ref], observed: BigIPState) -> set[Ref]:
 
 
 def of(obj: Object) -> Iterator[Ref]:
-    """Yield the records that may have options of the pool to which an object leads requests."""
+    """Yield the records that may have options of an object that leads requests to a pool."""
     if isinstance(obj, Rule) and isinstance(obj.action, Forward):
+        if obj.action.http:
+            folder = obj.policy.rpartition("/")[0]
+            yield record_ref(names.full_path(folder, names.HTTP_GROUP), obj.action.http)
         yield from _named(obj.policy, obj.action.pool)
     elif isinstance(obj, Record) and obj.data != names.EXCLUSION and obj.group.endswith(
             names.PASSTHROUGH_GROUP):
@@ -42,6 +48,6 @@ def of(obj: Object) -> Iterator[Ref]:
 
 
 def _named(beside: str, name: str) -> Iterator[Ref]:
-    """Yield the records with a name. Args: beside: full path of an object in our folder."""
+    """Yield the records named by a pool or Host. Args: beside: full path of an object in our folder."""
     folder = beside.rpartition("/")[0]
-    yield from (record_ref(names.full_path(folder, group), name) for group in IRULES)
+    yield from (record_ref(names.full_path(folder, group), name) for group in BY_POOL)

@@ -29,6 +29,8 @@ class RouteOptions:
     """Name of the session cookie."""
     same_site: str = ""
     """SameSite of the session cookie: Lax or Strict."""
+    hsts: str = ""
+    """Header Strict-Transport-Security of responses over TLS."""
     check_interval_ms: int = 0
     """Milliseconds between two health checks of a pod."""
 

@@ -122,6 +122,8 @@ class Quirk(enum.StrEnum):
     source)."""
     COOKIE_REMOVE_FIRST = "cookie-remove-first"
     """`HTTP::cookie remove` removes one cookie of several with the same name (no source)."""
+    HEADER_REMOVE_LAST = "header-remove-last"
+    """`HTTP::header remove` removes the last header of several with the same name (no source)."""
     SDN_NOT_LICENSED = "sdn-not-licensed"
     """VXLAN profiles are refused: no SDN Services licence (bigip-behaviour.md B12.11: text unknown)."""
 

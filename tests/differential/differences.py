@@ -11,8 +11,8 @@ from tests.traffic import clients
 from tests.waiting import DEADLINE_S
 
 PLAIN, REDIRECTED = "plain.example.com", "edge-redirect.example.com"
-REQUESTS, WEIGHTS, OPTIONS = "requests", "weights", "options"
-"""The clusters: those of test_requests.py, test_weights.py and test_options.py."""
+REQUESTS, WEIGHTS, OPTIONS, HEADERS = "requests", "weights", "options", "headers"
+"""The clusters: those of test_requests.py, test_weights.py, test_options.py and test_headers.py."""
 
 RESETS = "the BIG-IP resets what is not valid HTTP"
 OWN_HOST = "a redirect leads to the Route's host on port 443, whatever the client writes"
@@ -123,6 +123,14 @@ def cache_control(host: str) -> Callable[[Router], str]:
     return observe
 
 
+def response_header(name: str, host: str, *, secure: bool = False) -> Callable[[Router], str]:
+    """Return an observation of the values of a header in an answer."""
+    def observe(router: Router) -> str:
+        lines = Request(host, secure=secure).send(router).lines
+        return ", ".join(f"`{value}`" for key, value in lines if key.lower() == name.lower()) or "nothing"
+    return observe
+
+
 HOST = f"Host: {PLAIN}"
 DIFFERENCES = (
     Difference("`Host` with the port `abc`", answer(f"{PLAIN}:abc"), "503", "`web`",
@@ -224,4 +232,7 @@ DIFFERENCES = (
                "OpenShift documents connections; HAProxy counts requests under way", OPTIONS),
     Difference("`rate-limit-connections.rate-tcp: 1`", answer("rate-one.example.com"), "connection reset",
                "`web`", "nobody means that nobody gets in; the Route's status reports it", OPTIONS),
+    Difference("`hsts_header` with insecure policy Allow, an answer on port 80",
+               response_header("Strict-Transport-Security", "age-allow-edge.example.com"), "`max-age=1`",
+               "nothing", "RFC 6797 7.2: the header is for TLS", HEADERS),
 )

@@ -20,6 +20,8 @@ HAPROXY, ROUTER = "haproxy.router.openshift.io/", "router.openshift.io/"
 TIME = r"[1-9][0-9]*(us|ms|s|m|h|d)?"
 TRUE = "1|t|T|true|TRUE|True"
 MAX_WEIGHT = 256
+_TOKEN = "(?:includeSubDomains|preload)"
+HSTS = rf'(?i)(?:{_TOKEN}\s*[;]\s*)*max-age\s*=\s*(?:\d+|"\d+")(?:\s*[;]\s*{_TOKEN})*'
 SOCKET = "stats"
 REMOVED = ("Proxy", "X-SSL", "X-SSL-Issuer", *(f"X-SSL-Client-{suffix}" for suffix in (
     "CN", "DER", "DN", "NotAfter", "NotBefore", "SHA1", "Serial", "Subject", "Verify", "Version")))
@@ -194,7 +196,7 @@ class Backend:
         lines += ["mode http", "option redispatch"] if http else ["mode tcp", "hash-type consistent"]
         lines += [*self._access(), *self._limits(http), *self._timeouts(http)]
         if http:
-            lines += [*self._forwarded(), *self._cookie()]
+            lines += [*self._forwarded(), *self._cookie(), *self._hsts()]
         return [*lines, *self._servers(http)]
 
     def _balance(self) -> str:
@@ -246,6 +248,10 @@ class Backend:
             site = self.annotation(f"{ROUTER}cookie-same-site", "Lax|Strict|None", "None")
             line += f" secure attr SameSite={site}"
         return [line]
+
+    def _hsts(self) -> list[str]:
+        text = self.annotation(f"{HAPROXY}hsts_header", HSTS) if self.ends_tls else ""
+        return [f"http-response set-header Strict-Transport-Security '{text}'"] if text else []
 
     def _servers(self, http: bool) -> Iterable[str]:
         """Yield the pods. Behind passthrough there are none of weight 0."""

@@ -96,6 +96,7 @@ NS = Key("<ns>", "<svc>")
     (DataGroup.KIND, names.PERSISTENCE_GROUP),
     (IRule.KIND, names.PASSTHROUGH_IRULE), (IRule.KIND, names.REENCRYPT_IRULE),
     (IRule.KIND, names.UNAVAILABLE_IRULE),
+    (IRule.KIND, names.HEADERS_IRULE), (DataGroup.KIND, names.HTTP_GROUP),
     (IRule.KIND, names.TIMEOUT_IRULE), (DataGroup.KIND, names.TIMEOUT_GROUP),
     (TCPMonitor.KIND, f"{TCPMonitor.STEM}<seconds>"),
     (ServerSSL.KIND, names.DEFAULT_SERVERSSL),

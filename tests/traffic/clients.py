@@ -38,6 +38,8 @@ class Seen:
     """Common name of the certificate that the client was shown; "" without TLS or handshake."""
     error: str = ""
     """Why there is no answer."""
+    lines: tuple[tuple[str, str], ...] = ()
+    """Every header of the answer as it was sent, also those that stand twice."""
 
     @property
     def pod(self) -> dict:
@@ -70,7 +72,7 @@ def answer(raw: bytes, certificate: str = "", *, method: str = "GET") -> Seen:
     reply = http.client.HTTPResponse(Wire(), method=method)
     reply.begin()
     headers = {name.lower(): value for name, value in reply.getheaders()}
-    return Seen(reply.status, headers, reply.read(), certificate)
+    return Seen(reply.status, headers, reply.read(), certificate, lines=tuple(reply.getheaders()))
 
 
 def plain(address: Address, host: str | None, path: str = "/", *, source: str = "", **how) -> Seen:
@@ -115,7 +117,7 @@ def several(address: Address, *requests: bytes, sni: str | None = None,
                 reply = http.client.HTTPResponse(wire)
                 reply.begin()
                 headers = {name.lower(): value for name, value in reply.getheaders()}
-                replies.append(Seen(reply.status, headers, reply.read()))
+                replies.append(Seen(reply.status, headers, reply.read(), lines=tuple(reply.getheaders())))
     return replies
 
 

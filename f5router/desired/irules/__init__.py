@@ -94,6 +94,11 @@ _WARN = """if { $f5r_failed } {
         }
     }"""
 
+_REMOVE = """for { set f5r_i 0 } { $f5r_i < 4096 && [HTTP::header exists $f5r_header] } { incr f5r_i } {
+                    HTTP::header remove $f5r_header
+                }"""
+"""Commands that remove every header named f5r_header: whether one command removes all is not documented."""
+
 _COOKIE_VALUE = r"^([0-9]+[.][0-9]+[.]0000|rd[0-9]+o[0-9a-f]+o[0-9]+|vi[0-9a-f]+[.][0-9]+)$"
 """Form of the values that a BIG-IP gives its persistence cookies. Source: K6917."""
 
@@ -250,6 +255,20 @@ def request_irule(folder: str, *, page: bool, source: bool = False, cookie: str 
                  source=source, cookie=session_cookies.parse_name(cookie) if cookie else "")
 
 
+def headers_irule(folder: str) -> str:
+    """Return the text of openshift_headers_irule, for virtual servers with an http profile.
+
+    Records of openshift_http_dg: a digest with what http_options.encode gives. HTTP_RESPONSE is the event
+    of a pod's response; answers of the BIG-IP, such as redirects and the 503 page, do not pass it. Sources:
+    clouddocs, HTTP_RESPONSE, HTTP::header (names are not case-sensitive); haproxy-config.template
+    (http-response set-header, which answers of HAProxy do not pass either).
+
+    Args: folder: full path of the folder that holds the data-group.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_headers_irule.tcl", folder)
+
+
 def limits_irule(folder: str) -> str:
     """Return the text of openshift_limits_irule, for virtual servers with Routes that limit their clients.
 
@@ -290,7 +309,7 @@ def _text(name: str, folder: str, refuse: str = "", *, source: bool = False, coo
     text = text.replace("@PERSISTENCE@", names.SOURCE if source else names.COOKIE)
     text = text.replace("@SOURCE_S@", str(SOURCE_S)).replace("@WARN@", _WARN)
     text = text.replace("@COOKIE@", cookie).replace("@SAME_SITE@", session_cookies.DEFAULT_SAME_SITE)
-    text = text.replace("@VALUE@", _COOKIE_VALUE)
+    text = text.replace("@VALUE@", _COOKIE_VALUE).replace("@REMOVE@", _REMOVE)
     return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()
 
 

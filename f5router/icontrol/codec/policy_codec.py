@@ -18,8 +18,8 @@ _OPERANDS = {
     "httpUri": ("path", "pathSegment"),
 }
 _OPERATORS = ("equals", "startsWith", "endsWith")
-_VARIABLES = (names.POOL_VARIABLE, names.INSECURE_VARIABLE, names.WILDCARD_VARIABLE, names.REDIRECT_VARIABLE,
-              names.UNMATCHED_VARIABLE)
+_VARIABLES = (names.POOL_VARIABLE, names.INSECURE_VARIABLE, names.HTTP_VARIABLE, names.WILDCARD_VARIABLE,
+              names.REDIRECT_VARIABLE, names.UNMATCHED_VARIABLE)
 Action = Forward | Redirect | CheckedRedirect | Foreign
 _UNMATCHED = Foreign("")
 """The action of default_noop."""
@@ -156,6 +156,8 @@ def _variables(rule: Rule) -> dict[str, str]:
     variables = {names.POOL_VARIABLE: rule.action.pool} if _sets_pool(rule.action) else {}
     if isinstance(rule.action, Forward) and rule.action.insecure:
         variables[names.INSECURE_VARIABLE] = "1"
+    if isinstance(rule.action, Forward) and rule.action.http:
+        variables[names.HTTP_VARIABLE] = rule.action.http
     if isinstance(rule.action, CheckedRedirect):
         variables = {names.REDIRECT_VARIABLE: "1"}
     return {**variables, names.WILDCARD_VARIABLE: rule.suffix} if rule.suffix else variables
@@ -181,13 +183,14 @@ def _decode_set_variable(item: JSON) -> tuple[str, str] | None:
 def _decode_action(actions: list[JSON], variables: Mapping[str, str]) -> Action:
     """Decode the action of a Rule. Args: variables: those that its other actions set."""
     pool, redirect = variables.get(names.POOL_VARIABLE), variables.get(names.REDIRECT_VARIABLE)
-    insecure = variables.get(names.INSECURE_VARIABLE)
+    insecure, http = variables.get(names.INSECURE_VARIABLE), variables.get(names.HTTP_VARIABLE)
     if len(actions) == 1 and redirect is None and insecure in (None, "1"):
         item = actions[0]
         rest = {name for name in item if name not in _ACTION_NOISE}
         if rest == {"forward", "select", "pool"}:
-            return Forward(str(item["pool"]), pool == item["pool"], insecure=insecure is not None)
-        if rest == {"httpReply", "redirect", "location"} and pool is None and insecure is None:
+            return Forward(str(item["pool"]), pool == item["pool"], insecure=insecure is not None,
+                           http=http or "")
+        if rest == {"httpReply", "redirect", "location"} and pool is insecure is http is None:
             return Redirect(str(item["location"]))
     if not actions and variables == {names.UNMATCHED_VARIABLE: "1"}:
         return _UNMATCHED

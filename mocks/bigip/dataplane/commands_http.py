@@ -89,7 +89,7 @@ def header(rules: Rules, args: list[bytes]) -> Result:
     head = _message(rules)
     verb, rest = text(args[0]) if args else "", args[1:]
     if verb in ("insert", "replace", "remove"):
-        return _change(head, verb, rest)
+        return _change(rules, head, verb, rest)
     match (verb, len(rest)):
         case ("value", 1):
             return head.get(rest[0]) or b""
@@ -111,14 +111,14 @@ def header(rules: Rules, args: list[bytes]) -> Result:
             raise Unsupported(f"HTTP::header {' '.join(map(text, args))}")
 
 
-def _change(head: Head, verb: str, rest: list[bytes]) -> Result:
+def _change(rules: Rules, head: Head, verb: str, rest: list[bytes]) -> Result:
     rest = [word for word in rest if word != b"lws"]
     if verb == "insert" and len(rest) >= 2 and len(rest) % 2 == 0:
         head.headers += list(zip(rest[::2], rest[1::2], strict=True))
     elif verb == "replace" and 1 <= len(rest) <= 2:
         head.replace(rest[0], rest[1] if len(rest) == 2 else b"")
     elif verb == "remove" and len(rest) == 1:
-        head.remove(rest[0])
+        head.remove(rest[0], every=not rules.flow.plane.store.has(Quirk.HEADER_REMOVE_LAST))
     else:
         raise Unsupported(f"HTTP::header {verb} with {len(rest)} words")
     return ""

@@ -46,9 +46,11 @@ class Head:
         values = self.all(name)
         return values[-1] if values else None
 
-    def remove(self, name: bytes) -> None:
-        name = name.lower()
-        self.headers = [pair for pair in self.headers if pair[0].lower() != name]
+    def remove(self, name: bytes, *, every: bool = True) -> None:
+        """Remove the headers with a name, or the last one of them."""
+        places = [at for at, (key, _) in enumerate(self.headers) if key.lower() == name.lower()]
+        gone = places if every else places[-1:]
+        self.headers = [pair for at, pair in enumerate(self.headers) if at not in gone]
 
     def replace(self, name: bytes, value: bytes) -> None:
         """The header keeps its place; a new one goes to the end."""

@@ -137,6 +137,8 @@ class PodConnection(asyncio.Protocol):
         head.reason = http.REASONS.get(head.status, b"")
         head.headers += [(b"Set-Cookie", cookie.encode("latin-1"))
                          for cookie in asked.get("cookies", "").split(",") if cookie]
+        head.headers += [tuple(pair.encode("latin-1").split(b":", 1))
+                         for pair in asked.get("headers", "").split("|") if pair]
         if asked.get("etag"):
             head.headers.append((b"ETag", asked["etag"].encode("latin-1")))
         ends = bool(asked.get("close")) or bool(asked.get("unframed")) or not self._head.keep_alive

@@ -84,3 +84,28 @@ def test_limits_of_clients_without_effect_are_reported(values):
 @pytest.mark.parametrize("word", ["false", "0", "F"])
 def test_a_switch_that_is_off_is_not_reported(word):
     assert parse({LIMITS: word}, "") == (RouteOptions(), ())
+
+
+@pytest.mark.parametrize("text", [
+    "max-age=0", "max-age=31536000;includeSubDomains;preload", "MAX-AGE = 1 ; INCLUDESUBDOMAINS",
+    'preload; max-age="31536000"', "includeSubDomains;preload;max-age=5;preload", "max-age=5\t; preload"])
+def test_strict_transport_security(text):
+    """It is sent as it stands. Source: openshift/router, haproxy-config.template (hstsPattern)."""
+    key = f"{HAPROXY}hsts_header"
+    for termination in ("edge", "reencrypt"):
+        assert parse({key: text}, termination) == (RouteOptions(hsts=text), ())
+    for termination in ("", "passthrough"):
+        options, problems = parse({key: text}, termination)
+        assert options == RouteOptions()
+        assert "has no effect on a Route" in problems[0]
+
+
+@pytest.mark.parametrize("text", [
+    "max-age", "max-age=", "max-age=-1", "max-age=1;", ";max-age=1", "max-age=1;other", "preload",
+    "max-age=1,preload", 'max-age="1', "max-age=1\n;preload", "max-age=1 preload", "max-age=\u0661",
+    "max-age=1;preload" * 20, "max-age=1;" + "preload;" * 30 + "preload", "preload;" * 12_500 + "max-age=1",
+    "max-age=" + "1" * 200, "max-age=1; includeSubDomain\u017f"])
+def test_no_strict_transport_security(text):
+    options, problems = parse({f"{HAPROXY}hsts_header": text}, "edge")
+    assert options == RouteOptions()
+    assert "must be max-age=SECONDS" in problems[0]

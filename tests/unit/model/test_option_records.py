@@ -16,7 +16,7 @@ USERS = [
 ]
 
 
-@pytest.mark.parametrize("group", option_records.IRULES)
+@pytest.mark.parametrize("group", option_records.BY_POOL)
 @pytest.mark.parametrize(("name", "users"), [
     (POOL, [0, 3]), ("a.example.com", [3]), ("b.example.com", [4]), ("c.example.com", []),
 ])
@@ -26,7 +26,19 @@ def test_a_record_stays_with_its_users(group, name, users):
     attached = {irule: Attachment("/Common/v", "rules", f"/Common/{irule}", IRule.KIND)
                 for irule in names.IRULE_ORDER}
     observed = {obj.ref: obj for obj in (*USERS, record, *attached.values())}
-    wanted = {record.ref, *(attached[irule].ref for irule in [option_records.IRULES[group]] if irule)}
+    wanted = {record.ref, *(attached[irule].ref for irule in [option_records.BY_POOL[group]] if irule)}
     options = {record.ref, *(obj.ref for obj in attached.values())}
     assert [option_records.stays_with([obj.ref], observed) & options for obj in USERS] == [
         wanted if number in users else set() for number in range(len(USERS))]
+
+
+def test_a_record_that_a_rule_names_stays_with_it():
+    """Another Rule to the same pool has nothing to do with it; the iRule stays too."""
+    group = f"/Common/{names.HTTP_GROUP}"
+    records = [Record(group, name, "x") for name in ("mine", "other", POOL)]
+    attached = Attachment("/Common/v", "rules", f"/Common/{names.HEADERS_IRULE}", IRule.KIND)
+    rule = Rule("/Common/openshift_secure_routes", "a", 0, frozenset(), Forward(POOL, http="mine"))
+    beside = Rule("/Common/openshift_secure_routes", "b", 0, frozenset(), Forward(POOL))
+    observed = {obj.ref: obj for obj in (rule, beside, attached, *records)}
+    assert option_records.stays_with([rule.ref], observed) & observed.keys() == {records[0].ref, attached.ref}
+    assert option_records.stays_with([beside.ref], observed) & observed.keys() == set()

@@ -1,5 +1,7 @@
 """Deletes that are held back, in tables; features are in tests/feature/test_mass_delete.py."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,12 +129,12 @@ def test_holdable():
     assert delete_guard.total(observed, lambda obj: True) == 4
 
 
-@pytest.mark.parametrize("group", option_records.IRULES)
+@pytest.mark.parametrize("group", option_records.BY_POOL)
 def test_what_is_held_keeps_its_options(group):
     """The record of the pool is held, and the iRule that acts on it with all that this needs."""
     gone, option = rule("gone", "a.com"), Record(f"/Common/{group}", POOL.path, "x")
     needed = [gone, POOL, option]
-    if name := option_records.IRULES[group]:
+    if name := option_records.BY_POOL[group]:
         irule = IRule(f"/Common/{name}", extra_dependencies=frozenset({Ref(DataGroup.KIND, option.group)}))
         needed += [irule, DataGroup(option.group), Attachment("/Common/v", "rules", irule.path, IRule.KIND)]
     other = [Record(option.group, "/Common/kept", "x"), Pool("/Common/kept"),
@@ -141,3 +143,15 @@ def test_what_is_held_keeps_its_options(group):
     desired = {Ref(Pool.KIND, "/Common/kept"): Pool("/Common/kept")}
     held = delete_guard.holdable(observed, desired, observed, lambda host: False)
     assert held == {obj.ref for obj in needed}
+
+
+def test_what_is_held_keeps_the_record_that_it_names():
+    """A record that Rules of served Hosts name as well is wanted anyway."""
+    group = DataGroup(f"/Common/{names.HTTP_GROUP}")
+    option = Record(group.path, "0123", "hsts.00")
+    gone = replace(rule("gone", "a.com"), action=Forward(POOL.path, http=option.name))
+    irule = IRule(f"/Common/{names.HEADERS_IRULE}", extra_dependencies=frozenset({group.ref}))
+    attached = Attachment("/Common/v", "rules", irule.path, IRule.KIND)
+    observed = {obj.ref: obj for obj in (gone, POOL, option, group, irule, attached)}
+    assert delete_guard.holdable(observed, {}, observed, lambda host: False) == observed.keys()
+    assert delete_guard.counted(observed.keys(), observed) == {gone.ref, POOL.ref}

@@ -18,6 +18,7 @@ TEXTS = [
     pytest.param(irules.limits_irule, id="limits"),
     pytest.param(irules.timeout_irule, id="timeout"),
     pytest.param(irules.cookie_irule, id="cookie"),
+    pytest.param(irules.headers_irule, id="headers"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
@@ -85,7 +86,8 @@ def test_page():
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    kinds = ("limits", "passthrough", "reencrypt", "request", "session_cookie", "timeout", "unavailable")
+    kinds = ("headers", "limits", "passthrough", "reencrypt", "request", "session_cookie", "timeout",
+             "unavailable")
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 
 

@@ -162,7 +162,10 @@ def test_what_a_rule_tells_is_that_of_its_action():
     assert action(forward, other) == action(forward) == Forward("/P/x", sets_pool_variable=False)
     insecure = {**sets, "tmName": "f5router_insecure", "expression": "1"}
     assert action(forward, told, insecure) == Forward("/P/x", insecure=True)
-    for odd in ((forward, told, {**insecure, "expression": "0"}), (redirect, insecure), (insecure,)):
+    http = {**sets, "tmName": "f5router_http", "expression": "0123"}
+    assert action(forward, told, insecure, http) == Forward("/P/x", insecure=True, http="0123")
+    for odd in ((forward, told, {**insecure, "expression": "0"}), (redirect, insecure), (insecure,),
+                (redirect, http), (http,)):
         assert isinstance(action(*odd), Foreign)
     assert action(redirect) == Redirect("tcl:https://x")
     foreign = [action(redirect, told), action(told), action(forward, {**told, "tmName": "mine"}),

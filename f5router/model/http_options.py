@@ -1,0 +1,25 @@
+"""Options of a Route that act on its requests and responses, written as the data of a record.
+
+Rules name the record, not the Route: Routes with equal options share one. A text of a tenant is written in
+hexadecimal digits, so that nothing in it has a meaning to tmsh or Tcl.
+"""
+
+from f5router.model import names
+from f5router.model.route_options import RouteOptions
+
+
+def encode(options: RouteOptions, *, secure: bool) -> str:
+    """Return the data of a record in names.HTTP_GROUP; "" if a Route needs none.
+
+    A slash stands between options, a dot between the words of one.
+    Args: secure: True for requests over TLS.
+    """
+    parts = []
+    if secure and options.hsts:
+        parts.append(f"hsts.{options.hsts.encode().hex()}")
+    return "/".join(parts)
+
+
+def record_name(data: str) -> str:
+    """Return the name of the record with these data."""
+    return names.digest(data, 32)

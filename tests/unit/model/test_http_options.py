@@ -1,0 +1,35 @@
+"""Options that act on requests and responses, as the data of a record."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.model import http_options
+from f5router.model.route_options import DEFAULTS, RouteOptions
+from tests.strategies import OPTIONS
+
+TEXTS = st.text(st.characters(max_codepoint=127), min_size=1)
+
+
+def test_default():
+    assert [http_options.encode(DEFAULTS, secure=secure) for secure in (False, True)] == ["", ""]
+
+
+def test_strict_transport_security_is_for_tls():
+    options = RouteOptions(hsts="max-age=1")
+    assert http_options.encode(options, secure=True) == "hsts.6d61782d6167653d31"
+    assert http_options.encode(options, secure=False) == ""
+
+
+@given(OPTIONS, TEXTS, st.booleans())
+def test_nothing_has_a_meaning_to_tmsh_or_tcl(options, text, secure):
+    data = http_options.encode(RouteOptions(hsts=text), secure=secure)
+    assert re.fullmatch(r"[a-z0-9./_-]*", data)
+    assert re.fullmatch(r"[0-9a-f]{32}", http_options.record_name(data))
+
+
+@given(TEXTS, TEXTS)
+def test_other_options_are_other_records(text, other):
+    data = [http_options.encode(RouteOptions(hsts=hsts), secure=True) for hsts in (text, other)]
+    assert (data[0] == data[1]) == (text == other)
