@@ -1,11 +1,12 @@
 """The same cluster behind both routers."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
 
+from f5router.config.options import OPTIONS
 from tests.differential.haproxy import HAProxy
 from tests.differential.haproxy_config import Endpoint
 from tests.traffic.conftest import DEFAULT, Site
@@ -46,27 +47,36 @@ def endpoints_of(slices: Iterable[dict]) -> dict[tuple[str, str], tuple[Endpoint
     return by_service
 
 
+def flags_of(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the flags of our router that say the same as variables. Raises: KeyError: there is none."""
+    by_variable = {option.env: option.name.replace("-", "_") for option in OPTIONS.values()}
+    return {by_variable[name]: text for name, text in variables.items()}
+
+
 @pytest.fixture(scope="module")
 def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Pair]]:
     """Makes a Pair of a function that applies a cluster to a Site; flags are those of our router.
 
-    Args: refused: names of the Routes that our router does not admit; HAProxy's does.
+    Args:
+        refused: names of the Routes that our router does not admit; HAProxy's does.
+        variables: of the environment, for both routers.
     """
     with ExitStack() as stack:
         started: list[Site] = []
 
-        def make(build: Callable[[Site], None], *, refused: Iterable[str] = (), **flags: str) -> Pair:
+        def make(build: Callable[[Site], None], *, refused: Iterable[str] = (),
+                 variables: Mapping[str, str] | None = None, **flags: str) -> Pair:
             folder = tmp_path_factory.mktemp("pair")
             site = Site(stack, folder)
             started.append(site)
             build(site)
-            assert site.converge(**flags) == []
+            assert site.converge(**flags_of(variables or {}), **flags) == []
             routes = site.kube.list("Route")
             assert {route["metadata"]["name"] for route in routes if site.admitted(
                 route["metadata"]["namespace"], route["metadata"]["name"]).get("status") != "True"
             } == set(refused)
             haproxy = HAProxy(stack, folder, routes, endpoints_of(site.kube.list("EndpointSlice")),
-                              site.pods, DEFAULT.certificate + DEFAULT.key)
+                              site.pods, DEFAULT.certificate + DEFAULT.key, variables or {})
             return Pair(Router(haproxy.http, haproxy.https), Router(site.http, site.https), site,
                         haproxy)
 

@@ -4,7 +4,7 @@ import csv
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -24,17 +24,19 @@ def program() -> str:
 class HAProxy:
     """A running HAProxy. It inherits its listening sockets, so that no port has to be guessed.
 
-    Args: pods: where those of the cluster listen, as Pods.lookup of the fake's data plane.
+    Args:
+        pods: where those of the cluster listen, as Pods.lookup of the fake's data plane.
+        variables: environment of OpenShift's router.
     """
 
     def __init__(self, stack: ExitStack, folder: Path, routes: Iterable[dict], endpoints: Endpoints, pods,
-                 default_certificate: str):
+                 default_certificate: str, variables: Mapping[str, str]):
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128)) for _ in range(4)]
         self.http, self.https, sni, no_sni = (sock.getsockname() for sock in sockets)
         descriptors = [sock.fileno() for sock in sockets]
         listeners = Listeners(*descriptors, sni_port=sni[1], no_sni_port=no_sni[1])
         path = write(folder, routes, endpoints, lambda endpoint: self._locate(pods, endpoint), listeners,
-                     default_certificate)
+                     default_certificate, variables)
         command = [program(), "-db", "-f", str(path)]
         checked = subprocess.run([*command, "-c"], pass_fds=descriptors, capture_output=True, text=True,
                                  timeout=DEADLINE_S)

@@ -58,9 +58,12 @@ Locate = Callable[[Endpoint], int]
 
 
 def write(folder: Path, routes: Iterable[dict], endpoints: Endpoints, locate: Locate, listeners: Listeners,
-          default_certificate: str) -> Path:
-    """Write configuration, maps and certificates for admitted Routes. Returns: path of the configuration."""
-    backends = [Backend(route, endpoints, locate, folder) for route in routes]
+          default_certificate: str, variables: Mapping[str, str]) -> Path:
+    """Write configuration, maps and certificates for admitted Routes. Returns: path of the configuration.
+
+    Args: variables: environment of OpenShift's router.
+    """
+    backends = [Backend(route, endpoints, locate, folder, variables) for route in routes]
     (folder / "default.pem").write_text(default_certificate)
     for backend in backends:
         backend.write_certificates()
@@ -133,8 +136,9 @@ def maps(backends: Iterable["Backend"]) -> dict[str, list[str]]:
 class Backend:
     """A Route as HAProxy sees it."""
 
-    def __init__(self, route: dict, endpoints: Endpoints, locate: Locate, folder: Path):
-        self.spec, self.folder, self._locate = route["spec"], folder, locate
+    def __init__(self, route: dict, endpoints: Endpoints, locate: Locate, folder: Path,
+                 variables: Mapping[str, str]):
+        self.spec, self.folder, self._locate, self._variables = route["spec"], folder, locate, variables
         self.namespace, route_name = route["metadata"]["namespace"], route["metadata"]["name"]
         self.annotations: dict[str, str] = route["metadata"].get("annotations", {})
         self.key = f"{self.namespace}:{route_name}"
@@ -186,8 +190,7 @@ class Backend:
 
     def annotation(self, key: str, pattern: str, default: str = "") -> str:
         """Return the value of an annotation that matches as a whole, else the default."""
-        value = self.annotations.get(key, "")
-        return value if re.fullmatch(pattern, value) else default
+        return _first_match(pattern, self.annotations.get(key, "")) or default
 
     def section(self) -> list[str]:
         """Return the lines of the backend."""
@@ -201,8 +204,15 @@ class Backend:
 
     def _balance(self) -> str:
         several = sum(weight > 0 for weight in self._services.values()) > 1
-        default = "roundrobin" if several else "random" if self.termination != "passthrough" else "source"
-        return self.annotation(f"{HAPROXY}balance", "roundrobin|leastconn|source|random", default)
+        names, built_in = ["ROUTER_LOAD_BALANCE_ALGORITHM"], "random"
+        if self.termination == "passthrough":
+            names, built_in = ["ROUTER_TCP_BALANCE_SCHEME", *names], "source"
+        words = "roundrobin|leastconn|source|random"
+        default = "roundrobin" if several else _first_match(words, *map(self._variable, names)) or built_in
+        return self.annotation(f"{HAPROXY}balance", words, default)
+
+    def _variable(self, name: str) -> str:
+        return self._variables.get(name, "")
 
     def _access(self) -> list[str]:
         key = next((key for key in (f"{HAPROXY}ip_allowlist", f"{HAPROXY}ip_whitelist")
@@ -242,7 +252,9 @@ class Backend:
         if self.annotation(f"{HAPROXY}disable_cookies", TRUE):
             return []
         own = hashlib.md5(f" {self.key}".encode(), usedforsecurity=False).hexdigest()
-        name = self.annotation(f"{ROUTER}cookie_name", "[a-zA-Z0-9_-]+", own)
+        words = "[a-zA-Z0-9_-]+"
+        default = _first_match(words, self._variable("ROUTER_COOKIE_NAME")) or own
+        name = self.annotation(f"{ROUTER}cookie_name", words, default)
         line = f"cookie {name} insert indirect nocache httponly"
         if self.ends_tls and self.insecure != "Allow":
             site = self.annotation(f"{ROUTER}cookie-same-site", "Lax|Strict|None", "None")
@@ -277,6 +289,11 @@ class Backend:
         if not self.tls.get("destinationCACertificate"):
             return " verify none"
         return f" verify required ca-file {self.folder / self.file}-ca.pem"
+
+
+def _first_match(pattern: str, *texts: str) -> str:
+    """Return the first text that matches as a whole; "" for none."""
+    return next((text for text in texts if re.fullmatch(pattern, text)), "")
 
 
 def _is_network(entry: str) -> bool:

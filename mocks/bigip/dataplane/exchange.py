@@ -53,14 +53,17 @@ class Exchange:
         return goes_on and not unsent
 
     async def _answered(self, body: asyncio.Future[None] | None) -> bool:
-        """The response, or the end of both connections when the body of the request turns out to be no HTTP:
-        the member would wait for the rest of it."""
+        """Return whether both connections can take another request, once the response is there.
+
+        Raises: Reset, Closed: the body of the request is no HTTP or ends too early; the member would wait for
+        the rest of it.
+        """
         if body is None:
             return await self._receive()
         answer = asyncio.ensure_future(self._receive())
         try:
             await asyncio.wait({answer, body}, return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done() and isinstance(body.exception(), Reset):
+            if not answer.done() and isinstance(body.exception(), Reset | Closed):
                 raise body.exception()
             return await answer
         finally:

@@ -144,6 +144,15 @@ def test_a_response_before_the_body_was_sent(net: Net):
         assert client.rest() == (b"", END)
 
 
+def test_a_client_that_ends_in_the_body(net: Net):
+    """The pod would wait for the rest of it."""
+    pod = net.big.pods["10.1.0.1", 8080]
+    with net.connect(VS) as client:
+        client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nab")
+        until(lambda: pod.connections)
+    until(lambda: not pod.connections and not net.plane.balancer.connections)
+
+
 def test_http_1_0(net: Net):
     with net.connect(VS) as client:
         answer = client.ask("/?chunked=2", version="1.0")
