@@ -12,6 +12,7 @@ from cryptography.x509.oid import NameOID
 
 from f5router.admission.admission import AdmissionPolicy
 from f5router.model.balancing import Defaults
+from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import (
     TLS_SECRET,
     ClusterNetwork,
@@ -45,6 +46,7 @@ class Settings:
     check_interval_s: int = 0
     cookie_name: str = ""
     default_destination_ca: str = ""
+    tls_files: TLSFiles = field(default_factory=TLSFiles)
     admission: AdmissionPolicy = field(default_factory=AdmissionPolicy)
     vxlan: VxlanConfig | None = None
     manage_snat: bool = False

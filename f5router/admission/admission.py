@@ -7,8 +7,9 @@ openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5RouterOptions.Run.
 
 from dataclasses import dataclass, field, replace
 
-from f5router.admission import annotations, certificates, pem, validation
+from f5router.admission import annotations, certificates, validation
 from f5router.model import hostnames
+from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
 from f5router.model.hostnames import quote
 
@@ -65,7 +66,7 @@ class EvaluatedRoute:
     """Why it is invalid by itself; it may hold its host all the same."""
     claims: bool = True
     """True if it claims its host."""
-    key_pair: pem.TLSKeyPair | None = field(default=None, repr=False)
+    key_pair: TLSKeyPair | None = field(default=None, repr=False)
     destination_ca: str = ""
     """PEM, re-encoded; "" without one."""
     source: str = "spec.host"

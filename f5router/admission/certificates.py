@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from cryptography import x509
 
 from f5router.admission import issuers, pem
+from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import RouteTLS
 from f5router.model.steps import Result, Steps, finish
 
@@ -44,7 +45,7 @@ class Certificates:
 
     problems: tuple[str, ...] = ()
     """Each begins with the field."""
-    key_pair: pem.TLSKeyPair | None = field(default=None, repr=False)
+    key_pair: TLSKeyPair | None = field(default=None, repr=False)
     destination_ca: str = field(default="", repr=False)
     """PEM, re-encoded; "" without one."""
 
@@ -78,7 +79,7 @@ class _CertificateCheck:
             destination_ca = yield from pem.encode(authorities)
         return Certificates(tuple(self._problems), key_pair, destination_ca)
 
-    def _own(self) -> Steps[pem.TLSKeyPair | None]:
+    def _own(self) -> Steps[TLSKeyPair | None]:
         """Check certificate, key and caCertificate."""
         texts, authorities = self._texts, []
         if texts.ca_certificate:

@@ -8,7 +8,6 @@ Source of the rules: openshift/router, routeapihelpers/validation.go.
 import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from cryptography import x509
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 
+from f5router.model.client_tls import TLSKeyPair
 from f5router.model.steps import Steps
 
 PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey
@@ -68,19 +68,6 @@ Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
 class PEMError(ValueError):
     """Text that is not what it should be; the message holds nothing of the text."""
-
-
-@dataclass(frozen=True, slots=True)
-class TLSKeyPair:
-    """Certificate, chain and key of a client SSL profile, in PEM."""
-
-    certificate: str = field(repr=False)
-    """The leaf alone."""
-    chain: str = field(repr=False)
-    """Intermediates and caCertificate; "" for none."""
-    key: str = field(repr=False)
-    public: str = field(repr=False)
-    """Public key of the leaf, PEM: identifies the private key without revealing it."""
 
 
 def key_pair(certs: list[x509.Certificate], key: PrivateKey, authorities: list[x509.Certificate],

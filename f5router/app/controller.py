@@ -18,6 +18,7 @@ from f5router.app.pass_backoff import PassBackoff
 from f5router.app.settling import Settling
 from f5router.app.status_reporter import StatusReporter
 from f5router.app.timing import DEFAULT, Timing
+from f5router.app.tls_watch import TLSWatch
 from f5router.config.config import Config
 from f5router.icontrol.device import Device, Stopped
 from f5router.kube.cluster_watch import ClusterWatcher
@@ -47,6 +48,7 @@ class Controller:
         self._timing, self._clock = timing, clock
         self.backoff = PassBackoff(config.bigip.host, timing=timing, clock=clock)
         self.failover = FailoverWatch(device, period_s=timing.failover_s, clock=clock)
+        self.tls_watch = TLSWatch(config.tls_paths, config.tls_files, period_s=timing.files_s, clock=clock)
         self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s)
         self._observed_at = float("-inf")
         self._loaded = False
@@ -216,6 +218,8 @@ class Controller:
             return
         if now >= self.failover.due_at:
             self.failover.check()
+        if now >= self.tls_watch.due_at and (changed := self.tls_watch.check()):
+            self.reconciler.set_tls_files(changed)
         self.held_deletes.ask(now)
         if self._pass_due(now) or self.held_deletes.is_listed():
             self.attempt_pass()
@@ -234,6 +238,7 @@ class Controller:
             self._observed_at + self.config.observe_interval_s,
             self.settling.due_at(),
             self.failover.due_at,
+            self.tls_watch.due_at,
             self.held_deletes.ask_at(),
             now if self.held_deletes.is_listed() else None,
             now if self.device.stale else None,

@@ -57,6 +57,8 @@ class Timing:
     """Period at which the failover state is read while nothing is written, standby or not."""
     failover_fresh_s: float = failover.FRESH_S
     """Age up to which a failover state permits a write."""
+    files_s: float = 10.0
+    """Period at which the administrator's files for TLS towards clients are read again."""
     confirm_s: float = 5.0
     """Time between the holding back of deletes and the second list of the cluster, which confirms them."""
 

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from f5router.admission import admission
-from f5router.config import device, files, ignored_variables, metrics_tls, parsers, pod_network
+from f5router.config import device, files, ignored_variables, metrics_tls, parsers, pod_network, tls_files
 from f5router.config.metrics_tls import TLS
 from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
+from f5router.config.tls_files import TLSPaths
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, SecretLimits, StatusSettings, WatchSettings
 from f5router.model import balancing, hostnames, ltm
+from f5router.model.client_tls import TLSFiles
 from f5router.model.errors import ConfigError
 from f5router.model.selection import Selection
 
@@ -53,6 +55,10 @@ class Config(pod_network.PodNetwork):
     """Interval of the router's own monitor; 0: pools have `pool_monitor`."""
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
+    tls_files: TLSFiles
+    """Content of the administrator's files for TLS towards clients, as it is at start."""
+    tls_paths: TLSPaths
+    """Where it is read again."""
     unavailable_page: bool
     """Answer 503 where nothing can answer."""
     balancing: balancing.Defaults
@@ -112,6 +118,7 @@ class Config(pod_network.PodNetwork):
         shown["metrics_login"] = HIDDEN if self.metrics_login else None
         count = self.default_destination_ca.count("BEGIN CERTIFICATE")
         shown["default_destination_ca"] = f"{count} certificates" if count else ""
+        shown["tls_files"] = {"default_certificate": HIDDEN if self.tls_files.default_certificate else None}
         return shown
 
 
@@ -148,6 +155,7 @@ def _config(reader: Reader) -> Config:
     hold_off_s, hold_off_limit_s = _hold_off(reader)
     selection, admission_policy = _selection(reader), _admission(reader)
     network = pod_network.load(reader)
+    files_of_tls, tls_paths = tls_files.load(reader)
     return Config(
         bigip=bigip, ssh=ssh, cert_upload=cert_upload,
         kube=kube_settings(reader, sdn=network["vxlan"] is not None),
@@ -157,6 +165,7 @@ def _config(reader: Reader) -> Config:
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         **network,
         default_destination_ca=files.certificates(reader, "default-destination-ca-path"),
+        tls_files=files_of_tls, tls_paths=tls_paths,
         unavailable_page=reader.value("f5-503-page"),
         balancing=balancing.Defaults(
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),

@@ -18,7 +18,6 @@ kubernetes.io, Accessing the Service, Environment variables; pkg/kubelet/envvars
 
 _DEVICE = "the BIG-IP serves without the router, and goes on when it ends"
 _RELOAD = "nothing is reloaded: changes are written as they come, see --hold-off"
-_DEFAULT = "the default certificate is that of the virtual server's client SSL profile with sni-default"
 _HAPROXY = "part of HAProxy's router"
 _NGINX = "part of the nginx router"
 _CACHE = "metrics are counted by the router, not fetched from HAProxy"
@@ -38,9 +37,6 @@ WITHOUT_MEANING = {
     "ROUTER_BIND_PORTS_BEFORE_SYNC": _DEVICE,
     "ROUTER_GRACEFUL_SHUTDOWN_DELAY": _DEVICE,
     "ROUTER_MAX_SHUTDOWN_TIMEOUT": _DEVICE,
-    "DEFAULT_CERTIFICATE": _DEFAULT,
-    "DEFAULT_CERTIFICATE_PATH": _DEFAULT,
-    "DEFAULT_CERTIFICATE_DIR": _DEFAULT,
     "ROUTER_METRICS_HAPROXY_TIMEOUT": _CACHE,
     "ROUTER_METRICS_HAPROXY_BASE_SCRAPE_INTERVAL": _CACHE,
     "ROUTER_METRICS_HAPROXY_SERVER_THRESHOLD": _CACHE,

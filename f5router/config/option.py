@@ -8,6 +8,7 @@ from f5router.config import parsers
 BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
 OBJECTS = "BIG-IP objects"
+TLS = "TLS towards clients"
 VXLAN = "VxLAN"
 PODS = "Clusters without openshift-sdn"
 ADMISSION = "Admission"
@@ -19,7 +20,7 @@ LOGGING = "Logging"
 SERVING = "Metrics and health"
 LATER = "Not yet supported"
 GROUPS = (
-    BIGIP, UPLOAD, OBJECTS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING,
+    BIGIP, UPLOAD, OBJECTS, TLS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING,
     LATER,
 )
 

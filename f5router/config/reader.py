@@ -12,13 +12,14 @@ class Reader:
 
     Attributes:
         problems, warnings: one sentence each, beginning with Option.label.
+        read_file: returns the text of a path; raises OSError, UnicodeDecodeError.
     """
 
     def __init__(self, flags: Mapping[str, str | None], environ: Mapping[str, str],
                  read_file: Callable[[str], str]):
         if unknown := flags.keys() - OPTIONS.keys():
             raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
-        self._flags, self._environ, self._read_file = flags, environ, read_file
+        self._flags, self._environ, self.read_file = flags, environ, read_file
         self.problems: list[str] = []
         self.warnings: list[str] = []
 
@@ -72,7 +73,7 @@ class Reader:
             self.problem("it must be the path of a file, not the content", name)
             return None
         try:
-            text = self._read_file(path)
+            text = self.read_file(path)
             if not directory:
                 return text
             self.problem(f"{shown} is not a directory", name)

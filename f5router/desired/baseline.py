@@ -2,8 +2,9 @@
 
 from typing import Protocol
 
-from f5router.desired import irules, persistence, pools
+from f5router.desired import client_tls, irules, persistence, pools
 from f5router.model import balancing, names, tmos
+from f5router.model.client_tls import TLSFiles
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
     Attachment,
@@ -23,7 +24,7 @@ PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
 
 
-class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, Protocol):
+class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientTLSSettings, Protocol):
     """The part of config.Config that is used here."""
 
     @property
@@ -43,7 +44,8 @@ class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, Protocol):
         """Name of session cookies; "" for a hash of the pool's name."""
 
 
-def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks) -> dict[Ref, Object]:
+def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks,
+          files: TLSFiles) -> dict[Ref, Object]:
     """Build the objects that the router needs whatever the Routes are."""
     objects: list[Object] = [
         DataGroup(names.full_path(config.folder, names.PASSTHROUGH_GROUP),
@@ -58,6 +60,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
     if config.https_virtual:
         objects += _policy(config, facts, names.SECURE_POLICY, config.https_virtual)
         objects += _passthrough(config, facts, config.https_virtual)
+    objects += client_tls.build(config, facts, files)
     objects += _request(config)
     if sets_pool_variable(facts):
         virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]

@@ -22,6 +22,7 @@ from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.desired.route_objects import HostObjects
 from f5router.desired.wanted_pools import WantedPools
 from f5router.model import names
+from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Delta, Key, Route, Secret
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Object, Pool, PoolMember
@@ -48,7 +49,7 @@ class Engine:
         """Desired."""
         self._count: dict[Ref, int] = {}
         """Number of parts that contribute an object."""
-        self._facts = DeviceFacts()
+        self._facts, self._tls_files = DeviceFacts(), config.tls_files
         self._undecided: dict[Key, Route] = {}
         """Routes whose certificates are not checked yet, as they are now."""
         self._list_limit = ListLimit(config.admission.listed_clients)
@@ -61,8 +62,7 @@ class Engine:
         self._pools = WantedPools(config, self.cluster)
         self._dropped = DroppedPools(config)
         self._baseline: Mapping[Ref, Object] = {}
-        self._fdb_records: dict[Key, Mapping[Ref, Object]] = {}
-        """By Node."""
+        self._fdb_records: dict[Key, Mapping[Ref, Object]] = {}  # by Node
         self._node_networks: dict[Key, static_routes.NodeNetworks] = {}
         self._allocation = static_routes.NetworkAllocation({})
         self._findings: Findings | None = None
@@ -141,8 +141,7 @@ class Engine:
             if ref in seen:
                 continue
             seen.add(ref)
-            obj = self.objects.get(ref)
-            if obj is not None:
+            if (obj := self.objects.get(ref)) is not None:
                 stack.extend(obj.dependencies)
         return seen
 
@@ -215,6 +214,11 @@ class Engine:
             self._rebuild_fdb_record(key)
         self._findings = None
 
+    def set_tls_files(self, files: TLSFiles) -> None:
+        """Take the new content of the administrator's files for TLS towards clients."""
+        self._tls_files = files
+        self._rebuild_baseline()
+
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster."""
         finish(self.apply_in_steps(delta))
@@ -282,12 +286,11 @@ class Engine:
 
     def _put_route(self, key: Key, route: Route | None) -> None:
         self.cluster.put_secret_user(key, route)
-        if route is None:
-            self.checks.forget(key)
-            self._undecided.pop(key, None)
-            self._claim_index.put(key, None)
-            return
-        self._evaluate(key, route)
+        if route is not None:
+            return self._evaluate(key, route)
+        self.checks.forget(key)
+        self._undecided.pop(key, None)
+        self._claim_index.put(key, None)
 
     def _evaluate(self, key: Key, route: Route) -> None:
         """Take a Route as it is now. Its last checked version stays until the new one is checked."""
@@ -306,7 +309,7 @@ class Engine:
     # --- parts ---------------------------------------------------------------------------
 
     def _rebuild_baseline(self) -> None:
-        new = baseline.build(self._config, self._facts, self.cluster.networks)
+        new = baseline.build(self._config, self._facts, self.cluster.networks, self._tls_files)
         self._swap(self._baseline, new)
         self._baseline = new
 

@@ -10,6 +10,7 @@ from f5router.admission.host_claims import ClaimResult
 from f5router.desired import baseline, headers, match_conditions, option_objects, pools, route_tls
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import hostnames, names, priority
+from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Key, Route
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.ltm import (
@@ -57,6 +58,9 @@ class DesiredSettings(route_tls.PodTLSSettings, Protocol):
 
     @property
     def static_routes(self) -> bool: ...
+
+    @property
+    def tls_files(self) -> TLSFiles: ...
 
 
 ROUTES_OF_A_STEP = 20

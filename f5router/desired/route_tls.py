@@ -3,9 +3,9 @@
 from typing import Protocol
 
 from f5router.admission.admission import EvaluatedRoute
-from f5router.admission.pem import TLSKeyPair
 from f5router.desired import baseline
 from f5router.model import names
+from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, ServerSSL
 

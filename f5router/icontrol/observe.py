@@ -81,8 +81,8 @@ def observe(
 
     facts = [replace(virtual_facts(path, raw, read, folder), **source) if path else None
              for path, raw, source in zip(virtuals, servers, sources, strict=True)]
-    attached: list[Object] = [obj for path, raw in zip(virtuals, servers, strict=True) if path and raw
-                              for obj in attachments(path, raw, folder)]
+    attached: list[Object] = [obj for virtual_, raw in zip(facts, servers, strict=True) if virtual_ and raw
+                              for obj in attachments(virtual_, raw, folder)]
     attached += tunnels.translations(facts) if vxlan else []
     objects = _objects(network, read, attached, folder)
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
@@ -264,11 +264,18 @@ def virtual_facts(
         http=bool({ltm_codec.path_of(item) for item in read[_HTTP]} & set(attached)),
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
+        replaced_client_ssl=_replaced(attached, profiles, folder),
         server_ssl=tuple(name for name in server_ssl if not original_names.is_server_ssl(name)),
         original_client_ssl=tuple(sorted(
             (str(profiles[name].get("serverName", "")).lower(), name) for name in originals)),
         original_server_ssl=tuple(name for name in server_ssl if original_names.is_server_ssl(name)),
     )
+
+
+def _replaced(attached: Iterable[str], profiles: Mapping[str, JSON], folder: str) -> str:
+    """Return the administrator's profile whose place our default one has: it is its parent."""
+    own = names.full_path(folder, names.DEFAULT_CLIENTSSL)
+    return str(profiles[own].get("defaultsFrom", "")) if own in attached and own in profiles else ""
 
 
 def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterable[VirtualFacts | None],
@@ -302,13 +309,14 @@ def _records(client: Client, group: str) -> list[Record]:
         return []
 
 
-def attachments(path: str, raw: JSON, folder: str) -> list[Attachment]:
+def attachments(facts: VirtualFacts, raw: JSON, folder: str) -> list[Attachment]:
     """Return our Attachments on a virtual server."""
-    attached = []
+    attached, default = [], names.full_path(folder, names.DEFAULT_CLIENTSSL)
     for kind in ("policies", "rules", "profiles"):
         for target, context in listed(raw, kind):
             if owner := _ours(folder, kind, target):
-                attached.append(Attachment(path, kind, target, owner, context))
+                replaces = facts.replaced_client_ssl if target == default else ""
+                attached.append(Attachment(facts.path, kind, target, owner, context, replaces=replaces))
     return attached
 
 

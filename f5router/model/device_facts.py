@@ -20,6 +20,9 @@ class VirtualFacts:
     """Client SSL profiles that are not ours."""
     sni_defaults: tuple[str, ...] = ()
     """Those among client_ssl with sniDefault true."""
+    replaced_client_ssl: str = ""
+    """The administrator's client SSL profile whose place names.DEFAULT_CLIENTSSL has; "" if none is replaced.
+    """
     server_ssl: tuple[str, ...] = ()
     """Server SSL profiles that are not ours."""
     original_client_ssl: tuple[tuple[str, str], ...] = ()
@@ -33,6 +36,12 @@ class VirtualFacts:
     """Full path of the pool of snat or lsn."""
     snat_addresses: frozenset[str] = frozenset()
     """Addresses of the SNAT pool; read only where VxLAN is configured."""
+
+    @property
+    def default_client_ssl(self) -> str:
+        """The administrator's client SSL profile for clients without another; "" if that is not one."""
+        defaults = self.sni_defaults or self.client_ssl
+        return self.replaced_client_ssl or (defaults[0] if len(defaults) == 1 else "")
 
     @property
     def encrypts(self) -> bool:

@@ -262,15 +262,17 @@ class KeyFile(NamedObject):
 
 @dataclass(frozen=True, slots=True)
 class ClientSSL(NamedObject):
-    """Client SSL profile of one Host."""
+    """Client SSL profile of one Host, or with the default certificate."""
 
     KIND: ClassVar[str] = "ltm/profile/client-ssl"
+    PARENT: ClassVar[str] = "/Common/clientssl"
     server_name: str
+    """"" for the default certificate."""
     cert: str
     key: str
     chain: str = ""
     """Full paths of files; "" for none."""
-    parent: str = "/Common/clientssl"
+    parent: str = PARENT
     sni_default: bool = False
 
     @property
@@ -312,8 +314,9 @@ class Attachment(BigIPObject):
     extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
     """Records that must be in place before the attachment takes effect, besides the target."""
     replaces: str = field(default="", compare=False)
-    """Full path of a profile of the original router that is detached in the same write: it has the same
-    server name, and a virtual server may have only one of it; "" for none."""
+    """Full path of a profile that is detached in the same write, because a virtual server may have only one
+    of its server name, or one with sniDefault: the original router's, or the administrator's default. As
+    read, the latter, which takes its place again in the write that detaches this one; "" for none."""
 
     @property
     def ref(self) -> Ref:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 
 from f5router.model import hostnames
+from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
     Attachment,
@@ -82,6 +83,10 @@ SOURCE, COOKIE, NO_PERSISTENCE = "source", "cookie", "off"
 """Data of a record in PERSISTENCE_GROUP: each client stays with a pod by its address, by a cookie, or not at
 all. Behind COOKIE may come the name of the cookie and its SameSite, a slash before each."""
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
+DEFAULT_CLIENTSSL = "openshift_default-client-ssl-profile"
+"""Client SSL profile with the router's default certificate."""
+_DEFAULT = "openshift_default"
+"""Stem of the files of the default certificate; no Route's stem begins so."""
 VXLAN_PROFILE = "vxlan-ose"
 TUNNEL = "vxlan5000"
 POD_ROUTE = "openshift_pods_"
@@ -237,6 +242,13 @@ def key_file(folder: str, key: Key, public: str) -> str:
     return full_path(folder, f"{route(key)}-https-key-{digest(public)}.key")
 
 
+def default_files(folder: str, pair: TLSKeyPair) -> tuple[str, str, str]:
+    """Return the full paths of certificate, key and chain of the default certificate."""
+    return (full_path(folder, f"{_DEFAULT}-https-cert-{digest(pair.certificate)}.crt"),
+            full_path(folder, f"{_DEFAULT}-https-key-{digest(pair.public)}.key"),
+            full_path(folder, f"{_DEFAULT}-https-chain-{digest(pair.chain)}.crt"))
+
+
 def chain_file(folder: str, key: Key, content: str) -> str:
     """Return the full path of the file with the rest of a Route's certificate chain."""
     return full_path(folder, f"{route(key)}-https-chain-{digest(content)}.crt")
@@ -301,10 +313,12 @@ _OWNED = {
                     rf"|{PERSISTENCE_GROUP}|{HTTP_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: "|".join(IRULE_ORDER),
-    ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{HEX})?-client-ssl-profile",
+    ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{HEX})?-client-ssl-profile"
+                    rf"|{DEFAULT_CLIENTSSL}",
     ServerSSL.KIND: rf"openshift_tls_{HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
-    CertFile.KIND: rf"{STEM}-https-(?:cert|chain)-{HEX}\.crt|openshift_tls-https-cabundle-{HEX}\.crt",
-    KeyFile.KIND: rf"{STEM}-https-key-{HEX}\.key",
+    CertFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-(?:cert|chain)-{HEX}\.crt"
+                   rf"|openshift_tls-https-cabundle-{HEX}\.crt",
+    KeyFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-key-{HEX}\.key",
     VxlanProfile.KIND: VXLAN_PROFILE,
     Tunnel.KIND: TUNNEL,
 }

@@ -12,6 +12,7 @@ from itertools import chain
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
 from f5router.icontrol.outcome import Outcome
+from f5router.model.client_tls import TLSFiles
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.errors import UNCERTAIN_ERRORS
 from f5router.model.objects import Ref
@@ -80,6 +81,11 @@ class Reconciler:
         if self.engine.cluster.nodes_listed and not nodes_listed:
             # Only now it is known which objects belong to Nodes that are gone.
             self._queue(ref for ref in self.device.observed if ref.kind in OF_NODES)
+
+    def set_tls_files(self, files: TLSFiles) -> None:
+        """Take the new content of the administrator's files for TLS towards clients."""
+        self.engine.set_tls_files(files)
+        self._collect()
 
     def take_endpoints(self, delta: Delta) -> None:
         """Take changes of endpoints only; `members.program` writes them."""

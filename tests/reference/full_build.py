@@ -90,7 +90,7 @@ def build(snapshot: ClusterSnapshot, config: route_objects.DesiredSettings, fact
         claims = host_claims.resolve(itertools.chain(*hosts.values()), ownership=config.admission.ownership)
         by_host += [finish(route_objects.host_objects(host, routes, claims, config, facts))
                     for host, routes in hosts.items()]
-    objects = dict(baseline.build(config, facts, snapshot.cluster_networks))
+    objects = dict(baseline.build(config, facts, snapshot.cluster_networks, config.tls_files))
     for host_objects in by_host:
         objects.update(host_objects.objects)
     candidates = node_ports.candidates(snapshot.nodes, config.nodeport)

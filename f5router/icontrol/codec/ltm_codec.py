@@ -203,7 +203,7 @@ def decode_irule(obj: JSON) -> IRule:
 def client_ssl_changes(profile: ClientSSL) -> dict[str, Any]:
     """Encode a PATCH. The pair stays together: half a pair is refused (bigip-behaviour.md A7)."""
     return {
-        "defaultsFrom": profile.parent, "serverName": profile.server_name,
+        "defaultsFrom": profile.parent, "serverName": profile.server_name or "none",
         "sniDefault": "true" if profile.sni_default else "false",
         "cert": profile.cert, "key": profile.key, "chain": profile.chain or "none",
     }

@@ -4,7 +4,8 @@ A list is read just before it is written, and only lists that change are sent.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from f5router.icontrol.codec import ltm_codec
@@ -18,7 +19,7 @@ from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
 from f5router.model.ltm import Attachment, ClientSSL, Policy, ServerSSL
 from f5router.model.objects import Ref
-from f5router.plan.change import DELETE, Change, Plan, concerns
+from f5router.plan.change import DELETE, Change, Plan, of_kind
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ class AttachmentWriter:
         """Attach or detach; refuse what cannot work, with what the administrator can do."""
         results: Results = []
         possible = []
+        self._expect_default(changes)
         for change in changes:
             if refusal := self._refusal(change):
                 results.append((change, refusal))
@@ -55,14 +57,23 @@ class AttachmentWriter:
 
     def foresee(self, plan: Plan) -> dict[Ref, BigIPError]:
         """Return the Attachments of a Plan that `write` would refuse."""
-        return {change.ref: refusal for change in plan
-                if concerns(change, Attachment) and (refusal := self._refusal(change))}
+        changes = of_kind(plan, Attachment)
+        self._expect_default(changes)
+        return {change.ref: refusal for change in changes if (refusal := self._refusal(change))}
+
+    def _expect_default(self, changes: Iterable[Change[Attachment]]) -> None:
+        """Remember that a default profile comes, beside which those of Hosts can be attached."""
+        own = names.full_path(self._folder, names.DEFAULT_CLIENTSSL)
+        for change in changes:
+            if change.obj.target == own and change.verb != DELETE and self._refusal(change) is None:
+                facts = self._facts.get(change.obj.virtual, VirtualFacts(change.obj.virtual))
+                self._facts[facts.path] = replace(facts, replaced_client_ssl=change.obj.replaces)
 
     def _refusal(self, change: Change[Attachment]) -> Refused | None:
         """Return why an Attachment cannot work; None if nothing prevents it."""
         path = change.obj.virtual
         facts = self._facts.get(path, VirtualFacts(path))
-        problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts)
+        problem = "" if change.verb == DELETE else attachment_problem(change.obj, facts, self._folder)
         return Refused("PATCH", f"ltm/virtual {path}", problem) if problem else None
 
     def _send(self, changes: list[Change[Attachment]]) -> Results:
@@ -144,7 +155,7 @@ def missing(path: str) -> str:
             "--f5-https-vserver and --f5-partition-path")
 
 
-def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
+def attachment_problem(attachment: Attachment, facts: VirtualFacts, folder: str) -> str:
     """Return why an Attachment cannot act on this virtual server; "" if nothing prevents it.
 
     Sources: bigip-behaviour.md B4, B5 and B7, for the profiles that a policy needs, those that an iRule
@@ -160,10 +171,14 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts) -> str:
         return (f"virtual server {path}, profiles: an http profile is missing; "
                 f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
     terminates = attachment.target.endswith((names.SECURE_POLICY, names.PASSTHROUGH_IRULE))
-    if (terminates or attachment.target_kind == ClientSSL.KIND) and not facts.client_ssl:
+    clientside = attachment.target_kind == ClientSSL.KIND
+    if (terminates or clientside) and not (facts.client_ssl or facts.replaced_client_ssl):
         return (f"virtual server {path}, profiles: a client SSL profile is missing; add one with "
                 "sni-default true, it serves Routes without a certificate of their own")
-    if attachment.target_kind == ClientSSL.KIND and len(facts.sni_defaults) != 1:
+    takes_over = attachment.target == names.full_path(folder, names.DEFAULT_CLIENTSSL)
+    has_default = facts.default_client_ssl if takes_over else (
+        facts.replaced_client_ssl or len(facts.sni_defaults) == 1)
+    if clientside and not has_default:
         return (f"virtual server {path}, profiles: exactly one client SSL profile must have sni-default "
                 f"true, {len(facts.sni_defaults)} have ({', '.join(facts.client_ssl) or 'there is none'})")
     return ""
@@ -183,10 +198,15 @@ def units(changes: list[Change[Attachment]]) -> list[list[Change[Attachment]]]:
 
 
 def _merged(old: list[tuple[str, str]], changes: list[Change[Attachment]]) -> list[tuple[str, str]]:
-    """Return others' entries in their order, then ours, without those that ours replace."""
+    """Return others' entries in their order, then ours, without those that ours replace.
+
+    What one of ours has replaced comes back when that is detached.
+    """
     leaving = {c.obj.target if c.verb == DELETE else c.obj.replaces for c in changes}
     kept = [entry for entry in old if entry[0] not in leaving]
     names_kept = {name for name, _ in kept}
+    kept += [(c.obj.replaces, c.obj.context) for c in changes
+             if c.verb == DELETE and c.obj.replaces and c.obj.replaces not in names_kept]
     return kept + [(c.obj.target, c.obj.context) for c in changes
                    if c.verb != DELETE and c.obj.target not in names_kept]
 

@@ -88,7 +88,8 @@ PRECEDENCE = [
     ("fields", "watch.selection.fields", "", "spec.host=a", "spec.host=a", "metadata.name!=b",
      "metadata.name!=b"),
 ]
-FILES = {  # checked in tests of their own
+FILES = {"default-certificate", "default-certificate-path", "default-certificate-dir",
+           # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
     "f5-internal-address", "f5-vxlan-gateway-cidr", "node-label-selector", "nodeport-exclude",

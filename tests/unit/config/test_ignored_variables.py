@@ -55,9 +55,9 @@ ROWS = [
     ("controller", "ROUTER_SERVICE_INTERNAL_PASSTHROUGH_PORT", MEANINGLESS, "8444"),
     ("controller", "ROUTER_USE_HTTP2", MEANINGLESS, "true"),
     ("controller", "ROUTER_BIND_PORTS_AFTER_SYNC", MEANINGLESS, "true"),
-    ("controller", "DEFAULT_CERTIFICATE", MEANINGLESS, "PEM"),
-    ("controller", "DEFAULT_CERTIFICATE_PATH", MEANINGLESS, "/tls.pem"),
-    ("controller", "DEFAULT_CERTIFICATE_DIR", MEANINGLESS, "/etc/pki/tls/private"),
+    ("controller", "DEFAULT_CERTIFICATE", HONOURED, ONE.certificate + ONE.key),
+    ("controller", "DEFAULT_CERTIFICATE_PATH", HONOURED, None),
+    ("controller", "DEFAULT_CERTIFICATE_DIR", HONOURED, None),
     ("controller", "DEFAULT_DESTINATION_CA_PATH", HONOURED, None),
     ("controller", "STATS_PORT", HONOURED, "1937"),
     ("controller", "STATS_USERNAME", HONOURED, None),
@@ -172,7 +172,8 @@ NEEDS = {"ROUTER_OVERRIDE_HOSTNAME": {"ROUTER_SUBDOMAIN": "$name.a"},
 
 RELOAD = ignored_variables.WITHOUT_MEANING["RELOAD_INTERVAL"]
 HAPROXY = ignored_variables.WITHOUT_MEANING["ROUTER_THREADS"]
-CERTIFICATE = ignored_variables.WITHOUT_MEANING["DEFAULT_CERTIFICATE"]
+NO_DIRECTORY = ("--default-certificate-dir / DEFAULT_CERTIFICATE_DIR: cannot read "
+                "'/etc/pki/tls/private/tls.crt': No such file or directory")
 MEANING = "without meaning on a BIG-IP"
 SERVICE = f"ROUTER_SERVICE_NAMESPACE: {MEANING}: the router does not look for its own Service"
 METRICS = {"ROUTER_METRICS_TLS_CERT_FILE": "{folder}/tls.crt",
@@ -180,7 +181,7 @@ METRICS = {"ROUTER_METRICS_TLS_CERT_FILE": "{folder}/tls.crt",
 MIGRATED = [
     pytest.param({
         "DEFAULT_CERTIFICATE_DIR": "/etc/pki/tls/private", "EXTENDED_VALIDATION": "true",
-        "DEFAULT_CERTIFICATE_PATH": "/etc/pki/tls/private/tls.crt", "ROUTER_CIPHERS": "",
+        "ROUTER_CIPHERS": "",
         HOST + "INSECURE": "false", HOST + "PRIVKEY": "/etc/secret-volume/router.pem",
         "ROUTER_LISTEN_ADDR": "0.0.0.0:1936", "ROUTER_SERVICE_HTTPS_PORT": "443",
         "ROUTER_SERVICE_HTTP_PORT": "80",
@@ -190,9 +191,8 @@ MIGRATED = [
     }, [
         "--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY: '/etc/secret-volume/router.pem' does not exist; "
         "SSH is not used",
+        NO_DIRECTORY,
         SERVICE,
-        f"DEFAULT_CERTIFICATE_PATH: {MEANING}: {CERTIFICATE}",
-        f"DEFAULT_CERTIFICATE_DIR: {MEANING}: {CERTIFICATE}",
         f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
         "ROUTER_SERVICE_HTTP_PORT: not yet supported",
         "ROUTER_SERVICE_HTTPS_PORT: not yet supported",
@@ -210,9 +210,9 @@ MIGRATED = [
         "STATS_PASSWORD_FILE": "{folder}/statsPassword", "STATS_PORT": "1936",
         "STATS_USERNAME_FILE": "{folder}/statsUsername", **METRICS,
     }, [
+        NO_DIRECTORY,
         SERVICE,
         f"RELOAD_INTERVAL: {MEANING}: {RELOAD}",
-        f"DEFAULT_CERTIFICATE_DIR: {MEANING}: {CERTIFICATE}",
         f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
         *(f"{name}: not yet supported" for name in (
             "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "SSL_MIN_VERSION", "ROUTER_DISABLE_HTTP2",

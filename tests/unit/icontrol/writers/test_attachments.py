@@ -46,7 +46,7 @@ ONE, OTHER = "/Common/one", "/Common/other"
     pytest.param(INSECURE, {"exists": False}, "does not exist", id="no virtual server"),
 ])
 def test_problems(attachment, facts, words):
-    problem = attachment_problem(attachment, VirtualFacts(VIRTUAL, **facts))
+    problem = attachment_problem(attachment, VirtualFacts(VIRTUAL, **facts), "/Common")
     assert (words in problem) if words else problem == ""
     assert not problem or VIRTUAL in problem
 

@@ -1,0 +1,113 @@
+"""Files for TLS towards clients: read at start and, if they change, while the router runs.
+
+Source: openshift/router, pkg/router/template/router.go: writeDefaultCert, secretToPem, watchMutualTLSCert.
+"""
+
+import posixpath
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from f5router.admission import pem
+from f5router.config.reader import Reader
+from f5router.model.client_tls import TLSFiles, TLSKeyPair
+from f5router.model.steps import finish
+
+TEXT, PATH, DIRECTORY = "default-certificate", "default-certificate-path", "default-certificate-dir"
+SERVICE_SIGNER = "openshift-service-serving-signer@"
+"""Beginning of the name of the authority for certificates of Services. `oc adm router` mounts one of these
+whatever the administrator wants, also for routers in front of which an F5 stands.
+Source: openshift/origin v3.11.0, pkg/oc/cli/admin/router/router.go: generateSecretsConfig."""
+
+ReadFile = Callable[[str], str]
+"""Returns the text of a path. Raises: OSError; UnicodeDecodeError."""
+
+
+class OfService(pem.PEMError):
+    """A certificate that OpenShift made for a Service."""
+
+
+@dataclass(frozen=True, slots=True)
+class TLSPaths:
+    """Where the files are; "" for none."""
+
+    certificate: str = ""
+    key: str = ""
+    """Read only if the file of the certificate holds no key."""
+    any_issuer: bool = True
+    """False: a certificate that OpenShift made for a Service is not used."""
+
+    def __bool__(self) -> bool:
+        return bool(self.certificate)
+
+    def read(self, read_file: ReadFile) -> TLSFiles:
+        """Read and check all files. Raises: OSError; ValueError: without their content in the message."""
+        return TLSFiles(self._default_certificate(read_file) if self.certificate else None)
+
+    def _default_certificate(self, read_file: ReadFile) -> TLSKeyPair:
+        text = read_file(self.certificate)
+        if self.key and "PRIVATE KEY-----" not in text:
+            text = f"{text}\n{read_file(self.key)}"
+        pair = key_pair(text)
+        if not self.any_issuer and _is_of_service(pair):
+            raise OfService(
+                "it is a certificate that OpenShift made for a Service, which no client outside the cluster "
+                "trusts; the virtual server's own stays the default (use the flag to show it all the same)")
+        return pair
+
+
+def key_pair(text: str) -> TLSKeyPair:
+    """Return certificate, chain and key in a text. Raises: PEMError: without any of it in the message."""
+    certs = finish(pem.certificates(text, "certificate"))
+    keys = finish(pem.keys(text, "key", only=False))
+    if not keys:
+        raise pem.PEMError("there is no private key in it")
+    try:
+        return finish(pem.key_pair(certs, keys[0], []))
+    except pem.PEMError as exc:
+        raise pem.PEMError(str(exc).removeprefix("spec.tls.")) from None
+
+
+def _is_of_service(pair: TLSKeyPair) -> bool:
+    issuer = x509.load_pem_x509_certificate(pair.certificate.encode()).issuer
+    names = issuer.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return any(str(name.value).startswith(SERVICE_SIGNER) for name in names)
+
+
+def load(reader: Reader) -> tuple[TLSFiles, TLSPaths]:
+    """Return what the files hold at start, and where those are that may change."""
+    name = next((name for name in (TEXT, PATH, DIRECTORY) if reader.text(name)), "")
+    for unused in (PATH, DIRECTORY):
+        if unused != name and reader.text(unused):
+            reader.warn(f"not used: --{name} goes before it", unused)
+    if not name:
+        return TLSFiles(), TLSPaths()
+    text = reader.text(name)
+    if name == TEXT:
+        return _checked(reader, name, lambda: TLSFiles(key_pair(text)), None), TLSPaths()
+    if "\n" in text or "-----BEGIN" in text:
+        reader.problem("it must be a path, not the content", name)
+        return TLSFiles(), TLSPaths()
+    paths = TLSPaths(text) if name == PATH else TLSPaths(
+        posixpath.join(text, "tls.crt"), posixpath.join(text, "tls.key"), any_issuer=reader.from_flag(name))
+    return _checked(reader, name, lambda: paths.read(reader.read_file), paths), paths
+
+
+def _checked(reader: Reader, name: str, read: Callable[[], TLSFiles], paths: TLSPaths | None) -> TLSFiles:
+    """Read the files; a directory in which `oc adm router` left nothing to use is only a warning."""
+    try:
+        return read()
+    except (OSError, ValueError) as exc:
+        absent = isinstance(exc, FileNotFoundError) and paths and exc.filename == paths.certificate
+        harmless = paths and not paths.any_issuer and (absent or isinstance(exc, OfService))
+        (reader.warn if harmless else reader.problem)(reason(exc), name)
+    return TLSFiles()
+
+
+def reason(exc: OSError | ValueError) -> str:
+    """Return why files cannot be used, without their content."""
+    if isinstance(exc, OSError):
+        return f"cannot read {exc.filename!r}: {exc.strerror or type(exc).__name__}"
+    return str(exc) if isinstance(exc, pem.PEMError) else "it is not text in UTF-8"
