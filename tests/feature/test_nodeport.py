@@ -306,7 +306,7 @@ def test_forbidden_nodes(two):
     two.kube.forbid("nodes", ("get", "list", "watch"))
     two.clear()
     router = two.router(**FLAGS)
-    (reason,) = once.converge(router, threading.Event(), sync_timeout_s=1)
+    (reason,) = once.converge(router, threading.Event(), refused_s=0.1)
     assert "oc create clusterrole f5router-nodes --verb=get,list,watch --resource=nodes and " in reason
     assert two.writes() == []
     assert members(two) == BOTH

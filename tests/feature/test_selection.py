@@ -139,7 +139,7 @@ def test_a_list_of_namespaces_that_fails_is_no_empty_list(lab, running):
     assert lab.converge(namespace_labels="zone=west") == []
     lab.clear()
     lab.kube.forbid("namespaces")
-    (reason,) = once.converge(lab.router(namespace_labels="zone=west"), threading.Event(), sync_timeout_s=1)
+    (reason,) = once.converge(lab.router(namespace_labels="zone=west"), threading.Event(), refused_s=0.1)
     assert "--verb=get,list,watch --resource=namespaces" in reason
     assert lab.writes() == []
     lab.kube.allow("namespaces")
@@ -242,7 +242,7 @@ def test_a_selector_that_the_server_refuses(lab):
     lab.apply(manifests.route("a"))
     assert lab.converge() == []
     lab.clear()
-    (reason,) = once.converge(lab.router(fields="spec.hots=x"), threading.Event(), sync_timeout_s=1)
+    (reason,) = once.converge(lab.router(fields="spec.hots=x"), threading.Event(), refused_s=0.1)
     assert "field label not supported: spec.hots" in reason
     assert lab.writes() == []
 

@@ -22,7 +22,7 @@ def rules(lab) -> set[str]:
 
 def test_a_status_that_takes_long(lab):
     """It holds up no other."""
-    lab.kube.inject("delay", path="/slow/status", seconds=2)
+    lab.kube.inject("hold", path="/slow/status")
     lab.apply(manifests.route("slow", host="slow.com"))
     router = lab.router()
     lab.converge_events(router)
@@ -32,6 +32,7 @@ def test_a_status_that_takes_long(lab):
     until(lambda: router.reconcile_once() and all(
         lab.admitted("shop", f"r{number}") for number in range(5)))
     assert lab.admitted("shop", "slow") == {}
+    lab.kube.release()
     assert router.reporter.statuses.flush(DEADLINE_S)
     assert lab.admitted("shop", "slow")["status"] == "True"
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from tests.e2e.packets.hosts import MTU, UPLINK, Underlay, fetch
 from tests.e2e.packets.namespaces import Namespace
+from tests.waiting import DEADLINE_S
 
 ANYWHERE = "00:00:00:00:00:00"
 
@@ -160,7 +161,7 @@ class BigIPHost:
 
     # --- clients -------------------------------------------------------------------------
 
-    def ask(self, address: str, timeout_s: float = 2.0) -> dict[str, str]:
+    def ask(self, address: str, timeout_s: float = DEADLINE_S) -> dict[str, str]:
         """Who answers HTTP at an address, and whom it sees. Raises: OSError: nobody."""
         return json.loads(fetch(self._namespace, address, timeout_s=timeout_s))
 

@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler
 
 from tests.e2e.packets.capture import VXLAN_PORT, Tap
 from tests.e2e.packets.namespaces import Namespace
+from tests.waiting import DEADLINE_S
 
 NETWORK = ipaddress.IPv4Network("192.0.2.0/24")
 """The underlay (RFC 5737)."""
@@ -154,7 +155,7 @@ class Node:
         return json.loads(fetch(self._namespace, pod.address))
 
 
-def fetch(namespace: Namespace, address: str, path: str = "/", timeout_s: float = 2.0) -> bytes:
+def fetch(namespace: Namespace, address: str, path: str = "/", timeout_s: float = DEADLINE_S) -> bytes:
     """What a Pod answers to a client in the namespace. Raises: OSError."""
     connection = HTTPConnection(address, PORT)
     connection.sock = namespace.call(socket.socket)

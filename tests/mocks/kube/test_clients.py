@@ -201,7 +201,7 @@ class TestKubectl:
         assert cluster.get("Route", "shop", "ssa")
 
 
-def read_line(process: subprocess.Popen, timeout_s: float = 30) -> str:
+def read_line(process: subprocess.Popen, timeout_s: float = DEADLINE_S) -> str:
     """Next line of a running program, unbuffered; fails the test after timeout_s."""
     ready, _, _ = select.select([process.stdout], [], [], timeout_s)
     assert ready, "the program printed nothing"

@@ -11,6 +11,7 @@ from f5router.admission.certificates import Texts
 from f5router.model.cluster import Key
 from tests import bombs
 from tests.builders import identity
+from tests.waiting import DEADLINE_S
 
 ID, OTHER = identity(algorithm="ec"), identity(algorithm="ec", serial=1)
 CHEAP = Texts(ID.certificate, ID.key, ID.issuer)
@@ -127,7 +128,7 @@ def test_beside_the_loop(before):
             queue.forget(key)
         checked = set()
         while A not in checked:
-            assert told.wait(30)
+            assert told.wait(DEADLINE_S)
             told.clear()
             assert queue.news
             checked |= queue.work()

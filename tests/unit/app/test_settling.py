@@ -7,6 +7,7 @@ import pytest
 from f5router.app.settling import Settling
 from f5router.app.timing import Timing
 from f5router.model.errors import Busy
+from tests.waiting import DEADLINE_S
 
 TIMING = Timing(settle_s=5.0, settle_limit_s=60.0, tidy_most=2)
 
@@ -57,7 +58,7 @@ class World:
     def advance(self, seconds: float, *, blocked_until: float = 0.0) -> None:
         self.now += seconds
         self.settling.advance(blocked_until=blocked_until)
-        assert self.settling.saver.wait(10)
+        assert self.settling.saver.wait(DEADLINE_S)
 
 
 def test_it_is_saved_once_when_writes_have_settled():

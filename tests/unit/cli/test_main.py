@@ -67,8 +67,8 @@ def f5router():
 def process(*args, env=ENV):
     """f5router in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "f5router", *args], capture_output=True, text=True, timeout=60, check=False,
-        env={"PATH": os.environ["PATH"], **env},
+        [sys.executable, "-m", "f5router", *args], capture_output=True, text=True, check=False,
+        timeout=DEADLINE_S, env={"PATH": os.environ["PATH"], **env},
     )
 
 
@@ -234,7 +234,7 @@ def test_signal(f5router, number):
     """Sets the event; afterwards the handlers are what they were."""
     def act(stop):
         os.kill(os.getpid(), number)
-        assert stop.wait(10)
+        assert stop.wait(DEADLINE_S)
 
     before = signal.getsignal(number)
     result = f5router("run", controller=Controller(4, act))
@@ -337,4 +337,4 @@ def test_controller_is_imported_late():
     """Help and version do not load the controller and what it needs."""
     code = ("import sys, f5router.cli.main; "
             "sys.exit('f5router.app.launch' in sys.modules or 'kubernetes' in sys.modules)")
-    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE_S, check=False).returncode == 0

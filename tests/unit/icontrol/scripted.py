@@ -26,6 +26,7 @@ from cryptography.x509.oid import NameOID
 
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import ClientSettings
+from tests.waiting import DEADLINE_S
 
 USER, PASSWORD = "router", 'pa"ss<w&örd'
 
@@ -147,7 +148,7 @@ def closed_port() -> int:
 def settings_for(url: str, **changes) -> ClientSettings:
     """Settings that trust a server of running()."""
     values = {"base_url": url, "username": USER, "password": PASSWORD, "verify": authority().file,
-              "connect_timeout_s": 5, "timeout_s": 20}
+              "connect_timeout_s": DEADLINE_S, "timeout_s": DEADLINE_S}
     return ClientSettings(**values | changes)
 
 

@@ -13,8 +13,7 @@ from f5router.kube.settings import KubeSettings, WatchSettings
 from f5router.kube.timing import SecretPace, WatchTiming
 from f5router.model.backoff import Backoff
 from mocks.kube import FakeKube
-
-LIMIT_S = 10.0
+from tests.waiting import DEADLINE_S
 
 AT_ONCE = Backoff(0.01, 0.05)
 
@@ -45,7 +44,8 @@ def kubeconfig(kube, tmp_path) -> str:
 
 @pytest.fixture
 def connection(kubeconfig) -> Connection:
-    return connect(KubeSettings(kubeconfig=kubeconfig, connect_timeout_s=LIMIT_S, read_timeout_s=LIMIT_S))
+    return connect(KubeSettings(
+        kubeconfig=kubeconfig, connect_timeout_s=DEADLINE_S, read_timeout_s=DEADLINE_S))
 
 
 def taken(kind: type, options: dict):
@@ -72,7 +72,7 @@ class Follower:
 
     def until(self, condition: Callable[[], object]) -> None:
         """Drain until the condition holds; the test fails if it never does."""
-        end = time.monotonic() + LIMIT_S
+        end = time.monotonic() + DEADLINE_S
         while True:
             self.changed.clear()
             self.drain()

@@ -1,7 +1,6 @@
 """Changes that the watches report, and how watches go on after a fault."""
 
 import threading
-import time
 
 import pytest
 
@@ -10,7 +9,8 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.settings import KubeSettings, WatchSettings
 from f5router.model.cluster import Delta, Key
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S, Follower, lists, watches, watching
+from tests.unit.kube.conftest import Follower, lists, watches, watching
+from tests.waiting import DEADLINE_S, until
 
 A = Key("shop", "a")
 
@@ -18,7 +18,7 @@ A = Key("shop", "a")
 def test_changes(kube, follow):
     """Added, modified, deleted."""
     follower = follow()
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     kube.apply(objects.route("a"))
     follower.until(lambda: follower.names() == {"a"})
     kube.apply(objects.route("a", host="new.example.com"))
@@ -47,9 +47,7 @@ def test_back_to_the_old_value_is_no_change(kube, follow):
     kube.apply(objects.route("a", host="new.example.com"))
     kube.apply(objects.route("a"))
     version = kube.get("Route", "shop", "a")["metadata"]["resourceVersion"]
-    end = time.monotonic() + LIMIT_S
-    while follower.cluster.route(A).resource_version != version:
-        assert time.monotonic() < end
+    until(lambda: follower.cluster.route(A).resource_version == version)
     assert follower.cluster.drain() == Delta()
 
 
@@ -61,7 +59,7 @@ def test_back_to_the_old_value_is_no_change(kube, follow):
 def test_watch_goes_on(kube, follow, fault):
     """After a broken watch the next one starts where it ended, without a list."""
     follower = follow()
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     assert kube.wait_for(lambda: watching(kube))
     kind, options = fault
     assert kube.inject(kind, path="routes", **options) == 1
@@ -144,7 +142,7 @@ def test_resync(kube, follow):
     """A list is due although the watch could go on."""
     now = [0.0]
     follower = follow(resync_s=100, clock=lambda: now[0])
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     assert kube.wait_for(lambda: watching(kube))
     assert watches(kube)[0].query["timeoutSeconds"] == "100"
     now[0] = 100.0
@@ -165,7 +163,7 @@ def test_backoff(kubeconfig, kube):
     connection = connect(KubeSettings(kubeconfig=kubeconfig))
     cluster = ClusterWatcher(connection, WatchSettings(), on_change=lambda: None, sleep=sleep)
     cluster.start()
-    assert enough.wait(LIMIT_S)
+    assert enough.wait(DEADLINE_S)
     cluster.stop()
     limits = [0.5, 1, 2, 4, 8, 16, 32, 60]
     assert all(limit / 2 <= seconds <= limit for seconds, limit in zip(slept[:8], limits, strict=True))
@@ -182,8 +180,8 @@ def test_retry_after(kubeconfig, kube):
     connection = connect(KubeSettings(kubeconfig=kubeconfig))
     cluster = ClusterWatcher(connection, WatchSettings(), on_change=lambda: None, sleep=sleep)
     cluster.start()
-    assert once.wait(LIMIT_S)
-    assert cluster.wait_synced(LIMIT_S)
+    assert once.wait(DEADLINE_S)
+    assert cluster.wait_synced(DEADLINE_S)
     cluster.stop()
     assert slept[0] == 7
 
@@ -200,11 +198,8 @@ def test_quick_ends_are_failures(kube, follow):
 
     kube.inject("drop-watch", times=None, path="routes")
     follower = follow(sleep=sleep)
-    assert follower.cluster.wait_synced(LIMIT_S)
-    end = time.monotonic() + LIMIT_S
-    while not stopped.is_set():
-        assert time.monotonic() < end
-        kube.inject("drop-watch", path="routes")
+    assert follower.cluster.wait_synced(DEADLINE_S)
+    until(lambda: [kube.inject("drop-watch", path="routes"), stopped.is_set()][1])
     assert len(slept) >= 3
 
 

@@ -2,7 +2,6 @@
 
 import queue
 import threading
-import time
 
 import pytest
 
@@ -12,7 +11,8 @@ from f5router.model.cluster import ClusterNetwork, HostSubnet, Key
 from f5router.model.selection import Selection
 from mocks.kube import FakeKube
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S, Follower, lists, watches, watching
+from tests.unit.kube.conftest import Follower, lists, watches, watching
+from tests.waiting import DEADLINE_S, until
 
 
 def test_routes_not_served(tmp_path):
@@ -20,9 +20,7 @@ def test_routes_not_served(tmp_path):
     with FakeKube(openshift=False) as kube:
         kube.write_kubeconfig(tmp_path / "config")
         follower = Follower(connect(KubeSettings(kubeconfig=str(tmp_path / "config"))))
-        end = time.monotonic() + LIMIT_S
-        while not follower.cluster.problems():
-            assert time.monotonic() < end
+        until(follower.cluster.problems)
         assert "does not serve routes of route.openshift.io/v1" in follower.cluster.problems()[0]
         assert not follower.cluster.synced()
         follower.cluster.stop()
@@ -74,7 +72,7 @@ def test_network_of_the_cluster(kube, follow):
     kube.apply([GHOST, NETWORK, objects.node()])
     kube.forbid("clusternetworks", ["list", "watch"])
     follower = follow(nodes=True, sdn=True)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     delta = follower.cluster.drain()
     assert delta.host_subnets == {Key("", "f5"): HostSubnet(Key("", "f5"), "192.0.2.9", "10.131.0.0/23")}
     assert delta.cluster_networks == {
@@ -82,9 +80,7 @@ def test_network_of_the_cluster(kube, follow):
     assert delta.nodes_listed
     assert lists(kube, "clusternetworks") == []
     kube.delete("HostSubnet", "", "f5")
-    end = time.monotonic() + LIMIT_S
-    while not (delta := follower.cluster.drain()):
-        assert time.monotonic() < end
+    delta = until(follower.cluster.drain)
     assert delta.host_subnets == {Key("", "f5"): None}
 
 
@@ -95,18 +91,16 @@ def test_another_vxlan_port(kube, follow):
 
     def sleep(seconds):
         slept.put(seconds)
-        go_on.wait(LIMIT_S)
+        go_on.wait(DEADLINE_S)
         go_on.clear()
 
     follower = follow(nodes=True, sdn=True, sleep=sleep)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     follower.cluster.drain()
-    assert slept.get(timeout=LIMIT_S) == 60.0
+    assert slept.get(timeout=DEADLINE_S) == 60.0
     kube.apply(NETWORK | {"vxlanPort": 4800})
     go_on.set()
-    end = time.monotonic() + LIMIT_S
-    while not (delta := follower.cluster.drain()):
-        assert time.monotonic() < end
+    delta = until(follower.cluster.drain)
     assert delta.cluster_networks[Key("", "default")].vxlan_port == 4800
 
 
@@ -116,7 +110,7 @@ def test_network_that_may_not_be_read(kube, follow, resource):
     kube.apply([GHOST, NETWORK])
     kube.forbid(resource)
     follower = follow(nodes=True, sdn=True)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     assert follower.cluster.problems() == ()
     assert follower.cluster.missing() == ()
     assert follower.cluster.nodes_problem() == ""
@@ -127,17 +121,14 @@ def test_nodes_are_complete_when_they_are_listed(kube, follow):
     kube.apply(objects.node())
     kube.forbid("nodes")
     follower = follow(nodes=True)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     assert not follower.cluster.drain().nodes_listed
     assert "system:sdn-reader" in follower.cluster.nodes_problem()
     kube.allow("nodes")
-    end = time.monotonic() + LIMIT_S
-    known = {}
-    while not (delta := follower.cluster.drain()).nodes_listed:
-        known |= delta.nodes
-        assert time.monotonic() < end
+    deltas = []
+    until(lambda: deltas.append(follower.cluster.drain()) or deltas[-1].nodes_listed)
     # Told with the Nodes or after them, never before.
-    assert {key.name for key in known | delta.nodes} == {"node-1"}
+    assert {key.name for delta in deltas for key in delta.nodes} == {"node-1"}
 
 
 def test_nodes_are_needed_as_members(kube, follow):
@@ -173,22 +164,19 @@ def test_endpoints_are_dispensable_with_nodes_as_members(kube, follow):
     kube.apply([objects.route("a"), objects.endpoint_slice("web-1", "10.1.0.1")])
     kube.forbid("endpointslices")
     follower = follow(nodeport=True)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     assert not follower.cluster.drain().slices_listed
     assert follower.cluster.missing() == ()
     kube.allow("endpointslices")
-    end = time.monotonic() + LIMIT_S
-    known = {}
-    while not (delta := follower.cluster.drain()).slices_listed:
-        known |= delta.slices
-        assert time.monotonic() < end
-    assert {key.name for key in known | delta.slices} == {"web-1"}
+    deltas = []
+    until(lambda: deltas.append(follower.cluster.drain()) or deltas[-1].slices_listed)
+    assert {key.name for delta in deltas for key in delta.slices} == {"web-1"}
 
 
 def test_slices_are_listed(kube, follow):
     """Where pods are members they always are, at the first drain."""
     follower = follow()
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     assert follower.cluster.drain().slices_listed
 
 

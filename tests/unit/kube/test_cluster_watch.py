@@ -1,7 +1,6 @@
 """First lists of the ClusterWatcher, what it lacks, and its end, against the fake API server over HTTPS."""
 
 import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,8 @@ from f5router.kube.cluster_watch import ClusterWatcher
 from f5router.kube.settings import WatchSettings
 from f5router.model.cluster import Delta, Key
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S, lists, watching
+from tests.unit.kube.conftest import lists, watching
+from tests.waiting import DEADLINE_S, until
 
 A = Key("shop", "a")
 
@@ -21,7 +21,7 @@ def test_first_lists(kube, follow):
     kube.apply([objects.route("a"), objects.route("b"), objects.service(), objects.node(),
                 objects.endpoint_slice("web-1", "10.1.0.1")])
     follower = follow(nodes=True)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     follower.drain()
     assert follower.names() == {"a", "b"}
     assert follower.names("services") == {"web"}
@@ -46,7 +46,7 @@ def test_nothing_before_every_list(kube, follow):
 
 def test_nodes_are_not_asked_for_without_need(kube, follow):
     """The router's role may have no right on them."""
-    assert follow().cluster.wait_synced(LIMIT_S)
+    assert follow().cluster.wait_synced(DEADLINE_S)
     assert lists(kube, "nodes") == []
 
 
@@ -76,17 +76,14 @@ def test_forbidden(kube, follow, resource, words):
     """One message that says what to do; all is well as soon as the right is there."""
     kube.forbid(resource)
     follower = follow()
-    end = time.monotonic() + LIMIT_S
-    while not follower.cluster.problems():
-        assert time.monotonic() < end
+    until(follower.cluster.problems)
     (problem,) = follower.cluster.problems()
     assert all(word in problem for word in words)
     assert not follower.cluster.synced()
     kube.allow(resource)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     assert kube.wait_for(lambda: watching(kube, resource))
-    while follower.cluster.problems():
-        assert time.monotonic() < end
+    until(lambda: not follower.cluster.problems())
 
 
 def test_waiting_ends_when_a_kind_is_refused(kube, follow):
@@ -107,7 +104,7 @@ def test_waiting_ends_when_a_kind_is_refused(kube, follow):
 def test_waiting_is_not_ended_by_nodes(kube, follow):
     kube.forbid("nodes")
     kube.inject("delay", method="list", path="routes", seconds=0.5)
-    assert follow(nodes=True).cluster.wait_synced(LIMIT_S, refused_s=0.1)
+    assert follow(nodes=True).cluster.wait_synced(DEADLINE_S, refused_s=0.1)
 
 
 def test_waiting_ends_when_told_to(kube, follow):
@@ -134,7 +131,7 @@ def test_watch_forbidden(kube, follow):
     """With a right to list only, changes still come, by lists."""
     kube.forbid("routes", ["watch"])
     follower = follow()
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     kube.apply(objects.route("a"))
     follower.until(lambda: follower.names() == {"a"})
     assert "cannot watch" in follower.cluster.problems()[0]
@@ -153,7 +150,7 @@ def test_stop_is_prompt(kube, follow, busy):
         assert kube.wait_for(lambda: watching(kube) and watching(kube, "endpointslices"))
     stopping = threading.Thread(target=follower.cluster.stop)
     stopping.start()
-    stopping.join(LIMIT_S)
+    stopping.join(DEADLINE_S)
     assert not stopping.is_alive()
     if not busy:
         assert not any(thread.name.startswith("watch-") for thread in set(threading.enumerate()) - before)
@@ -169,11 +166,9 @@ def test_listener_may_fail(connection, kube, caplog):
 
     cluster = ClusterWatcher(connection, WatchSettings(), on_change=listener)
     cluster.start()
-    assert cluster.wait_synced(LIMIT_S)
+    assert cluster.wait_synced(DEADLINE_S)
     kube.apply(objects.route("a"))
-    end = time.monotonic() + LIMIT_S
-    while cluster.route(A) is None or len(calls) < 2:
-        assert time.monotonic() < end
+    until(lambda: cluster.route(A) is not None and len(calls) >= 2)
     cluster.stop()
     assert {record.message for record in caplog.records} == {"listener failed"}
 
@@ -204,9 +199,9 @@ def test_an_empty_list_is_told(kube, follow, resource, options):
     """Unused objects are known from then on, although no object came."""
     kube.forbid(resource)
     follower = follow(**options)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     follower.changed.clear()
     kube.allow(resource)
-    assert follower.changed.wait(LIMIT_S)
+    assert follower.changed.wait(DEADLINE_S)
     delta = follower.cluster.drain()
     assert delta.nodes_listed if resource == "nodes" else delta.slices_listed

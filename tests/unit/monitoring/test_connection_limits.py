@@ -6,7 +6,6 @@ import random
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -26,8 +25,9 @@ from f5router.monitoring.health import Check
 from f5router.monitoring.http_server import HEAD_BYTES, Pages, Server
 from f5router.monitoring.serving_tls import TLS, Contexts
 from tests import builders
+from tests.waiting import DEADLINE_S, until
 
-LOCAL, LIMIT_S = Address("127.0.0.1", 0), 20
+LOCAL = Address("127.0.0.1", 0)
 IDENTITY = builders.identity("metrics.svc")
 PROBE = b"GET /healthz HTTP/1.0\r\n\r\n"
 
@@ -59,7 +59,7 @@ def serve(request, tls):
 
 
 def connect(server: Server, source: str = "127.0.0.1") -> socket.socket:
-    return socket.create_connection(server.server_address, LIMIT_S, source_address=(source, 0))
+    return socket.create_connection(server.server_address, DEADLINE_S, source_address=(source, 0))
 
 
 def client_context() -> ssl.SSLContext:
@@ -86,13 +86,6 @@ def send(server: Server, sent: bytes, *, secure: bool = False, source: str = "12
                 client.sendall(sent)
                 raw.shutdown(socket.SHUT_WR) if not secure else None
             return everything(client)
-
-
-def until(condition) -> None:
-    end = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < end, "not in time"
-        threading.Event().wait(0.01)
 
 
 def loud(caplog) -> list[str]:

@@ -12,12 +12,12 @@ from f5router.model.errors import ConfigError
 from f5router.monitoring import http_server
 from f5router.monitoring.health import Check
 from f5router.monitoring.http_server import Pages, Server
+from tests.waiting import DEADLINE_S
 
 GOOD = [Check("one"), Check("two")]
 BAD = [Check("one"), Check("two", "it is not there")]
 LIST = "[+]one ok\n[-]two failed: it is not there\n{} check failed\n"
 LOCAL = Address("127.0.0.1", 0)
-LIMIT_S = 10
 LOGIN = "Basic YWRtaW46c2VjcmV0OndvcmQ="  # admin:secret:word
 
 
@@ -27,7 +27,7 @@ def pages(live=GOOD, ready=GOOD, login=None) -> Pages:
 
 def ask(server: Server, path: str, method: str = "GET", **headers: str) -> tuple[int, str]:
     """Status and body."""
-    connection = http.client.HTTPConnection(*server.server_address[:2], timeout=LIMIT_S)
+    connection = http.client.HTTPConnection(*server.server_address[:2], timeout=DEADLINE_S)
     try:
         connection.request(method, path, headers=headers)
         reply = connection.getresponse()
@@ -66,7 +66,7 @@ def test_a_failing_liveness():
 
 def test_head_has_no_body_and_nothing_can_be_posted():
     with Server(LOCAL, pages()) as server:
-        with socket.create_connection(server.server_address, timeout=LIMIT_S) as client:
+        with socket.create_connection(server.server_address, timeout=DEADLINE_S) as client:
             client.sendall(b"HEAD /healthz HTTP/1.0\r\n\r\n")
             reply = client.makefile("rb").read()
         assert b"\r\nContent-Length: 2\r\n" in reply
@@ -131,7 +131,7 @@ def test_all_addresses():
         port = server.server_address[1]
         families = [("127.0.0.1", port)] + [("::1", port)] * socket.has_dualstack_ipv6()
         for where in families:
-            socket.create_connection(where, timeout=LIMIT_S).close()
+            socket.create_connection(where, timeout=DEADLINE_S).close()
 
 
 def test_it_stops_at_once_whoever_is_connected():

@@ -30,6 +30,7 @@ from f5router.monitoring.health import Check
 from f5router.monitoring.http_server import Pages, Server
 from f5router.monitoring.serving_tls import TLS, Contexts
 from tests import builders
+from tests.waiting import DEADLINE_S
 
 HOST = "ROUTER_EXTERNAL_HOST_"
 ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"}
@@ -37,7 +38,7 @@ CERT, KEY = "ROUTER_METRICS_TLS_CERT_FILE", "ROUTER_METRICS_TLS_KEY_FILE"
 MINIMUM, CIPHERS = "ROUTER_METRICS_TLS_MIN_VERSION", "ROUTER_METRICS_TLS_CIPHERS"
 ONE, TWO = (builders.identity("metrics.svc", serial=number, algorithm="rsa") for number in (1, 2))
 BOTH = "--metrics-tls-cert-file / ROUTER_METRICS_TLS_CERT_FILE, --metrics-tls-key-file / " + KEY + ": "
-LOCAL, LIMIT_S = Address("127.0.0.1", 0), 10
+LOCAL = Address("127.0.0.1", 0)
 LOGIN = ("prometheus", "gauge-word")
 BASIC = {"Authorization": "Basic " + base64.b64encode(":".join(LOGIN).encode()).decode()}
 
@@ -79,13 +80,13 @@ def client(**limits) -> ssl.SSLContext:
 
 
 def handshake(running: Server, context: ssl.SSLContext | None = None) -> ssl.SSLSocket:
-    raw = socket.create_connection(running.server_address, timeout=LIMIT_S)
+    raw = socket.create_connection(running.server_address, timeout=DEADLINE_S)
     return (context or client()).wrap_socket(raw, server_hostname="metrics.svc")
 
 
 def ask(running: Server, path: str, *, tls: bool, **headers: str) -> tuple[int, str]:
     """Status and body."""
-    with handshake(running) if tls else socket.create_connection(running.server_address, LIMIT_S) as raw:
+    with handshake(running) if tls else socket.create_connection(running.server_address, DEADLINE_S) as raw:
         lines = [f"GET {path} HTTP/1.0", *(f"{name}: {text}" for name, text in headers.items()), "", ""]
         raw.sendall("\r\n".join(lines).encode())
         reply = http.client.HTTPResponse(raw)
@@ -355,7 +356,7 @@ def test_files_that_are_gone_before_it_serves(files):
 
 def hello(sent: bytes, running: Server) -> bytes:
     """Return the reply to these bytes."""
-    with socket.create_connection(running.server_address, timeout=LIMIT_S) as raw:
+    with socket.create_connection(running.server_address, timeout=DEADLINE_S) as raw:
         with contextlib.suppress(OSError):  # it may have hung up already
             raw.sendall(sent)
             raw.shutdown(socket.SHUT_WR)
@@ -396,7 +397,7 @@ def test_a_client_that_does_not_trust(files, capfd):
                          ids=["nothing", "one byte", "half a hello"])
 def test_a_silent_client_holds_up_nobody_and_is_cut_off(files, sent):
     with server(files, silence_s=0.3) as running, socket.create_connection(running.server_address,
-                                                                           LIMIT_S) as raw:
+                                                                           DEADLINE_S) as raw:
         raw.sendall(sent)
         assert ask(running, "/healthz", tls=True) == (200, "ok")
         with contextlib.suppress(ConnectionResetError):
@@ -421,7 +422,7 @@ def test_many_at_once_while_the_certificate_changes(files):
             write(files, TWO)
             write(files, ONE)
         for thread in threads:
-            thread.join(LIMIT_S)
+            thread.join(DEADLINE_S)
         assert serial(running) == number(ONE)
     assert len(serials) == 80
     assert set(serials) <= {number(ONE), number(TWO)}

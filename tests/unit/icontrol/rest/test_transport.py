@@ -13,6 +13,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.settings import ClientSettings
 from f5router.model.errors import ConfigError, Unreachable, Unsupported, Untrusted
 from tests.unit.icontrol.scripted import PASSWORD, Answer, authority, closed_port, connected, running
+from tests.waiting import DEADLINE_S
 
 
 @pytest.mark.parametrize("changes", [
@@ -269,7 +270,7 @@ def test_redirect_without_target(location):
 
 def test_requests_at_once():
     """max_in_flight of them, no more and no fewer, over as many connections."""
-    at_once, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(3, timeout=20)
+    at_once, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(3, timeout=DEADLINE_S)
 
     def meanwhile():
         nonlocal at_once, most

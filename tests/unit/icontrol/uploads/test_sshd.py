@@ -10,6 +10,7 @@ from mocks.bigip.sshd import SSHServer
 from mocks.bigip.store import DiskFile
 from tests.unit.icontrol.uploads.conftest import PASSWORD, USERNAME
 from tests.unit.icontrol.uploads.openssh import require
+from tests.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def run(server, keys, tmp_path):
         return subprocess.run(
             [require(program), *legacy, "-F", "none", "-q", "-i", key,
              *(argument for option in options for argument in ("-o", option)), *arguments],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=DEADLINE_S)
 
     return call
 

@@ -27,7 +27,8 @@ from f5router.model.errors import (
     ResourceUnavailable,
 )
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S, watching
+from tests.unit.kube.conftest import watching
+from tests.waiting import DEADLINE_S
 
 ROUTES = "/apis/route.openshift.io/v1/routes"
 SECRET_LIKE = "fake-kube-token"
@@ -56,7 +57,7 @@ def edited(kubeconfig: str, change) -> str:
 
 def works(**settings) -> bool:
     """True if a list of Routes is answered."""
-    connection = connect(KubeSettings(connect_timeout_s=LIMIT_S, read_timeout_s=LIMIT_S, **settings))
+    connection = connect(KubeSettings(connect_timeout_s=DEADLINE_S, read_timeout_s=DEADLINE_S, **settings))
     reply = connection.request("GET", ROUTES)
     return reply["kind"] == "RouteList"
 
@@ -402,7 +403,7 @@ def test_write(connection, kube):
 
 # -- streams
 
-def stream_of(connection, timeout_s=LIMIT_S):
+def stream_of(connection, timeout_s=DEADLINE_S):
     return connection.request("GET", ROUTES, stream=True, timeout_s=timeout_s,
                               query={"watch": "true", "resourceVersion": "0", "timeoutSeconds": "60"})
 
@@ -488,7 +489,7 @@ def test_closed_stream(connection, kube):
     reader.start()
     assert kube.wait_for(lambda: watching(kube))
     stream.close()
-    reader.join(LIMIT_S)
+    reader.join(DEADLINE_S)
     assert not reader.is_alive()
     assert kube.wait_for(lambda: not watching(kube))
     stream.close()

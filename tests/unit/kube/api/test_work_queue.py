@@ -7,6 +7,7 @@ import pytest
 
 from f5router.kube.api.work_queue import WorkQueue
 from f5router.model.cluster import Key
+from tests.waiting import DEADLINE_S
 
 FAST = 1e6
 A, B, OTHER = Key("shop", "a"), Key("shop", "b"), Key("other", "c")
@@ -148,7 +149,7 @@ def test_close_ends_waiting(pending):
         thread.start()
     pending.close()
     for thread in threads:
-        thread.join(5)
+        thread.join(DEADLINE_S)
     assert results == [None, None]
     assert pending.spend() is False
 

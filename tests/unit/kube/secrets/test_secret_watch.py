@@ -17,7 +17,8 @@ from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key, Secret
 from f5router.model.selection import Selection
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import HURRY, LIMIT_S, lists, watches, watching
+from tests.unit.kube.conftest import HURRY, lists, watches, watching
+from tests.waiting import DEADLINE_S
 
 A, TLS = Key("shop", "a"), Key("shop", "tls")
 MISSING = Secret(TLS, problem="Secret 'tls' not found")
@@ -52,7 +53,7 @@ def test_none_of_other_namespaces(kube, follow):
     shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     kube.apply([shop, route(), objects.secret()])
     follower = follow(secrets=True, selection=Selection(namespace_labels="tier=web"))
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     follower.drain()
     assert not lists(kube, "secrets")
     kube.apply({**shop, "metadata": {"name": "shop", "labels": {"tier": "web"}}})
@@ -105,7 +106,7 @@ def test_the_start_waits_for_what_routes_name_by_then(kube, follow):
     assert kube.wait_for(lambda: len(lists(kube, "secrets")) > 2)
     assert not follower.cluster.wait_synced(0)
     kube.clear_faults()
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     assert follower.cluster.pending() == 2
     follower.drain()
     assert follower.state["routes"][A].secret == TLS
@@ -141,7 +142,7 @@ def test_the_start_waits_for_a_while(kube, follow, fault):
 def test_a_start_that_ends_in_time_is_not_ended_again(kube, follow):
     kube.apply([route(), objects.secret()])
     follower = follow(secrets=True, secret_pace=replace(HURRY, start_s=3600))
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     follower.cluster.stop()
     assert kube.wait_for(lambda: not any(isinstance(t, threading.Timer) for t in threading.enumerate()))
 
@@ -152,7 +153,7 @@ def test_a_route_is_told_before_its_secret(kube, follow, before):
     """Its claim counts at once; what of its Secret is not known is not told as missing."""
     kube.apply([objects.secret(), objects.secret("old"), *([before] if before else [])])
     follower = follow(secrets=True)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     follower.drain()
     kube.inject("503", method="list", path="secrets", times=1000)
     kube.apply(route())
@@ -166,7 +167,7 @@ def test_a_route_is_told_before_its_secret(kube, follow, before):
 
 def test_the_route_is_deleted_before_its_secret_is_read(kube, follow):
     follower = follow(secrets=True)
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     kube.inject("503", method="list", path="secrets", times=1000)
     kube.apply(route())
     follower.until(lambda: lists(kube, "secrets"))
@@ -234,7 +235,8 @@ def account(kube, tmp_path):
     path = tmp_path / "account"
     kube.write_kubeconfig(path)
     path.write_text(path.read_text().replace(kube.token, kube.token_for("f5", "router")))
-    return connect(KubeSettings(kubeconfig=str(path), connect_timeout_s=LIMIT_S, read_timeout_s=LIMIT_S))
+    return connect(KubeSettings(
+        kubeconfig=str(path), connect_timeout_s=DEADLINE_S, read_timeout_s=DEADLINE_S))
 
 
 def grant(kube, *verbs: str, names: tuple[str, ...] = ("tls",)) -> None:
@@ -271,7 +273,7 @@ def test_too_many(kube, follow):
         **route(name, name)["metadata"], "creationTimestamp": f"2026-01-0{9 - number}T00:00:00Z"}}
         for number, name in enumerate(names)])
     follower = follow(secrets=True, secret_limits=SecretLimits(per_namespace=2))
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     follower.until(lambda: follower.names("secrets") == set(names))
     secrets = {key.name: secret for key, secret in follower.state["secrets"].items()}
     assert [name for name in names if secrets[name].certificate] == ["c", "d"]
@@ -300,7 +302,7 @@ def test_one_that_hangs_costs_no_other(kube, follow):
     kube.apply([route(f"r{n}", f"s{n}") for n in range(20)])
     kube.inject("delay", method="list", path="namespaces/shop/secrets", times=None, seconds=60)
     follower = follow(secrets=True, secret_pace=replace(HURRY, start_s=0.0))
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     other = route("other", "fine")
     kube.apply([{**other, "metadata": {**other["metadata"], "namespace": "bank"}},
                 {**objects.secret("fine"), "metadata": {"namespace": "bank", "name": "fine"}}])
@@ -320,7 +322,7 @@ def test_few_threads(kube, follow):
     assert 1 < len(readers()) <= HURRY.readers + 2
     follower.cluster.stop()
     for thread in readers():
-        thread.join(LIMIT_S)
+        thread.join(DEADLINE_S)
     assert not readers()
 
 
@@ -441,7 +443,7 @@ def test_few_namespaces_are_watched(kube, follow):
     follower.cluster.stop()
     for thread in threading.enumerate():
         if thread.name.startswith(("watch-secrets", "secret")):
-            thread.join(LIMIT_S)
+            thread.join(DEADLINE_S)
             assert not thread.is_alive()
 
 
@@ -453,7 +455,7 @@ def test_an_outage_is_logged_once(kube, follow, caplog):
     kube.inject("503", method="list", path="secrets", times=10_000)
     kube.apply([{**route(secret=name), "metadata": {"namespace": "shop", "name": name}} for name in names])
     follower = follow(secrets=True, clock=lambda: time.monotonic() + later_s[0],
-                      secret_pace=replace(HURRY, timeout_s=LIMIT_S))
+                      secret_pace=replace(HURRY, timeout_s=DEADLINE_S))
 
     def logged(message: str) -> list[logging.LogRecord]:
         return [record for record in caplog.records if record.message == message]

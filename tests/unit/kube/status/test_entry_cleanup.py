@@ -13,8 +13,9 @@ from f5router.kube.watch.sources import ROUTES
 from f5router.model.cluster import Key
 from f5router.status.condition import Verdict
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S, lists
+from tests.unit.kube.conftest import lists
 from tests.unit.kube.status.test_owned_entries import OTHER, OURS
+from tests.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def cleanup(kube, connection):
 
 
 def end(subject: EntryCleanup) -> None:
-    assert subject.join(LIMIT_S)
+    assert subject.join(DEADLINE_S)
 
 
 def left(kube) -> set[str]:

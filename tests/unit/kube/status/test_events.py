@@ -7,7 +7,7 @@ import pytest
 from f5router.kube.api import decode
 from f5router.kube.status.events import EventWriter
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S
+from tests.waiting import DEADLINE_S
 
 AT_S = 1_770_000_000.0
 
@@ -45,7 +45,7 @@ def test_event(kube, warn, route):
     """The Event has the fields that `oc describe route` looks for."""
     writer = warn()
     writer.warn(route, "InvalidPath", "the path is too long")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     (event,) = events(kube)
     assert event["involvedObject"] == {
         "apiVersion": "route.openshift.io/v1", "kind": "Route", "namespace": "shop", "name": "a",
@@ -66,10 +66,10 @@ def test_event(kube, warn, route):
 def test_repetition(kube, warn, route, clock, second, after_s, counts, requests):
     writer = warn(clock=lambda: time.monotonic() + clock[0])
     writer.warn(route, "R", "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     clock[0] = after_s
     writer.warn(route, *second)
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     assert [event["count"] for event in events(kube)] == counts
     assert events(kube)[0]["firstTimestamp"] == "2026-02-02T02:40:00Z" or len(counts) == 2
     assert [entry.method for entry in kube.log][1:] == requests.split()
@@ -79,10 +79,10 @@ def test_repetition_of_a_deleted_event(kube, warn, route):
     """The API server keeps them for a while only."""
     writer = warn()
     writer.warn(route, "R", "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     kube.delete("Event", "shop", events(kube)[0]["metadata"]["name"])
     writer.warn(route, "R", "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     assert [event["count"] for event in events(kube)] == [1]
 
 
@@ -91,7 +91,7 @@ def test_long_texts(kube, warn):
     route = decode.route(kube.apply(objects.route("r" * 253)))
     writer = warn()
     writer.warn(route, "R", "m" * 2000)
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     (event,) = events(kube)
     assert len(event["metadata"]["name"]) == 253
     assert len(event["message"]) == 1024
@@ -102,11 +102,11 @@ def test_a_restart(kube, warn, route, name, counts):
     """The Event is found again, by its name; the count goes on. Another router has one of its own."""
     warned = warn(router_name=name)
     warned.warn(route, "R", "m")
-    assert warned.flush(LIMIT_S)
+    assert warned.flush(DEADLINE_S)
     writer = warn(router_name="public")
     for _ in range(2):
         writer.warn(route, "R", "m")
-        assert writer.flush(LIMIT_S)
+        assert writer.flush(DEADLINE_S)
     assert sorted(event["count"] for event in events(kube)) == counts
     assert {event["reportingInstance"] for event in events(kube)} == {"public", name}
 
@@ -118,10 +118,10 @@ def test_a_restart_after_the_event_has_gone(kube, warn, route):
         if number:
             kube.inject("404", method="PATCH", text='{"details": {"name": "x"}}')
         writer.warn(route, "R", "m")
-        assert writer.flush(LIMIT_S)
+        assert writer.flush(DEADLINE_S)
     assert writer.dropped == 1
     writer.warn(route, "R", "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     assert [event["count"] for event in events(kube)] == [2]
 
 
@@ -132,7 +132,7 @@ def test_a_namespace_that_is_deleted(kube, warn, route):
     writer = warn()
     for reason in "RS":
         writer.warn(route, reason, "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     assert (len(events(kube)), writer.dropped) == (1, 1)
 
 
@@ -141,12 +141,12 @@ def test_a_right_that_is_granted_later(kube, warn, route, clock, caplog):
     writer = warn(clock=lambda: time.monotonic() + clock[0])
     for _ in range(2):
         writer.warn(route, "R", "m")
-        assert writer.flush(LIMIT_S)
+        assert writer.flush(DEADLINE_S)
         clock[0] += 601
     assert [entry.status for entry in kube.log] == [403, 403]
     kube.allow("events")
     writer.warn(route, "R", "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     assert len(events(kube)) == 1
     assert [record.message for record in caplog.records] == ["events cannot be written"]
 
@@ -157,7 +157,7 @@ def test_forbidden(kube, warn, route, caplog):
     writer = warn()
     for reason in "RST":
         writer.warn(route, reason, "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     writer.warn(route, "U", "m")
     assert writer.flush(0)
     assert [entry.status for entry in kube.log] == [403]
@@ -174,7 +174,7 @@ def test_trouble(kube, warn, route, fault, times, written, dropped):
     kube.inject(fault, times=times, method="POST")
     writer = warn()
     writer.warn(route, "R", "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     assert (len(events(kube)), writer.dropped) == (written, dropped)
 
 
@@ -197,6 +197,6 @@ def test_a_full_queue_of_one_namespace_is_not_that_of_others(kube, warn, route):
         writer.warn(route, "R", str(number))
     for reason in "ST":
         writer.warn(other, reason, "m")
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     assert len(kube.list("Event", "other")) == 2
     assert writer.dropped + len(events(kube)) == 100

@@ -5,7 +5,6 @@ import pytest
 from f5router.kube.status import status_writer
 from f5router.status.condition import PENDING, own, same
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S
 from tests.unit.kube.status.writing import (
     DENIED,
     HOST,
@@ -18,6 +17,7 @@ from tests.unit.kube.status.writing import (
     verdicts,
     writes,
 )
+from tests.waiting import DEADLINE_S
 
 
 def test_entry_of_another_router_meanwhile(kube, write):
@@ -26,7 +26,7 @@ def test_entry_of_another_router_meanwhile(kube, write):
     status = write()
     kube.apply(objects.route("a", ingress=[OTHER]))
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("haproxy",), ("public", "True")]
     assert writes(kube) == [("PATCH", 409), ("PATCH", 200)]
 
@@ -38,7 +38,7 @@ def test_conflict_without_the_right_to_get(kube, write):
     status = write()
     kube.apply(objects.route("a", ingress=[OTHER]))
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("haproxy",), ("public", "True")]
 
 
@@ -50,7 +50,7 @@ def test_conflict_until_the_watch_catches_up(kube, write):
     assert kube.wait_for(lambda: writes(kube).count(("PATCH", 409)) >= 2)
     assert not status.flush(0)
     status.cluster.read()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("haproxy",), ("public", "True")]
 
 
@@ -60,7 +60,7 @@ def test_update_conflict(kube, write):
     kube.inject("409", method="PUT")
     status = write()
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]
 
 
@@ -98,7 +98,7 @@ def test_a_route_that_changes_all_the_time(kube, write):
     assert kube.wait_for(lambda: all(verdicts(kube, f"r{number}") for number in range(5)))
     assert not status.flush(0)
     kube.clear_faults()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]
     assert status.writer.counts["written"] == 6
 
@@ -114,7 +114,7 @@ def test_only_where_nothing_was_said(kube, write, ingress, verdict, new, expecte
     kube.apply(objects.route("a", ingress=ingress))
     status = write()
     assert status.writer.submit_new(A, status.cluster.route(A).uid, verdict, HOST) is new
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == expected
 
 
@@ -123,7 +123,7 @@ def test_pending_is_written_once(kube, write):
     status = write()
     for _ in range(3):
         assert status.writer.submit_new(A, status.cluster.route(A).uid, PENDING, HOST)
-        assert status.flush(LIMIT_S)
+        assert status.flush(DEADLINE_S)
     assert writes(kube) == [("PATCH", 200)]
 
 
@@ -134,7 +134,7 @@ def test_what_was_judged_is_not_new(kube, write):
     status = write()
     status.submit()
     assert status.writer.submit_new(A, status.cluster.route(A).uid, PENDING, HOST) is False
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]
 
 
@@ -146,7 +146,7 @@ def test_another_replica_was_quicker(kube, write):
     assert status.writer.submit_new(A, status.cluster.route(A).uid, PENDING, HOST)
     assert kube.wait_for(lambda: writes(kube) == [("PATCH", 503)])
     kube.apply(objects.route("a", ingress=[SERVED]))
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert ingress(kube) == [SERVED]
 
 
@@ -161,16 +161,16 @@ def test_an_entry_that_somebody_changed(kube, write, wrong, caplog):
     kube.apply(objects.route("a"))
     status = write(canonical_hostname="r.example.com")
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     right = ingress(kube)
     kube.apply(objects.route("a", ingress=wrong))
     status.cluster.read()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert same(own(ingress(kube), "public"), right[0])
     assert (status.writer.contended(), caplog.records) == (0, [])
     kube.apply(objects.route("a", ingress=wrong))
     status.cluster.read()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert ingress(kube) == wrong
     assert status.writer.contended() == 1
     (told,) = caplog.records
@@ -183,11 +183,11 @@ def test_contention_is_logged_without_the_lock(kube, write, unlocked):
     status = write()
     logged = unlocked(status_writer.log, status.writer.contended)
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     for _ in range(2):
         kube.apply(objects.route("a", ingress=[OTHER]))
         status.cluster.read()
-        assert status.flush(LIMIT_S)
+        assert status.flush(DEADLINE_S)
     assert logged == {"another router of the same name writes other statuses; give each a name of its own "
                       "(--name)": True}
 

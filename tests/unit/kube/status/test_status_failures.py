@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S
 from tests.unit.kube.status.writing import DENIED, verdicts, writes
+from tests.waiting import DEADLINE_S
 
 
 def test_forbidden(kube, write, caplog):
@@ -22,7 +22,7 @@ def test_forbidden(kube, write, caplog):
     assert [record.message for record in errors] == ["status cannot be written"]
     assert "system:router -z router -n default" in errors[0].error
     kube.allow("routes/status")
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == verdicts(kube, "b") == [("public", "True")]
 
 
@@ -34,7 +34,7 @@ def test_trouble(kube, write, fault):
     status = write()
     status.submit()
     status.submit("b")
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == verdicts(kube, "b") == [("public", "True")]
 
 
@@ -44,7 +44,7 @@ def test_lost_reply(kube, write):
     kube.inject("drop", method="PATCH", applied=True)
     status = write()
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]
 
 
@@ -62,7 +62,7 @@ def test_a_refusal_of_one_route(kube, write, caplog):
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
         "status cannot be written"]
     kube.clear_faults()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]
 
 
@@ -84,7 +84,7 @@ def test_refusals_of_some_routes(kube, write, fault, options):
     status = write(forbidden_s=60)
     for name in (*BAD, "good"):
         status.submit(name)
-    assert kube.wait_for(lambda: verdicts(kube, "good"), LIMIT_S)
+    assert kube.wait_for(lambda: verdicts(kube, "good"), DEADLINE_S)
     assert not any(verdicts(kube, name) for name in BAD)
 
 
@@ -96,7 +96,7 @@ def test_a_webhook_that_denies(kube, write, caplog):
     for _ in range(2):
         for name in "ab":
             status.submit(name)
-        assert status.flush(LIMIT_S)
+        assert status.flush(DEADLINE_S)
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert [(record.message, record.route) for record in errors] == [
         ("status refused", "shop/a"), ("status refused", "shop/b")]

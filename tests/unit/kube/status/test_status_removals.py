@@ -4,8 +4,8 @@ import pytest
 
 from f5router.model.selection import Selection
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S
 from tests.unit.kube.status.writing import HOST, NO, OTHER, SERVED, A, ingress, verdicts, writes
+from tests.waiting import DEADLINE_S
 
 
 @pytest.mark.parametrize("gone", [
@@ -21,7 +21,7 @@ def test_deleted_route(kube, write, gone, caplog):
     else:
         kube.delete("Route", "shop", "a")
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert writes(kube) == [("PATCH", 404)]
     assert caplog.records == []
 
@@ -33,7 +33,7 @@ def test_recreated_route(kube, write):
     kube.delete("Route", "shop", "a")
     kube.apply(objects.route("a"))
     status.submit(verdict=NO)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == []
 
 
@@ -43,15 +43,15 @@ def test_a_route_that_was_away_just_then(kube, write):
     status = write()
     route = status.cluster.routes.pop(A)
     status.submit(uid=route.uid)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert writes(kube) == []
     status.cluster.routes[A] = route
     status.writer.route_updated(route, route)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]
     kube.clear_log()
     status.writer.route_updated(route, route)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert writes(kube) == []
 
 
@@ -68,7 +68,7 @@ def test_a_route_that_left_just_then(kube, write, case):
     known = status.cluster.route(A)
     if case == "a removal":
         status.submit()
-        assert status.flush(LIMIT_S)
+        assert status.flush(DEADLINE_S)
     kube.apply(labelled("green", "internal.example.com"))
     if case == "an update":
         kube.forbid("routes/status", ["patch"])
@@ -93,13 +93,13 @@ def test_left(kube, write, meanwhile, expected):
     kube.apply(objects.route("a", ingress=[OTHER]))
     status = write()
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     route = status.cluster.route(A)
     if meanwhile is not None:
         kube.apply(objects.route("a", ingress=meanwhile))
     kube.clear_log()
     status.writer.route_removed(route, remove=True)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == expected
     assert len(writes(kube)) == (meanwhile is None)
     assert not status.writer.is_requested(A, route.uid)
@@ -110,11 +110,11 @@ def test_left_and_came_back(kube, write):
     kube.apply(objects.route("a"))
     status = write()
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     route = status.cluster.route(A)
     status.writer.route_removed(route, remove=True)
     status.submit(verdict=NO)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "False")]
     assert status.writer.is_requested(A, route.uid)
 
@@ -127,7 +127,7 @@ def test_left_before_it_was_written(kube, write):
     status.submit()
     assert kube.wait_for(lambda: writes(kube) == [("PATCH", 503)])
     status.writer.route_removed(status.cluster.route(A), remove=False)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert ingress(kube) == []
 
 
@@ -147,7 +147,7 @@ def test_left_before_an_old_entry_was_set_right(kube, write, meanwhile, expected
     if meanwhile is not None:
         kube.apply(objects.route("a", ingress=meanwhile))
     status.writer.route_removed(status.cluster.route(A), remove=True)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == expected
 
 
@@ -156,10 +156,10 @@ def test_left_with_trouble(kube, write, fault):
     kube.apply(objects.route("a", ingress=[OTHER]))
     status = write()
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     kube.inject(fault, method="PATCH", times=2)
     status.writer.route_removed(status.cluster.route(A), remove=True)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("haproxy",)]
 
 
@@ -170,12 +170,12 @@ def test_left_without_a_removal(kube, write, case):
     route = status.cluster.route(A)
     if case != "never written":
         status.submit(verdict=NO)
-        assert status.flush(LIMIT_S)
+        assert status.flush(DEADLINE_S)
     if case in ("deleted", "recreated"):
         kube.delete("Route", "shop", "a")
     if case == "recreated":
         kube.apply(objects.route("a", ingress=[SERVED]))
     kube.clear_log()
     status.writer.route_removed(route, remove=case != "kept")
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert writes(kube) == []

@@ -8,8 +8,8 @@ from f5router.kube.settings import StatusSettings
 from f5router.kube.status.status_writer import StatusWriter
 from f5router.status.condition import Verdict
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S
 from tests.unit.kube.status.writing import HOST, NO, OTHER, YES, A, ingress, verdicts, writes
+from tests.waiting import DEADLINE_S
 
 
 def test_admitted(kube, write):
@@ -17,7 +17,7 @@ def test_admitted(kube, write):
     kube.apply(objects.route("a", ingress=[OTHER]))
     status = write(canonical_hostname="router.example.com")
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert ingress(kube) == [OTHER, {
         "host": HOST, "routerName": "public", "wildcardPolicy": "None",
         "routerCanonicalHostname": "router.example.com",
@@ -29,7 +29,7 @@ def test_refused(kube, write):
     kube.apply(objects.route("a"))
     status = write()
     status.submit(verdict=NO)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     (condition,) = ingress(kube)[0]["conditions"]
     assert (condition["status"], condition["reason"], condition["message"]) == (
         "False", NO.reason, NO.message)
@@ -40,12 +40,12 @@ def test_nothing_to_write(kube, write, caplog):
     kube.apply(objects.route("a"))
     status = write()
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     kube.clear_log()
     status.submit()
     status.submit(uid="of a deleted one", verdict=NO)
     status.submit("unknown", uid="x")
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert kube.log == []
     assert caplog.records == []
 
@@ -64,7 +64,7 @@ def test_back_to_the_first_wish(kube, write):
     status = write()
     for verdict in (NO, YES, NO):
         status.submit(verdict=verdict)
-        assert status.flush(LIMIT_S)
+        assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "False")]
 
 
@@ -75,11 +75,11 @@ def test_unservable_status(kube, write, caplog):
     status = write()
     for _ in range(3):
         status.submit()
-        assert status.flush(LIMIT_S)
+        assert status.flush(DEADLINE_S)
     assert writes(kube) == [("PATCH", 422)] * 3
     assert [record.message for record in caplog.records] == ["status refused"]
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]
 
 
@@ -93,7 +93,7 @@ def test_update_where_patch_is_forbidden(kube, write, caplog):
     status = write()
     status.submit()
     status.submit("b", NO)
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("haproxy",), ("public", "True")]
     assert verdicts(kube, "b") == [("public", "False")]
     assert kube.get("Route", "shop", "a")["spec"]["tls"] == tls
@@ -108,7 +108,7 @@ def test_newest_wish_wins(kube, write):
     for number in range(50):
         status.submit(verdict=Verdict(False, "InvalidHost", str(number)))
     status.submit()
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert verdicts(kube) == [("public", "True")]
     assert len(writes(kube)) <= 4
 
@@ -130,7 +130,7 @@ def test_stop_is_prompt(kube, write):
     assert kube.wait_for(lambda: writes(kube))
     stopping = threading.Thread(target=status.writer.stop)
     stopping.start()
-    stopping.join(LIMIT_S)
+    stopping.join(DEADLINE_S)
     assert not stopping.is_alive()
 
 
@@ -139,7 +139,7 @@ def test_several_workers(kube, write):
     status = write(workers=4)
     for number in range(30):
         status.submit(f"r{number}")
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert all(verdicts(kube, f"r{number}") == [("public", "True")] for number in range(30))
     assert len(writes(kube)) == 30
 
@@ -150,7 +150,7 @@ def test_rate(kube, write):
     started = time.monotonic()
     for number in range(5):
         status.submit(f"r{number}")
-    assert status.flush(LIMIT_S)
+    assert status.flush(DEADLINE_S)
     assert time.monotonic() - started >= 0.08
 
 
@@ -161,7 +161,7 @@ def test_with_a_cluster(kube, follow, connection):
     follower.until(lambda: follower.names() == {"a"})
     writer = StatusWriter(connection, follower.cluster, StatusSettings(router_name="public"))
     writer.submit(A, follower.cluster.route(A).uid, YES, HOST)
-    assert writer.flush(LIMIT_S)
+    assert writer.flush(DEADLINE_S)
     assert len(follower.cluster.route(A).status_ingress) == 1
     kube.apply(objects.service("marker"))
     follower.until(lambda: follower.names("services") == {"marker"})

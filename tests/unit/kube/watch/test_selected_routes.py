@@ -1,7 +1,6 @@
 """Which Routes are read: selectors and namespaces, against the fake API server."""
 
 import threading
-import time
 
 import pytest
 
@@ -11,7 +10,8 @@ from f5router.model.cluster import Delta, Key
 from f5router.model.selection import Selection
 from mocks.kube import FakeKube
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import LIMIT_S, Follower, lists, watches, watching
+from tests.unit.kube.conftest import Follower, lists, watches, watching
+from tests.waiting import DEADLINE_S, until
 
 FRONT, BACK = {"tier": "front"}, {"tier": "back"}
 
@@ -54,7 +54,7 @@ def test_a_route_enters_and_leaves(kube, follow):
     """By its labels, without another list."""
     kube.apply(labelled("a"))
     follower = follow(selection=Selection(labels="tier=front"))
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     for labels, expected in ((FRONT, {"a"}), (BACK, set()), (FRONT, {"a"})):
         kube.apply(labelled("a", **labels))
         follower.until(lambda wanted=expected: follower.names() == wanted)
@@ -82,9 +82,7 @@ def test_nothing_before_the_namespaces(kube, follow):
     kube.inject("503", times=2, method="list", path="namespaces")
     kube.forbid("namespaces")
     follower = follow(selection=WEST)
-    end = time.monotonic() + LIMIT_S
-    while not follower.cluster.problems():
-        assert time.monotonic() < end
+    until(follower.cluster.problems)
     (problem,) = follower.cluster.problems()
     assert problem.endswith(
         "grant it with: oc create clusterrole f5router-namespaces --verb=get,list,watch "
@@ -97,8 +95,7 @@ def test_nothing_before_the_namespaces(kube, follow):
     kube.forbid("namespaces")
     kube.compact()
     kube.inject("drop-watch", path="namespaces")
-    while not follower.cluster.problems():
-        assert time.monotonic() < end
+    until(follower.cluster.problems)
     assert follower.cluster.drain() == Delta()
     assert follower.cluster.warnings() == ()
 
@@ -108,7 +105,7 @@ def test_no_namespace_is_selected(kube, follow):
     kube.apply([namespace("shop"), labelled("a")])
     follower = follow(selection=WEST)
     assert follower.cluster.warnings() == ()
-    assert follower.cluster.wait_synced(LIMIT_S)
+    assert follower.cluster.wait_synced(DEADLINE_S)
     follower.drain()
     assert follower.names() == set()
     assert follower.cluster.warnings() == (
@@ -126,7 +123,7 @@ def test_projects(kube, follow, text, expected):
 
     def sleep(seconds: float) -> None:
         if seconds == 30:
-            again.acquire(timeout=LIMIT_S)
+            again.acquire(timeout=DEADLINE_S)
 
     follower = follow(selection=Selection(project_labels=text), sleep=sleep)
     follower.until(lambda: follower.names() == expected)
@@ -150,9 +147,7 @@ def test_projects_that_cannot_be_listed(tmp_path, options):
         kube.forbid("projects")
         connection = connect(KubeSettings(kubeconfig=str(path)))
         follower = Follower(connection, selection=Selection(project_labels="*"))
-        end = time.monotonic() + LIMIT_S
-        while not any("projects" in text for text in follower.cluster.problems()):
-            assert time.monotonic() < end
+        until(lambda: any("projects" in text for text in follower.cluster.problems()))
         assert not follower.cluster.synced()
         follower.cluster.stop()
 
@@ -167,9 +162,7 @@ def test_selectors_that_the_server_refuses(kube, follow, chosen, words):
     """Told like a missing right, and nothing is served."""
     kube.apply(labelled("a"))
     follower = follow(selection=chosen)
-    end = time.monotonic() + LIMIT_S
-    while not follower.cluster.problems():
-        assert time.monotonic() < end
+    until(follower.cluster.problems)
     (problem,) = follower.cluster.problems()
     assert problem.startswith("GET /apis/route.openshift.io/v1/routes: 400 ")
     assert problem.endswith(words)
@@ -187,7 +180,5 @@ def test_labels_that_change_all_the_time(kube, follow):
         kube.apply(namespace("shop", zone="west" if number % 2 else "east"))
     newest = kube.apply(labelled("last", tier="front"))["metadata"]["resourceVersion"]
     assert int(newest) > 400
-    end = time.monotonic() + LIMIT_S
-    while follower.cluster.route(Key("shop", "last")) is None:
-        assert time.monotonic() < end
+    until(lambda: follower.cluster.route(Key("shop", "last")) is not None)
     follower.until(lambda: follower.names() == {"a", "last"})
