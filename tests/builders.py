@@ -3,7 +3,7 @@
 import datetime
 import functools
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -47,6 +47,7 @@ class Settings:
     cookie_name: str = ""
     default_destination_ca: str = ""
     tls_files: TLSFiles = field(default_factory=TLSFiles)
+    unverified_pods: bool = True
     admission: AdmissionPolicy = field(default_factory=AdmissionPolicy)
     vxlan: VxlanConfig | None = None
     manage_snat: bool = False
@@ -55,6 +56,10 @@ class Settings:
     max_pool_members: int = 1000
     unavailable_page: bool = True
     balancing: Defaults = field(default_factory=Defaults)
+
+    def with_default_destination_ca(self, certificates: str) -> "Settings":
+        """The same settings with another CA."""
+        return replace(self, default_destination_ca=certificates)
 
 
 FACTS = DeviceFacts(

@@ -97,6 +97,11 @@ class EvaluatedRoute:
         return validation.terminates(self.route)
 
     @property
+    def needs_default_ca(self) -> bool:
+        """True if nothing but the administrator's authorities can verify its pods."""
+        return self.termination == "reencrypt" and not self.destination_ca and not self.pending
+
+    @property
     def awaits_certificate(self) -> bool:
         """True if it is not known yet which certificate it brings, if any."""
         own = self.route.secret or (self.route.tls and self.route.tls.certificate)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from f5router.app.debounce import EventSignal
+from f5router.app.destination_ca import DestinationCAFile
 from f5router.app.failover_watch import FailoverWatch
 from f5router.app.held_deletes import HeldBack
 from f5router.app.monitor import Monitor
@@ -50,6 +51,8 @@ class Controller:
         self.failover = FailoverWatch(device, period_s=timing.failover_s, clock=clock)
         self.tls_watch = TLSWatch(config.tls_paths, config.tls_files, period_s=timing.files_s, clock=clock)
         self.held_deletes = HeldBack(reconciler, cluster, confirm_s=timing.confirm_s)
+        self.destination_ca = DestinationCAFile(
+            config.destination_ca_path, config.default_destination_ca, period_s=timing.files_s, clock=clock)
         self._observed_at = float("-inf")
         self._loaded = False
         """Everything that the first reading of the device left to do was done."""
@@ -221,6 +224,8 @@ class Controller:
         if now >= self.tls_watch.due_at and (changed := self.tls_watch.check()):
             self.reconciler.set_tls_files(changed)
         self.held_deletes.ask(now)
+        if self.destination_ca.renewed():
+            self.reconciler.set_default_destination_ca(self.destination_ca.certificates)
         if self._pass_due(now) or self.held_deletes.is_listed():
             self.attempt_pass()
         else:
@@ -240,6 +245,7 @@ class Controller:
             self.failover.due_at,
             self.tls_watch.due_at,
             self.held_deletes.ask_at(),
+            self.destination_ca.due_at,
             now if self.held_deletes.is_listed() else None,
             now if self.device.stale else None,
         ]

@@ -58,7 +58,7 @@ class Timing:
     failover_fresh_s: float = failover.FRESH_S
     """Age up to which a failover state permits a write."""
     files_s: float = 10.0
-    """Period at which the administrator's files for TLS towards clients are read again."""
+    """Period at which the administrator's files for TLS are read again."""
     confirm_s: float = 5.0
     """Time between the holding back of deletes and the second list of the cluster, which confirms them."""
 

@@ -6,9 +6,9 @@ an empty flag is a value (openshift/origin v3.11.0, pkg/cmd/util: Env). Nothing 
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from f5router.admission import admission
 from f5router.config import device, files, ignored_variables, metrics_tls, parsers, pod_network, tls_files
@@ -59,6 +59,10 @@ class Config(pod_network.PodNetwork):
     """Content of the administrator's files for TLS towards clients, as it is at start."""
     tls_paths: TLSPaths
     """Where it is read again."""
+    destination_ca_path: str
+    """File of these certificates, which may be renewed; "" for none."""
+    unverified_pods: bool
+    """True if pods of Routes without any CA may be anybody."""
     unavailable_page: bool
     """Answer 503 where nothing can answer."""
     balancing: balancing.Defaults
@@ -109,6 +113,10 @@ class Config(pod_network.PodNetwork):
         pairs = [base64.b64encode(":".join(login).encode()).decode() for login in logins]
         return (*(password for _, password in logins), *pairs)
 
+    def with_default_destination_ca(self, certificates: str) -> Self:
+        """Return the same settings with other authorities for pods."""
+        return replace(self, default_destination_ca=certificates)
+
     def redacted(self) -> dict[str, Any]:
         """Shape: field to value, groups as dicts; for the log. Without password and warnings."""
         shown = asdict(self)
@@ -154,8 +162,8 @@ def _config(reader: Reader) -> Config:
     folder, http_virtual, https_virtual = device.places(reader)
     hold_off_s, hold_off_limit_s = _hold_off(reader)
     selection, admission_policy = _selection(reader), _admission(reader)
-    network = pod_network.load(reader)
     files_of_tls, tls_paths = tls_files.load(reader)
+    network, destination_ca = pod_network.load(reader), files.destination_ca(reader)
     return Config(
         bigip=bigip, ssh=ssh, cert_upload=cert_upload,
         kube=kube_settings(reader, sdn=network["vxlan"] is not None),
@@ -164,8 +172,9 @@ def _config(reader: Reader) -> Config:
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         **network,
-        default_destination_ca=files.certificates(reader, "default-destination-ca-path"),
         tls_files=files_of_tls, tls_paths=tls_paths,
+        default_destination_ca=destination_ca.certificates, destination_ca_path=destination_ca.path,
+        unverified_pods=destination_ca.unverified,
         unavailable_page=reader.value("f5-503-page"),
         balancing=balancing.Defaults(
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),

@@ -6,7 +6,7 @@ The Reader collects the problems, which name the file.
 import contextlib
 import posixpath
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -22,6 +22,24 @@ from cryptography.hazmat.primitives.serialization import (
 
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
+
+SERVICE_CA = "/var/run/secrets/kubernetes.io/serviceaccount/service-ca.crt"
+"""The authority of OpenShift's Service certificates, in every pod. Source: docs.openshift.com, Service
+serving certificate secrets."""
+
+NO_CA = "none"
+"""Word in the place of a file: pods are not verified."""
+
+
+class DestinationCA(NamedTuple):
+    """Authorities for pods of re-encrypt Routes without a CA of their own."""
+
+    certificates: str = ""
+    """In PEM; "" for none."""
+    path: str = ""
+    """File with the certificates, which may come later; "" for none."""
+    unverified: bool = False
+    """True if the administrator wants no verification."""
 
 
 def check_directory(reader: Reader, name: str) -> None:
@@ -133,11 +151,43 @@ def parsed_key(reader: Reader, name: str, text: str, *, openssh: bool) -> Privat
 def certificates(reader: Reader, name: str) -> str:
     """Return the certificates of a PEM file, re-encoded; "" when none is configured or after a problem."""
     text = reader.read(name) if reader.text(name) else None
-    if text is None:
+    return "" if text is None else _encoded(reader, name, reader.text(name), text)
+
+
+def _encoded(reader: Reader, name: str, path: str, text: str) -> str:
+    try:
+        return encode_certificates(text)
+    except ValueError as exc:
+        reader.problem(f"{exc} in {path!r}", name)
         return ""
+
+
+def encode_certificates(text: str) -> str:
+    """Return the certificates of a PEM text without what is around them. Raises: ValueError."""
     try:
         certs = x509.load_pem_x509_certificates(text.encode())
-    except ValueError:
-        reader.problem(f"there is no certificate in {reader.text(name)!r}, or one does not parse", name)
-        return ""
+    except ValueError as exc:
+        raise ValueError("there is no certificate, or one that does not parse,") from exc
     return "".join(cert.public_bytes(Encoding.PEM).decode() for cert in certs)
+
+
+def destination_ca(reader: Reader) -> DestinationCA:
+    """Return the authorities for pods of Routes that bring none.
+
+    Source: openshift/origin v3.11.0, pkg/cmd/infra/router/template.go: the service CA of the pod's account
+    is the default. Without that file the router of 3.11 verified nothing; here, somebody has to want that.
+    """
+    name = "default-destination-ca-path"
+    path = reader.text(name)
+    if path == NO_CA:
+        reader.warn("pods of re-encrypt Routes without destinationCACertificate are not verified", name)
+        return DestinationCA(unverified=True)
+    if path:
+        return DestinationCA(certificates(reader, name), path)
+    try:
+        text = reader.read(name, SERVICE_CA, missing_ok=True)
+    except FileNotFoundError:
+        reader.warn(f"not set, and {SERVICE_CA} does not exist: re-encrypt Routes without "
+                    "destinationCACertificate are not served; none serves them without verification", name)
+        return DestinationCA(path=SERVICE_CA)
+    return DestinationCA(_encoded(reader, name, SERVICE_CA, text) if text is not None else "", SERVICE_CA)

@@ -118,8 +118,9 @@ _OBJECTS = (
            "Name of the session cookies that keep clients with a pod, unless a Route has its own; without "
            "it, a hash of the pool's name.", _NAME, session_cookies.parse_name),
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
-           "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; "
-           "without it, their pods are not verified.", _PATH),
+           "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; none: "
+           "their pods are not verified. Without it, OpenShift's service CA where the pod has it, else "
+           "such Routes are not served.", _PATH),
     boolean("f5-503-page", "ROUTER_F5_503_PAGE", "true", OBJECTS,
             "Answer 503 with a small page where no Route matches or no pod is available; with "
             "false, the connection is reset."),

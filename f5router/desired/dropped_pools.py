@@ -97,9 +97,10 @@ class DroppedPools:
 
 
 def _present_keys(evaluated: EvaluatedRoute) -> Iterator[PoolKey]:
-    """Yield the keys that pools of a Route may have; without TLS, or with TLS that verifies nothing."""
+    """Yield the keys that pools of a Route may have; without TLS, or with TLS without a CA of its own."""
     route = evaluated.route
-    for tls in ("", names.UNVERIFIED):
+    default_tls = names.pod_tls("", route.service, route.key.namespace)
+    for tls in ("", names.UNVERIFIED, default_tls):
         key = PoolKey(Key(route.key.namespace, route.service), route.target_port, tls)
         yield key
         for ending in ("", names.LIMITED, names.RATED):

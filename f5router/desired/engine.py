@@ -7,6 +7,7 @@ holds `Engine.objects` equal to a build from the whole cluster (tests/reference/
 """
 
 import functools
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 
 from f5router.admission import admission
@@ -86,8 +87,7 @@ class Engine:
 
     def route(self, key: Key) -> Route | None:
         """Return a Route as it was judged."""
-        checked = self._claim_index.routes().get(key)
-        return checked.route if checked else None
+        return checked.route if (checked := self._claim_index.routes().get(key)) else None
 
     def rejection(self, key: Key) -> Rejection | None:
         """Return why a Route is not admitted; None if it is."""
@@ -116,8 +116,7 @@ class Engine:
 
     def pending(self, key: Key) -> bool:
         """True if no version of a Route was checked yet, so that nobody knows whether it is valid."""
-        checked = self._claim_index.routes().get(key)
-        return checked is not None and checked.pending
+        return (checked := self._claim_index.routes().get(key)) is not None and checked.pending
 
     def host_routes(self, host: str) -> Mapping[Key, frozenset[Ref]]:
         """Return the admitted Routes of a Host, each with the objects that it uses."""
@@ -128,14 +127,12 @@ class Engine:
 
         For a wildcard these are all of its subdomain; only itself if namespaces may share a subdomain.
         """
-        if not host.startswith("*.") or not self._config.admission.ownership:
-            return {host}
-        return {host, *self._claim_index.hosts(host[2:])}
+        shared = not host.startswith("*.") or not self._config.admission.ownership
+        return {host} if shared else {host, *self._claim_index.hosts(host[2:])}
 
     def closure(self, refs: Iterable[Ref]) -> set[Ref]:
         """Return objects, and all that they need in turn."""
-        seen: set[Ref] = set()
-        stack = list(refs)
+        seen, stack = set[Ref](), list(refs)
         while stack:
             ref = stack.pop()
             if ref in seen:
@@ -150,8 +147,7 @@ class Engine:
 
         If nothing shows its Services, it keeps those whose address a pod of its namespace has.
         """
-        wanted = self.objects.get(pool.ref)
-        if isinstance(wanted, Pool):
+        if isinstance(wanted := self.objects.get(pool.ref), Pool):
             return wanted.members
         if (dropped := self._dropped.get(pool.path)) is not None:
             return self._pools.members(*dropped)
@@ -172,8 +168,7 @@ class Engine:
 
     def option_problems(self, key: Key) -> str:
         """Return why options of a Route have no effect; "" if all have."""
-        route = self.route(key)
-        return "; ".join(route.option_problems) if route else ""
+        return "; ".join(route.option_problems) if (route := self.route(key)) else ""
 
     def routes_of_host(self, host: str) -> Iterable[Key]:
         """Return the Routes of a Host."""
@@ -218,6 +213,14 @@ class Engine:
         """Take the new content of the administrator's files for TLS towards clients."""
         self._tls_files = files
         self._rebuild_baseline()
+
+    def set_default_destination_ca(self, certificates: str) -> Steps[None]:
+        """Take renewed authorities for pods, and build anew the Hosts of Routes that need them."""
+        self._config = self._config.with_default_destination_ca(certificates)
+        for host, (checked, claims) in list(self._claims_by_host.items()):
+            if any(evaluated.needs_default_ca for evaluated in checked.values()):
+                yield from self._rebuild_host(host, checked, claims)
+                yield
 
     def apply(self, delta: Delta) -> None:
         """Take changes of the cluster."""
@@ -267,9 +270,8 @@ class Engine:
 
     def _refresh_warnings(self, services: Iterable[Key]) -> None:
         """Mark Routes whose warnings may differ; with node ports these depend on endpoints too."""
-        for service in services:
-            for pool_key in self._pools.of_service(service):
-                self._mark_users(pool_key)
+        for pool_key in itertools.chain.from_iterable(map(self._pools.of_service, services)):
+            self._mark_users(pool_key)
 
     def _apply_nodes(self, delta: Delta) -> bool:
         """Take Nodes and their network; returns True if every pool may have other members."""
@@ -313,16 +315,14 @@ class Engine:
         self._swap(self._baseline, new)
         self._baseline = new
 
-    def _rebuild_host(
-        self, host: str, checked: Mapping[Key, EvaluatedRoute], claims: ClaimResult,
-    ) -> Steps[None]:
+    def _rebuild_host(self, host: str, checked: Mapping[Key, EvaluatedRoute],
+                      claims: ClaimResult) -> Steps[None]:
         """Build the objects of a Host anew, then put them in place of the old ones, all in one step."""
         new = _EMPTY
         if checked:
             new = yield from route_objects.host_objects(
                 host, checked.values(), claims, self._config, self._facts)
-        old = self._host_objects.pop(host, _EMPTY)
-        self._claims_by_host.pop(host, None)
+        old, _ = self._host_objects.pop(host, _EMPTY), self._claims_by_host.pop(host, None)
         if checked:
             self._host_objects[host] = new
             self._claims_by_host[host] = (checked, claims)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute, Rejection
@@ -52,6 +52,8 @@ def redirect(host: str) -> Redirect | CheckedRedirect:
 
 class DesiredSettings(route_tls.PodTLSSettings, Protocol):
     """The part of config.Config that is used here."""
+
+    def with_default_destination_ca(self, certificates: str) -> Self: ...
 
     @property
     def admission(self) -> admission.AdmissionPolicy: ...
@@ -157,15 +159,8 @@ class _HostBuilder:
 
     def add_route(self, evaluated: EvaluatedRoute) -> None:
         route, termination = evaluated.route, evaluated.termination
-        if termination and self.config.https_virtual is None:
-            self._fault(route, "--f5-https-vserver is blank: this router serves no Route with TLS")
-            return
-        if not termination and self.config.http_virtual is None:
-            self._fault(route, "--f5-http-vserver is blank: this router serves no unencrypted Route")
-            return
-        if route_tls.verifies_name(evaluated, self.config) and pools.is_divided(evaluated.route):
-            self._fault(route, "spec.alternateBackends: the default destination CA verifies the name of one "
-                               "Service only; set spec.tls.destinationCACertificate")
+        if fault := self._fault(evaluated):
+            self.faults[route.key], self.uses[route.key] = fault, frozenset()
             return
         if route.tls and route.tls.key and not evaluated.key_pair and termination in ("edge", "reencrypt"):
             self._warn(route, "spec.tls.key: there is a key without a certificate; it is not used")
@@ -178,9 +173,8 @@ class _HostBuilder:
             self._warn(route, f"spec.tls.externalCertificate: {evaluated.pending_secret.problem}")
         used: set[Ref] = set()
         tls, forward = self._towards_pods(evaluated)
-        if tls == names.UNVERIFIED:
-            self._warn(route, "spec.tls.destinationCACertificate: there is none and no default "
-                              "destination CA; the pods' certificates are not verified")
+        if text := route_tls.pods_warning(evaluated, self.config):
+            self._warn(route, text)
         if termination == "passthrough":
             used.add(self._passthrough(route, forward.pool))
         elif termination:
@@ -243,9 +237,11 @@ class _HostBuilder:
         """
         path = evaluated.route.path
         above = [c for c in self.admitted
-                 if c.insecure != "None" and match_conditions.covers(c.route.path, path)]
-        around = [c for c in self.wildcards if match_conditions.covers(c.route.path, path)
-                  or match_conditions.covers(path, c.route.path)]
+                 if c.insecure != "None" and match_conditions.covers(c.route.path, path)
+                 and not self._fault(c)]
+        around = [c for c in self.wildcards if not self._fault(c) and (
+                  match_conditions.covers(c.route.path, path)
+                  or match_conditions.covers(path, c.route.path))]
         if any(c.pending for c in (*above, *around)):
             self.undetermined |= self._any_rules(evaluated, names.INSECURE_POLICY)
             return set()
@@ -366,9 +362,13 @@ class _HostBuilder:
     def _full(self, name: str) -> str:
         return names.full_path(self.config.folder, name)
 
-    def _fault(self, route: Route, text: str) -> None:
-        self.faults[route.key] = text
-        self.uses[route.key] = frozenset()
+    def _fault(self, evaluated: EvaluatedRoute) -> str:
+        """Return why this router cannot serve an admitted Route; "" if it can."""
+        if evaluated.termination and self.config.https_virtual is None:
+            return "--f5-https-vserver is blank: this router serves no Route with TLS"
+        if not evaluated.termination and self.config.http_virtual is None:
+            return "--f5-http-vserver is blank: this router serves no unencrypted Route"
+        return route_tls.pods_fault(evaluated, self.config)
 
     def _warn(self, route: Route, text: str) -> None:
         self.warnings[route.key] = (*self.warnings.get(route.key, ()), text)

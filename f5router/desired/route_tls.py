@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from f5router.admission.admission import EvaluatedRoute
-from f5router.desired import baseline
+from f5router.desired import baseline, pools
 from f5router.model import names
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
@@ -15,6 +15,10 @@ class PodTLSSettings(baseline.BaselineSettings, Protocol):
 
     @property
     def default_destination_ca(self) -> str: ...
+
+    @property
+    def unverified_pods(self) -> bool:
+        """True if pods of Routes without any CA may be anybody."""
 
 
 def client_ssl(folder: str, path: str, host: str, key: Key, key_pair: TLSKeyPair) -> list[Object]:
@@ -32,24 +36,46 @@ def client_ssl(folder: str, path: str, host: str, key: Key, key_pair: TLSKeyPair
     return [cert, private, *((chain,) if key_pair.chain else ()), profile]
 
 
+def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
+    """Return why the pods of a Route cannot be verified; "" if they can, or need not be."""
+    if not evaluated.needs_default_ca:
+        return ""
+    if not config.default_destination_ca:
+        return "" if config.unverified_pods else (
+            "spec.tls.destinationCACertificate: there is none, and this router has no default destination "
+            "CA: nothing would verify the pods")
+    if pools.is_divided(evaluated.route):
+        return ("spec.alternateBackends: the default destination CA verifies the name of one Service only; "
+                "set spec.tls.destinationCACertificate")
+    return ""
+
+
+def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
+    """Return what the team of a Route should know about the verification of its pods; "" for nothing."""
+    if not evaluated.needs_default_ca or config.default_destination_ca:
+        return ""
+    return ("spec.tls.destinationCACertificate: there is none, and this router is configured to do without; "
+            "the pods' certificates are not verified")
+
+
 def verifies_name(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
-    """True if pods of a Route must carry the name of their Service."""
-    default = config.default_destination_ca and not evaluated.destination_ca
-    return bool(evaluated.termination == "reencrypt" and default)
+    """True if pods of a Route must carry the name of their Service.
 
-
-def towards_pods(
-    evaluated: EvaluatedRoute, service: str, config: PodTLSSettings,
-) -> tuple[str, list[Object]]:
-    """Build the server SSL profile towards the pods of a Service.
-
-    Returns: the digest of that TLS, and the objects.
+    The default CA signs Services of every namespace: the name keeps tenants apart. Source: openshift/router,
+    haproxy-config.template (verifyhost).
     """
-    route, folder = evaluated.route, config.folder
-    ca, name = evaluated.destination_ca, ""
+    return bool(evaluated.needs_default_ca and config.default_destination_ca)
+
+
+def towards_pods(evaluated: EvaluatedRoute, service: str, config: PodTLSSettings) -> tuple[str, list[Object]]:
+    """Return the digest of the TLS towards the pods of a Service, and its server SSL profile with its CA."""
+    namespace, ca, name = evaluated.route.key.namespace, evaluated.destination_ca, ""
+    tls = names.pod_tls(ca)
     if verifies_name(evaluated, config):
-        ca, name = config.default_destination_ca, f"{service}.{route.key.namespace}.svc"
-    tls = names.digest(f"{ca}\0{name}")
-    file = CertFile(names.destination_ca_file(folder, ca), ca) if ca else None
-    profile = ServerSSL(names.server_ssl(folder, tls), file.path if file else "", name)
-    return tls, [file, profile] if file else [profile]
+        tls, name = names.pod_tls("", service, namespace), names.server_name(service, namespace)
+        ca = config.default_destination_ca
+    path = names.server_ssl(config.folder, tls)
+    if not ca:
+        return tls, [ServerSSL(path)]
+    file = CertFile(names.destination_ca_file(config.folder, ca), ca)
+    return tls, [file, ServerSSL(path, file.path, name)]

@@ -104,7 +104,24 @@ def digest(text: str, digits: int = 16) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
-UNVERIFIED = digest("\0")
+def pod_tls(destination_ca: str = "", service: str = "", namespace: str = "") -> str:
+    """Return the digest of TLS towards pods: of the Route's own CA, of a Service by the default one, or none.
+
+    The certificates of the default CA are no part of it: they may be renewed, and the names of pools, on
+    which those of session cookies depend, stay.
+    """
+    return digest(f"{destination_ca}\0{server_name(service, namespace) if service else ''}")
+
+
+def server_name(service: str, namespace: str) -> str:
+    """Return the name in the certificate of a Service, if the default destination CA has signed it.
+
+    Source: docs.openshift.com, Service serving certificate secrets.
+    """
+    return f"{service}.{namespace}.svc"
+
+
+UNVERIFIED = pod_tls()
 """Digest of TLS towards pods whose certificates are not verified."""
 
 

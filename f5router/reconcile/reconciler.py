@@ -87,6 +87,12 @@ class Reconciler:
         self.engine.set_tls_files(files)
         self._collect()
 
+    def set_default_destination_ca(self, certificates: str) -> None:
+        """Take renewed authorities for pods; the next pass writes them."""
+        for _ in self.engine.set_default_destination_ca(certificates):
+            self.device.calls.look()
+        self._collect()
+
     def take_endpoints(self, delta: Delta) -> None:
         """Take changes of endpoints only; `members.program` writes them."""
         services = self.engine.cluster.services_of(delta)

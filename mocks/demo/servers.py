@@ -205,6 +205,7 @@ class Lab:
             "ROUTER_EXTERNAL_HOST_INTERNAL_ADDRESS": INTERNAL,
             "ROUTER_EXTERNAL_HOST_VXLAN_GW_CIDR": self._gateway,
             "ROUTER_CANONICAL_HOSTNAME": "router.example.com",
+            "DEFAULT_DESTINATION_CA_PATH": "none",
             "ROUTER_LISTEN_ADDR": "127.0.0.1:0",
         }
 

@@ -43,6 +43,7 @@ class Lab:
         self._marks = 0
         self._ahead_s = 0.0
         self.timing = QUICK
+        self.read_file = config.read_text
         self.kube = stack.enter_context(FakeKube())
         self.bigip = stack.enter_context(FakeBigIP(**bigip))
         self._administrator = stack.enter_context(requests.Session())
@@ -88,6 +89,7 @@ class Lab:
             "f5-partition-path": self.partition,
             "config": str(self.kubeconfig),
             "hold-off": "10ms",
+            "default-destination-ca-path": "none",
             **{name.replace("_", "-"): value for name, value in flags.items()},
         }
 
@@ -96,7 +98,7 @@ class Lab:
 
         Args: retry_s: how long a failed read is repeated, 0 for never; flags: as in `flags`.
         """
-        loaded = config.load(self.flags(**flags), {})
+        loaded = config.load(self.flags(**flags), {}, self.read_file)
         return loaded if retry_s is None else replace(loaded, bigip=replace(loaded.bigip, retry_s=retry_s))
 
     def command(self, *arguments: str, **flags: str) -> list[str]:

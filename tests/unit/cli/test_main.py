@@ -18,6 +18,7 @@ from f5router.cli.main import main
 from f5router.config.option import GROUPS
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
+from tests.builders import identity
 from tests.signals import signal_in_wait
 from tests.waiting import DEADLINE_S
 
@@ -53,12 +54,14 @@ class Controller:
 
 
 @pytest.fixture
-def f5router():
+def f5router(tmp_path):
     """Runs a command line with a good environment, changed by env, and no other variables of ours."""
+    service_ca = tmp_path / "service-ca.crt"
+    service_ca.write_text(identity().issuer)
     ours = dict.fromkeys(option.env for option in OPTIONS.values() if option.env)
 
     def invoke(*args, controller=None, env=()):
-        environ = {**ours, **ENV, **dict(env)}
+        environ = {**ours, **ENV, "DEFAULT_DESTINATION_CA_PATH": str(service_ca), **dict(env)}
         return CliRunner().invoke(main, args, obj=controller or Controller(), env=environ)
 
     return invoke

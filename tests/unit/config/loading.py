@@ -3,15 +3,23 @@
 import pytest
 
 from f5router.config.config import Config, load
+from f5router.config.files import SERVICE_CA
 from f5router.model.errors import ConfigError
+from tests.builders import identity
 
 HOST = "ROUTER_EXTERNAL_HOST_"
 ENV = {HOST + "HOSTNAME": "bigip.example.com", HOST + "USERNAME": "admin", HOST + "PASSWORD": "s3cr3t-word"}
 
+SERVICE_CA_TEXT = identity().issuer
 
-def files(**texts):
-    """read_file over a dict; keys are given as keyword arguments with "_" for every "/"."""
+
+def files(*, service_ca=SERVICE_CA_TEXT, **texts):
+    """read_file over a dict; keys are given as keyword arguments with "_" for every "/".
+
+    Args: service_ca: text of the file in the pod, None for no file.
+    """
     by_path = {"/" + name.replace("_", "/"): text for name, text in texts.items()}
+    by_path[SERVICE_CA] = service_ca
 
     def read(path):
         content = by_path.get(path)

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from f5router.config.config import load
+from f5router.config.files import SERVICE_CA
 from f5router.config.options import OPTIONS
 from f5router.model.errors import ConfigError
 from tests.unit.config.loading import ENV, HOST, config, files, problems
@@ -200,7 +201,37 @@ def test_default_destination_ca(ca):
     settings = config({"DEFAULT_DESTINATION_CA_PATH": "/ca"}, files(ca=f"# note\n{ca}\n{key}{ca}"))
     assert settings.default_destination_ca == ca + ca
     assert settings.redacted()["default_destination_ca"] == "2 certificates"
-    assert config().default_destination_ca == ""
+    assert (settings.destination_ca_path, settings.unverified_pods) == ("/ca", False)
+
+
+@pytest.mark.parametrize(("text", "shown", "warnings"), [
+    ("", (True, SERVICE_CA, False), ()),
+    ("none", (False, "", True), ("are not verified",)),
+], ids=["nothing", "none"])
+def test_service_ca(text, shown, warnings):
+    """OpenShift's authority is the default; `none` is the only word for no verification."""
+    settings = config({"DEFAULT_DESTINATION_CA_PATH": text})
+    assert (bool(settings.default_destination_ca), settings.destination_ca_path,
+            settings.unverified_pods) == shown
+    assert len(settings.warnings) == len(warnings)
+    assert all(words in warning for words, warning in zip(warnings, settings.warnings, strict=True))
+
+
+def test_no_service_ca():
+    """Nobody said that pods need not be verified: those Routes are not served, and start says so."""
+    settings = config({}, files(service_ca=None))
+    assert (settings.default_destination_ca, settings.unverified_pods) == ("", False)
+    assert settings.destination_ca_path == SERVICE_CA
+    (warning,) = settings.warnings
+    assert "are not served" in warning
+
+
+@pytest.mark.parametrize("text", ["", "no PEM", CERT, PermissionError(13, "Permission denied")],
+                         ids=["empty", "no PEM", "broken", "refused"])
+def test_bad_service_ca(text):
+    (problem,) = problems({}, files(service_ca=text))
+    assert problem.startswith(OPTIONS["default-destination-ca-path"].label + ": ")
+    assert SERVICE_CA in problem
 
 
 @pytest.mark.parametrize(("key", "upload", "expected"), [
