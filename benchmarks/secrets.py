@@ -1,4 +1,4 @@
-"""What the Secrets of N Routes cost: threads, connections, CPU, and the time that other tenants wait.
+"""Costs of the Secrets of N Routes: threads, connections, CPU, and the time that other tenants wait.
 
     python -m benchmarks.secrets [--missing N] [--existing N] [--seconds S]
 
@@ -97,7 +97,7 @@ def api_server(missing: int, existing: int) -> Iterator[Server]:
 
 @dataclass
 class Seen:
-    """What the drains of a ClusterWatcher told, and when."""
+    """Changes that the drains of a ClusterWatcher told, and when."""
 
     cluster: ClusterWatcher
     changed: threading.Event

@@ -1,4 +1,4 @@
-"""What writing the statuses of N Routes costs, and what an event costs meanwhile.
+"""Costs of writing the statuses of N Routes, and of an event meanwhile.
 
     python -m benchmarks.statuses [--routes N] [--seconds S]
 
@@ -89,7 +89,7 @@ class Statuses:
         self.routes = self.cluster.drain().routes
 
     def ask(self, verdict: Verdict, *, only_new: bool = False) -> None:
-        """What the thread that makes the passes does for all Routes."""
+        """Do what the thread that makes the passes does for all Routes."""
         submit = self.writer.submit_new if only_new else self.writer.submit
         for key, route in self.routes.items():
             submit(key, route.uid, verdict, route.host)

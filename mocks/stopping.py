@@ -1,4 +1,4 @@
-"""How a fake in the foreground is told to end."""
+"""Signals that end a fake in the foreground."""
 
 import signal
 import threading

@@ -12,7 +12,7 @@ LIMIT_S = 60.0
 
 
 def problems(targets: Iterable[Target]) -> list[str]:
-    """What is wrong with the answers, by name of the target."""
+    """Return what is wrong with the answers, by name of the target."""
     return [f"{target.name}: {problem}" for target in targets if (problem := _problem(target))]
 
 

@@ -268,7 +268,7 @@ PHASES: Mapping[str, Callable[[Material], Change]] = {
 
 
 def before(phase: str, material: Material) -> Objects:
-    """What is served when a phase begins."""
+    """Stage that is served when a phase begins."""
     return {} if phase == "load" else base(material)
 
 
@@ -289,7 +289,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request gets: who answers, or the status that the BIG-IP gives; and the certificate shown.
+    """Answer to a request: who answers, or the status that the BIG-IP gives; and the certificate shown.
 
     The status is REFUSED where the connection is reset.
     """
@@ -313,7 +313,7 @@ def requests(*stages: Objects) -> list[Asked]:
 
 
 def _host(route: Object) -> str:
-    """Of the requests for a Route."""
+    """Return the Host of the requests for a Route."""
     return route["spec"]["host"]
 
 

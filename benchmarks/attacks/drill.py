@@ -21,7 +21,7 @@ NODES = "ltm/node "
 
 @dataclass(frozen=True)
 class Reference:
-    """What an undisturbed run leaves, and how many calls of the phase it took."""
+    """State that an undisturbed run leaves, and how many calls of the phase it took."""
 
     state: dict[str, str]
     statuses: dict[str, list]
@@ -50,7 +50,7 @@ class Point:
 
 @dataclass
 class Result:
-    """What came of a point."""
+    """Result of a point."""
 
     point: Point
     problems: list[str] = field(default_factory=list)
@@ -133,7 +133,7 @@ def until_quiet(site: Site) -> None:
 
 
 def at_rest(site: Site) -> list[str]:
-    """What clients get now that they should not."""
+    """Return what clients get now that they should not."""
     return client.problems(site.targets(site.objects, steady=True))
 
 
@@ -165,7 +165,7 @@ class Drill:
         site.ask([*steady, *changing], seed=self.point.seed)
 
     def change(self) -> None:
-        """What the router has to follow."""
+        """Make the change that the router has to follow."""
         self.calls.armed = True
         self.site.change(cluster.PHASES[self.point.phase](self.site.material))
         if self.point.phase == "load":

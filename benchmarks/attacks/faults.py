@@ -19,7 +19,7 @@ SLOW_S = 3.0
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong.
+    """Fault that is injected.
 
     Attributes: rest: faults of the fake's REST by name, with options, that the next calls meet in turn.
     path: only calls of such a path. ssh: fault of its sshd for the next command.

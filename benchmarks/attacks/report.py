@@ -1,4 +1,4 @@
-"""What came of an attack, for people and for programs."""
+"""Report of an attack, for people and for programs."""
 
 import dataclasses
 import json

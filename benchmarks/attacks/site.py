@@ -175,14 +175,14 @@ class Site:
         self.objects = change.to(self.objects)
 
     def statuses(self) -> dict[str, list]:
-        """Of each of our Routes: Host, condition, reason and message of the router's entries."""
+        """Return for each of our Routes: Host, condition, reason and message of the router's entries."""
         routes = {key: self.kube.get(*key) for key in self.objects if key[0] == "Route"}
         return {f"{namespace}/{name}": _entries(route) for (_, namespace, name), route in routes.items()}
 
     # -- the device ------------------------------------------------------------------------------
 
     def state(self, *, ours: bool = True) -> dict[str, str]:
-        """What is on the device, as JSON by kind and name.
+        """Return what is on the device, as JSON by kind and name.
 
         Args: ours: what bears a name of the router's, with the virtual servers; else what is of others, with
             what the router may not change of the virtual servers.
@@ -242,7 +242,7 @@ class Site:
             raise AttackError(f"the router ended with exit status {status}:\n{self.tail()}")
 
     def ready(self) -> bool:
-        """What the router that runs says of itself at /readyz; False before it listens."""
+        """Return what the router that runs says of itself at /readyz; False before it listens."""
         with self.log.open("rb") as log:
             log.seek(self._log_begin)
             match = ADDRESS.search(log.read())
@@ -265,7 +265,7 @@ class Site:
         return self.bigip.endpoint(HTTPS if asked.tls else HTTP)
 
     def targets(self, *stages: Objects, steady: bool) -> list[Target]:
-        """What clients ask for while one of the stages becomes the next.
+        """Return what clients ask for while one of the stages becomes the next.
 
         Args: steady: only what has one answer in all stages; else the rest, which may also be refused.
         """
@@ -316,7 +316,7 @@ class Site:
 
 
 def _entries(route: dict) -> list[tuple]:
-    """What the router wrote into a status, without times."""
+    """Return what the router wrote into a status, without times."""
     ingress = (route.get("status") or {}).get("ingress") or ()
     return [
         (entry["host"], *(
@@ -351,7 +351,7 @@ def _steady(value: object) -> object:
 
 
 def difference(wanted: Mapping[str, object], present: Mapping[str, object], limit: int = 6) -> list[str]:
-    """What is missing, too much, or other than wanted; the first few."""
+    """Return what is missing, too much, or other than wanted; the first few."""
     lines = [f"missing: {name}" for name in wanted if name not in present]
     lines += [f"too much: {name}" for name in present if name not in wanted]
     lines += [

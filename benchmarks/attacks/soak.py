@@ -32,7 +32,7 @@ FLOATING = "10.1.9.1"
 
 @dataclass
 class Report:
-    """What came of a run."""
+    """Result of a run."""
 
     changes: int = 0
     passes: int = 0
@@ -288,7 +288,7 @@ class Soak:
         ]
 
     def _targets(self) -> list[Target]:
-        """What may be refused, but must not be answered by the pod of a Route that never had the request."""
+        """Return what may be refused, but not answered by the pod of a Route that never had the request."""
         hosts = [
             f"{namespace}-{number}.churn.example.com" for namespace in cluster.TENANTS for number in range(4)
         ]

@@ -61,7 +61,10 @@ class Workers:
         self._running[here] = process
 
     def results(self) -> Iterator[object]:
-        """Of calls that have ended, at least of one. Raises: AttackError: a process ended without one."""
+        """Yield the results of calls that have ended, at least of one.
+
+        Raises: AttackError: a process ended without one.
+        """
         for connection in wait(list(self._running)):
             try:
                 result = connection.recv()
@@ -129,7 +132,7 @@ def run(
 def _references(
     pool: Workers, material: Material, phases: Collection[str], ways: Collection[bool]
 ) -> References:
-    """Of these phases, and of the first load, from which all of them start."""
+    """Make the references of these phases, and of the first load, from which all start."""
     chosen = [phase for phase in cluster.PHASES if phase in phases or phase == "load"]
     places = [(phase, ssh) for phase in chosen for ssh in ways]
     waiting, results = iter(places), {}

@@ -143,7 +143,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def instead(fault: Fault, request: Request) -> Reply | Refusal | None:
-    """What a fault answers instead of performing; None: the request is performed."""
+    """Return what a fault answers instead of performing; None: the request is performed."""
     path = request.path
     shown = path.replace("~", "?")
     answers: dict[str, Callable[[], Reply | Refusal]] = {

@@ -1,4 +1,4 @@
-"""What all kinds of objects have in common: create, change, replace, delete, read.
+"""Operations that all kinds of objects have in common: create, change, replace, delete, read.
 
 A kind is one collection of the REST tree, such as `ltm/pool`, or a sub-collection, such as
 `ltm/pool/members`. Its subclass adds the rules of its own. The rules come from bigip-behaviour.md.
@@ -66,7 +66,7 @@ class Kind:
     # -- indexes -----------------------------------------------------------------------------------
 
     def references(self, item: Item) -> Iterable[Ref]:
-        """What an item refers to; it cannot be deleted meanwhile."""
+        """Objects to which an item refers; it cannot be deleted meanwhile."""
         return ()
 
     def uniques(self, item: Item) -> Iterable[Ref]:
@@ -164,7 +164,7 @@ class Kind:
         return fields
 
     def written(self, store: Store, item: Item, body: Body, old: Item | None) -> None:
-        """What else happens: items of sub-collections, objects made with this one, later checks."""
+        """Do what else happens: items of sub-collections, objects made with this one, later checks."""
 
     def changed_parent(self, store: Store, key: Key) -> None:
         """A change below an object gives the object a new generation."""
@@ -219,7 +219,7 @@ class Kind:
         return list(children.values())
 
     def shown_in_parent(self, store: Store) -> bool:
-        """Whether replies of the parent link to this sub-collection."""
+        """True if replies of the parent link to this sub-collection."""
         return True
 
     def link_target(self, store: Store, item: Item, name: str, value: str) -> str | None:

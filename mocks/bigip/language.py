@@ -1,4 +1,4 @@
-"""What TMM's Tcl has and has not, and the names of TMM's own commands and events.
+"""Commands that TMM's Tcl has and has not, and the names of TMM's own commands and events.
 
 Source: 378 rules tried on a BIG-IP 21.1.0.1 (bitwisecook/tcl-lsp, "BIG-IP iRule parser measurements";
 bigip-behaviour.md B5): a core of Tcl 8.4.6; 31 of its commands are disabled, `DISABLED`; a literal command

@@ -122,7 +122,7 @@ def _rule(store: Store, item: Item, place: int, old: Rule | None) -> Rule:
 
 
 def _same(left: tuple[dict, ...], right: tuple[dict, ...]) -> bool:
-    """Whether they are the very same objects; the empty one that stands between does not count."""
+    """Return True if they are the very same objects; the empty one that stands between does not count."""
     pairs = zip(left, right, strict=False)
     return len(left) == len(right) and all(a is b or not (a or b) for a, b in pairs)
 
@@ -232,7 +232,7 @@ def _host(store: Store, request: Request, selector: str) -> str:
 
 @dataclass
 class Effect:
-    """What policies make of a request. kind: pool, redirect, reset, or "" where no Rule decided."""
+    """Effect of policies on a request. kind: pool, redirect, reset, or "" where no Rule decided."""
 
     kind: str = ""
     pool: str | None = None

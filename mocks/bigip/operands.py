@@ -345,7 +345,7 @@ ASPECTS = ("http", "client-ssl")
 
 
 def needed_profiles(fields: dict[str, Any]) -> set[str]:
-    """Those of ASPECTS that a virtual server must have for a stored condition or action."""
+    """Return those of ASPECTS that a virtual server must have for a stored condition or action."""
     kinds = set()
     if any(name.startswith("http") for name in fields) or "request" in fields:
         kinds.add("http")

@@ -14,7 +14,7 @@ _MINIMUM = re.compile(r"^min\s+(\d+)\s+of\s+(.*)$")
 
 
 class Monitored(Kind):
-    """What has a `monitor`: a rule over full paths of monitors."""
+    """Kinds with a `monitor`: a rule over full paths of monitors."""
 
     unmonitored: tuple[str, ...] = ("", "none", "/Common/none")
 

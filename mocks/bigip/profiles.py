@@ -125,7 +125,7 @@ class Profile(Kind):
 
 
 class SSLProfile(Profile):
-    """What client-ssl and server-ssl have in common: files and options."""
+    """Properties that client-ssl and server-ssl have in common: files and options."""
 
     links: ClassVar[dict[str, str]] = {
         "defaultsFrom": "profile",

@@ -100,7 +100,7 @@ def missing(name: str, text: str = "") -> Refusal:
 
 
 def invalid_value(name: str, value: object) -> Refusal:
-    """A value outside an enumeration; the property is told in tmsh's dashed spelling."""
+    """A value outside an enumeration; the message has the property in tmsh's dashed spelling."""
     return tmsh(f'invalid property value "{dashed(name)}":"{value}"')
 
 

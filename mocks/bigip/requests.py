@@ -72,7 +72,7 @@ class LoggedRequest:
 
     @property
     def changes(self) -> bool:
-        """Whether it asks for a change of configuration or disk, uploads too; not log-in, save, unix-ls."""
+        """True if it asks for a change of configuration or disk, uploads too; not log-in, save, unix-ls."""
         if self.method == "GET" or self.path.startswith(("/mgmt/shared/authn", "/mgmt/shared/authz")):
             return False
         return not self.path.rstrip("/").endswith(("/tm/sys/config", "/tm/util/unix-ls"))

@@ -1,4 +1,4 @@
-"""What TMM's compiler refuses when a rule is written, and what a rule needs of its virtual server."""
+"""Refusals of TMM's compiler when a rule is written, and the needs of a rule of its virtual server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PRIORITIES = range(1001)
 
 @dataclass(frozen=True)
 class Facts:
-    """What an iRule needs of its virtual server: its events and the commands it calls."""
+    """Needs of an iRule at its virtual server: its events and the commands it calls."""
 
     events: tuple[str, ...]
     commands: frozenset[str]

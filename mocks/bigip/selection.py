@@ -1,4 +1,4 @@
-"""What a virtual server selects: an SSL profile by server name, the members of a pool.
+"""Selections of a virtual server: an SSL profile by server name, the members of a pool.
 
 `traffic.decide` and the data plane share it. Answers come from the reverse index of the store: a virtual
 server may have thousands of client-ssl profiles. Source: bigip-behaviour.md B3, B8, B11.
@@ -65,7 +65,7 @@ def members(store: Store, pool: str) -> tuple[str, ...]:
 
 
 def takes_new(store: Store, member: Item) -> bool:
-    """Whether neither the member nor its LTM node is disabled or forced down (bigip-behaviour.md B3)."""
+    """True if neither the member nor its LTM node is disabled or forced down (bigip-behaviour.md B3)."""
     return all(session == "user-enabled" and state == "user-up" for session, state in _wishes(store, member))
 
 

@@ -183,7 +183,7 @@ class FakeBigIP:
 
     @property
     def pods(self) -> Pods:
-        """Who answers for the pool members."""
+        """Servers that answer for the pool members."""
         return self.dataplane.pods
 
     # -- requests ----------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ class FakeBigIP:
     # -- in-process use ----------------------------------------------------------------------------
 
     def get(self, path: str) -> dict[str, Any] | None:
-        """What a GET with expandSubcollections=true shows of `ltm/pool/~Common~x`; None: 404."""
+        """Return what a GET with expandSubcollections=true shows of `ltm/pool/~Common~x`; None: 404."""
         try:
             return self.request("GET", path, {"expandSubcollections": "true"})
         except Refusal as refusal:
@@ -362,7 +362,7 @@ class FakeBigIP:
             self.tokens.expire()
 
     def set_ready(self, ready: bool) -> None:
-        """What sys/ready and sys/mcp-state tell from now on; requests are served all the same."""
+        """Set what sys/ready and sys/mcp-state tell from now on; requests are served all the same."""
         with self.store.lock:
             self.store.ready = ready
 
@@ -396,7 +396,7 @@ class FakeBigIP:
 
     @property
     def unit(self) -> Unit:
-        """What it is in a pair, and what was synced."""
+        """Its part in a pair, and what was synced."""
         return self.store.unit
 
     def items(self, kind: str) -> list[Item]:

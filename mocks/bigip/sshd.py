@@ -92,7 +92,7 @@ class SSHServer:
             self._faults += [(fault, command)] * times
 
     def take(self, fault: str, command: str | None = None) -> bool:
-        """Whether the fault is to happen now; uses it up."""
+        """Return True if the fault is to happen now; uses it up."""
         with self._lock:
             for item in self._faults:
                 if item[0] == fault and item[1] in (None, command):
@@ -158,7 +158,7 @@ class SSHServer:
 
 
 class _Session(paramiko.ServerInterface):
-    """What one connection may do."""
+    """Session of a connection: what it may do."""
 
     def __init__(self, server: SSHServer, transport: paramiko.Transport, connection: socket.socket):
         self._server, self._transport, self._connection = server, transport, connection

@@ -120,7 +120,7 @@ class Store:
         return self._children.get((kind, parent), {})
 
     def users(self, group: str, path: str) -> list[User]:
-        """Who refers to something, in order of creation."""
+        """Return who refers to something, in order of creation."""
         return list(self._users.get((group, path), ()))
 
     def is_used(self, group: str, path: str) -> bool:
@@ -130,7 +130,7 @@ class Store:
         return len(self._users.get((group, path), ()))
 
     def was_released(self, group: str, path: str) -> bool:
-        """Whether the transaction that is running gave up a reference to it."""
+        """Return True if the transaction that is running gave up a reference to it."""
         return (group, path) in self._released
 
     def holder(self, group: str, value: str) -> Key | None:

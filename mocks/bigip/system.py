@@ -126,7 +126,7 @@ READ: dict[str, Handler] = {
 
 
 def readable(version: versions.Version) -> set[str]:
-    """Those of READ that a version has."""
+    """Return those of READ that a version has."""
     return set(READ) - (set() if version >= versions.SYS_READY else {"sys/ready"})
 
 

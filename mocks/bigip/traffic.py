@@ -1,4 +1,4 @@
-"""What a virtual server would do with a request: a pure evaluation of the stored configuration.
+"""Verdict of a virtual server on a request: a pure evaluation of the stored configuration.
 
 It knows what the documents tell of LTM policies, SNI and the three iRules of the router; iRules are
 recognised by name, not executed (the data plane executes them). Anything else raises Unsupported.
@@ -114,7 +114,7 @@ def _evaluate(store: Store, virtual: Item, request: Request) -> Decision:
 
 
 def _answers_503(virtual: Item, pool: str | None) -> bool:
-    """Whether the third iRule does, for what goes nowhere or to a pool of the router's."""
+    """Return True if the third iRule answers 503, for what goes nowhere or to a pool of the router's."""
     rule = _rule(virtual, UNAVAILABLE_RULE)
     return rule is not None and (pool is None or pool.startswith(f"{names.folder_of(rule)}/openshift_"))
 

@@ -27,7 +27,7 @@ NOT_SYNCED = frozenset(("net/fdb/tunnel", "net/fdb/tunnel/records", "net/self"))
 
 @dataclass
 class Unit:
-    """What the fake reports below `cm/`. Change it under the store's lock."""
+    """State that the fake reports below `cm/`. Change it under the store's lock."""
 
     status: str = ACTIVE
     active_for: tuple[str, ...] = (TRAFFIC_GROUP,)

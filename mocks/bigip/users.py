@@ -55,7 +55,7 @@ def add(store: Store, name: str, password: str, role: str, **fields: str) -> Non
 
 
 def find(store: Store, name: str) -> User | None:
-    """Who may log in by a password, with the first of the roles."""
+    """Find who may log in by a password, with the first of the roles."""
     item = store.get(URL, name)
     if item is None or "password" not in item.hidden:
         return None

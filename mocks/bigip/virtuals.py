@@ -187,7 +187,7 @@ def _without_partner(body: Body) -> Body:
 
 
 def _exclusive(fields: Body, body: Body, old: Item | None) -> Body:
-    """Of `enabled`/`disabled` and the like exactly one is there, and true."""
+    """Check that of `enabled`/`disabled` and the like exactly one is there, and true."""
     for on, off in _PAIRS:
         _without_partner({name: body.get(name) for name in (on, off)})
         default = on if on == "enabled" else off

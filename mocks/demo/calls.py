@@ -26,7 +26,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What happened between two looks at the log."""
+    """Calls between two looks at the log."""
 
     writes: tuple[Call, ...]
     """Requests that ask for a change; not log-in, not saving the configuration."""
@@ -54,7 +54,7 @@ class Traffic:
 
 
 class Log:
-    """What the router asked of a fake since `begin`.
+    """Calls of the router to a fake since `begin`.
 
     Args: own: the client of the demo, whose calls do not count; it makes no writes after the start.
     """
@@ -76,7 +76,7 @@ class Log:
         return time.monotonic() - self._last
 
     def take(self) -> Traffic:
-        """What happened since `begin`."""
+        """Return the calls since `begin`."""
         entries = self._bigip.log[self._requests :]
         reads = sum(entry.method == "GET" for entry in entries) - (self._own.calls - self._own_calls)
         sent = self._bigip.ssh_server.log[self._commands :]

@@ -1,4 +1,4 @@
-"""What happens in the cluster while the router runs."""
+"""Changes in the cluster while the router runs."""
 
 from mocks.demo.api import Api
 from mocks.demo.certificates import Authority

@@ -55,7 +55,7 @@ _MORE = (*_WEB[1], "10.131.0.33:8080", "10.131.0.34:8080")
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Of everything."""
+    """State of everything."""
 
     routes: Mapping[str, Serving]
     network: Network
@@ -84,7 +84,7 @@ MENDED = replace(ADDED, routes={
 
 
 def differences(rows: Iterable[Row], network: Network, expected: State) -> list[str]:
-    """What is not as expected, a line each."""
+    """Return what is not as expected, a line each."""
     return sorted(_of_routes(rows, expected.routes)) + [
         _line("pod network", field.name, network, expected.network) for field in fields(Network)
         if getattr(network, field.name) != getattr(expected.network, field.name)]

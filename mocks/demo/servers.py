@@ -69,7 +69,7 @@ class Lab:
 
     @property
     def authorities_file(self) -> Path:
-        """Whom a client has to trust: who ends TLS may be the BIG-IP or, for passthrough, a pod."""
+        """Authorities that a client has to trust: the BIG-IP ends TLS or, for passthrough, a pod."""
         return self.folder / "ca.crt"
 
     @property
@@ -149,7 +149,7 @@ class Lab:
             raise DemoError(f"{self.router.name} logged errors.")
 
     def plan(self) -> str:
-        """What `f5router plan` prints. Raises: DemoError."""
+        """Return what `f5router plan` prints. Raises: DemoError."""
         program = self._program(
             "f5router plan", [sys.executable, "-m", "f5router", "plan", "--log-level=warning"],
             environment=clean_environment() | self._settings(),
@@ -158,7 +158,7 @@ class Lab:
         return program.tail()
 
     def faults(self) -> list[BaseException]:
-        """Of the fake BIG-IP itself; there should be none."""
+        """Return the faults of the fake BIG-IP itself; there should be none."""
         return self.bigip.errors if hasattr(self, "bigip") else []
 
     def check(self) -> None:
@@ -211,7 +211,7 @@ class Lab:
 
 
 def administrators_objects() -> list[tuple[str, dict]]:
-    """What an administrator makes before the router comes: collection and body of each object.
+    """Objects that an administrator makes before the router comes: collection and body of each object.
 
     A client SSL profile for hosts whose Routes bring no certificate, and two virtual servers.
     """

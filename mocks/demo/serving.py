@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What the BIG-IP says, by name."""
+    """Answers of the BIG-IP, by name."""
 
     rules: dict[int, list[dict]]
     """By port."""
@@ -131,7 +131,7 @@ def _row(route: dict, device: Device) -> Row:
 
 
 def _status(route: dict) -> tuple[str, str]:
-    """What the router says of a Route, and its message."""
+    """Return what the router says of a Route, and its message."""
     for entry in route.get("status", {}).get("ingress", []):
         for condition in entry.get("conditions", []):
             if entry.get("routerName") == ROUTER and condition["type"] == ADMITTED:
@@ -141,7 +141,7 @@ def _status(route: dict) -> tuple[str, str]:
 
 
 def _on_port(route: dict, rules: list[dict]) -> tuple[str, set[str]]:
-    """What the rules of a policy do for a Route, and the pools that they forward to."""
+    """Return what the rules of a policy do for a Route, and the pools that they forward to."""
     actions: set[str] = set()
     pools: set[str] = set()
     for rule in rules:
@@ -157,7 +157,7 @@ def _on_port(route: dict, rules: list[dict]) -> tuple[str, set[str]]:
 
 
 def _matches(rule: dict, spec: dict) -> bool:
-    """Whether the conditions of a rule name the Route's host and path."""
+    """Return True if the conditions of a rule name the Route's host and path."""
     hosts: set[str] = set()
     paths: set[str] = set()
     for condition in _items(rule, "conditions"):

@@ -1,4 +1,4 @@
-"""What the demo prints."""
+"""Output of the demo."""
 
 import shutil
 import textwrap
@@ -52,7 +52,7 @@ def rejections(rows: Iterable[Row]) -> str:
 
 
 def device(network: Network) -> str:
-    """What makes the BIG-IP a host of the pod network."""
+    """Return a table of what makes the BIG-IP a host of the pod network."""
     cells = [("VxLAN profile", PROFILE, network.profile), ("tunnel", TUNNEL, network.tunnel),
              ("self IP", network.self_ip, f"on {TUNNEL}")]
     return tabulate(cells, headers=("object", "name", "properties"), tablefmt="simple")

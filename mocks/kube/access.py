@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens, rights of ServiceAccounts, refusals set by a test, the review kinds."""
+"""Access rights: bearer tokens, rights of ServiceAccounts, refusals set by a test, the review kinds."""
 
 import secrets
 from collections.abc import Collection, Mapping
@@ -84,7 +84,7 @@ class Access:
             )  # fmt: skip
 
     def sees(self, user: User, namespace: str) -> bool:
-        """Whether a namespace is a Project of this user: openshift-apiserver pkg/project/auth/cache.go."""
+        """True if a namespace is a Project of this user: openshift-apiserver pkg/project/auth/cache.go."""
         return self._allowed(user, Asked("get", "", "namespaces", namespace, namespace))
 
     def _holder(self, token: str) -> User | None:

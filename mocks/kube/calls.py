@@ -1,4 +1,4 @@
-"""What a request asks of the API: kind, verb, namespace, name, read from its method and URL.
+"""Call that a request asks of the API: kind, verb, namespace, name, read from its method and URL.
 
 Rules of k8s.io/apiserver/pkg/endpoints/request/requestinfo.go. Where no kind is served at a path, the answer
 is a text, not a Status (``http.NotFound``), in the API groups of custom resources too

@@ -1,4 +1,4 @@
-"""What the API server fills into what clients write (Route, Service, EndpointSlice, Secret, Namespace).
+"""Defaults of the API server for what clients write (Route, Service, EndpointSlice, Secret, Namespace).
 
 Sources: openshift/api route/v1 defaults, k8s.io/kubernetes pkg/apis/core/v1/defaults.go and
 pkg/apis/discovery/v1/defaults.go.

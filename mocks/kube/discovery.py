@@ -1,4 +1,4 @@
-"""What the server tells about itself: version, groups, resources, OpenAPI."""
+"""Discovery, where the server tells about itself: version, groups, resources, OpenAPI."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What Roles and ClusterRoles allow: the evaluation of rbac.authorization.k8s.io/v1.
+"""Rights from Roles and ClusterRoles: the evaluation of rbac.authorization.k8s.io/v1.
 
 Rules of k8s.io/kubernetes/pkg/apis/rbac/v1/evaluation_helpers.go and
 plugin/pkg/auth/authorizer/rbac/rbac.go. Not here: nonResourceURLs (what is no resource is open to every
@@ -17,7 +17,7 @@ GROUP = "rbac.authorization.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks."""
+    """Account that asks."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What somebody wants to do."""
+    """Request for which a right is looked up."""
 
     verb: str
     group: str
@@ -38,7 +38,7 @@ class Asked:
 
     @classmethod
     def by(cls, call: Call) -> "Asked":
-        """Of a request. A list or watch of one name, by field selector, asks for that name."""
+        """Return what a call asks for. A list or watch of one name, by field selector, asks for that name."""
         name = call.name
         if not name and call.verb in ("list", "watch", "deletecollection"):
             name = _selected_name(call.query.get("fieldSelector", ""))
@@ -52,7 +52,7 @@ def account(namespace: str, name: str) -> User:
 
 
 def allows(store: Store, user: User, asked: Asked) -> bool:
-    """Whether a bound rule grants it. Hold ``store.lock``."""
+    """Return True if a bound rule grants it. Hold ``store.lock``."""
     return any(_grants(rule, asked) for rule in _rules(store, user, asked.namespace))
 
 

@@ -116,7 +116,7 @@ class SdnMaster:
 
     @property
     def subnets(self) -> set[str]:
-        """Those that are given away."""
+        """Subnets that are given away."""
         return {str(subnet) for subnet in self._taken}
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""What a list or watch takes: ``labelSelector`` and ``fieldSelector``, and the namespace of its URL."""
+"""Selection of a list or watch: ``labelSelector`` and ``fieldSelector``, and the namespace of its URL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .store import Record
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a list or watch asked for; an empty one takes everything."""
+    """Selectors of a list or watch; an empty one takes everything."""
 
     namespace: str = ""
     labels: tuple[Test, ...] = ()

@@ -126,7 +126,7 @@ class Server:
         )
 
     async def _parse(self, request: web.Request) -> tuple[User | None, Call | None, Reply | None]:
-        """Who asks, and the call on a resource or the answer that needs none."""
+        """Return who asks, and the call on a resource or the answer that needs none."""
         path, query, headers = request.path, dict(request.query), request.headers
         user = None
         try:

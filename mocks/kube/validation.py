@@ -38,7 +38,7 @@ MOST_NOTE, MOST_EVENT_WORD = 1024, 128
 
 
 def faults(kind: Kind, data: Mapping, current: Mapping | None, others: Iterable[Mapping]) -> list[Cause]:
-    """What is wrong with an object, defaults filled in; empty if it is accepted.
+    """Return what is wrong with an object, defaults filled in; empty if it is accepted.
 
     Args: current: what is updated, None for a new object. others: objects of the kind besides it.
     """
@@ -272,7 +272,7 @@ def _event(data: Mapping, *, strict: bool) -> Iterator[Cause]:
 
 
 def _new_event(data: Mapping, *, strict: bool) -> Iterator[Cause]:
-    """What an Event with an eventTime has to say besides."""
+    """Yield what an Event with an eventTime lacks."""
     controller = data.get("reportingController" if strict else "reportingComponent") or ""
     if not controller:
         yield required("reportingController")

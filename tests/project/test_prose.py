@@ -17,8 +17,8 @@ TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in TOP)])
 MODULES = sorted(path for package in ("f5router",
                                       "ghost_hostsubnet") for path in (ROOT / package).rglob("*.py"))
-TESTS = sorted([*(ROOT / "tests").glob("*.py"), *(ROOT / "tests" / "unit").rglob("*.py"),
-                *(ROOT / "tests" / "project").glob("*.py")])
+DOCUMENTED = ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests/unit", "tests/project")
+"""Folders whose docstrings obey the rules, with those of the folders in them."""
 
 WIDTH = 110
 """Longest line of a page, apart from tables, headings, commands and links."""
@@ -47,12 +47,13 @@ def prose(path: Path) -> str:
 
 
 def docstrings() -> list[tuple[str, str]]:
-    """Return place and text of every docstring of the programs, of the unit tests and of these."""
+    """Return place and text of every docstring of these folders."""
     texts = []
-    for path in (*MODULES, *TESTS):
+    paths = [path for folder in DOCUMENTED for path in (ROOT / folder).rglob("*.py")]
+    for path in sorted([*paths, *(ROOT / "tests").glob("*.py")]):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node,
-                          ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
+                    text := ast.get_docstring(node)):
                 name = getattr(node, "name", "module")
                 texts.append((f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)} {name}", text))
     return texts

@@ -72,7 +72,7 @@ def members(store: Store, pool: str) -> list[Member]:
 
 
 class Balancer:
-    """What is remembered between choices. Used by the loop alone."""
+    """State that is kept between choices. Used by the loop alone."""
 
     def __init__(self) -> None:
         self.connections: Counter[tuple[str, str]] = Counter()

@@ -18,7 +18,7 @@ _ESCAPES = {"\\r": "\r", "\\n": "\n", "\\t": "\t"}
 
 
 async def check(plane: DataPlane, kind: str, fields: dict[str, Any], address: str, port: int) -> bool:
-    """Whether a member answers as the monitor wants. Raises: Unsupported."""
+    """Return True if a member answers as the monitor wants. Raises: Unsupported."""
     if kind in ("icmp", "gateway-icmp"):
         return any(pod.address == address.partition("%")[0] for pod in plane.pods)
     port = _port(fields, port)
@@ -72,7 +72,7 @@ def _text(value: object) -> str:
 
 
 async def _answered(stream: Wire | TLSWire, wanted: str, *, reverse: bool) -> bool:
-    """Whether what comes matches; any answer does for an empty pattern."""
+    """Return True if the answer matches; any answer does for an empty pattern."""
     answer = ""
     while data := await stream.read():
         answer += data.decode("latin-1")

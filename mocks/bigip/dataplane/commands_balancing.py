@@ -54,7 +54,7 @@ def node(rules: Rules, args: list[bytes]) -> Result:
 
 
 def server(rules: Rules, args: list[bytes]) -> Result:
-    """What was chosen; the pool is known before the member is."""
+    """Return the choice; the pool is known before the member is."""
     state, words = rules.state, [text(arg) for arg in args]
     chosen = state.pool_now if state.event not in ("HTTP_REQUEST", "CLIENT_DATA") else None
     chosen = chosen or state.request_pool or state.effect.pool or state.rule_pool or rules.flow.virtual.pool

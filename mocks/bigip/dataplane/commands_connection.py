@@ -180,7 +180,7 @@ def _switch(rules: Rules, args: list[bytes], *, off: bool) -> Result:
 
 
 def ssl_profile(rules: Rules, args: list[bytes]) -> Result:
-    """Of the server side, before its handshake (bigip-behaviour.md B5)."""
+    """Choose the profile of the server side, before its handshake (bigip-behaviour.md B5)."""
     if rules.state.event not in ("SERVER_CONNECTED", "LB_SELECTED"):
         raise Unsupported(f"SSL::profile in {rules.state.event}")
     if not rules.flow.server_ssl():

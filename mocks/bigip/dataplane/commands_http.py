@@ -125,7 +125,7 @@ def _change(rules: Rules, head: Head, verb: str, rest: list[bytes]) -> Result:
 
 
 def cookie(rules: Rules, args: list[bytes]) -> Result:
-    """Of cookies with one name the first counts, in Cookie or, in a response, Set-Cookie."""
+    """Find a cookie: of several with its name the first, in Cookie or, in a response, Set-Cookie."""
     head = _message(rules)
     match [text(arg) for arg in args]:
         case [name] | ["value", name]:

@@ -19,7 +19,7 @@ from mocks.bigip.store import Item, Store
 
 @dataclass(frozen=True)
 class Virtual:
-    """What a new connection to a virtual server is treated by."""
+    """Configuration that a new connection to a virtual server meets."""
 
     path: str
     address: str
@@ -53,7 +53,7 @@ def virtual(store: Store, path: str) -> Virtual | None:
 
 
 def carried(item: Item) -> bool:
-    """Whether the data plane listens for a virtual server: enabled, and not UDP or SCTP."""
+    """Return True if the data plane listens for a virtual server: enabled, and not UDP or SCTP."""
     return "disabled" not in item.fields and item.fields.get("ipProtocol", "any") in ("tcp", "any")
 
 
@@ -102,7 +102,7 @@ def seconds(value: object) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def admits(source: str, client: str) -> bool:
-    """Whether a virtual server's `source` takes a client; any IPv6 prefix of length 0 takes loopback's."""
+    """True if a virtual server's `source` takes a client; any IPv6 prefix of length 0 takes loopback's."""
     text, _, length = source.partition("/")
     network = ipaddress.ip_network(f"{text.partition('%')[0]}/{length}", strict=False)
     return network.prefixlen == 0 or ipaddress.ip_address(client) in network
@@ -121,8 +121,10 @@ def persistence(store: Store, path: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def by_command(store: Store, kind: str, chosen: dict[str, str]) -> tuple[str, dict[str, Any]]:
-    """What the iRule command persist asks for; a cookie has the other properties of the default profile
-    (inferred). Raises: Unsupported."""
+    """Return what the iRule command persist asks for. Raises: Unsupported.
+
+    A cookie has the other properties of the default profile (inferred).
+    """
     if kind != "cookie":
         return kind, dict(chosen)
     _, fields = persistence(store, _BY_ACTION["cookieInsert"]) or (kind, {})
@@ -133,7 +135,7 @@ _BY_ACTION = {"cookieInsert": "/Common/cookie", "sourceAddress": "/Common/source
 
 
 def by_action(store: Store, action: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """What the action persist of a policy asks for. Raises: Unsupported."""
+    """Return what the action persist of a policy asks for. Raises: Unsupported."""
     verb = next((key for key in _BY_ACTION if key in action), None)
     if verb is None:
         raise Unsupported(f"persist action {sorted(action)}")

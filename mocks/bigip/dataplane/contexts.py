@@ -38,7 +38,7 @@ class Contexts:
         self._made: dict[tuple, ssl.SSLContext] = {}
 
     def client_side(self, profile: str) -> ssl.SSLContext:
-        """Of a client-ssl profile: certificate, key and chain. Raises: Unsupported."""
+        """Make the context of a client-ssl profile: certificate, key and chain. Raises: Unsupported."""
         fields = selection.profile_fields(self._store, profile)
         pair = self._pair(fields)
         if pair is None:
@@ -49,7 +49,7 @@ class Contexts:
         return self._context(True, pair, self._file(fields, "caFile"), mode, self._options(fields))
 
     def server_side(self, profile: str) -> ssl.SSLContext:
-        """Of a server-ssl profile: what it trusts, and its own certificate if it has one."""
+        """Make the context of a server-ssl profile: what it trusts, and its own certificate if it has one."""
         fields = selection.profile_fields(self._store, profile)
         lax = fields.get("untrustedCertResponseControl") == "ignore"
         mode = ssl.CERT_REQUIRED if fields.get("peerCertMode") == "require" and not lax else ssl.CERT_NONE
@@ -135,7 +135,7 @@ def _load(context: ssl.SSLContext, cert: bytes, key: bytes, passphrase: str) -> 
 
 
 def is_named(certificate: bytes | None, name: str) -> bool:
-    """Whether a certificate (DER) is for a name: by its alternative names, else its common name."""
+    """Return True if a certificate (DER) is for a name: by its alternative names, else its common name."""
     if certificate is None:
         return False
     cert = x509.load_der_x509_certificate(certificate)

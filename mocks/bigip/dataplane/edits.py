@@ -99,7 +99,7 @@ def _rewrite(head: Head, action: dict[str, Any], request: Request, flow: Flow) -
 
 
 def towards_server(head: Head, flow: Flow) -> None:
-    """What the http profile does to a request (bigip-behaviour.md B8)."""
+    """Do what the http profile does to a request (bigip-behaviour.md B8)."""
     fields = flow.virtual.http
     if fields.get("headerErase", "none") not in ("none", "", None):
         head.remove(str(fields["headerErase"]).encode("latin-1"))

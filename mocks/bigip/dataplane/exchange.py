@@ -31,7 +31,10 @@ class Exchange:
         self.rest = b""
 
     async def run(self) -> bool:
-        """Whether both connections can take another request. Raises: Reset, Closed, TLSFailure."""
+        """Carry a request; return True if both connections can take another.
+
+        Raises: Reset, Closed, TLSFailure.
+        """
         edits.note_cookie(self._flow, self._server)
         self._flow.fire("HTTP_REQUEST_SEND")
         edits.towards_server(self._request, self._flow)

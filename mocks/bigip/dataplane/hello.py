@@ -1,4 +1,4 @@
-"""What a ClientHello says before TLS is begun: its server name (RFC 8446 4.1.2, RFC 6066 3)."""
+"""Server name of a ClientHello, read before TLS is begun (RFC 8446 4.1.2, RFC 6066 3)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Head:
         return [value for key, value in self.headers if key.lower() == name]
 
     def get(self, name: bytes) -> bytes | None:
-        """Of several headers with a name the last one, as HTTP::header has it."""
+        """Return a header, of several with its name the last, as HTTP::header has it."""
         values = self.all(name)
         return values[-1] if values else None
 
@@ -157,7 +157,7 @@ class Parser:
 
     @property
     def idle(self) -> bool:
-        """Whether it stands between messages."""
+        """True if it stands between messages."""
         return self._in_head and not self._size
 
     def feed(self, data: bytes) -> None:

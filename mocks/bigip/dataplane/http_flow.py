@@ -113,7 +113,7 @@ class HttpFlow:
 
     @property
     def body_is_here(self) -> bool:
-        """Whether all of it has come, and is no more than a socket takes at once."""
+        """Return True if all of it has come, and is no more than a socket takes at once."""
         size = 0
         for kind, value in self._parser.events:
             if kind == http.END:
@@ -127,14 +127,14 @@ class HttpFlow:
             pass
 
     def leftover(self) -> bytes:
-        """What the client sent behind an upgrade."""
+        """Return what the client sent behind an upgrade."""
         rest, self._parser.rest = self._parser.rest, b""
         return rest
 
     # -- one request -------------------------------------------------------------------------------
 
     async def _request(self, head: http.Head) -> bool:
-        """Whether the connection goes on."""
+        """Answer a request; return True if the connection goes on."""
         flow, state = self.flow, self.state
         state.begin(head)
         served = flow.begin_record()
@@ -155,7 +155,7 @@ class HttpFlow:
         return await self._respond(head)
 
     def _left(self, pool: str | None) -> str | None:
-        """What is left of a choice without iRules."""
+        """Return what is left of a choice without iRules."""
         if self.state.detach and self.flow.plane.store.has(Quirk.DETACH_FORGETS_POOL):
             return self.state.rule_pool or self.flow.virtual.pool
         return pool
@@ -230,7 +230,7 @@ class HttpFlow:
         return await flow.connect(pool)
 
     def _switches(self, now: Server, pool: str | None) -> bool:
-        """Whether another choice than that of the first request counts."""
+        """Return True if another choice than that of the first request counts."""
         state = self.state
         chosen = state.forced_member is not None or state.node is not None or now.member.pool != pool
         return chosen and self.flow.plane.store.has(Quirk.POOL_SWITCHES_SERVER)

@@ -79,7 +79,7 @@ class Monitors:
 
     @property
     def pools(self) -> set[str]:
-        """Those with members that are checked."""
+        """Pools with members that are checked."""
         return set(self._members)
 
     def changed(self, written: set[tuple[str, Key]]) -> None:

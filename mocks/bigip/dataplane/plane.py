@@ -183,7 +183,7 @@ class DataPlane:
         self.thread.run(self.monitors.check_all())
 
     def counters(self) -> dict[str, int]:
-        """What lives now; all 0 when no connection is open."""
+        """Counts of what lives now; all 0 when no connection is open."""
         return {
             "connections": len(self.flows),
             "tasks": len(self._tasks),

@@ -161,7 +161,7 @@ class PodConnection(asyncio.Protocol):
         self._transport.write(message[0].encode() + message[1])
 
     def seen(self) -> dict[str, Any]:
-        """What the answer tells."""
+        """Facts about a request, which the answer tells."""
         head = self._head
         return {
             **self.pod.identity(),

@@ -1,4 +1,4 @@
-"""What the data plane tells afterwards: one Served per request, or per connection that is passed through."""
+"""Records of the data plane: one Served per request, or per connection that is passed through."""
 
 from __future__ import annotations
 

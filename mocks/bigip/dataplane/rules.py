@@ -48,7 +48,7 @@ class Rules:
 
     @property
     def folder(self) -> str:
-        """Of the rule that runs."""
+        """Folder of the rule that runs."""
         return names.folder_of(self._connection.rule)
 
     def _call(self, name: str, arguments: list[bytes]) -> bytes:

@@ -45,7 +45,7 @@ class Server:
 
     @property
     def usable(self) -> bool:
-        """Whether another request can be sent."""
+        """True if another request can be sent."""
         return not self.raw.lost and not self.raw.readable
 
     def adopt(self, member: Member) -> None:
@@ -163,7 +163,7 @@ class ServerSide:
         self.plane.sources.keep(self.flow.virtual.path, client, member, now=self.plane.now())
 
     def _client(self, fields: dict) -> str:
-        """What a record is found by."""
+        """Key of a persistence record."""
         if "key" in fields:
             return f"uie {fields['key']}"
         return persistence.masked(self.flow.client[0], str(fields.get("mask", "none")))

@@ -1,4 +1,4 @@
-"""What iRules and policies have decided about a connection and its request so far."""
+"""Decisions of iRules and policies about a connection and its request so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mocks.bigip.matching import Effect
 
 @dataclass
 class Response:
-    """What an iRule answers itself."""
+    """Answer of an iRule itself."""
 
     head: Head
     body: bytes
@@ -19,7 +19,7 @@ class Response:
 
 @dataclass
 class State:
-    """Of one client connection; `begin` starts the next request."""
+    """State of a client connection; `begin` starts the next request."""
 
     event: str = ""
     """That is running."""

@@ -86,11 +86,11 @@ class Wire(asyncio.Protocol):
 
     @property
     def readable(self) -> bool:
-        """Whether `read` returns or raises at once."""
+        """True if `read` returns or raises at once."""
         return bool(self._parts) or self._ended or self.lost
 
     async def read(self) -> bytes:
-        """What has come, at least a byte; b"" at the end. Raises: Closed."""
+        """Return what has come, at least a byte; b"" at the end. Raises: Closed."""
         if not self._parts:
             await self.wait()
         if not self._parts:

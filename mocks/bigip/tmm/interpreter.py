@@ -1,4 +1,4 @@
-"""iRules of connections, run by one tclsh: see engine.tcl for what it is told."""
+"""iRules of connections, run by one tclsh: engine.tcl has its commands."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Interpreter:
 
     @property
     def pid(self) -> int | None:
-        """Of the tclsh; None when there is none."""
+        """Process number of the tclsh; None when there is none."""
         return self._process.pid if self._process else None
 
     def _parsed(self, rules: Rules) -> _Set:
@@ -185,7 +185,7 @@ class Connection:
         self._closed = False
 
     def has(self, event: str) -> bool:
-        """Whether any rule handles the event."""
+        """Return True if any rule handles the event."""
         return event in self._set.handlers
 
     def fire(self, event: str) -> None:

@@ -1,4 +1,4 @@
-"""What TMM's parser takes and stock Tcl does not, rewritten to what stock Tcl understands, line by line.
+"""Translation of what TMM's parser takes and stock Tcl does not, line by line.
 
 `$a starts_with $b` becomes `tmm_starts_with($a, $b)`, a function that engine.tcl defines. Such operators bind
 as `eq` does (inferred); `not` binds before them (bigip-behaviour.md B5). Words and commands end where
@@ -50,7 +50,7 @@ def rewritten(script: str, line: int = 1) -> str:
 
 
 def _gap(text: str) -> str:
-    """What stands between two words of a command."""
+    """Return what stands between two words of a command."""
     return _LINE_END.sub(r"\\\n", text) or " "
 
 
