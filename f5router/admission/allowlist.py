@@ -1,21 +1,26 @@
 """The annotations that list the clients of a Route, and their parsing.
 
 A bad entry lets nobody in, as in openshift/router. A list that cannot be applied is a reason to refuse the
-Route: without it everybody would get in.
-Source: openshift/router, pkg/router/template/template_helper.go, parseIPList, and
-images/router/haproxy/conf/haproxy-config.template; OpenShift documentation, Route-specific annotations.
+Route: without it everybody would get in. If a Route has a list for OpenShift's router and one for Container
+Ingress Services, a client must be in both.
+Sources: openshift/router, pkg/router/template/template_helper.go, parseIPList, and
+images/router/haproxy/conf/haproxy-config.template; OpenShift documentation, Route-specific annotations;
+F5Networks/k8s-bigip-ctlr, pkg/resource: ParseWhitelistSourceRangeAnnotations (clouddocs, Route annotations).
 """
 
 import ipaddress
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from f5router.model.hostnames import quote
 
-_PREFIX = "haproxy.router.openshift.io/"
-IN_ORDER = (f"{_PREFIX}ip_allowlist", f"{_PREFIX}ip_whitelist")
+_HAPROXY, _CIS = "haproxy.router.openshift.io/", "virtual-server.f5.com/"
+IN_ORDER = (f"{_HAPROXY}ip_allowlist", f"{_HAPROXY}ip_whitelist")
 """The first one that is not empty decides."""
-KEYS = frozenset(IN_ORDER)
+CIS_IN_ORDER = (f"{_CIS}whitelist-source-range", f"{_CIS}allow-source-range")
+"""Likewise, in the order of F5's controller. Commas may stand between their entries, too."""
+KEYS = frozenset((*IN_ORDER, *CIS_IN_ORDER))
 
 MOST_ENTRIES = 1000
 """Entries of a list; a longer one refuses the Route."""
@@ -41,23 +46,54 @@ class Allowlist:
     """Why the Route must not be served; "" if it may be."""
 
 
+@dataclass(frozen=True, slots=True)
+class _List:
+    """One annotation."""
+
+    field: str
+    networks: tuple[Network, ...] = ()
+    problems: tuple[str, ...] = ()
+    refusal: str = ""
+
+
 def parse(annotations: Mapping[str, object]) -> Allowlist:
-    """Read the list of clients of a Route."""
-    for key in IN_ORDER:
+    """Read the clients of a Route."""
+    if KEYS.isdisjoint(annotations):
+        return Allowlist()
+    lists = [*_first(annotations, IN_ORDER, r"\s+"), *_first(annotations, CIS_IN_ORDER, r"[,\s]+")]
+    if refusal := next((entry.refusal for entry in lists if entry.refusal), ""):
+        return Allowlist(refusal=refusal)
+    ranges = [_merged(entry.networks) for entry in lists]
+    networks = _common(*ranges) if len(ranges) == 2 else ranges[0] if ranges else []
+    if lists and not networks:
+        fields = " and ".join(entry.field.removeprefix(_FIELD) for entry in lists)
+        return Allowlist(refusal=f"{_FIELD}{fields} have no client in common; a client must be in both")
+    return Allowlist(tuple(sorted(cidr for network in networks for cidr in _cidrs(*network))),
+                     tuple(problem for entry in lists for problem in entry.problems))
+
+
+_FIELD = "metadata.annotations: "
+
+
+def _first(annotations: Mapping[str, object], keys: Iterable[str], between: str) -> Iterator[_List]:
+    """Yield the first list that is not empty. Args: between: pattern of what separates its entries."""
+    for key in keys:
         text = annotations.get(key)
-        if isinstance(text, str) and (entries := text.split()):
-            return _parse(f"metadata.annotations: {key}", entries)
-    return Allowlist()
+        if isinstance(text, str) and text.strip():
+            entries = [entry for entry in re.split(between, text) if entry]
+            yield _parse(f"{_FIELD}{key}", entries or [text])
+            return
 
 
-def _parse(field: str, entries: list[str]) -> Allowlist:
+def _parse(field: str, entries: list[str]) -> _List:
     if len(entries) > MOST_ENTRIES:
-        return Allowlist(refusal=f"{field} has {len(entries)} entries, at most {MOST_ENTRIES} are possible")
+        return _List(
+            field, refusal=f"{field} has {len(entries)} entries, at most {MOST_ENTRIES} are possible")
     networks = {entry: _network(entry) for entry in entries}
     bad = [entry for entry, network in networks.items() if network is None]
     if len(bad) == len(networks):
-        return Allowlist(refusal=f"{_about(field, bad)}; without a valid entry everybody would get in")
-    return Allowlist(tuple(sorted(_merged(filter(None, networks.values())))), tuple(_problems(field, bad)))
+        return _List(field, refusal=f"{_about(field, bad)}; without a valid entry everybody would get in")
+    return _List(field, tuple(filter(None, networks.values())), tuple(_problems(field, bad)))
 
 
 def _problems(field: str, bad: list[str]) -> Iterator[str]:
@@ -94,23 +130,36 @@ def _network(entry: str) -> Network | None:
     return bits, first, first + (1 << free) - 1
 
 
-def _merged(networks: Iterable[Network]) -> Iterator[str]:
-    """Yield the CIDRs of networks without overlaps, none of length 0.
-
-    How a BIG-IP shows 0.0.0.0/0 in a data-group is not documented; its two halves are the same addresses.
-    """
+def _merged(networks: Iterable[Network]) -> list[Network]:
+    """Return the ranges that networks make up, in order and without overlaps."""
     ranges: list[Network] = []
     for bits, first, last in sorted(networks):
         if ranges and ranges[-1][0] == bits and first <= ranges[-1][2] + 1:
             ranges[-1] = bits, ranges[-1][1], max(ranges[-1][2], last)
         else:
             ranges.append((bits, first, last))
-    for bits, first, last in ranges:
-        yield from _cidrs(bits, first, last)
+    return ranges
+
+
+def _common(left: list[Network], right: list[Network]) -> list[Network]:
+    """Return the ranges that are in both of two results of `_merged`."""
+    common, others = [], iter(right)
+    other = next(others, None)
+    for bits, first, last in left:
+        while other is not None and (other[0], other[1]) <= (bits, last):
+            if other[0] == bits and other[2] >= first:
+                common.append((bits, max(first, other[1]), min(last, other[2])))
+            if (other[0], other[2]) > (bits, last):
+                break
+            other = next(others, None)
+    return common
 
 
 def _cidrs(bits: int, first: int, last: int) -> Iterator[str]:
-    """Yield the largest CIDRs that make up a range of addresses."""
+    """Yield the largest CIDRs that make up a range of addresses, none of length 0.
+
+    How a BIG-IP shows 0.0.0.0/0 in a data-group is not documented; its two halves are the same addresses.
+    """
     while first <= last:
         aligned = (first & -first).bit_length() - 1 if first else bits - 1
         free = min(aligned, (last - first + 1).bit_length() - 1)

@@ -13,10 +13,7 @@ PREFIXES = ("haproxy.router.openshift.io/", "router.openshift.io/", "virtual-ser
 HEADERS = "spec.httpHeaders"
 """Not an annotation, but treated as one: header actions of OpenShift 4.14."""
 
-PROTECTIONS = frozenset({
-    "virtual-server.f5.com/allow-source-range", "virtual-server.f5.com/whitelist-source-range",
-    "virtual-server.f5.com/waf",
-})
+PROTECTIONS = frozenset({"virtual-server.f5.com/waf"})
 """They keep requests from pods. A Route that has one is not served without it."""
 
 MOST_KEYS = 20

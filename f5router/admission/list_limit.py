@@ -8,7 +8,6 @@ refused: without its list everybody would get in.
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from f5router.admission.allowlist import IN_ORDER
 from f5router.model import names
 from f5router.model.cluster import Key, Route
 
@@ -46,9 +45,9 @@ def excess(routes: Iterable[ListedRoute], most: int) -> frozenset[Key]:
 
 def refusal(namespace: str, most: int) -> str:
     """Return the sentence about a Route beyond the limit."""
-    return (f"metadata.annotations: {IN_ORDER[0]}: the Routes of namespace {namespace} list more than {most} "
-            "clients and networks; the lists of the oldest Routes apply. List fewer, or use equal lists, "
-            "which count once")
+    return (f"metadata.annotations: the Routes of namespace {namespace} list more than {most} clients and "
+            "networks; the lists of the oldest Routes apply. List fewer, or use equal lists, which count "
+            "once")
 
 
 class ListLimit:

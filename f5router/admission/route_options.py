@@ -1,8 +1,8 @@
 """The table of annotations that set options of a Route, and their parsing.
 
 A value that is not valid has no effect, as in openshift/router, and gets a sentence for its team.
-Source: openshift/router, images/router/haproxy/conf/haproxy-config.template; OpenShift documentation,
-Route-specific annotations.
+Sources: openshift/router, images/router/haproxy/conf/haproxy-config.template; OpenShift documentation,
+Route-specific annotations; clouddocs, Container Ingress Services, Route annotations.
 """
 
 import re
@@ -16,9 +16,14 @@ from f5router.model.route_options import DEFAULTS, RouteOptions
 
 HAPROXY = "haproxy.router.openshift.io/"
 ROUTER = "router.openshift.io/"
+CIS = "virtual-server.f5.com/"
+"""Annotations of F5's Container Ingress Services."""
 
 LIMITS = f"{HAPROXY}rate-limit-connections"
 """The switch for the annotations that begin with it and a dot."""
+
+SECURE = f"{CIS}secure-serverssl"
+"""True: a re-encrypt Route without verification of its pods is not served."""
 
 ALL = frozenset({"", "edge", "reencrypt", "passthrough"})
 """Terminations; "" for a Route without TLS."""
@@ -46,6 +51,8 @@ class Option:
     expected: str
     """Description of a valid value, which follows "must be"."""
     terminations: frozenset[str] = ALL
+    unless: str = ""
+    """Key of the annotation that goes before this one; "" for none."""
 
 
 def parse_count(text: str) -> int:
@@ -84,6 +91,13 @@ def parse_boolean(text: str) -> bool:
     if text not in TRUE | FALSE:
         raise ValueError(text)
     return text in TRUE
+
+
+def parse_method(text: str) -> str:
+    """Parse a load balancing method of the BIG-IP. Raises: ValueError: unknown, or not supported."""
+    if text not in balancing.METHODS:
+        raise ValueError(text)
+    return balancing.METHODS[text]
 
 
 def parse_same_site(text: str) -> str:
@@ -129,6 +143,11 @@ OPTIONS = (
            TLS),
     Option(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
            time_units.TEXT),
+    Option(f"{CIS}balance", "balance", parse_method, f"one of {', '.join(balancing.METHODS)}",
+           unless=f"{HAPROXY}balance"),
+    Option(f"{CIS}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT,
+           unless=f"{HAPROXY}pod-concurrent-connections"),
+    Option(SECURE, "verify_pods", parse_boolean, "true or false", frozenset({"reencrypt"})),
 )
 
 KEYS = frozenset({LIMITS, *(option.key for option in OPTIONS)})
@@ -156,6 +175,9 @@ def parse(annotations: Mapping[str, object], termination: str) -> tuple[RouteOpt
         if termination not in option.terminations:
             kind = f"with termination {quote(termination)}" if termination else "without TLS"
             problems.append(f"metadata.annotations: {option.key} has no effect on a Route {kind}")
+            continue
+        if annotations.get(option.unless):
+            problems.append(f"metadata.annotations: {option.key} has no effect beside {option.unless}")
             continue
         try:
             options = replace(options, **{option.field: option.parse(text)})

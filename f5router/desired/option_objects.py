@@ -62,6 +62,9 @@ def warnings(evaluated: EvaluatedRoute, config: baseline.BaselineSettings, facts
     """List the options of a Route that have no effect, or not the one that they have elsewhere."""
     route, termination = evaluated.route, evaluated.termination
     texts = [*route.option_problems, *weights.warnings(route), *annotations.warnings(route.unsupported)]
+    if pools.ignores_weights(route):
+        texts.append("metadata.annotations: least-connections-node has no effect with weights, which it does "
+                     "not know; the Services take turns")
     if termination != "passthrough":
         source = pools.algorithm(route, termination, config.balancing) == "source"
         texts += persistence.warnings(route.options, source=source, insecure=evaluated.insecure,

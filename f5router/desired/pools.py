@@ -61,7 +61,7 @@ class PoolSettings:
     weights: tuple[tuple[str, int], ...] = ()
     """Name of each Service with its weight, all in the namespace of the Route; () for spec.to alone."""
     balance: str = ""
-    """leastconn; "" for all that take turns."""
+    """leastconn or balancing.BY_NODE; "" for all that take turns."""
     connection_limit: int = 0
     """Connections at a time to each pod; 0 for no limit."""
     timeout_s: int = 0
@@ -81,6 +81,8 @@ class PoolSettings:
         Turns by ratio stand for `random` too: both spread requests evenly.
         """
         several = sum(weight > 0 for _, weight in self.weights) > 1
+        if self.balance == balancing.BY_NODE:
+            return balancing.BY_NODE
         if self.balance == "leastconn":
             return "ratio-least-connections-member" if several else "least-connections-member"
         return "ratio-member" if several else "round-robin"
@@ -142,8 +144,14 @@ def with_one_service(route: Route) -> Route:
 
 
 def algorithm(route: Route, termination: str, defaults: balancing.Defaults) -> str:
-    """Return how the pods of a Route share its connections: one of balancing.ALGORITHMS."""
-    return route.options.balance or defaults.of(termination, several=is_divided(route))
+    """Return how the pods of a Route share its connections: one of balancing.ALGORITHMS, or BY_NODE."""
+    balance = "" if ignores_weights(route) else route.options.balance
+    return balance or defaults.of(termination, several=is_divided(route))
+
+
+def ignores_weights(route: Route) -> bool:
+    """True if a Route asks for a method under which its weights would have no effect."""
+    return route.options.balance == balancing.BY_NODE and is_divided(route)
 
 
 def of_route(
@@ -168,7 +176,8 @@ def of_route(
     options, default, wanted = route.options, shared(defaults), algorithm(route, termination, defaults)
     settings = PoolSettings(
         tuple(weights_of.items()),
-        default.balance if wanted == "source" else "leastconn" if wanted == "leastconn" else "",
+        default.balance if wanted == "source" else
+        wanted if wanted in ("leastconn", balancing.BY_NODE) else "",
         options.pod_connections, *timeouts(options, termination),
         monitor_interval_s(options.check_interval_ms),
         default.persistence if termination == "passthrough" else

@@ -1,8 +1,12 @@
-"""TLS of Routes: the client SSL profile of a Host, and the server SSL profile towards pods."""
+"""TLS of Routes: the client SSL profile of a Host, and the server SSL profile towards pods.
+
+Source of secure-serverssl: F5Networks/k8s-bigip-ctlr, pkg/appmanager: setServerSslProfile.
+"""
 
 from typing import Protocol
 
 from f5router.admission.admission import EvaluatedRoute
+from f5router.admission.route_options import SECURE
 from f5router.desired import baseline, pools
 from f5router.model import names
 from f5router.model.client_tls import TLSKeyPair
@@ -36,11 +40,19 @@ def client_ssl(folder: str, path: str, host: str, key: Key, key_pair: TLSKeyPair
     return [cert, private, *((chain,) if key_pair.chain else ()), profile]
 
 
+def opts_out(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
+    """True if a Route wants its pods unverified, and the administrator allows that."""
+    return config.unverified_pods and evaluated.route.options.verify_pods is False
+
+
 def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
     """Return why the pods of a Route cannot be verified; "" if they can, or need not be."""
-    if not evaluated.needs_default_ca:
+    if not evaluated.needs_default_ca or opts_out(evaluated, config):
         return ""
     if not config.default_destination_ca:
+        if config.unverified_pods and evaluated.route.options.verify_pods:
+            return (f"metadata.annotations: {SECURE} is true, but there is no CA to verify the pods with; "
+                    "set spec.tls.destinationCACertificate")
         return "" if config.unverified_pods else (
             "spec.tls.destinationCACertificate: there is none, and this router has no default destination "
             "CA: nothing would verify the pods")
@@ -52,6 +64,10 @@ def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
 
 def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
     """Return what the team of a Route should know about the verification of its pods; "" for nothing."""
+    if evaluated.termination == "reencrypt" and evaluated.route.options.verify_pods is False:
+        return (f"metadata.annotations: {SECURE} is false; the pods' certificates are not verified"
+                if config.unverified_pods else
+                f"metadata.annotations: {SECURE} false has no effect: this router has pods verified")
     if not evaluated.needs_default_ca or config.default_destination_ca:
         return ""
     return ("spec.tls.destinationCACertificate: there is none, and this router is configured to do without; "
@@ -64,12 +80,14 @@ def verifies_name(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
     The default CA signs Services of every namespace: the name keeps tenants apart. Source: openshift/router,
     haproxy-config.template (verifyhost).
     """
-    return bool(evaluated.needs_default_ca and config.default_destination_ca)
+    return bool(evaluated.needs_default_ca and config.default_destination_ca
+                and not opts_out(evaluated, config))
 
 
 def towards_pods(evaluated: EvaluatedRoute, service: str, config: PodTLSSettings) -> tuple[str, list[Object]]:
     """Return the digest of the TLS towards the pods of a Service, and its server SSL profile with its CA."""
-    namespace, ca, name = evaluated.route.key.namespace, evaluated.destination_ca, ""
+    namespace, name = evaluated.route.key.namespace, ""
+    ca = "" if opts_out(evaluated, config) else evaluated.destination_ca
     tls = names.pod_tls(ca)
     if verifies_name(evaluated, config):
         tls, name = names.pod_tls("", service, namespace), names.server_name(service, namespace)

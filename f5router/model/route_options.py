@@ -8,7 +8,7 @@ class RouteOptions:
     """Options of a Route; each default means "as the router is configured"."""
 
     balance: str = ""
-    """roundrobin, leastconn, random or source."""
+    """roundrobin, leastconn, random, source or balancing.BY_NODE."""
     pod_connections: int = 0
     """Connections at a time to each pod; 0 for no limit."""
     most_connections: int = 0
@@ -31,6 +31,8 @@ class RouteOptions:
     """SameSite of the session cookie: Lax or Strict."""
     hsts: str = ""
     """Header Strict-Transport-Security of responses over TLS."""
+    verify_pods: bool | None = None
+    """True if TLS towards pods must be verified, False if it must not; None: where there is a CA for it."""
     check_interval_ms: int = 0
     """Milliseconds between two health checks of a pod."""
 

@@ -205,8 +205,8 @@ def _events(lab, route: str) -> set[tuple[str, str]]:
 def test_annotations_without_effect(lab):
     """Nobody takes a restriction for enforced that is not; other keys are told, and the Route is served."""
     closed, odd = manifests.route("closed", host="closed.example.com"), manifests.route("odd")
-    closed["metadata"]["annotations"] = {"virtual-server.f5.com/allow-source-range": "10.0.0.0/8"}
-    odd["metadata"]["annotations"] = {"haproxy.router.openshift.io/hsts_header": "max-age=1", "note": "x"}
+    closed["metadata"]["annotations"] = {"virtual-server.f5.com/waf": "/Common/strict"}
+    odd["metadata"]["annotations"] = {"haproxy.router.openshift.io/unknown": "1", "note": "x"}
     odd["spec"]["httpHeaders"] = {"actions": {"response": [{"name": "X-Frame-Options"}]}}
     lab.apply(closed, odd)
     lab.converge()
@@ -214,5 +214,5 @@ def test_annotations_without_effect(lab):
     assert lab.admitted("shop", "odd")["status"] == "True"
     texts = {event["message"] for event in lab.kube.list("Event") if event["involvedObject"]["name"] == "odd"}
     assert texts == {
-        "metadata.annotations: haproxy.router.openshift.io/hsts_header is not supported by this router; it"
+        "metadata.annotations: haproxy.router.openshift.io/unknown is not supported by this router; it"
         " has no effect", "spec.httpHeaders: not supported by this router; it has no effect"}

@@ -20,6 +20,8 @@ ROUND_ROBIN = frozenset(("round-robin",))
 RATIO = frozenset(("ratio-member", "ratio-session"))
 LEAST = frozenset(("least-connections-member",))
 RATIO_LEAST = frozenset(("ratio-least-connections-member",))
+LEAST_NODE = frozenset(("least-connections-node",))
+"""Counts the connections of a node, through whatever pools (techdocs.f5.com, Load balancing methods)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +134,22 @@ class Balancer:
             return self._next(usable)
         if method in RATIO:
             return self._weighted(usable)
-        if method in LEAST | RATIO_LEAST:
+        if method in LEAST | RATIO_LEAST | LEAST_NODE:
+            counts = self._of_nodes() if method in LEAST_NODE else self.connections
             shares = [
-                (Fraction(self.connections[member.key], member.ratio if method in RATIO_LEAST else 1), member)
+                (Fraction(counts[_node(member.key) if method in LEAST_NODE else member.key],
+                          member.ratio if method in RATIO_LEAST else 1), member)
                 for member in usable
             ]
             fewest = min(share for share, _ in shares)
             return self._next([member for share, member in shares if share == fewest])
         raise Unsupported(f"load-balancing method {method}")
+
+    def _of_nodes(self) -> Counter[tuple[str, str]]:
+        counts: Counter[tuple[str, str]] = Counter()
+        for key, count in self.connections.items():
+            counts[_node(key)] += count
+        return counts
 
     def _next(self, usable: list[Member]) -> Member:
         turn = self._turn[usable[0].pool]
@@ -153,6 +163,11 @@ class Balancer:
         best = max(usable, key=lambda member: self._credit[member.key])
         self._credit[best.key] -= sum(member.ratio for member in usable)
         return best
+
+
+def _node(member: tuple[str, str]) -> tuple[str, str]:
+    """Key of a member's node, whatever pool it is in."""
+    return "", pools.node_and_port(member[1])[0]
 
 
 def _by_priority(usable: list[Member], least: int) -> list[Member]:

@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.admission.allowlist import IN_ORDER, MOST_ENTRIES, Allowlist, parse
+from f5router.admission.allowlist import CIS_IN_ORDER, IN_ORDER, MOST_ENTRIES, Allowlist, parse
 from tests.unit.admission.test_route_options import HOSTILE
 
 NEWER, OLDER = IN_ORDER
+WHITELIST, ALLOW = CIS_IN_ORDER
 CIDRS = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6)).flatmap(
     lambda address: st.integers(0, address.max_prefixlen).map(lambda length: f"{address}/{length}"))
+
+NEAR = st.builds("{}.{}.{}.{}/{}".format, *(st.integers(0, 3) for _ in range(4)), st.integers(8, 32))
+NEAR6 = st.builds("{:x}::{:x}/{}".format, st.integers(0, 1), st.integers(0, 9), st.integers(96, 128))
 
 
 @pytest.mark.parametrize(("text", "sources"), [
@@ -71,6 +75,56 @@ def test_a_list_that_is_too_long():
         f"metadata.annotations: {NEWER} has 1001 entries, at most 1000 are possible")
 
 
+@pytest.mark.parametrize(("text", "sources"), [
+    ("10.0.0.0/8,192.0.2.1/32", ("10.0.0.0/8", "192.0.2.1/32")),
+    ("10.0.0.0/8 , 192.0.2.1", ("10.0.0.0/8", "192.0.2.1/32")),
+    ("10.0.0.0/8 192.0.2.1", ("10.0.0.0/8", "192.0.2.1/32")),
+    ("10.0.0.0/8,,", ("10.0.0.0/8",)),
+])
+@pytest.mark.parametrize("key", CIS_IN_ORDER)
+def test_lists_of_container_ingress_services(key, text, sources):
+    assert parse({key: text}) == Allowlist(sources)
+
+
+@pytest.mark.parametrize("text", [",", " , ", "10.1.2.3/255.255.0.0", ";", "example.com,x"])
+def test_a_list_of_container_ingress_services_without_a_valid_entry(text):
+    assert "without a valid entry everybody would get in" in parse({ALLOW: text}).refusal
+    assert parse({ALLOW: text, NEWER: "10.0.0.0/8"}).refusal, "fails closed beside a valid one"
+    assert parse({ALLOW: "10.0.0.0/8", NEWER: text}).refusal
+
+
+def test_which_list_of_container_ingress_services_decides():
+    assert parse({WHITELIST: "10.0.0.1", ALLOW: "10.0.0.2"}).sources == ("10.0.0.1/32",)
+
+
+@pytest.mark.parametrize(("ours", "theirs", "sources"), [
+    ("10.0.0.0/8", "10.1.0.0/16,192.0.2.0/24", ("10.1.0.0/16",)),
+    ("10.0.0.0/9 10.128.0.0/9 2001:db8::/32", "10.0.0.0/7,::/0", ("10.0.0.0/8", "2001:db8::/32")),
+    ("::ffff:10.0.0.0/104", "10.9.9.9", ("10.9.9.9/32",)),
+])
+def test_a_client_must_be_in_both_lists(ours, theirs, sources):
+    assert parse({NEWER: ours, ALLOW: theirs}) == Allowlist(sources)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("10.0.0.0/8", "11.0.0.0/8"), ("10.0.0.0/8", "::/0")])
+def test_lists_without_a_common_client(ours, theirs):
+    """An empty list is everybody's, so the Route is refused."""
+    assert parse({OLDER: ours, WHITELIST: theirs}) == Allowlist(refusal=(
+        f"metadata.annotations: {OLDER} and {WHITELIST} have no client in common; a client must be in both"))
+
+
+@given(*[st.lists(CIDRS | NEAR | NEAR6, min_size=1, max_size=8)] * 2, st.lists(st.ip_addresses(), max_size=6))
+def test_exactly_the_common_addresses_get_in(ours, theirs, others):
+    lists = [[ipaddress.ip_network(entry, strict=False) for entry in entries] for entries in (ours, theirs)]
+    sources = [ipaddress.ip_network(text)
+               for text in parse({NEWER: " ".join(ours), ALLOW: ",".join(theirs)}).sources]
+    for address in (*others, *(edge for nets in lists for net in nets for edge in (net[0], net[-1]))):
+        if getattr(address, "ipv4_mapped", None):
+            continue  # no connection has it: its client is one of IPv4
+        assert any(address in net for net in sources) == all(
+            any(address in net for net in nets) for nets in lists)
+
+
 @given(st.lists(CIDRS, min_size=1, max_size=6), st.lists(st.ip_addresses(), max_size=6))
 def test_exactly_the_listed_addresses_get_in(entries, others):
     sources = [ipaddress.ip_network(text) for text in parse({NEWER: " ".join(entries)}).sources]
@@ -80,10 +134,6 @@ def test_exactly_the_listed_addresses_get_in(entries, others):
             continue  # no connection has it: its client is one of IPv4
         assert any(address in net for net in sources) == any(address in net for net in networks)
     assert all(net.prefixlen for net in sources)
-
-
-NEAR = st.builds("{}.{}.{}.{}/{}".format, *(st.integers(0, 3) for _ in range(4)), st.integers(8, 32))
-NEAR6 = st.builds("{:x}::{:x}/{}".format, st.integers(0, 1), st.integers(0, 9), st.integers(96, 128))
 
 
 @given(st.lists(CIDRS | NEAR | NEAR6, min_size=1, max_size=12))
@@ -111,7 +161,7 @@ def test_an_entry_is_valid_where_the_standard_library_takes_it(entry):
     assert bool(parse({NEWER: f"10.0.0.1 {entry}"}).problems) != valid
 
 
-@given(st.dictionaries(st.sampled_from(IN_ORDER), st.text()))
+@given(st.dictionaries(st.sampled_from(IN_ORDER) | st.sampled_from(CIS_IN_ORDER), st.text()))
 def test_any_text_gives_a_list_or_a_reason(annotations):
     result = parse(annotations)
     asked = any(text.split() for text in annotations.values())

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.admission import annotations
-from f5router.admission.route_options import HAPROXY, KEYS, LIMITS, OPTIONS, parse
+from f5router.admission.route_options import CIS, HAPROXY, KEYS, LIMITS, OPTIONS, SECURE, parse
 from f5router.model.route_options import RouteOptions
 
 HOSTILE = ["'", '"', "{", "}", "[exec reboot]", "$x", "a;b", "a\nb", "\x1b[2J", "‮", "\ud800", "x" * 100_000,
@@ -20,6 +20,12 @@ HOSTILE = ["'", '"', "{", "}", "[exec reboot]", "$x", "a;b", "a\nb", "\x1b[2J", 
     (f"{HAPROXY}pod-concurrent-connections", "10", RouteOptions(pod_connections=10)),
     (f"{HAPROXY}pod-concurrent-connections", "+10", RouteOptions(pod_connections=10)),
     (f"{HAPROXY}pod-concurrent-connections", "0", RouteOptions()),
+    (f"{CIS}balance", "round-robin", RouteOptions(balance="roundrobin")),
+    (f"{CIS}balance", "ratio-member", RouteOptions(balance="roundrobin")),
+    (f"{CIS}balance", "least-connections-member", RouteOptions(balance="leastconn")),
+    (f"{CIS}balance", "ratio-least-connections-member", RouteOptions(balance="leastconn")),
+    (f"{CIS}balance", "least-connections-node", RouteOptions(balance="least-connections-node")),
+    (f"{CIS}pod-concurrent-connections", "10", RouteOptions(pod_connections=10)),
 ])
 @pytest.mark.parametrize("termination", ["", "edge", "reencrypt", "passthrough"])
 def test_valid_values(key, text, options, termination):
@@ -30,7 +36,7 @@ def test_valid_values(key, text, options, termination):
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:20]))
 def test_a_bad_value_counts_for_nothing_and_is_reported(option, text):
     switch = {LIMITS: "true"} if option.key.startswith(LIMITS) else {}
-    options, problems = parse({**switch, option.key: text}, "edge")
+    options, problems = parse({**switch, option.key: text}, max(option.terminations))
     assert options == RouteOptions()
     assert len(problems) == 1
     assert problems[0].startswith(f"metadata.annotations: {option.key} is ")
@@ -39,9 +45,38 @@ def test_a_bad_value_counts_for_nothing_and_is_reported(option, text):
     assert len(problems[0]) < 1000
 
 
+@pytest.mark.parametrize("method", [
+    "dynamic-ratio-member", "dynamic-ratio-node", "fastest-app-response", "fastest-node", "least-sessions",
+    "observed-member", "observed-node", "predictive-member", "predictive-node",
+    "weighted-least-connections-node", "roundrobin", "ROUND-ROBIN"])
+def test_methods_that_are_not_supported(method):
+    options, problems = parse({f"{CIS}balance": method}, "")
+    assert options == RouteOptions()
+    assert len(problems) == 1
+    assert f"{CIS}balance is '{method}' but must be one of round-robin" in problems[0]
+
+
+@pytest.mark.parametrize(("name", "first", "second", "options"), [
+    ("balance", "source", "least-connections-member", RouteOptions(balance="source")),
+    ("balance", "nonsense", "least-connections-member", RouteOptions()),
+    ("pod-concurrent-connections", "5", "7", RouteOptions(pod_connections=5))])
+def test_openshifts_annotation_goes_first(name, first, second, options):
+    read, problems = parse({f"{HAPROXY}{name}": first, f"{CIS}{name}": second}, "")
+    assert read == options
+    assert problems[-1] == f"metadata.annotations: {CIS}{name} has no effect beside {HAPROXY}{name}"
+    assert parse({f"{HAPROXY}{name}": "", f"{CIS}{name}": second}, "")[1] == ()
+
+
+@pytest.mark.parametrize(("text", "verify"), [("true", True), ("1", True), ("false", False)])
+def test_verification_of_pods(text, verify):
+    assert parse({SECURE: text}, "reencrypt") == (RouteOptions(verify_pods=verify), ())
+    assert parse({SECURE: text}, "edge")[1] == (
+        f"metadata.annotations: {SECURE} has no effect on a Route with termination 'edge'",)
+
+
 @pytest.mark.parametrize("value", ["", None, 5, {}, [], True])
 def test_what_is_no_text_asks_for_nothing(value):
-    assert parse({option.key: value for option in OPTIONS}, "edge") == (RouteOptions(), ())
+    assert parse({option.key: value for option in OPTIONS}, "reencrypt") == (RouteOptions(), ())
 
 
 @given(st.dictionaries(st.sampled_from(sorted(KEYS)), st.text()), st.text())

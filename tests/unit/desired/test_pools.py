@@ -115,10 +115,19 @@ def test_a_passthrough_route_has_no_pods_of_weight_0():
     assert pools.of_route(weighted, "passthrough", "", Defaults()) == (OWN, PoolSettings((("web", 0),)))
 
 
+@pytest.mark.parametrize(("weight", "balance"), [(0, "least-connections-node"), (5, "")])
+def test_a_method_without_weights(weight, balance):
+    asking = replace(route("a"), alternates=(Backend("api", weight),),
+                     options=RouteOptions(balance="least-connections-node"))
+    assert pools.of_route(asking, "", "", Defaults())[1].balance == balance
+    assert pools.ignores_weights(asking) == (not balance)
+
+
 @pytest.mark.parametrize(("balance", "weights", "mode"), [
     ("", (1,), "round-robin"), ("", (3, 1), "ratio-member"), ("", (3, 0), "round-robin"),
     ("leastconn", (1,), "least-connections-member"),
     ("leastconn", (3, 1), "ratio-least-connections-member"),
+    ("least-connections-node", (1,), "least-connections-node"),
 ])
 def test_load_balancing(balance, weights, mode):
     settings = PoolSettings(tuple((str(number), weight) for number, weight in enumerate(weights)), balance)

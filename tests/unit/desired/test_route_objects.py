@@ -332,6 +332,28 @@ def test_tls_towards_pods(tls, default, expected):
     assert bool(built.warnings) == (not expected[0])
 
 
+@pytest.mark.parametrize("unverified", [True, False], ids=["may be anybody", "must be verified"])
+@pytest.mark.parametrize(("wanted", "own", "default", "expected"), [
+    (True, True, False, (True, "")), (True, False, True, (True, "web.shop.svc")), (True, False, False, None),
+    (False, True, False, (True, "")), (False, False, True, (True, "web.shop.svc")),
+    (False, False, False, None),
+])
+def test_verification_of_pods(wanted, own, default, expected, unverified):
+    """A team may do without it only where the administrator lets it."""
+    if not wanted and unverified:
+        expected = (False, "")
+    ca = identity().issuer
+    asking = replace(route("a", kind="reencrypt", **({"destination_ca_certificate": ca} if own else {})),
+                     options=RouteOptions(verify_pods=wanted))
+    built = build(asking, config=Settings(
+        default_destination_ca=ca if default else "", unverified_pods=unverified))
+    profiles = [p for p in of(built, ServerSSL) if names.DEFAULT_SERVERSSL not in p.path]
+    assert [(bool(p.ca_file), p.authenticate_name) for p in profiles] == ([expected] if expected else [])
+    assert bool(built.faults) == (expected is None)
+    texts = [text for texts in built.warnings.values() for text in texts if "secure-serverssl" in text]
+    assert len(texts) == (not wanted and expected is not None)
+
+
 @pytest.mark.parametrize(("weight", "alternates", "name", "services"), [
     pytest.param(100, (Backend("canary", 0),), "web.shop.svc", ["web"], id="first step of a canary"),
     pytest.param(0, (Backend("canary", 100),), "canary.shop.svc", ["canary"], id="last step"),

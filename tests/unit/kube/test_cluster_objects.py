@@ -68,7 +68,7 @@ def annotated(obj: dict, **annotations: str) -> dict:
     return obj | {"metadata": {**obj["metadata"], "annotations": annotations, "labels": annotations}}
 
 
-UNSUPPORTED = "virtual-server.f5.com/balance"
+UNSUPPORTED = "virtual-server.f5.com/unknown"
 
 
 def test_annotations_that_nothing_reads_are_no_change(kube, follow):

@@ -1,0 +1,124 @@
+"""Annotations of Container Ingress Services on Routes: what clients see is what they saw there."""
+
+import http.client
+import json
+from collections import Counter
+
+import pytest
+
+from tests import manifests
+from tests.builders import identity
+from tests.traffic import clients
+from tests.traffic.conftest import PODS, Site
+from tests.waiting import DEADLINE_S
+
+CIS, HAPROXY = "virtual-server.f5.com/", "haproxy.router.openshift.io/"
+NAME = "shop.example.com"
+EDGE = identity(NAME)
+IN, OUT, LATER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
+STRANGER = identity("pods.example.com", ca="Another CA")
+"""Of pods that nobody expects."""
+
+
+def annotated(kind: str = "", ca: str = PODS.issuer, *, name: str = "a", path: str = "",
+              **annotations: str) -> dict:
+    """A Route. Args: annotations: those of Container Ingress Services, `_` for `-`."""
+    tls = {"certificate": EDGE.certificate, "key": EDGE.key} if kind in ("edge", "reencrypt") else {}
+    if kind == "reencrypt" and ca:
+        tls["destinationCACertificate"] = ca
+    obj = manifests.route(name, host=NAME, service="web", kind=kind, path=path, **tls)
+    obj["metadata"]["annotations"] = {
+        CIS + key.replace("_", "-"): value for key, value in annotations.items()}
+    return obj
+
+
+def serve(site: Site, kind: str, *addresses: str, pods=PODS) -> None:
+    secured = kind in ("reencrypt", "passthrough")
+    site.serve("web", *addresses, port=8443 if secured else 8080, tls=pods if secured else None)
+
+
+def ask(site: Site, kind: str, source: str = IN) -> clients.Seen:
+    return clients.python(site.https, NAME, source=source) if kind else clients.plain(
+        site.http, NAME, source=source)
+
+
+@pytest.mark.parametrize("kind", ["", "edge", "reencrypt", "passthrough"], ids=lambda kind: kind or "plain")
+@pytest.mark.parametrize("key", ["allow_source_range", "whitelist_source_range"])
+def test_only_clients_of_the_list_get_in(site, kind, key):
+    serve(site, kind, "10.1.1.1")
+    site.apply(annotated(kind, **{key: f"10.0.0.0/8,{IN}/32, {LATER}"}))
+    assert site.converge() == []
+    assert site.admitted("shop", "a")["status"] == "True"
+    assert [ask(site, kind, source).status for source in (IN, OUT, LATER)] == [200, 0, 200]
+
+
+def test_a_client_must_be_in_both_lists(site):
+    serve(site, "", "10.1.1.1")
+    both = annotated(allow_source_range=f"{IN},{OUT}")
+    both["metadata"]["annotations"][f"{HAPROXY}ip_allowlist"] = f"{OUT} {LATER}"
+    site.apply(both)
+    assert site.converge() == []
+    assert [ask(site, "", source).status for source in (IN, OUT, LATER)] == [0, 200, 0]
+
+
+def test_lists_without_a_common_client_let_nobody_in(site):
+    """Not even a moment after everybody got in."""
+    serve(site, "", "10.1.1.1")
+    both = annotated(allow_source_range=IN)
+    both["metadata"]["annotations"][f"{HAPROXY}ip_allowlist"] = OUT
+    router = site.router()
+    site.apply(annotated())
+    site.settle(router)
+    assert ask(site, "").status == 200
+    site.apply(both)
+    site.settle(router)
+    assert site.admitted("shop", "a")["reason"] == "RouteNotAdmitted"
+    assert [ask(site, "", source).pod for source in (IN, OUT)] == [{}, {}]
+    router.close()
+
+
+def test_connections_of_a_pod_count_through_all_pools(site):
+    """least-connections-node: two connections of another Route keep the next ones from their pods."""
+    serve(site, "", "10.1.1.1", "10.1.1.2", "10.1.1.3")
+    site.apply(annotated(balance="least-connections-node"),
+               annotated(name="b", path="/b", balance="round-robin"))
+    assert site.converge() == []
+    kept = [http.client.HTTPConnection(*site.http, timeout=DEADLINE_S) for _ in range(2)]
+    busy = set()
+    for connection in kept:
+        connection.request("GET", "/b", headers={"Host": NAME})
+        busy.add(json.loads(connection.getresponse().read())["pod"])
+    assert len(busy) == 2
+    answers = Counter(ask(site, "").pod["pod"] for _ in range(6))
+    assert set(answers).isdisjoint(busy)
+    for connection in kept:
+        connection.close()
+
+
+@pytest.mark.parametrize(("secure", "pods", "ca", "status"), [
+    ("true", PODS, PODS.issuer, 200), ("true", STRANGER, PODS.issuer, 0), ("", STRANGER, PODS.issuer, 0),
+    ("false", STRANGER, PODS.issuer, 200), ("false", STRANGER, "", 200),
+])
+def test_verification_of_pods(site, secure, pods, ca, status):
+    """Where the administrator wants none."""
+    serve(site, "reencrypt", "10.1.1.1", pods=pods)
+    site.apply(annotated("reencrypt", ca, secure_serverssl=secure))
+    assert site.converge(default_destination_ca_path="none") == []
+    seen = ask(site, "reencrypt")
+    assert (seen.status == 200, bool(seen.pod)) == (status == 200,) * 2
+
+
+def test_a_team_cannot_do_without_verification(site):
+    serve(site, "reencrypt", "10.1.1.1", pods=STRANGER)
+    site.apply(annotated("reencrypt", secure_serverssl="false"))
+    assert site.converge(default_destination_ca_path="") == []
+    assert not ask(site, "reencrypt").pod
+
+
+def test_nothing_is_served_unverified_that_must_be_verified(site):
+    serve(site, "reencrypt", "10.1.1.1")
+    site.apply(annotated("reencrypt", "", secure_serverssl="true"))
+    site.converge(default_destination_ca_path="none")
+    assert site.admitted("shop", "a")["status"] == "False"
+    assert "no CA to verify the pods with" in site.admitted("shop", "a")["message"]
+    assert not ask(site, "reencrypt").pod
