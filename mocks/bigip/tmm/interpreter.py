@@ -1,4 +1,4 @@
-"""iRules of connections, run by one tclsh: engine.tcl has its commands."""
+"""iRules of connections, run by one tclsh: engine.tcl has the messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every device has without being told: organizing collections, modules, tunnels, hardware."""
+"""Objects that every device has: organizing collections, modules, tunnels, hardware."""
 
 from __future__ import annotations
 

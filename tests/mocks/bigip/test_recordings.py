@@ -25,7 +25,7 @@ STATES = ("state", "session")
 
 
 def skipped(item: dict[str, Any]) -> bool:
-    """What the fake does not have: system iRules, and profiles of protocols that a router has no use for."""
+    """True if the fake lacks it: system iRules, and profiles of protocols that a router has no use for."""
     if "apiRawValues" in item or item["name"] in ("http-explicit", "http-transparent"):
         return True
     attached = item.get("profilesReference", {}).get("items", [])

@@ -1,4 +1,4 @@
-"""What TMM's compiler refuses when a rule is written, and what it does not."""
+"""Refusals of TMM's compiler when a rule is written, and rules that it takes."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def _texts(value: object) -> list[str]:
 
 
 def test_rules_of_real_devices():
-    """Those that were recorded whole."""
+    """Rules that were recorded whole are taken."""
     texts = [text for file in RECORDINGS.rglob("*.json") for text in _texts(json.loads(file.read_text()))]
     whole = [text for text in texts if text.startswith("when ")]
     assert whole

@@ -134,7 +134,7 @@ class TestKubectl:
         assert ["node/n1", "Ready", "<none>"] in [line.split()[:3] for line in text.splitlines()]
 
     def test_get_yaml(self, cluster, kubectl):
-        """What it prints can be loaded again."""
+        """Its output can be loaded again."""
         document = yaml.safe_load(kubectl("get", "routes", "-n", "shop", "-o", "yaml", check=True).stdout)
         assert document["items"][0]["kind"] == "Route"
         assert document["items"][0]["spec"] == cluster.get("Route", "shop", "web")["spec"]

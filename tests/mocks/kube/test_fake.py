@@ -60,7 +60,7 @@ class TestApply:
         assert kube.apply(ingress | {"status": {}, "spec": {"rules": []}})["metadata"]["generation"] == 2
 
     def test_is_a_copy(self, kube, http):
-        """What the caller does to the object afterwards does not reach the store."""
+        """Later changes by the caller do not reach the store."""
         obj = route()
         kube.apply(obj)["spec"]["host"] = "no"
         obj["spec"]["host"] = "no"

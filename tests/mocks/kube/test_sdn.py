@@ -128,7 +128,7 @@ def test_unfit_address(sdn, sdn_http, host_ip):
 
 
 def test_found_at_start():
-    """What waits when the master starts is served too."""
+    """Requests that wait when the master starts are served too."""
     kube = FakeKube(sdn=True, sdn_delay_s=0)
     kube.apply({"apiVersion": "network.openshift.io/v1", "kind": "HostSubnet"} | ghost())
     with kube:

@@ -1,4 +1,4 @@
-"""What the API server refuses, with its fields and words, and what it gives back."""
+"""Refusals of the API server, with its fields and words, and what it gives back."""
 
 import pytest
 

@@ -43,7 +43,7 @@ class TestCreate:
         assert kube.get("Node", None, "n1")["status"] == status
 
     def test_route_defaults(self, kube, http):
-        """What openshift-apiserver fills into a Route."""
+        """Defaults of openshift-apiserver for a Route."""
         body = {"metadata": {"name": "web"}, "spec": {"to": {"name": "web"}, "tls": {"termination": "Edge"}}}
         http("POST", SHOP, json=body)
         stored = kube.get("Route", "shop", "web")

@@ -1,4 +1,4 @@
-"""A client that sends exactly the bytes it is told, and says how the connection ended."""
+"""A client that sends exactly the bytes it is given, and says how the connection ended."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Answer:
 
     @property
     def seen(self) -> dict[str, Any]:
-        """What the pod tells."""
+        """Return what the pod tells."""
         return json.loads(self.body)
 
     @property
@@ -134,7 +134,7 @@ class Client:
         return shown.subject.rfc4514_string().rpartition("CN=")[2]
 
     def send(self, data: bytes) -> None:
-        """What is read afterwards tells if the connection is gone."""
+        """Send bytes; the next read shows whether the connection is gone."""
         try:
             if not self.ended:
                 self.sock.sendall(data)

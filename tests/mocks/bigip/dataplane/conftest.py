@@ -103,7 +103,7 @@ class Net:
         until(lambda: not any(self.plane.counters().values()), f"open: {self.plane.counters()}")
 
     def errors(self) -> list[str]:
-        """What went wrong so far; forgotten then."""
+        """Return what went wrong so far, and forget it."""
         errors = [str(error) for error in self.big.errors]
         self.big.errors.clear()
         return errors

@@ -47,7 +47,7 @@ def test_cookie_persistence(net: Net):
 
 @pytest.mark.parametrize(("path", "name"), [("/cookie", "mine"), ("/none", None), ("/uie", None)])
 def test_the_last_persist_counts(net: Net, path, name):
-    """What an earlier request of the connection chose holds until another choice."""
+    """The choice of an earlier request of the connection holds until another choice."""
     vs = by_rule(net, """when HTTP_REQUEST {
         switch [HTTP::path] {
             /cookie { persist cookie insert mine }

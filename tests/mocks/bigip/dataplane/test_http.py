@@ -75,7 +75,7 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     ],
 )
 def test_a_bad_chunk_resets(net: Net, pieces):
-    """Whether the head was already sent to the member or not; the member is not kept waiting."""
+    """The head may have been sent to the member already; the member is not kept waiting."""
     with net.connect(VS) as client:
         for piece in pieces:
             client.send(piece)

@@ -26,7 +26,7 @@ def on_virtual(net: Net, *rules: dict, strategy: str = "first-match", **fields) 
 
 
 def again(net: Net) -> dict[str, list[str]]:
-    """What makes a virtual server balance every request."""
+    """Profiles that make a virtual server balance every request."""
     return {"rules": [net.rule("again", "when HTTP_REQUEST { LB::detach }")]}
 
 

@@ -105,7 +105,7 @@ def test_folder_of_a_bare_name(big):
     ids=" ".join,
 )
 def test_errors(big, words):
-    """What fails on the device, too."""
+    """Errors that the device has, too."""
     with pytest.raises(TclError) as failed:
         answer(big, *words)
     assert not isinstance(failed.value, Unsupported)

@@ -1,4 +1,4 @@
-"""What only TMM's parser takes, rewritten: what it gives in the engine, and what is left alone."""
+"""Rewriting of what only TMM's parser takes: its results in the engine, and what is left alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mocks.bigip.tmm.operators import expression, rewritten
 
 
 def value(tcl: Interpreter, text: str) -> str:
-    """Of an expression in a rule; x is "abc", n is 3."""
+    """Return the value of an expression in a rule; x is "abc", n is 3."""
     connection = tcl.connection(
         [("/P/r", f"when A {{ set x abc; set n 3; set k(a) abc; set r [expr {{{text}}}] }}")],
         lambda name, arguments: b"/api/x",
@@ -114,13 +114,13 @@ def test_unreadable(text):
 
 
 def test_refused_loudly(tcl):
-    """What the rewriting cannot do is an error when the connection begins."""
+    """Text that cannot be rewritten is an error when the connection begins."""
     with pytest.raises(RuleError, match="not in braces"):
         tcl.connection([("/P/r", "when A { set r [expr $x contains b] }")], lambda *called: b"")
 
 
 def variables(tcl: Interpreter, body: str) -> dict[str, str]:
-    """Those that the body of an event leaves."""
+    """Return the variables that the body of an event leaves."""
     connection = tcl.connection([("/P/r", f"when A\n{{{body}}}")], lambda *called: b"")
     try:
         connection.fire("A")
