@@ -204,7 +204,7 @@ def limited(pair):
 
 
 def test_connections_to_each_pod(pair, limited):
-    """Those beyond the limit wait until others end, and are answered then."""
+    """Requests beyond the limit wait until others end, and are answered then."""
     def statuses(router: Router) -> list[int]:
         held = limited(router)
         count = held.arrived()

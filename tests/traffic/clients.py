@@ -28,7 +28,7 @@ PIECE_S = 0.0005
 
 @dataclass(frozen=True)
 class Seen:
-    """What a client saw of one request."""
+    """Answer to one request, as the client saw it."""
 
     status: int = 0
     """0: the connection ended before an answer."""
@@ -43,7 +43,7 @@ class Seen:
 
     @property
     def pod(self) -> dict:
-        """What the pod said of itself and of the request; {} if no pod answered."""
+        """Return what the pod said of itself and of the request; {} if no pod answered."""
         return json.loads(self.body) if self.headers.get("content-type") == "application/json" else {}
 
     @property
@@ -138,7 +138,7 @@ class _Kept:
 
 
 class _Unclosed(io.BufferedIOBase):
-    """What an answer reads of it."""
+    """Socket of an answer: what it reads of one."""
 
     def __init__(self, file: io.BufferedIOBase):
         self._file = file
@@ -280,7 +280,7 @@ def certificate_for(address: Address, *segments: bytes) -> str:
 
 
 def _handshakes(stream: bytes) -> bytes:
-    """What the whole records of type handshake hold."""
+    """Return what the whole records of type handshake hold."""
     handshakes, at = b"", 0
     while at + 5 <= len(stream):
         end = at + 5 + int.from_bytes(stream[at + 3:at + 5], "big")

@@ -65,11 +65,11 @@ class Site(Lab):
         return Running(self, **flags)
 
     def right(self, *services: str, namespace: str = "shop"):
-        """Whether a pod is one of these Services', as load.Target asks."""
+        """Return a check for load.Target: True if a pod is one of these Services'."""
         return lambda pod: pod["namespace"] == namespace and pod["pod"].rsplit("-", 1)[0] in services
 
     def faults(self) -> list:
-        """What the fake did not know, and what iRules did wrong."""
+        """Return what the fake did not know, and what iRules did wrong."""
         return self.bigip.errors
 
 

@@ -30,7 +30,7 @@ PAUSE_S = 0.008
 
 @dataclass
 class Target:
-    """What clients ask for."""
+    """Request that clients send."""
 
     name: str
     address: tuple[str, int]
@@ -51,7 +51,7 @@ class Target:
 
 @dataclass
 class Report:
-    """What came of all requests."""
+    """Results of all requests."""
 
     sent: Counter = field(default_factory=Counter)
     """By name of the target."""
@@ -123,7 +123,7 @@ class Load:
         return min(self._random.choices(targets, k=2), key=lambda target: self._asked[target.name])
 
     def _mixed(self, first: Target) -> list[Target]:
-        """What a connection that was opened for a target may be used for."""
+        """Return what a connection that was opened for a target may be used for."""
         if first.alone or self._random.random() < 0.5:
             return [first]
         return [target for target in self.targets

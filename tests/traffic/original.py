@@ -1,4 +1,4 @@
-"""What the original F5 router (openshift/router, pkg/router/f5, up to release-3.11) leaves on a BIG-IP.
+"""Objects that the original F5 router (openshift/router, pkg/router/f5, up to release-3.11) leaves.
 
 Every object is made by REST calls of its kind and order; its iRule is one of our own that does the same.
 Whatever the partition is, certificates, profiles and data-groups lie in /Common.
@@ -74,7 +74,7 @@ class Original:
         return f"{self.partition}/{name}".replace("/", "~")
 
     def start(self) -> None:
-        """What it does when it starts."""
+        """Do what it does when it starts."""
         for policy, virtual in ((INSECURE, "ose-vserver"), (SECURE, "https-ose-vserver")):
             legacy = {"legacy": True} if self.legacy else {}
             self._post("ltm/policy", name=policy, partition=self.partition.strip("/"), strategy="best-match",

@@ -24,7 +24,7 @@ WANTED = {
 
 
 def wanted(tls: bool) -> dict[tuple[str, str], str]:
-    """What each request gets on one of the virtual servers."""
+    """Return what each request gets on one of the virtual servers."""
     return {**WANTED, ("secure.example.com", "/"): "shop web"} if tls else WANTED
 
 

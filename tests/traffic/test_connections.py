@@ -197,7 +197,7 @@ def test_an_irule_that_chooses_a_pool(site, tls, mine, text):
 
 
 def test_without_the_guard(site, tls, mine):
-    """What the iRule is there for; else this file would show nothing."""
+    """The iRule is needed; without this, the file would show nothing."""
     site.change("PATCH", mine["path"], {"rules": [path for path in mine["rules"] if path != GUARD]})
     with Kept(site, tls) as client:
         answers = [client.ask(f"{host}.example.com") for host in ("plain", "other", "nobody")]

@@ -197,7 +197,7 @@ def _der(pair) -> bytes:
 
 
 def _contents(site) -> str:
-    """What is in all installed certificate files."""
+    """Return what is in all installed certificate files."""
     return "\n".join(item.hidden["data"].decode() for item in site.bigip.items("sys/file/ssl-cert"))
 
 
@@ -233,7 +233,7 @@ def test_the_router_restarts(site, drill, loaded):
 
 
 def test_drift_is_repaired(site, drill, loaded):
-    """What somebody changed by hand, without breaking traffic by that itself."""
+    """A change by hand is undone, where it does not break traffic by itself."""
     loaded.stop()
     for method, path, body in (
             ("POST", "ltm/pool/~Common~openshift_shop_web/members", {"name": "10.1.1.1:8081"}),

@@ -1,4 +1,4 @@
-"""What port 80 answers where Routes with different insecureEdgeTerminationPolicy lie one below the other.
+"""Answers of port 80 where Routes with different insecureEdgeTerminationPolicy lie one below the other.
 
 The most specific Route decides whether a request is redirected; one that is not goes to the most specific
 Route that serves port 80, or gets 503. Source: openshift/router, haproxy-config.template since 4.9.

@@ -118,7 +118,7 @@ def ask(sites, host: str, path: str, sni: str = "") -> clients.Seen:
 
 
 def service(reply: clients.Seen) -> str:
-    """Whose pod answered; "" is the page."""
+    """Return whose pod answered; "" is the page."""
     assert reply.pod or is_page(reply), reply
     return reply.pod.get("pod", "").rpartition("-")[0]
 
@@ -127,7 +127,7 @@ def service(reply: clients.Seen) -> str:
     ("exact", "full.apps.example.com"), ("wild", "x.apps.example.com")])
 @pytest.mark.parametrize(("source", "path", "name"), PATHS, ids=[path for _, path, _ in PATHS])
 def test_paths(sites, source, path, name, where, host):
-    """Of an exact host, which has all paths that its wildcard has too, and of the wildcard."""
+    """Paths of an exact host, which has all paths that its wildcard has too, and of the wildcard."""
     reply = ask(sites, host, path)
     assert service(reply) == f"{where}-{name}", source
     assert reply.pod["target"] == path, "as it was sent"

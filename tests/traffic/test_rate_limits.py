@@ -117,7 +117,7 @@ def test_requests_in_ten_seconds(serve, kind):
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind or "plain")
 def test_connections_at_a_time(serve, kind):
-    """Those that are closed do not count."""
+    """Connections that are closed do not count."""
     site = serve(kind)
     site.apply(rated(kind, {CONCURRENT: 2}))
     assert site.converge() == []

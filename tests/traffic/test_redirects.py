@@ -52,7 +52,7 @@ def ask(site: Site, target: str, *hosts: str, more: str = "") -> clients.Seen:
 
 
 def leads_to(reply: clients.Seen, host: str) -> bool:
-    """Whether an answer sends a client nowhere, or to this host's port 443."""
+    """True if an answer sends a client nowhere, or to this host's port 443."""
     if reply.status not in (302, 0, 400, 503):
         return False
     parts = urlsplit(reply.location)
@@ -163,7 +163,7 @@ def test_later_requests_of_a_connection(site_for):
 
 @pytest.mark.parametrize("kind", ["", "edge"])
 def test_hosts_of_a_wildcard_that_is_served(site, kind):
-    """What is no name does not come to its pods either."""
+    """A host that is no name does not come to its pods either."""
     site.serve("web", "10.1.1.1")
     wild = manifests.route("all", host=f"any.{DOMAIN}", kind=kind, insecure="Allow" if kind else "")
     wild["spec"]["wildcardPolicy"] = "Subdomain"

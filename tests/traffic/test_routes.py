@@ -55,7 +55,7 @@ def site(tmp_path_factory):
 
 
 def seen(reply: clients.Seen) -> str:
-    """What a user says of it: the pod's Service and how it was asked, a redirect, a status, or nothing."""
+    """Describe it as a user does: the pod's Service and how it was asked, a redirect, a status, or nothing."""
     if reply.location:
         return f"{reply.status} {reply.location}"
     if reply.pod:
@@ -200,6 +200,6 @@ HELLOS = {
 
 @pytest.mark.parametrize("which", HELLOS)
 def test_client_hellos(site, which):
-    """Who shows a certificate. Inputs as for the original iRule, test_passthrough.py."""
+    """The owner of a name shows the certificate. Inputs as for the original iRule, test_passthrough.py."""
     data, certificate = HELLOS[which]
     assert clients.certificate_for(site.https, *(data if isinstance(data, tuple) else (data,))) == certificate

@@ -155,7 +155,7 @@ def test_shares_of_clients(site, kind):
 
 
 def test_a_route_has_no_effect_on_another(site, kind):
-    """Of two Routes with `source` and one without, each client has its own pod of each, in any order."""
+    """Each client has its own pod of each of two Routes with `source` and one without, in any order."""
     serve(site, kind, "web", *WEB)
     serve(site, kind, "api", "10.1.2.1", "10.1.2.2")
     serve(site, kind, "docs", "10.1.3.1", "10.1.3.2")
@@ -190,7 +190,7 @@ def test_requests_of_one_connection(site):
 
 
 def test_a_route_changes_its_mind(site, kind):
-    """What was said before is forgotten."""
+    """The former annotation is forgotten."""
     serve(site, kind, "web", *WEB)
     router = site.router()
     for balance, kept in [("source", True), ("random", False), ("source", True)]:

@@ -77,7 +77,7 @@ def targets(site) -> list[Target]:
 
 
 def remove_profiles(site) -> None:
-    """What an administrator does by hand: detach and delete each profile of the original."""
+    """Do what an administrator does by hand: detach and delete each profile of the original."""
     virtual = "ltm/virtual/" + f"{site.partition}/https-ose-vserver".replace("/", "~")
     carried = {item["fullPath"] for item in site.bigip.get(virtual)["profilesReference"]["items"]}
     for kind in ("client-ssl", "server-ssl"):
@@ -123,7 +123,7 @@ def test_run_takes_over(record_property, site_of, delay_ms, server_ssl, partitio
 
 
 def left(site) -> set[str]:
-    """What has a name of the original's in /Common."""
+    """Return what has a name of the original's in /Common."""
     kinds = ("ltm/profile/client-ssl", "ltm/profile/server-ssl", "sys/file/ssl-cert", "sys/file/ssl-key",
              "ltm/data-group/internal")
     return {path for kind in kinds for path in site.paths(kind)

@@ -60,7 +60,7 @@ def test_a_route_waits_longer_than_the_profile(site, kind):
 
 
 def test_without_the_option_the_profile_counts(site):
-    """What the two tests above rely on."""
+    """The two tests above rely on this."""
     serve(site, "", timeout="10m")
     site.apply(weighted("", 1))
     assert site.converge() == []

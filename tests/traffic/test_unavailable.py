@@ -1,4 +1,4 @@
-"""What clients get when no pod can answer: a page with status 503, as from OpenShift's own router."""
+"""Answers to clients when no pod can answer: a page with status 503, as from OpenShift's own router."""
 
 import http.client
 
@@ -152,7 +152,7 @@ def test_passthrough_is_reset(site):
 
 @pytest.mark.parametrize("tls", [False])
 def test_a_default_pool_that_is_down(site, served):
-    """What happens to the administrator's own requests is left as it was: a reset."""
+    """The administrator's own requests are reset as before."""
     site.change("POST", "ltm/pool", {"name": "legacy", "partition": "Common",
                                      "members": [{"name": "10.9.9.9:8080"}]})
     site.change("PATCH", f"ltm/virtual/{HTTP.replace('/', '~')}", {"pool": "/Common/legacy"})

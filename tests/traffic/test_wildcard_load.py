@@ -166,6 +166,6 @@ def test_the_certificate_of_a_secret_is_renewed(scene):
 
 
 def installed(site) -> set[str]:
-    """What is in our certificate files."""
+    """Return what is in our certificate files."""
     return {item.hidden["data"].decode().strip() for item in site.bigip.items("sys/file/ssl-cert")
             if "-https-cert-" in item.path}

@@ -23,13 +23,13 @@ def wildcard(name: str, **fields) -> dict:
 
 
 def service(reply: clients.Seen) -> str:
-    """Whose pod answered, "" for none."""
+    """Return whose pod answered, "" for none."""
     return reply.pod.get("pod", "").rpartition("-")[0]
 
 
 @pytest.fixture(params=["", "edge", "reencrypt"], ids=["plain", "edge", "reencrypt"])
 def fields(request):
-    """Of all Routes."""
+    """Return the fields of all Routes."""
     ca = {"destinationCACertificate": PODS.issuer} if request.param == "reencrypt" else {}
     return {"kind": request.param, **ca}
 
@@ -86,7 +86,7 @@ def test_switched_off(site):
 
 
 def test_certificate(site):
-    """Of the wildcard for names of one label that have none of their own; else the administrator's."""
+    """The wildcard's is for names of one label that have none of their own; else the administrator's."""
     site.serve("web", "10.1.1.1")
     own = {"kind": "edge", "certificate": OWN.certificate, "key": OWN.key}
     exact = identity("www.apps.example.com", serial=8)
