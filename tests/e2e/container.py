@@ -1,4 +1,4 @@
-"""What a container runtime does, without one: a file system of its own, all of it read-only, a user without
+"""Containers without a runtime: a file system of its own, all of it read-only, a user without
 rights, and no variables but the container's.
 
 A private mount namespace takes it away with the process (mount_namespaces(7)). The network is the machine's.

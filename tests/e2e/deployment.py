@@ -189,7 +189,7 @@ class Pod:
 
 
 def secrets(bigip: FakeBigIP, private_key: str) -> dict[str, dict[str, str]]:
-    """Those of the YAML, for a fake."""
+    """Return the Secrets of the YAML, for a fake."""
     return {
         "bigip-login": {"url": bigip.url, "username": bigip.username, "password": bigip.password},
         "bigip-files": {"router.pem": private_key, "known_hosts": bigip.ssh_server.host_key_line,
@@ -198,7 +198,7 @@ def secrets(bigip: FakeBigIP, private_key: str) -> dict[str, dict[str, str]]:
 
 
 def account_files(kube: FakeKube, namespace: str, name: str) -> dict[str, str]:
-    """What a pod of a ServiceAccount finds in its folder."""
+    """Write what a pod of a ServiceAccount finds in its folder."""
     return {"token": kube.token_for(namespace, name), "ca.crt": Path(kube.ca_file).read_text()}
 
 

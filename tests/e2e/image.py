@@ -36,7 +36,7 @@ def stages() -> list[list[tuple[str, str]]]:
 
 
 def instructions(name: str, *, stage: int = -1) -> list[str]:
-    """What follows an instruction, of the last stage unless told."""
+    """Return what follows an instruction, of the last stage unless told."""
     return [rest for instruction, rest in stages()[stage] if instruction == name]
 
 
@@ -115,7 +115,7 @@ def _link_requirements(folder: Path) -> dict[str, Path]:
 
 
 def _requirements() -> list[metadata.Distribution]:
-    """Those of the locks that this Python needs."""
+    """Return the requirements of the locks that this Python needs."""
     pins = [pin for name in locks.FILES for pin in locks.read(name)]
     return [metadata.distribution(pin.name) for pin in pins if pin.applies()]
 

@@ -53,7 +53,7 @@ class Shell:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def run(self, text: str) -> str:
-        """What a block prints. Fails with it when a command of the block does."""
+        """Run a block; return what it prints, and fail with that when one of its commands fails."""
         self._process.stdin.write(f"{text}\necho\necho '{END}'\n")
         self._process.stdin.flush()
         said = []

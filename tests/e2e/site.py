@@ -32,7 +32,7 @@ class Site(Lab):
         self.kube = self._stack.enter_context(FakeKube(slices=False))
 
     def load(self, *, sdn: bool = True) -> None:
-        """What an administrator applies, and Routes: good, with a certificate, without a Service.
+        """Load what an administrator applies, and Routes: good, with a certificate, without a Service.
 
         Args: sdn: whether the cluster has openshift-sdn; each kind has a file that is left out.
         """
@@ -56,7 +56,7 @@ class Site(Lab):
         return pod
 
     def status(self, name: str) -> str:
-        """Of the Admitted condition that the router wrote."""
+        """Return the status of the Admitted condition that the router wrote."""
         ingress = (self.kube.get("Route", "shop", name).get("status") or {}).get("ingress") or ()
         return next((entry["conditions"][0]["status"] for entry in ingress
                      if entry["routerName"] == "f5router"), "")

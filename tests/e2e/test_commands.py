@@ -66,7 +66,7 @@ class Site:
             (self.login / name).write_text(f"{text}\n")
 
     def rest(self, method: str, path: str, body: dict | None = None) -> dict:
-        """What an administrator does to the BIG-IP."""
+        """Do what an administrator does to the BIG-IP."""
         reply = requests.request(method, f"{self.url}/mgmt/tm/{path}", json=body, auth=("admin", PASSWORD),
                                  verify=str(self.ca), timeout=DEADLINE_S)
         assert reply.ok, reply.text

@@ -123,7 +123,7 @@ def test_the_table_has_every_route(once):
     ("shop/newsletter", "ExtendedValidationFailed", "spec.tls.key: the key does not match the certificate"),
 ])
 def test_rejections_have_reasons(once, name, reason, message):
-    """What a Route's status says is shown."""
+    """The message of a Route's status is shown."""
     rejections = once.stdout.split("rejected Route")[1]
     assert re.search(rf"^{name} +{reason} +{re.escape(message)}", rejections, re.MULTILINE)
 
@@ -310,7 +310,7 @@ def _wait_for(text: str, process: subprocess.Popen, output: Path) -> None:
 
 
 def _certificate(port: int) -> str | None:
-    """What a server shows there; None for no TLS server."""
+    """Return the certificate that a server shows there; None for no TLS server."""
     try:
         return ssl.get_server_certificate(("127.0.0.1", port), timeout=DEADLINE_S)
     except OSError:

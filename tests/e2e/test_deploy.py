@@ -76,7 +76,7 @@ NAMESPACES = deployment.rights("f5router-namespaces")
 @pytest.mark.parametrize("right", [right for right in NAMESPACES if right[2] != "get"],
                          ids=lambda right: right[2])
 def test_every_right_for_labelled_namespaces_is_needed(site, right):
-    """Of the file that only they need; without any one of them the log says so. `get` is for --namespace."""
+    """Each right of the file that only they need is missed in the log. `get` is for --namespace."""
     site.load()
     site.kube.delete("ClusterRoleBinding", None, "f5router-sdn-reader")  # the role allows this too
     site.apply({"apiVersion": "v1", "kind": "Namespace",
@@ -176,7 +176,7 @@ def test_the_lines_for_https_go_together():
 
 
 def test_secrets_of_yaml_have_the_same_keys(site):
-    """Those of the commands and those of 20-secrets.yaml."""
+    """The Secrets of the commands are those of 20-secrets.yaml."""
     text = (FOLDER.parent / "guide.md").read_text()
     for name in ("bigip-login", "bigip-files"):
         for key in deployment.document("Secret", name)["stringData"]:

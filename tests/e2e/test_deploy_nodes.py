@@ -30,7 +30,7 @@ def site(tmp_path):
 
 @MODES
 def test_the_rights_are_enough(site, mode):
-    """Of 10-account.yaml and 17-nodes-reader.yaml: no request is refused."""
+    """With 10-account.yaml and 17-nodes-reader.yaml no request is refused."""
     pod = site.start(more=mode)
     pod.until(lambda: pod.get("/readyz").status_code == 200)
     if mode is STATIC:

@@ -84,7 +84,7 @@ def test_every_right_of_the_reader_is_needed(site, right):
 
 
 def test_no_other_right_is_needed(site):
-    """Those that are looked at one by one above are enough."""
+    """The rights that are looked at one by one above are enough."""
     site.apply(reader(USED))
     pod = site.start(vxlan=True)
     pod.until(lambda: pod.get("/readyz").status_code == 200 and fdb(site) == MACS)
@@ -103,7 +103,7 @@ def test_without_the_binding(site):
 
 
 def test_wrong_settings_are_told(site):
-    """What the YAML says is compared with the cluster's objects; the Routes are served."""
+    """The settings of the YAML are compared with the cluster's objects; the Routes are served."""
     site.apply(manifests.host_subnet("f5", ADDRESS, "10.129.0.0/23"))
     pod = site.start(vxlan=True)
     pod.until(lambda: pod.get("/readyz").status_code == 200)

@@ -58,7 +58,7 @@ class Guide:
         self.said: dict[str, str] = {}
 
     def _shim(self, name: str) -> None:
-        """A command that is not there: it takes what it is told, if the files that it names exist."""
+        """Write a command that is not there: it takes any arguments, if the files that they name exist."""
         (self.folder / "bin").mkdir()
         program = self.folder / "bin" / name
         program.write_text(f'#!/bin/sh\ntest -f "$3" && echo "$@" >> {self.folder}/{name}.log\n')
@@ -81,7 +81,7 @@ class Guide:
         return said
 
     def start(self) -> None:
-        """What the cluster does with the Deployment."""
+        """Do what the cluster does with the Deployment."""
         spec = self.kube.get("Deployment", "f5router", "f5router")["spec"]["template"]["spec"]
         secrets = {name: {key: text.rstrip("\n") for key, text in deployment.decoded(
             self.kube.get("Secret", "f5router", name)).items()} for name in ("bigip-login", "bigip-files")}
@@ -90,7 +90,7 @@ class Guide:
         self.pod.until(lambda: self.pod.get("/readyz").status_code == 200)
 
     def apply_pods(self) -> None:
-        """What it does with the Service of the example."""
+        """Do what it does with the Service of the example."""
         spec = self.kube.get("Service", "hello", "hello")["spec"]
         assert spec["selector"] == {"app": "hello"}
         assert spec["ports"][0]["targetPort"] == 8080
@@ -223,7 +223,7 @@ def test_the_shell_of_these_tests_stops_at_an_error(tmp_path):
 
 
 def test_the_commands_come_with_the_package():
-    """What the guide types without a path."""
+    """The guide types them without a path."""
     for name in ("f5router", "ghost-hostsubnet"):
         program = Path(sys.executable).with_name(name)
         assert subprocess.run([program, "--version"], capture_output=True, timeout=DEADLINE_S).returncode == 0

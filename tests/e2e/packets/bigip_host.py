@@ -40,7 +40,7 @@ class Device:
 
 @dataclass(frozen=True)
 class State:
-    """What the kernel should have."""
+    """State that the kernel should have."""
 
     devices: frozenset[Device]
     addresses: frozenset[tuple[str, str]]
@@ -162,7 +162,7 @@ class BigIPHost:
     # --- clients -------------------------------------------------------------------------
 
     def ask(self, address: str, timeout_s: float = DEADLINE_S) -> dict[str, str]:
-        """Who answers HTTP at an address, and whom it sees. Raises: OSError: nobody."""
+        """Return who answers HTTP at an address, and whom it sees. Raises: OSError: nobody."""
         return json.loads(fetch(self._namespace, address, timeout_s=timeout_s))
 
     def download(self, address: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What passes a port of the underlay: Ethernet, IPv4, UDP, VxLAN (RFC 7348) and what it carries."""
+"""Packets that pass a port of the underlay: Ethernet, IPv4, UDP, VxLAN (RFC 7348) and what it carries."""
 
 import socket
 import struct
@@ -49,7 +49,7 @@ class Tap:
         self._socket.close()
 
     def frames(self) -> Iterator[Frame]:
-        """What came since the last call."""
+        """Return the frames since the last call."""
         while True:
             try:
                 yield parse(self._socket.recv(1 << 17))
@@ -58,7 +58,7 @@ class Tap:
 
 
 def parse(data: bytes) -> Frame:
-    """Of a frame without VLAN tag."""
+    """Read a frame without VLAN tag."""
     kind = int.from_bytes(data[12:14])
     body = data[14:]
     if kind == ETH_P_ARP:

@@ -52,7 +52,7 @@ class Routed:
             self.kube.apply(obj)
 
     def members(self) -> set[str]:
-        """Of the Route's pool on the BIG-IP."""
+        """Return the members of the Route's pool on the BIG-IP."""
         return {member["name"] for member in self.lab.rest(POOL).get("items", [])}
 
     def start(self, *, gateway: str = RIGHT, internal: str = VTEP) -> Program:

@@ -1,4 +1,4 @@
-"""What a laboratory needs, and what keeps it from being built."""
+"""Needs of a laboratory, and what keeps it from being built."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -21,6 +21,6 @@ def permitted() -> None:
 
 @pytest.fixture
 def stack(permitted) -> Iterator[ExitStack]:
-    """What is put on it is closed after the test, in any case."""
+    """Stack whose contents are closed after the test, in any case."""
     with ExitStack() as stack_:
         yield stack_

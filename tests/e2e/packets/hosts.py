@@ -151,12 +151,12 @@ class Node:
         self.address = address
 
     def ask(self, pod: Pod) -> dict[str, str]:
-        """What a Pod of its own says, without any tunnel. Raises: OSError."""
+        """Return what a Pod of its own says, without any tunnel. Raises: OSError."""
         return json.loads(fetch(self._namespace, pod.address))
 
 
 def fetch(namespace: Namespace, address: str, path: str = "/", timeout_s: float = DEADLINE_S) -> bytes:
-    """What a Pod answers to a client in the namespace. Raises: OSError."""
+    """Return what a Pod answers to a client in the namespace. Raises: OSError."""
     connection = HTTPConnection(address, PORT)
     connection.sock = namespace.call(socket.socket)
     try:

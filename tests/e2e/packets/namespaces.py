@@ -103,7 +103,7 @@ class Namespace:
         self._run("bridge", "-batch", "-", lines=commands)
 
     def show(self, program: str, *args: str) -> list[dict[str, Any]]:
-        """What `ip` or `bridge` prints with -json. Raises: CommandFailed."""
+        """Return what `ip` or `bridge` prints with -json. Raises: CommandFailed."""
         return json.loads(self._run(program, "-json", *args) or "[]")
 
     def _run(self, program: str, *args: str, lines: tuple[str, ...] = ()) -> str:

@@ -1,4 +1,4 @@
-"""What the laboratory stands on: namespaces that always go away, and that are not there only if forbidden."""
+"""Namespaces of the laboratory: they always go away, and only where they are forbidden there are none."""
 
 import ctypes
 import os
@@ -80,12 +80,12 @@ def test_a_missing_command_is_no_reason_to_skip(monkeypatch, tmp_path):
 
 
 def drop_capability() -> None:
-    """Of a process that root starts: nobody after it may make namespaces."""
+    """Take a capability from a process that root starts: nobody after it may make namespaces."""
     ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
 
 
 def run_one(**options) -> str:
-    """What pytest prints of one test that needs a namespace."""
+    """Return what pytest prints of one test that needs a namespace."""
     test = "tests/e2e/packets/test_namespaces.py::test_closing_takes_everything_away"
     plain = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
     done = subprocess.run([sys.executable, "-m", "pytest", *plain, test], cwd=ROOT, capture_output=True,
