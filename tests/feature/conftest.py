@@ -215,7 +215,7 @@ class Lab:
         return own[0]["conditions"][0] if own else {}
 
     def pending(self, *names: str) -> bool:
-        """Whether Routes of the namespace shop have been told that they wait for the BIG-IP."""
+        """True if the status of a Route in the namespace shop has said that it waits for the BIG-IP."""
         conditions = [self.admitted("shop", name) for name in names]
         return all((condition.get("status"), condition.get("reason")) == ("Unknown", "DevicePending")
                    for condition in conditions)
@@ -225,7 +225,7 @@ class Lab:
         return [(entry.method, entry.path) for entry in self.bigip.writes()]
 
     def change(self, method: str, path: str, body: dict | None = None) -> None:
-        """What an administrator does to the BIG-IP by hand, over REST."""
+        """Do what an administrator does to the BIG-IP by hand, over REST."""
         reply = self._administrator.request(
             method, f"{self.bigip.url}/mgmt/tm/{path}", json=body, timeout=DEADLINE_S)
         assert reply.status_code == 200, reply.text
@@ -239,7 +239,7 @@ class Lab:
         del self.bigip.store.disk[path]
 
     def content(self, path: str) -> str:
-        """What is in an installed certificate or key file."""
+        """Return what is in an installed certificate or key file."""
         kind = "sys/file/ssl-key" if path.endswith(".key") else "sys/file/ssl-cert"
         item = next(item for item in self.bigip.items(kind) if item.path == path)
         return item.hidden["data"].decode()
@@ -249,7 +249,7 @@ class Lab:
         return {item.path for item in self.bigip.items(kind)}
 
     def pools(self) -> set[str]:
-        """Those of Services; one without members is always there."""
+        """Return the pools of Services; one without members is always there."""
         return {path for path in self.paths("ltm/pool") if not path.endswith("/openshift_nowhere")}
 
     def clear(self) -> None:

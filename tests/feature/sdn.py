@@ -50,7 +50,7 @@ def fdb(lab, folder: str = "/Common") -> dict[str, str]:
 
 
 def device(lab) -> dict[str, dict]:
-    """What is configured of the VxLAN device, by kind."""
+    """Return what is configured of the VxLAN device, by kind."""
     by_kind = {kind: lab.bigip.get(url(kind, path)) or {} for kind, path in PATHS.items()}
     return {kind: {k: v for k, v in obj.items() if k not in DERIVED} for kind, obj in by_kind.items()}
 

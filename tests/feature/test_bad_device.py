@@ -87,7 +87,7 @@ def test_a_device_that_answers_html(lab, loop, caplog):
 
 
 def test_a_device_that_restarts_and_forgets(lab, loop):
-    """What was not saved is gone; the next reading finds out."""
+    """Changes that were not saved are gone; the next reading finds out."""
     lab.apply(manifests.route("a"))
     router = loop(f5_resync_interval="1s", f5_save_config="false")
     router.wait(lambda: admitted(lab, "a") == "True")

@@ -151,7 +151,7 @@ def test_a_403_for_several_objects(lab, loop, caplog):
 
 
 def test_once_tries_again(lab):
-    """What got no usable reply is not given up after one pass."""
+    """A change that got no usable reply is not given up after one pass."""
     lab.apply(manifests.route("a"))
     lab.bigip.inject("html-200", method="POST", path="ltm/pool$")
     assert lab.converge() == []
@@ -206,7 +206,7 @@ def test_a_quiet_router_sleeps(lab):
 
 
 def _name(request) -> str:
-    """Of the object in the body, if there is one."""
+    """Return the name of the object in the body, if there is one."""
     try:
         body = request.decoded()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Limits of each client: the objects on the BIG-IP, what a change costs, and what a team is told."""
+"""Limits of each client: the objects on the BIG-IP, the cost of a change, and messages to the team."""
 
 import pytest
 

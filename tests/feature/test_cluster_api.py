@@ -1,4 +1,4 @@
-"""What the cluster's API serves, forbids and tells: clear words, no crash loop, recovery by itself."""
+"""Services, refusals and news of the cluster's API: clear words, no crash loop, recovery by itself."""
 
 import logging
 import threading
@@ -38,7 +38,7 @@ def other_kube(lab, request):
 
 
 def errors(caplog, level: int = logging.ERROR) -> list[str]:
-    """What was logged at a level or above, fields included."""
+    """Return what was logged at a level or above, fields included."""
     return [str(vars(r)) for r in caplog.records if r.levelno >= level]
 
 
@@ -107,7 +107,7 @@ def test_one_pass_waits_for_a_server_that_is_away(lab):
 
 
 def test_statuses_that_are_forbidden(lab, caplog):
-    """Routes are served; the missing right is told with its command, and is a reason of `run --once`."""
+    """Routes are served; the log has the missing right with its command, and so has `run --once`."""
     lab.apply(manifests.route("a"))
     lab.kube.forbid("routes/status", ["patch", "update"])
     (reason,) = once.converge(lab.router(), threading.Event())

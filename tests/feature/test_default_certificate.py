@@ -23,7 +23,7 @@ def attached(lab) -> list[str]:
 
 
 def defaults(lab) -> list[str]:
-    """Those that are default for SNI."""
+    """Return the profiles that are default for SNI."""
     return [path for path in attached(lab) if lab.bigip.get(
         f"ltm/profile/client-ssl/{path.replace('/', '~')}")["sniDefault"] == "true"]
 

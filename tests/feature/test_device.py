@@ -1,4 +1,4 @@
-"""What of the BIG-IP is ours, what is not, and every version and quirk of it."""
+"""Objects of the BIG-IP that are ours, those that are not, and every version and quirk of it."""
 
 import re
 
@@ -217,7 +217,7 @@ def test_a_rule_of_somebody_else_in_our_policy_stays(lab):
     ],
 )
 def test_drift_is_repaired(lab, drift):
-    """What somebody changed by hand is found at the next reading and set right."""
+    """A change by hand is found at the next reading and set right."""
     flags = {"f5_policy_model": "legacy"}
     serve(lab, **flags)
     before = _state(lab)
@@ -231,7 +231,7 @@ def test_drift_is_repaired(lab, drift):
 
 
 def _state(lab) -> dict:
-    """What is configured, without counters."""
+    """Return what is configured, without counters."""
     state = {}
     for kind in (
         "ltm/pool",

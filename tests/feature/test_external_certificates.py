@@ -113,7 +113,7 @@ def test_the_right_to_read_it(lab):
                  "ExtendedValidationFailed", "tls.key: the key does not match", id="key of another"),
 ])
 def test_bad_secrets(lab, caplog, given, reason, words):
-    """They cost their Route, and no key is told."""
+    """They cost their Route, and no key is shown."""
     caplog.set_level("DEBUG")
     lab.apply(edge(), given, manifests.route("plain"))
     assert lab.converge() == []
@@ -147,7 +147,7 @@ HANGS = [pytest.param("503", {}, id="fails"), pytest.param("delay", {"seconds": 
 
 @pytest.mark.parametrize(("fault", "options"), HANGS)
 def test_one_secret_holds_up_nobody(lab, soon, fault, options):
-    """What is on the BIG-IP for its Route stays, and follows the pods; others are served, and change."""
+    """The objects of its Route stay on the BIG-IP, and follow the pods; others are served, and change."""
     lab.apply(edge(), secret(ONE), edge("c", "other", host="c.com"), secret(THREE, "other"),
               manifests.route("d", host="d.com"))
     assert lab.converge() == []

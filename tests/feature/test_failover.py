@@ -117,7 +117,7 @@ def test_a_unit_that_fails_over_while_it_is_written_to(lab, each_write_asks):
 
 
 def test_nothing_is_saved_or_tidied_up_on_a_standby(lab, each_write_asks):
-    """What was written while it was active is saved when it is active again, or by the peer's sync."""
+    """Writes of the time when it was active are saved when it is active again, or by the peer's sync."""
     lab.apply(manifests.route("a"))
     router = lab.router()
     assert router.cluster.wait_synced(DEADLINE_S)
@@ -160,7 +160,7 @@ def test_it_is_noticed_while_nothing_happens(lab, running):
 
 
 def test_the_traffic_group_of_the_folder_decides(lab):
-    """Of two active units, each is active for traffic groups of its own."""
+    """Each of two active units is active for traffic groups of its own."""
     lab.apply(manifests.route("a"))
     lab.bigip.join_group("pair")
     lab.bigip.set_failover(unit.ACTIVE, active_for=["/Common/traffic-group-2"])
@@ -189,7 +189,7 @@ def test_once_on_a_standby_tells_and_ends(lab):
     {"kind": "404-not-registered"},
 ], ids=["403", "404", "role", "uri", "not registered"])
 def test_a_state_that_cannot_be_read_changes_nothing(lab, caplog, fault):
-    """As before, and it is told once."""
+    """The router goes on as before, and logs it once."""
     lab.bigip.inject(fault.pop("kind"), times=None, path="/cm/failover-status$", **fault)
     lab.apply(manifests.route("a"))
     router = lab.router()

@@ -70,7 +70,7 @@ def test_namespace_ownership(lab, flag, states):
 
 
 def test_domains_and_template(lab):
-    """What is denied is not there; what the router named has its name in the status and on the BIG-IP."""
+    """A denied Host is not there; one that the router named has its name in the status and on the BIG-IP."""
     lab.apply(manifests.route("denied", host="a.block.it"), manifests.route("made", host=""),
               manifests.route("moved", host="a.old.test"))
     steady(lab, denied_domains="block.it", hostname_template="${name}-${namespace}.apps.test",

@@ -208,7 +208,7 @@ class TestCreate:
         assert f"ghost-hostsubnet delete --name {NAME} and create it again" in done.stderr
 
     def test_vnid_is_dropped(self, tmp_path):
-        """What the SDN master made of it is looked at."""
+        """The object that the SDN master made of it is looked at."""
         with cluster(tmp_path, sdn=True, sdn_delay_s=1) as lab:
             lab.ghost(pending=True, vnid="admin")
             done = lab.run(*CREATE)
@@ -326,7 +326,7 @@ class TestWait:
         pytest.param("silent-drop", {}, id="silence"),
     ])
     def test_trouble(self, still, fault, options):
-        """What goes wrong with a watch costs only time."""
+        """A watch that goes wrong costs only time."""
         still.kube.inject(fault, **options)
         process = still.start(*CREATE)
         assert still.kube.wait_for(
@@ -337,7 +337,7 @@ class TestWait:
         assert len(still.writes()) == 1
 
     def test_lost_reply(self, lab):
-        """Whether it was created is not known; the same command finds out, and creates no second one."""
+        """It may have been created; the same command finds out, and creates no second one."""
         lab.kube.inject("drop", method="POST", applied=True)
         done = lab.run(*CREATE)
         assert done.exit_code == 1
@@ -470,7 +470,7 @@ class TestClusters:
 
 class TestShow:
     def test_all(self, still):
-        """Those of Nodes are not shown."""
+        """HostSubnets of Nodes are not shown."""
         still.node("node-1", ("InternalIP", "192.0.2.1"))
         still.ghost(name="node-1", host_ip="192.0.2.1", vnid=None, subnet="10.128.0.0/23")
         still.ghost()

@@ -45,12 +45,12 @@ def named(lab: Lab) -> dict[str, str]:
 
 
 def attached(lab: Lab) -> list[bool]:
-    """Whether the iRule is on the virtual servers."""
+    """True if the iRule is on the virtual servers."""
     return [IRULE in lab.bigip.get(f"ltm/virtual/~Common~{name}").get("rules", ()) for name in (HTTP, HTTPS)]
 
 
 def whole(lab: Lab) -> bool:
-    """Whether every record that a Rule names is there, and the iRule where there are such Rules."""
+    """True if every record that a Rule names is there, and the iRule where there are such Rules."""
     rules = named(lab)
     secure = [rule for rule in rules if rule.startswith("secure")]
     return set(rules.values()) <= records(lab).keys() and attached(lab)[1] >= bool(secure)

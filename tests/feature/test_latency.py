@@ -51,7 +51,7 @@ def test_members_are_programmed_while_a_request_hangs(lab, loop, held):
 
 
 def test_members_are_programmed_while_the_device_is_read(lab, loop):
-    """What was read before they were written does not undo them, nor what is known of them."""
+    """An older reading does not undo them, nor what is known of them."""
     router = loop(f5_resync_interval="1s")
     lab.bigip.inject("hold", method="GET", path="ltm/virtual/~Common~ose-vserver")
     router.wait(lambda: lab.bigip.faults.waiting == 0)

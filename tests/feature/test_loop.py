@@ -136,7 +136,7 @@ def test_the_device_restarts_half_way(lab, running):
 
 
 def test_the_cluster_goes_away_and_comes_back(lab, running):
-    """What is programmed stays; what was deleted meanwhile is found."""
+    """Programmed objects stay; a deletion meanwhile is found."""
     router = running()
     lab.apply(manifests.route("a"), manifests.route("b", host="b.com"))
     router.wait(lambda: admitted(lab, "b") == "True")

@@ -122,7 +122,7 @@ def test_a_part_of_the_first_load_is_not_all_of_it(lab, serve):
 
 
 def test_a_kind_that_no_answer_came_for(lab, serve):
-    """The API server is busy with one kind: which, is told."""
+    """The API server is busy with one kind, and its name is shown."""
     lab.kube.inject("503", times=None, path="endpointslices")
     served = serve()
     until(lambda: len(served.router.cluster.missing()) == 1)

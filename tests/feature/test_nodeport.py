@@ -54,7 +54,7 @@ def warned(lab, name: str = "plain") -> set[str]:
 
 
 def served(lab, host: str, *, tls: bool = False):
-    """What becomes of a request."""
+    """Return what becomes of a request."""
     request = Request(host, "/", sni=host if tls else None, tls=tls)
     return decide(lab.bigip.store, f"/Common/{HTTPS if tls else HTTP}", request)
 
@@ -315,7 +315,7 @@ def test_forbidden_nodes(two):
 
 
 def test_nodes_forbidden_later(running):
-    """What is known stays."""
+    """Known Nodes stay."""
     lab, router = running
     lab.kube.forbid("nodes", ("get", "list", "watch"))
     lab.kube.inject("drop-watch", path="nodes")
@@ -337,7 +337,7 @@ def test_from_pods_to_nodes_and_back(two):
 
 
 def test_ipv6(lab):
-    """Of the family of the cluster IP."""
+    """Addresses are of the family of the cluster IP."""
     service, pods = manifests.published("shop", "web", pods={"fd01::5": "n1"})
     service["spec"]["clusterIP"] = "fd02::1"
     lab.apply(manifests.node("n1", "10.3.89.1", "2001:db8::1"), service, pods, manifests.route("plain"))

@@ -1,4 +1,4 @@
-"""What nobody expects: replies of unknown forms, faults of our own, a stop in the middle."""
+"""Events that nobody expects: replies of unknown forms, faults of our own, a stop in the middle."""
 
 import copy
 import logging
@@ -32,7 +32,7 @@ def loop(lab):
 
 
 class Replies:
-    """What a device said, as often as asked, with one thing in it changed."""
+    """Replies of a device, as often as asked, with one thing in them changed."""
 
     def __init__(self, client):
         self._client = client
@@ -134,7 +134,7 @@ def test_a_profile_that_somebody_changed(lab, change):
 
 
 def test_a_fault_of_ours_ends_one_pass(lab, loop, caplog):
-    """It is told with its traceback; the next pass reads the device and goes on."""
+    """It is logged with its traceback; the next pass reads the device and goes on."""
     lab.apply(manifests.route("a"))
     router = loop()
     router.wait(lambda: admitted(lab, "a") == "True")
@@ -211,7 +211,7 @@ def test_the_end_does_not_wait_for_a_device_that_hangs(lab, loop, caplog):
 
 
 def test_no_thread_is_left(lab, loop, caplog):
-    """Of a router that ended: none goes on writing."""
+    """No thread of a router that ended goes on writing."""
     caplog.set_level(logging.WARNING)
     before = set(threading.enumerate())
     router = loop()

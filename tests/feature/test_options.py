@@ -1,4 +1,4 @@
-"""Options of Routes: the objects on the BIG-IP, what is told to the team, and what a change costs."""
+"""Options of Routes: the objects on the BIG-IP, messages to the team, and the cost of a change."""
 
 import pytest
 

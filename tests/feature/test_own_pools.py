@@ -1,4 +1,4 @@
-"""What keeps each request to the pool of its own Rule: how it comes to the BIG-IP, and what that costs.
+"""Means that keep each request to the pool of its own Rule: how it comes to the BIG-IP, and what that costs.
 
 Which pod answers whom is in tests/traffic/test_connections.py.
 """

@@ -154,7 +154,7 @@ def test_a_new_route_waits_and_an_edited_one_stays_as_it_was(slow):
 
 
 def test_a_host_that_changed_hands(slow):
-    """What an unchecked Route had for it leads nobody to its pods any more."""
+    """The objects that an unchecked Route had for it lead nobody to its pods any more."""
     slow.change(EDGE, replace(INNER, host="other.example.com"))
     slow.judge()
     bank = route("new", namespace="bank", host="edge.example.com", age=30)

@@ -170,7 +170,7 @@ def test_the_right_to_write_a_status(lab, verbs, status):
 
 
 def test_a_wrong_password_and_a_rejected_route(lab):
-    """What is known of the Routes is told all the same."""
+    """The verdicts on the Routes are printed all the same."""
     lab.apply(manifests.route("a"), manifests.route("bad", host="bad.com", kind="edge", certificate="no PEM"))
     result = plan(lab, f5_password="wrong")
     assert "ExtendedValidationFailed" in result.stdout

@@ -129,7 +129,7 @@ def test_a_self_ip_that_comes_later(lab):
 
 
 def test_a_member_from_before(shop):
-    """What an older router, or somebody by hand, made one leaves the pool."""
+    """A member that an older router, or somebody by hand, made leaves the pool."""
     shop.apply(*web(POD, VIRTUAL))
     assert shop.converge() == []
     shop.change("POST", "ltm/pool/~Common~openshift_shop_web/members",

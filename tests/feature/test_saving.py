@@ -55,7 +55,7 @@ def test_members_are_programmed_during_a_save(lab, loop, in_flight):
 
 
 def test_a_device_that_is_busy_while_it_saves(lab, loop, caplog):
-    """What it refuses is sent again a moment later: nothing is read anew, nobody is told of a failure."""
+    """A refused save is sent again a moment later: nothing is read anew, and no failure is reported."""
     router = saving(lab, loop)
     lab.clear()
     lab.bigip.inject("503-async", times=2, path="ltm/pool")

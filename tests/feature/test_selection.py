@@ -39,7 +39,7 @@ def ask(lab, host: str = "www.example.com", *, tls: bool = False) -> str:
 
 
 def ours(lab) -> set[str]:
-    """What belongs to Routes."""
+    """Return what belongs to Routes."""
     kinds = ("ltm/profile/client-ssl", "sys/file/ssl-cert", "sys/file/ssl-key")
     rules = {item.name for item in lab.bigip.items("ltm/policy/rules")}
     paths = {path for kind in kinds for path in lab.paths(kind)} | rules | lab.pools()

@@ -239,7 +239,7 @@ def test_one_route_on_both(lab):
 
 
 def _quiet(lab) -> bool:
-    """Whether nobody writes to the BIG-IP for a while: a pass that is stopped cannot be ended here."""
+    """True if nobody writes to the BIG-IP for a while: a pass that is stopped cannot be ended here."""
     before = len(lab.bigip.writes())
     time.sleep(0.5)
     return len(lab.bigip.writes()) == before
@@ -322,7 +322,7 @@ def test_no_pod_can_be_served(lab, taken):
 
 
 def test_one_pod_of_two_can_be_served(lab, taken):
-    """It is, and that is saved; what is written once is not written again. The Route is told of the other."""
+    """It is, and that is saved; one write is enough. The Route's status names the other."""
     lab.apply(api("10.1.1.7", "10.1.1.9"))
     taken.bring_in_step()
     retry(taken)

@@ -133,7 +133,7 @@ def test_other_routes_stay(near):
 
 
 def test_a_network_that_somebody_else_routes(near, caplog):
-    """His route stays; the refusal is told with the device's words; the other Node is served."""
+    """His route stays; the refusal is logged with the device's words; the other Node is served."""
     near.bigip.put_object("net/route", {"name": "mine", "network": "10.128.0.0/23", "gw": "10.3.89.1"})
     (reason,) = near.converge(**FLAGS)
     assert "openshift_pods_10.128.0.0_23" in reason
@@ -412,7 +412,7 @@ def test_forbidden_nodes(near, caplog):
 
 
 def test_nodes_permitted_later(near):
-    """What Nodes left behind goes when their list is known, without another reading of the device."""
+    """Objects that Nodes left behind go when their list is known, without another reading of the device."""
     near.converge(**FLAGS)
     near.kube.delete("Node", "", "n1")
     near.kube.forbid("nodes", ("get", "list", "watch"))

@@ -1,4 +1,4 @@
-"""What application teams read: status.ingress and Events, whatever happens to the router, and to others."""
+"""Messages to application teams: status.ingress and Events, whatever happens to the router or others."""
 
 import threading
 from dataclasses import replace
@@ -154,7 +154,7 @@ def test_a_route_that_was_judged_is_not_new(lab):
 
 
 def test_a_device_that_dies_half_way(lab):
-    """What was known stays; a Route of which nothing is known waits, though it may be on the device."""
+    """Known verdicts stay; a Route without one waits, though it may be on the device."""
     lab.apply(manifests.route("a"))
     router = lab.router(**QUICK)
     lab.converge(router)
@@ -180,7 +180,7 @@ def test_a_device_that_dies_half_way(lab):
     pytest.param("422", {}, "status refused", id="422"),
 ])
 def test_a_status_that_is_refused(lab, caplog, fault, options, told):
-    """It costs no other Route anything; it is told once, with object and reason, and tried again later."""
+    """It costs no other Route anything; it is logged once, with object and reason, and tried again later."""
     lab.apply(manifests.route("bad", host="bad.com"), *(
         manifests.route(f"r{number}", host=f"h{number}.com") for number in range(5)))
     lab.kube.inject(fault, times=None, path="/bad/status", **options)

@@ -30,7 +30,7 @@ def records(lab: Lab) -> list[str]:
 
 
 def attached(lab: Lab) -> list[bool]:
-    """Whether the iRule is on the virtual servers."""
+    """True if the iRule is on the virtual servers."""
     return [IRULE in lab.bigip.get(f"ltm/virtual/~Common~{name}").get("rules", ()) for name in (HTTP, HTTPS)]
 
 

@@ -51,7 +51,7 @@ class Direct:
         self.reconciler.run(full=full)
 
     def ask(self, host: str, path: str = "/", *, tls: bool = False, sni: str | None = None):
-        """What the BIG-IP would do with a request now."""
+        """Return what the BIG-IP would do with a request now."""
         request = Request(host, path, sni=(sni or host) if tls else None, tls=tls)
         return decide(self.lab.bigip.store, VIRTUALS[tls], request)
 
@@ -338,7 +338,7 @@ def _allowed(engine) -> dict[str, set[str]]:
 
 
 def test_pool_names_tell_their_namespace():
-    """What the test above relies on."""
+    """The test above relies on this."""
     path = names.pool("/C", Key("bank", "web"), "http", "0" * 16, "a")
     assert path.split("_")[1] == "bank"
     assert _speaks_tls(path)

@@ -54,13 +54,13 @@ class Replica:
         assert self.cluster.wait_synced(DEADLINE_S)
 
     def judge(self) -> None:
-        """What a full pass does."""
+        """Do what a full pass does."""
         for obj in self._kube.list("Route"):
             key = Key("shop", obj["metadata"]["name"])
             self.writer.submit(key, obj["metadata"]["uid"], self._verdict, obj["spec"]["host"])
 
     def is_behind(self) -> bool:
-        """Whether the watch has not told of everything yet."""
+        """True if the watch has not told of everything yet."""
         for obj in self._kube.list("Route"):
             known = self.cluster.route(Key("shop", obj["metadata"]["name"]))
             if known is None or known.resource_version != obj["metadata"]["resourceVersion"]:

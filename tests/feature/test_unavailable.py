@@ -39,7 +39,7 @@ def test_what_it_costs(lab):
 
 
 def test_switched_off(lab):
-    """What is there goes, and nothing else changes."""
+    """Existing objects go, and nothing else changes."""
     lab.apply(manifests.route("a"))
     assert lab.converge(f5_503_page="false") == []
     without = (rules(lab, False), rules(lab, True), lab.paths("ltm/rule"))
@@ -117,7 +117,7 @@ def test_one_virtual_server(make_lab):
 
 
 def refusals(caplog) -> list[tuple[str, str]]:
-    """What the log tells of refused changes: object and reason."""
+    """Return what the log tells of refused changes: object and reason."""
     told = [record for record in caplog.records if record.message == "change refused"]
     return [(record.object, record.error) for record in told]
 
@@ -139,7 +139,7 @@ def test_without_http_profile(make_lab, caplog):
 
 @pytest.mark.parametrize("refused", [("POST", "ltm/rule"), ("PATCH", "ltm/virtual")], ids=" ".join)
 def test_a_device_that_refuses_it(lab, caplog, refused):
-    """It is told, and makes `run --once` fail; no Route suffers."""
+    """It is logged, and makes `run --once` fail; no Route suffers."""
     lab.apply(
         manifests.route("a", kind="reencrypt"), manifests.route("p", host="p.example.com", kind="passthrough")
     )

@@ -205,7 +205,7 @@ def test_a_restart_writes_nothing(lab):
 
 
 def test_stale_records_go_and_others_stay(lab):
-    """What left while no router ran; also the records that are not ours, whoever's name they have."""
+    """Records of Nodes that left meanwhile go; also those that are not ours, whoever's name they have."""
     sdn(lab)
     lab.converge(**FLAGS)
     foreign(lab)
@@ -312,7 +312,7 @@ def test_forbidden_nodes(lab, caplog):
 
 
 def test_nodes_permitted_later(lab):
-    """What Nodes left behind goes when their list is known, without another reading of the device."""
+    """Objects that Nodes left behind go when their list is known, without another reading of the device."""
     sdn(lab)
     lab.converge(**FLAGS)
     lab.kube.delete("Node", "", "n1")

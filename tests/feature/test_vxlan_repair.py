@@ -1,4 +1,4 @@
-"""What is found otherwise than wanted: changed by hand, by settings, by others, or lost on the way."""
+"""Objects that are not as wanted: changed by hand, by settings, by others, or lost on the way."""
 
 
 import pytest
@@ -51,7 +51,7 @@ from tests.feature.sdn import (
                  [("PATCH", FDB)], id="endpoint"),
 ])
 def test_drift_is_repaired(lab, drift, writes):
-    """What somebody changed by hand is set right at the next reading."""
+    """A change by hand is set right at the next reading."""
     sdn(lab, *NODES, *many(6))
     lab.converge(**FLAGS)
     before = device(lab), fdb(lab)
@@ -98,7 +98,7 @@ def test_a_running_router_learns_the_port(lab):
 
 
 def test_a_right_that_is_lost_changes_no_port(lab, caplog):
-    """What works stays, and it is told that the port cannot be compared."""
+    """Working objects stay, and the log says that the port cannot be compared."""
     sdn(lab)
     lab.apply(manifests.cluster_network("10.128.0.0/14", vxlanPort=8472))
     lab.converge(**FLAGS)
@@ -141,7 +141,7 @@ def test_a_fixed_property_makes_the_tunnel_anew(lab):
 
 
 def test_a_tunnel_that_cannot_be_made_anew_stays_as_it_is(lab):
-    """Somebody's self IP holds it: ours comes back, and the reason is told."""
+    """Somebody's self IP holds it: ours comes back, and the reason is logged."""
     sdn(lab)
     lab.converge(**FLAGS)
     other_profile(lab)

@@ -202,7 +202,7 @@ def test_an_exception_that_waits(wild):
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.parametrize("namespace", ["shop", "bank"])
 def test_a_host_comes_under_an_old_form(free, namespace, restarted):
-    """Of a wildcard that is to end TLS here, too: the host is excepted while the previous objects stay."""
+    """The host is excepted from a wildcard that is to end TLS here, too, while the previous objects stay."""
     free.change(wildcard("a", kind="passthrough", age=5))
     free.lab.bigip.inject("refuse", times=1, method="POST", path="ltm/pool", status=400, message="no")
     free.change(wildcard("a", kind="edge", service="new", age=5))

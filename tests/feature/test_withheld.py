@@ -1,4 +1,4 @@
-"""What stays on the BIG-IP while something is refused, and for how long; and what must not stay."""
+"""Objects that stay on the BIG-IP while something is refused, and for how long; and those that must not."""
 
 from contextlib import ExitStack
 from typing import ClassVar
@@ -36,7 +36,7 @@ class Hand:
         self.restart()
 
     def restart(self) -> None:
-        """A new router, which is told of everything at once; makes no pass."""
+        """Start a new router, which knows everything at once; makes no pass."""
         config = self.lab.config(**self._flags)
         device = wiring.build_device(config, self._stack, sleep=self._sleep)
         reconciler = Reconciler(Engine(config, CheckQueue(**self.checks)), device, folder=config.folder,
@@ -194,7 +194,7 @@ def test_a_passthrough_record_of_the_old_owner(hand):
 
 
 def test_a_deleted_route_is_not_kept_by_another_of_its_host(hand):
-    """What a team deletes ends, whatever else of theirs is refused."""
+    """A Route that a team deletes ends, whatever else of theirs is refused."""
     hand.change(route("a", kind="edge"), route("admin", kind="edge", path="/admin", service="api", age=1))
     hand.refuse("POST", "sys/file")
     hand.change(route("a", kind="edge", **ONE.tls), gone=[route("admin")])
@@ -248,7 +248,7 @@ def test_a_delete_that_is_refused_has_its_pause(hand):
 
 
 def test_a_refused_object_does_not_hold_up_what_was_made_meanwhile(hand):
-    """What only waits for it is tried with it, and asks for no reading of the device of its own."""
+    """Objects that wait for it are tried with it, and ask for no reading of the device of their own."""
     hand.refuse("PATCH", "ltm/virtual/[^/]*https[^/]*$")
     hand.change(route("a", kind="reencrypt"))
     for seconds in (5, 10, 20, 40):
@@ -389,7 +389,7 @@ def test_a_host_that_changes_hands_while_its_secret_is_unread(hand, restarted, y
 
 
 def test_a_refusal_before_a_secret_is_awaited(hand):
-    """What waits for a Secret is not tried again and again, and nobody is told of what was refused before."""
+    """Objects that wait for a Secret are not tried again and again, and the old refusal is not reported."""
     hand.refuse("POST", "ltm/virtual")
     hand.change(route("a", kind="edge", **ONE.tls))
     assert hand.direct.reconciler.failures

@@ -17,8 +17,7 @@ TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / name for name in TOP)])
 MODULES = sorted(path for package in ("f5router",
                                       "ghost_hostsubnet") for path in (ROOT / package).rglob("*.py"))
-DOCUMENTED = ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests/unit", "tests/project")
-"""Folders whose docstrings obey the rules, with those of the folders in them."""
+DOCUMENTED = ("f5router", "ghost_hostsubnet", "mocks", "benchmarks", "tests")
 
 WIDTH = 110
 """Longest line of a page, apart from tables, headings, commands and links."""
@@ -47,10 +46,9 @@ def prose(path: Path) -> str:
 
 
 def docstrings() -> list[tuple[str, str]]:
-    """Return place and text of every docstring of these folders."""
+    """Return place and text of every docstring."""
     texts = []
-    paths = [path for folder in DOCUMENTED for path in (ROOT / folder).rglob("*.py")]
-    for path in sorted([*paths, *(ROOT / "tests").glob("*.py")]):
+    for path in sorted(path for folder in DOCUMENTED for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and (
                     text := ast.get_docstring(node)):
