@@ -55,7 +55,7 @@ def site(tmp_path_factory):
 
 
 def seen(reply: clients.Seen) -> str:
-    """Describe it as a user does: the pod's Service and how it was asked, a redirect, a status, or nothing."""
+    """Say as a user would: the pod's Service and how it was asked, a redirect or status, or nothing."""
     if reply.location:
         return f"{reply.status} {reply.location}"
     if reply.pod:
