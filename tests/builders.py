@@ -28,6 +28,7 @@ from f5router.model.cluster import (
     ServicePort,
 )
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.http_edge import HTTPEdge
 from f5router.network.node_ports import NodePortConfig
 from f5router.network.vxlan import VxlanConfig
 from tests.reference.full_build import ClusterSnapshot
@@ -45,6 +46,7 @@ class Settings:
     pool_monitor: str = "/Common/tcp"
     check_interval_s: int = 0
     cookie_name: str = ""
+    edge: HTTPEdge = field(default_factory=HTTPEdge)
     default_destination_ca: str = ""
     tls_files: TLSFiles = field(default_factory=TLSFiles)
     unverified_pods: bool = True

@@ -35,12 +35,14 @@ class StatusReporter:
         self._clean, self._claims = clean, ClaimLog(clock)
         self._reported: dict[tuple[Key, str], Reasons] = {}
         self._network = PersistentLog("way to the pods")
+        self._virtual_servers = PersistentLog("virtual servers")
         self._selection = PersistentLog("selection of Routes")
 
     def passed(self, report: Report) -> None:
         """Report the result of a pass."""
         network = self._reconciler.verdicts.network_findings()
         self._network.update(network.problems, network.warnings)
+        self._virtual_servers.update((), self._reconciler.verdicts.virtual_server_findings().warnings)
         self._selection.update((), self._cluster.warnings())
         for key, removed in report.removed.items():
             self.statuses.route_removed(removed, remove=self._clean)

@@ -97,6 +97,7 @@ def _findings(config: Config, cluster: ClusterWatcher, reconciler: Reconciler, d
         (Findings(remarks) if standby else Findings(warnings=remarks))
         + rights.check(device.client, config.bigip.username, config.folder)
         + Findings(_of_the_network(problems), _of_the_network(network.warnings))
+        + reconciler.verdicts.virtual_server_findings()
         + Findings(warnings=cluster.warnings()))
 
 

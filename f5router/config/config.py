@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from f5router.admission import admission
-from f5router.config import device, files, ignored_variables, metrics_tls, parsers, pod_network, tls_files
+from f5router.config import (
+    device,
+    files,
+    http_edge,
+    ignored_variables,
+    metrics_tls,
+    parsers,
+    pod_network,
+    tls_files,
+)
 from f5router.config.metrics_tls import TLS
 from f5router.config.option import LATER
 from f5router.config.options import OPTIONS
@@ -22,6 +31,7 @@ from f5router.kube.settings import KubeSettings, SecretLimits, StatusSettings, W
 from f5router.model import balancing, hostnames, ltm
 from f5router.model.client_tls import TLSFiles
 from f5router.model.errors import ConfigError
+from f5router.model.http_edge import HTTPEdge
 from f5router.model.selection import Selection
 
 HIDDEN = "***"
@@ -68,6 +78,7 @@ class Config(pod_network.PodNetwork):
     balancing: balancing.Defaults
     cookie_name: str
     """Name of session cookies; "" for a hash of the pool's name."""
+    edge: HTTPEdge
     allow_mass_delete: bool
     """Hold no deletes back, however many."""
     save_config: bool
@@ -178,7 +189,7 @@ def _config(reader: Reader) -> Config:
         unavailable_page=reader.value("f5-503-page"),
         balancing=balancing.Defaults(
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
-        cookie_name=reader.value("cookie-name") or "",
+        cookie_name=reader.value("cookie-name") or "", edge=http_edge.load(reader),
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),

@@ -9,6 +9,7 @@ BIGIP = "BIG-IP"
 UPLOAD = "Certificate upload"
 OBJECTS = "BIG-IP objects"
 TLS = "TLS towards clients"
+HTTP = "HTTP"
 VXLAN = "VxLAN"
 PODS = "Clusters without openshift-sdn"
 ADMISSION = "Admission"
@@ -20,8 +21,8 @@ LOGGING = "Logging"
 SERVING = "Metrics and health"
 LATER = "Not yet supported"
 GROUPS = (
-    BIGIP, UPLOAD, OBJECTS, TLS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING, SERVING,
-    LATER,
+    BIGIP, UPLOAD, OBJECTS, HTTP, TLS, VXLAN, PODS, ADMISSION, ROUTER, CLUSTER, SELECTION, TIMING, LOGGING,
+    SERVING, LATER,
 )
 
 

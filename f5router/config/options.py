@@ -7,7 +7,7 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 
 from collections.abc import Mapping
 
-from f5router.config import parsers, tls_options
+from f5router.config import http_options, parsers, tls_options
 from f5router.config.option import (
     ADMISSION,
     BIGIP,
@@ -295,8 +295,8 @@ _LATER = (
 OPTIONS: Mapping[str, Option] = {
     option.name: option
     for option in (
-        *_BIGIP, *_UPLOAD, *_OBJECTS, *tls_options.OPTIONS, *_VXLAN, *_PODS, *_ADMISSION, *_ROUTER,
-        *_CLUSTER, *_SELECTION, *_TIMING, *_LOGGING, *_SERVING, *_LATER,
+        *_BIGIP, *_UPLOAD, *_OBJECTS, *http_options.OPTIONS, *tls_options.OPTIONS, *_VXLAN, *_PODS,
+        *_ADMISSION, *_ROUTER, *_CLUSTER, *_SELECTION, *_TIMING, *_LOGGING, *_SERVING, *_LATER,
     )
 }
 """By name, in the order of help and documentation."""

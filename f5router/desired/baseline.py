@@ -2,10 +2,11 @@
 
 from typing import Protocol
 
-from f5router.desired import client_tls, irules, persistence, pools
+from f5router.desired import client_tls, compression, irules, persistence, pools
 from f5router.model import balancing, names, tmos
 from f5router.model.client_tls import TLSFiles
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
+from f5router.model.http_edge import HTTPEdge
 from f5router.model.ltm import (
     Attachment,
     DataGroup,
@@ -43,6 +44,9 @@ class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientT
     def cookie_name(self) -> str:
         """Name of session cookies; "" for a hash of the pool's name."""
 
+    @property
+    def edge(self) -> HTTPEdge: ...
+
 
 def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks,
           files: TLSFiles) -> dict[Ref, Object]:
@@ -71,6 +75,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         if virtual and virtual.encrypts:
             # A server SSL profile that is not ours would encrypt towards every pod.
             objects += pod_tls(config, virtual)
+    objects += compression.objects(config.folder, config.edge.compressed_types, facts)
     objects += vxlan.base(config, facts, networks)
     return {obj.ref: obj for obj in objects}
 

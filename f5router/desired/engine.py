@@ -16,7 +16,7 @@ from f5router.admission.certificate_queue import CheckQueue
 from f5router.admission.claim_index import ClaimIndex
 from f5router.admission.host_claims import ClaimResult
 from f5router.admission.list_limit import ListLimit
-from f5router.desired import baseline, route_objects
+from f5router.desired import baseline, findings, route_objects
 from f5router.desired.cluster_state import ClusterState
 from f5router.desired.dropped_pools import DroppedPools
 from f5router.desired.pools import PoolKey, PoolSettings
@@ -29,7 +29,7 @@ from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Object, Pool, PoolMember
 from f5router.model.objects import Ref
 from f5router.model.steps import Steps, finish
-from f5router.network import node_ports, refused_addresses, static_routes, vxlan, vxlan_checks
+from f5router.network import static_routes, vxlan
 from f5router.network.diagnostics import Findings
 
 _EMPTY = HostObjects()
@@ -184,13 +184,13 @@ class Engine:
     def network_findings(self) -> Findings:
         """Return what is wrong between settings, device, Nodes and cluster network."""
         if self._findings is None:
-            network = vxlan_checks.ClusterNetworkView(
-                self.cluster.nodes, self.cluster.host_subnets, self.cluster.networks)
-            findings = vxlan_checks.check(self._config, self._facts, network)
-            findings += node_ports.findings(self.cluster.candidates, self._config.nodeport)
-            findings += refused_addresses.findings(self._facts)
-            self._findings = findings + Findings(warnings=self._allocation.warnings)
+            of_network = findings.network(self._config, self.cluster, self._facts)
+            self._findings = of_network + Findings(warnings=self._allocation.warnings)
         return self._findings
+
+    def virtual_server_findings(self) -> Findings:
+        """Return which settings have no effect because of what is on a virtual server."""
+        return findings.virtual_servers(self._config, self._facts)
 
     # --- inputs --------------------------------------------------------------------------
 

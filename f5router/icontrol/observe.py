@@ -27,6 +27,7 @@ from f5router.model.ltm import (
     ClientSSL,
     DataGroup,
     Forward,
+    HTTPCompression,
     IRule,
     KeyFile,
     Object,
@@ -49,7 +50,7 @@ PAGE = 200
 _PARTITIONED = (TCPMonitor.KIND, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
                 KeyFile.KIND)
 _EXPANDED = (Pool.KIND, Policy.KIND)
-_PROFILES = (ClientSSL.KIND, ServerSSL.KIND)
+_PROFILES = (ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND)
 _HTTP = "ltm/profile/http"
 
 
@@ -258,6 +259,7 @@ def virtual_facts(
     originals = {name for name in foreign & profiles.keys() if original_names.is_client_ssl(name)}
     client_ssl = sorted((foreign & profiles.keys()) - originals)
     server_ssl = sorted(foreign & {ltm_codec.path_of(item) for item in read[ServerSSL.KIND]})
+    compression = {ltm_codec.path_of(item) for item in read[HTTPCompression.KIND]}
     return VirtualFacts(
         path,
         port=ltm_codec.destination_port(raw),
@@ -265,6 +267,7 @@ def virtual_facts(
         client_ssl=tuple(client_ssl),
         sni_defaults=tuple(p for p in client_ssl if str(profiles[p].get("sniDefault")) == "true"),
         replaced_client_ssl=_replaced(attached, profiles, folder),
+        compression=tuple(sorted(foreign & compression)),
         server_ssl=tuple(name for name in server_ssl if not original_names.is_server_ssl(name)),
         original_client_ssl=tuple(sorted(
             (str(profiles[name].get("serverName", "")).lower(), name) for name in originals)),
@@ -323,7 +326,7 @@ def attachments(facts: VirtualFacts, raw: JSON, folder: str) -> list[Attachment]
 _TARGETS = {
     "policies": (Policy.KIND,),
     "rules": (IRule.KIND,),
-    "profiles": (ClientSSL.KIND, ServerSSL.KIND),
+    "profiles": _PROFILES,
 }
 
 

@@ -25,6 +25,8 @@ class VirtualFacts:
     """
     server_ssl: tuple[str, ...] = ()
     """Server SSL profiles that are not ours."""
+    compression: tuple[str, ...] = ()
+    """HTTP compression profiles that are not ours."""
     original_client_ssl: tuple[tuple[str, str], ...] = ()
     """Server name and full path of the original router's client SSL profiles, which are not the
     administrator's."""

@@ -298,6 +298,17 @@ class ServerSSL(NamedObject):
 
 
 @dataclass(frozen=True, slots=True)
+class HTTPCompression(NamedObject):
+    """HTTP compression profile of ours, for all Routes."""
+
+    KIND: ClassVar[str] = "ltm/profile/http-compression"
+    content_types: frozenset[str]
+    """Regular expressions."""
+    as_ours: bool = True
+    """True if every other property is as the router sets it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Attachment(BigIPObject):
     """One of our policies, iRules or profiles on a virtual server; all others are the administrator's."""
 
@@ -334,7 +345,7 @@ def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
 
 Object = (
     TCPMonitor | Pool | Policy | Rule | DataGroup | Record | IRule
-    | CertFile | KeyFile | ClientSSL | ServerSSL | Attachment
+    | CertFile | KeyFile | ClientSSL | ServerSSL | HTTPCompression | Attachment
     | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
 )
 BigIPState = Mapping[Ref, Object]

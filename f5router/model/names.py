@@ -19,6 +19,7 @@ from f5router.model.ltm import (
     CertFile,
     ClientSSL,
     DataGroup,
+    HTTPCompression,
     IRule,
     KeyFile,
     Object,
@@ -87,6 +88,7 @@ DEFAULT_CLIENTSSL = "openshift_default-client-ssl-profile"
 """Client SSL profile with the router's default certificate."""
 _DEFAULT = "openshift_default"
 """Stem of the files of the default certificate; no Route's stem begins so."""
+COMPRESSION_PROFILE = "openshift_http-compression-profile"
 VXLAN_PROFILE = "vxlan-ose"
 TUNNEL = "vxlan5000"
 POD_ROUTE = "openshift_pods_"
@@ -333,6 +335,7 @@ _OWNED = {
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{HEX})?-client-ssl-profile"
                     rf"|{DEFAULT_CLIENTSSL}",
     ServerSSL.KIND: rf"openshift_tls_{HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
+    HTTPCompression.KIND: COMPRESSION_PROFILE,
     CertFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-(?:cert|chain)-{HEX}\.crt"
                    rf"|openshift_tls-https-cabundle-{HEX}\.crt",
     KeyFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-key-{HEX}\.key",

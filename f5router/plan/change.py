@@ -16,6 +16,7 @@ from f5router.model.ltm import (
     CertFile,
     ClientSSL,
     DataGroup,
+    HTTPCompression,
     IRule,
     KeyFile,
     Object,
@@ -53,7 +54,7 @@ class Stage(IntEnum):
     CONTAINER = auto()
     """Policies and data-groups without their contents, and certificate files."""
     PROFILE = auto()
-    """SSL profiles and iRules."""
+    """Profiles and iRules."""
     POD_TLS = auto()
     """Records that give pools their TLS or time-outs, or say which clients get in."""
     ATTACHMENT = auto()
@@ -86,6 +87,7 @@ _STAGES = {
     TCPMonitor.KIND: Stage.MONITOR, Pool.KIND: Stage.POOL,
     DataGroup.KIND: Stage.CONTAINER, CertFile.KIND: Stage.CONTAINER, KeyFile.KIND: Stage.CONTAINER,
     Policy.KIND: Stage.CONTAINER,
+    HTTPCompression.KIND: Stage.PROFILE,
     ServerSSL.KIND: Stage.PROFILE, ClientSSL.KIND: Stage.PROFILE, IRule.KIND: Stage.PROFILE,
     Attachment.KIND: Stage.ATTACHMENT,
 }

@@ -106,6 +106,10 @@ class Verdicts:
         obj = self._engine.objects.get(ref) or self._device.observed.get(ref)
         return stage(obj) if obj is not None else Stage.POOL
 
+    def virtual_server_findings(self) -> Findings:
+        """Return which settings have no effect because of what is on a virtual server."""
+        return self._engine.virtual_server_findings()
+
     def network_findings(self) -> Findings:
         """Return what keeps the BIG-IP from reaching pods, and network objects that it refused."""
         failures = self._retry.failures

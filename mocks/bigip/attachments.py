@@ -16,7 +16,8 @@ from mocks.bigip.store import Item, Key, Ref, Store
 
 PROFILES = "ltm/virtual/profiles"
 POLICIES = "ltm/virtual/policies"
-_SINGLE = frozenset(("http", "tcp", "udp", "fastl4", "one-connect", "websocket", "web-security"))
+_SINGLE = frozenset((
+    "http", "tcp", "udp", "fastl4", "one-connect", "http-compression", "websocket", "web-security"))
 """Types of which a virtual server has at most one for each side."""
 _REQUIRED = {
     "http": ("http", "http or http-connect"),
@@ -53,6 +54,11 @@ def check_whole(store: Store, path: str) -> None:
     if "http" in types and "tcp" not in types:
         raise refusals.configuration_error(
             f"Found disallowed profile on {path}: HTTP Profile needs a TCP Profile"
+        )
+    if "http-compression" in types and "http" not in types:
+        # the device's text is not known
+        raise refusals.configuration_error(
+            f"Found disallowed profile on {path}: HTTP Compression Profile needs an HTTP Profile"
         )
     several = store.count_users("profile type", f"{path} client-ssl") > 1
     if (

@@ -246,6 +246,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
             "udp",
             "fastl4",
             "one-connect",
+            "http-compression",
             "websocket",
             "web-security",
         )

@@ -17,6 +17,7 @@ WORDS = {
     "udp": "UDP Profile",
     "fastl4": "FastL4 Profile",
     "one-connect": "OneConnect Profile",
+    "http-compression": "HTTP Compression Profile",
     "websocket": "WebSocket Profile",
     "web-security": "WebSecurity Profile",
 }
@@ -28,6 +29,7 @@ FACTORY = {
     "udp": ("udp",),
     "fastl4": ("fastL4",),
     "one-connect": ("oneconnect",),
+    "http-compression": ("httpcompression", "wan-optimized-compression"),
     "websocket": ("websocket",),
     "web-security": ("websecurity",),
 }
@@ -41,6 +43,12 @@ FACTORY_FIELDS = {
     "serverssl-insecure-compatible": {
         "ciphers": "!EXPORT:!DH:RSA+RC4:RSA+AES:RSA+DES:RSA+3DES:ECDHE+AES:ECDHE+3DES:@SPEED",
         "secureRenegotiation": "request",
+    },
+    "wan-optimized-compression": {
+        "allowHttp_10": "enabled",
+        "bufferSize": 131072,
+        "gzipMemoryLevel": 16384,
+        "gzipWindowSize": 65536,
     },
 }
 """What some of them do not have from their parent."""

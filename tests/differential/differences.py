@@ -12,7 +12,9 @@ from tests.waiting import DEADLINE_S
 
 PLAIN, REDIRECTED = "plain.example.com", "edge-redirect.example.com"
 REQUESTS, WEIGHTS, OPTIONS, HEADERS = "requests", "weights", "options", "headers"
-"""The clusters: those of test_requests.py, test_weights.py, test_options.py and test_headers.py."""
+COMPRESSION = "compression"
+"""The clusters: those of test_requests.py, test_weights.py, test_options.py, test_headers.py and
+test_compression.py."""
 
 RESETS = "the BIG-IP resets what is not valid HTTP"
 OWN_HOST = "a redirect leads to the Route's host on port 443, whatever the client writes"
@@ -131,6 +133,16 @@ def response_header(name: str, host: str, *, secure: bool = False) -> Callable[[
     return observe
 
 
+def header(name: str, query: str, *sent: str) -> Callable[[Router], str]:
+    """Return an observation of a header of a long answer in HTML. Args: query: more that a pod is asked."""
+    request = Request("page.example.com", f"/?type=text/html&length=3000&{query}", how={"headers": sent})
+
+    def observe(router: Router) -> str:
+        value = request.send(router).headers.get(name, "")
+        return f"`{value}`" if value else "nothing"
+    return observe
+
+
 HOST = f"Host: {PLAIN}"
 DIFFERENCES = (
     Difference("`Host` with the port `abc`", answer(f"{PLAIN}:abc"), "503", "`web`",
@@ -235,4 +247,13 @@ DIFFERENCES = (
     Difference("`hsts_header` with insecure policy Allow, an answer on port 80",
                response_header("Strict-Transport-Security", "age-allow-edge.example.com"), "`max-age=1`",
                "nothing", "RFC 6797 7.2: the header is for TLS", HEADERS),
+    Difference("compression, `Content-Encoding` of an answer with status 404",
+               header("content-encoding", "status=404", "Accept-Encoding: gzip"), "nothing", "`gzip`",
+               "an HTTP compression profile does not look at the status", COMPRESSION),
+    Difference("compression, a client that accepts `deflate` alone",
+               header("content-encoding", "", "Accept-Encoding: deflate"), "nothing", "`deflate`",
+               "an HTTP compression profile knows both methods", COMPRESSION),
+    Difference("compression, `ETag` of a compressed answer",
+               header("etag", "etag=%221%22", "Accept-Encoding: gzip"), '`W/"1"`', '`"1"`',
+               "an HTTP compression profile leaves it as it is", COMPRESSION),
 )

@@ -70,13 +70,16 @@ def write(folder: Path, routes: Iterable[dict], endpoints: Endpoints, locate: Lo
     for name, lines in maps(backends).items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
     path = folder / "haproxy.cfg"
-    sections = [*_frontends(folder, listeners), *(backend.section() for backend in backends)]
+    sections = [*_frontends(folder, listeners, variables), *(backend.section() for backend in backends)]
     path.write_text("\n\n".join("\n  ".join(section) for section in sections) + "\n")
     return path
 
 
-def _frontends(folder: Path, listeners: Listeners) -> list[list[str]]:
-    """Return the sections that are the same for every cluster."""
+def _frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str]) -> list[list[str]]:
+    """Return the sections that do not depend on Routes."""
+    types = variables.get("ROUTER_COMPRESSION_MIME") or "text/html text/plain text/css"
+    compresses = re.fullmatch(TRUE, variables.get("ROUTER_ENABLE_COMPRESSION", ""))
+    compression = ["compression algo gzip", f"compression type {types}"] if compresses else []
     request = ["mode http", *(f"http-request del-header {name}" for name in REMOVED),
                "http-request set-header Host %[req.hdr(Host),lower]"]
     secure = [*request, f"use_backend %[base,map_reg({folder}/os_edge_reencrypt_be.map)]",
@@ -88,7 +91,7 @@ def _frontends(folder: Path, listeners: Listeners) -> list[list[str]]:
          "ssl-default-bind-options ssl-min-ver TLSv1.2"],
         ["defaults", "maxconn 2000", "timeout connect 5s", "timeout client 30s", "timeout client-fin 1s",
          "timeout server 30s", "timeout server-fin 1s", "timeout http-request 10s",
-         "timeout http-keep-alive 300s", "timeout tunnel 1h"],
+         "timeout http-keep-alive 300s", "timeout tunnel 1h", *compression],
         ["frontend public", f"bind fd@{listeners.http}", *request,
          f"acl secure_redirect base,map_reg_int({folder}/os_route_http_redirect.map) -m bool",
          "redirect scheme https if secure_redirect",

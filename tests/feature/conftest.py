@@ -153,7 +153,7 @@ class Lab:
         router = router or self.router(**flags)
         return once.converge(router, threading.Event(), sync_timeout_s=DEADLINE_S, timing=self.timing)
 
-    def break_off(self, at: int) -> bool:
+    def break_off(self, at: int, **flags: str) -> bool:
         """Let a router run until its connection breaks off at a write; returns True if it made that many.
 
         Args: at: number of the write, from 1.
@@ -166,7 +166,7 @@ class Lab:
                 self.bigip.inject("drop-request", times=None)
 
         self.bigip.on_write = cut
-        router = self.router(retry_s=0.0)
+        router = self.router(retry_s=0.0, **flags)
         self.converge(router)
         router.close()
         self.bigip.on_write = None

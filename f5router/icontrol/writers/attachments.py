@@ -17,7 +17,7 @@ from f5router.model import names
 from f5router.model.device_facts import VirtualFacts
 from f5router.model.errors import BigIPError, Conflict, NotFound, Refused
 from f5router.model.json_types import JSON
-from f5router.model.ltm import Attachment, ClientSSL, Policy, ServerSSL
+from f5router.model.ltm import Attachment, ClientSSL, HTTPCompression, Policy, ServerSSL
 from f5router.model.objects import Ref
 from f5router.plan.change import DELETE, Change, Plan, of_kind
 
@@ -164,7 +164,7 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts, folder: str)
     path = attachment.virtual
     if not facts.exists:
         return missing(path)
-    speaks_http = attachment.target_kind == Policy.KIND or attachment.target.endswith(
+    speaks_http = attachment.target_kind in (Policy.KIND, HTTPCompression.KIND) or attachment.target.endswith(
         (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.REQUEST_IRULE, names.COOKIE_IRULE)
     )
     if speaks_http and not facts.http:

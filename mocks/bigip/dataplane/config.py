@@ -31,6 +31,8 @@ class Virtual:
     server_ssl: str | None
     """Full path of its server-ssl profile."""
     one_connect: str | None
+    compression: dict[str, Any] | None
+    """The http-compression profile's properties."""
     idle_s: float
     """idleTimeout of the tcp profile; 0: none."""
     rules: tuple[tuple[str, str], ...]
@@ -76,6 +78,7 @@ def _virtual(store: Store, item: Item) -> Virtual:
         ends_tls=store.is_used("profile type", f"{path} client-ssl"),
         server_ssl=selection.server_ssl(store, path),
         one_connect=selection.of_type(store, path, "one-connect"),
+        compression=profile("http-compression"),
         idle_s=seconds(transport.get("idleTimeout", 300)),
         rules=tuple((rule, _text(store, rule)) for rule in fields.get("rules", ())),
         pool=fields.get("pool"),

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from mocks.bigip.dataplane import edits, http
+from mocks.bigip.dataplane import compression, edits, http
 from mocks.bigip.dataplane.server_side import Reset, Server
 from mocks.bigip.dataplane.tls import TLSFailure
 from mocks.bigip.dataplane.wire import Closed
@@ -27,6 +27,9 @@ class Exchange:
         self._framed = True
         self._out = bytearray()
         """For the client: what came together goes together."""
+        self._method = ""
+        """Of compression, as the client's request allows it; "" for none."""
+        self._compressor: compression.Compressor | None = None
         self.upgraded = False
         self.rest = b""
 
@@ -37,6 +40,10 @@ class Exchange:
         """
         edits.note_cookie(self._flow, self._server)
         self._flow.fire("HTTP_REQUEST_SEND")
+        profile = self._flow.virtual.compression
+        if profile is not None:
+            self._method = compression.accepted(self._request, profile)
+            compression.towards_server(self._request, profile)
         edits.towards_server(self._request, self._flow)
         self._flow.fire("HTTP_REQUEST_RELEASE")
         self._server.stream.write(self._request.encode())
@@ -99,7 +106,7 @@ class Exchange:
                 raise Reset(f"the member's response is not HTTP: {wrong}")
             data = await self._server.stream.read()
             if not data:
-                return self._server_ended()
+                return await self._server_ended()
             try:
                 self._parser.feed(data)
             except http.BadMessage as problem:
@@ -115,11 +122,21 @@ class Exchange:
                 if self.upgraded or (self._answer is not None and self._request.method == b"HEAD"):
                     return True
             elif kind == http.BODY:
-                self._out += http.chunk(value) if self._answer.chunked else value
+                self._send(self._compressor.feed(value) if self._compressor else value)
             elif self._answer is not None:
-                self._out += http.last_chunk(value) if self._answer.chunked else b""
+                self._end(value)
                 return True
         return False
+
+    def _send(self, data: bytes) -> None:
+        """Part of the body, which is not yet complete."""
+        if data:
+            self._out += http.chunk(data) if self._answer.chunked else data
+
+    def _end(self, trailers: http.Headers) -> None:
+        if self._compressor:
+            self._send(self._compressor.end())
+        self._out += http.last_chunk(trailers) if self._answer.chunked else b""
 
     async def _flush(self) -> None:
         if self._out:
@@ -141,15 +158,20 @@ class Exchange:
         if flow.state.response is not None:
             await self._replaced()
             return
+        bodyless = self._request.method == b"HEAD" or head.status in (101, 204, 304)
+        self._framed = bodyless or head.chunked or head.get(b"Content-Length") is not None
         edits.towards_client(head, flow)
         if not early:
             edits.insert_cookie(head, flow, self._server)
+        profile = flow.virtual.compression
+        if profile is not None:
+            self._compressor = compression.compressor(self._method, self._request, head, profile)
+            if self._compressor:
+                self._compressor.change_head(head, profile)
         flow.fire("HTTP_RESPONSE_RELEASE")
         flow.served.status, flow.served.outcome = head.status, "served"
         if head.status == 101:
             self.upgraded, self.rest = True, self._parser.rest
-        bodyless = self._request.method == b"HEAD" or head.status in (101, 204, 304)
-        self._framed = bodyless or head.chunked or head.get(b"Content-Length") is not None
         if head.chunked and self._request.version == "1.0":
             head.remove(b"Transfer-Encoding")
             self._framed = False
@@ -167,8 +189,11 @@ class Exchange:
         alive = self._request.keep_alive and self._answer.keep_alive and self._framed
         return alive and not self._flow.state.close
 
-    def _server_ended(self) -> bool:
+    async def _server_ended(self) -> bool:
         """FIN of the member: the end of a body without framing, else too early."""
         if self._answer is None or self._framed:
             raise Reset("the member closed before its response was complete")
+        if self._compressor:
+            self._end([])
+            await self._flush()
         return False

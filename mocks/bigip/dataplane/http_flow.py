@@ -12,7 +12,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from mocks.bigip import matching
-from mocks.bigip.dataplane import edits, http, tunnel
+from mocks.bigip.dataplane import compression, edits, http, tunnel
 from mocks.bigip.dataplane.exchange import Exchange
 from mocks.bigip.dataplane.server_side import NoServer, Reset, Server
 from mocks.bigip.dataplane.tls import TLSWire
@@ -38,6 +38,7 @@ class HttpFlow:
         self.flow, self.stream, self.state = flow, stream, flow.state
         profile = flow.virtual.http
         edits.check_profile(profile)
+        compression.check_profile(flow.virtual.compression)
         limits = profile.get("enforcement") or {}
         self._parser = http.Parser(
             requests=True,

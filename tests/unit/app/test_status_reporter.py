@@ -68,11 +68,12 @@ class World:
     def __init__(self, *routes, rejections=(), clean=False, **statuses):
         self.routes = {route.key: SimpleNamespace(route=route) for route in routes}
         self.rejections = dict(rejections)
-        self.findings, self.warnings = Findings(), ()
+        self.findings, self.warnings, self.on_virtual_servers = Findings(), (), Findings()
         engine = SimpleNamespace(
             routes=lambda: self.routes, rejection=self.rejections.get,
             route=lambda key: self.routes[key].route if key in self.routes else None)
-        verdicts = SimpleNamespace(network_findings=lambda: self.findings)
+        verdicts = SimpleNamespace(network_findings=lambda: self.findings,
+                                   virtual_server_findings=lambda: self.on_virtual_servers)
         reconciler = SimpleNamespace(engine=engine, verdicts=verdicts)
         self.statuses, self.events = Statuses(**statuses), Events()
         self.reporter = StatusReporter(
@@ -171,17 +172,19 @@ def test_a_standby_withdraws_what_is_not_written_yet():
     assert world.statuses.log == [("drop",), ("status", "a", condition.PENDING.reason)]
 
 
-def test_network_and_selection_are_logged_once(caplog):
+def test_problems_of_no_route_are_logged_once(caplog):
     caplog.set_level("INFO")
     world = World()
     world.findings, world.warnings = Findings(("no tunnel",)), ("no Route matches",)
+    world.on_virtual_servers = Findings(warnings=("not compressed",))
     world.passed()
     world.passed()
-    world.findings, world.warnings = Findings(), ()
+    world.findings, world.warnings, world.on_virtual_servers = Findings(), (), Findings()
     world.passed()
     assert logged(caplog, "way to the pods") == ["no tunnel"]
     assert logged(caplog, "selection of Routes") == ["no Route matches"]
-    assert sorted(logged(caplog, "problem resolved")) == ["no Route matches", "no tunnel"]
+    assert logged(caplog, "virtual servers") == ["not compressed"]
+    assert sorted(logged(caplog, "problem resolved")) == ["no Route matches", "no tunnel", "not compressed"]
 
 
 @pytest.mark.parametrize(("written", "refusal", "expected"), [

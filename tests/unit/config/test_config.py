@@ -43,6 +43,8 @@ PRECEDENCE = [
     ("load-balance-algorithm", "balancing.http", "", "leastconn", "leastconn", "source", "source"),
     ("tcp-balance-scheme", "balancing.tcp", "", "random", "random", "roundrobin", "roundrobin"),
     ("cookie-name", "cookie_name", "", "a-b", "a-b", "c", "c"),
+    ("enable-compression", "edge.compressed_types", (), "true", ("text/html", "text/plain", "text/css"),
+     "false", ()),
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
     ("f5-static-routes", "static_routes", False, "true", True, "false", False),
@@ -93,7 +95,7 @@ FILES = {"default-certificate", "default-certificate-path", "default-certificate
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
     "f5-internal-address", "f5-vxlan-gateway-cidr", "node-label-selector", "nodeport-exclude",
-    "override-hostname", "override-domains",
+    "override-hostname", "override-domains", "compression-mime",
     "stats-user", "stats-password", "stats-user-file", "stats-password-file",
     "metrics-tls-cert-file", "metrics-tls-key-file", "metrics-tls-min-version", "metrics-tls-ciphers",
 }

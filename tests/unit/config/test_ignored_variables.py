@@ -140,8 +140,8 @@ ROWS = [
     ("template", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", IN_PROFILE, "300s"),
     ("template", "ROUTER_INSPECT_DELAY", NOT_YET, "5s"),
     ("template", "ROUTER_HARD_STOP_AFTER", MEANINGLESS, "1h"),
-    ("template", "ROUTER_ENABLE_COMPRESSION", NOT_YET, "true"),
-    ("template", "ROUTER_COMPRESSION_MIME", NOT_YET, "text/html"),
+    ("template", "ROUTER_ENABLE_COMPRESSION", HONOURED, "true"),
+    ("template", "ROUTER_COMPRESSION_MIME", HONOURED, "text/html"),
     ("template", "ROUTER_SYSLOG_ADDRESS", NOT_YET, "10.0.0.1"),
     ("template", "ROUTER_LOG_LEVEL", HONOURED, "debug"),
     ("template", "ROUTER_LOG_FACILITY", NOT_YET, "local1"),
@@ -167,7 +167,8 @@ ROWS = [
     ("template", "ROUTER_HAPROXY_CONTSTATS", MEANINGLESS, "true"),
     ("template", "ROUTER_HAPROXY_ADMIN_UNIX_SOCKET", MEANINGLESS, "/x"),
 ]
-NEEDS = {"ROUTER_OVERRIDE_HOSTNAME": {"ROUTER_SUBDOMAIN": "$name.a"},
+NEEDS = {"ROUTER_COMPRESSION_MIME": {"ROUTER_ENABLE_COMPRESSION": "true"},
+         "ROUTER_OVERRIDE_HOSTNAME": {"ROUTER_SUBDOMAIN": "$name.a"},
          "ROUTER_OVERRIDE_DOMAINS": {"ROUTER_SUBDOMAIN": "$name.a"}}
 
 RELOAD = ignored_variables.WITHOUT_MEANING["RELOAD_INTERVAL"]

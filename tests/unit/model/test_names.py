@@ -16,6 +16,7 @@ from f5router.model.ltm import (
     ClientSSL,
     DataGroup,
     Forward,
+    HTTPCompression,
     IRule,
     KeyFile,
     Policy,
@@ -137,6 +138,7 @@ def test_owns_what_it_names(key, port, tls, host, folder):
         CertFile(names.destination_ca_file(folder, host)),
         KeyFile(names.key_file(folder, key, host)),
         Attachment("/Common/vs", "profiles", profile, ClientSSL.KIND),
+        HTTPCompression(f"{folder}/{names.COMPRESSION_PROFILE}", frozenset()),
     ]
     assert [obj for obj in ours if not names.owns(folder, obj)] == []
     assert [obj for obj in ours if names.owns("/Other", obj)] == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 
 import pytest
 
@@ -342,3 +344,41 @@ def test_what_is_not_known_of_an_http_profile_is_loud(make_net):
     vs = net.virtual("v", profiles=["/Common/tcp", "/P/h"])
     assert net.ask(vs).ended == RESET
     assert net.errors() == ["redirectRewrite of an http profile: all"]
+
+
+# -- compression -----------------------------------------------------------------------------------
+
+LONG = "type=text/html&length=2000"
+
+
+@pytest.fixture(scope="module")
+def compressing(shared: Net) -> str:
+    shared.put("ltm/profile/http-compression", "small", minSize=10, keepAcceptEncoding="enabled")
+    for name, profile in (("usual", "/Common/httpcompression"), ("small", "/P/small")):
+        profiles = ["/Common/tcp", "/Common/http", profile]
+        shared.virtual(f"compressing-{name}", pool="/P/web", profiles=profiles)
+    return "/P/compressing-usual"
+
+
+@pytest.mark.parametrize(("query", "accepted", "encoding"), [
+    (LONG, "gzip", "gzip"), (LONG, "deflate", "deflate"), (LONG, "deflate, gzip;q=0.1", "gzip"),
+    (LONG, "gzip;q=0", ""), (LONG, "br", ""), (LONG, "", ""), ("type=text/html", "gzip", ""),
+    ("type=text/html&chunked=9", "gzip", "gzip"), ("type=image/png&length=2000", "gzip", ""),
+    (f"{LONG}&headers=Content-Encoding:br", "gzip", "br"), (f"{LONG}&unframed=1", "gzip", "gzip"),
+])
+def test_compression(net: Net, compressing: str, query: str, accepted: str, encoding: str):
+    """The profile that a device has: bodies from 1,024 bytes, text, and no Accept-Encoding for the pod."""
+    with net.connect(compressing) as client:
+        answer = client.ask(f"/?{query}", headers=f"Accept-Encoding: {accepted}\r\n")
+    assert (answer.header("Content-Encoding") or "") == encoding
+    plain = {"gzip": gzip.decompress, "deflate": zlib.decompress}.get(encoding, bytes)(answer.body)
+    assert "accept-encoding" not in {name.lower() for name, _ in json.loads(plain)["headers"]}
+
+
+def test_compression_of_another_profile(net: Net, compressing: str):
+    with net.connect("/P/compressing-small") as client:
+        answers = [client.ask("/?type=text/html", headers="Accept-Encoding: gzip\r\n") for _ in range(3)]
+    for answer in answers:
+        assert (answer.header("Content-Encoding"), answer.header("Vary")) == ("gzip", "Accept-Encoding")
+        shown = json.loads(gzip.decompress(answer.body))
+        assert ["Accept-Encoding", "gzip"] in shown["headers"]

@@ -16,6 +16,7 @@ from f5router.model.ltm import (
     Condition,
     Foreign,
     Forward,
+    HTTPCompression,
     IRule,
     Policy,
     Pool,
@@ -370,3 +371,23 @@ def test_recorded_replies_are_read(path):
 def test_recordings_are_there():
     """A missing folder would make the test above empty."""
     assert len(FILES) > 20
+
+
+@given(st.frozensets(st.sampled_from(["text/html", "application/vnd[.]api[+]json", "image/svg[+]xml"])))
+def test_compression_is_read_as_written(types):
+    profile = HTTPCompression("/Common/openshift_http-compression-profile", types)
+    assert ltm_codec.decode_compression(as_read(ltm_codec.encode(profile))) == profile
+
+
+@pytest.mark.parametrize(("changed", "same"), [
+    ({"minSize": "128", "uriExclude": "none", "contentTypeExclude": None}, True),
+    ({"minSize": 1024}, False), ({"keepAcceptEncoding": "disabled"}, False), ({"uriInclude": []}, False),
+    ({"uriExclude": ["/a"]}, False), ({"defaultsFrom": "/Common/wan-optimized-compression"}, False),
+    ({"contentTypeInclude": ["text/"]}, False), ({"contentTypeInclude": "none"}, False),
+    ({"cpuSaver": "disabled"}, True), ({"description": "x"}, True),
+])
+def test_properties_of_compression(changed, same):
+    """Properties that the router does not set, as the protection of the CPU, are the parent's."""
+    profile = HTTPCompression("/Common/openshift_http-compression-profile", frozenset({"text/html"}))
+    read = as_read(ltm_codec.encode(profile)) | changed
+    assert (ltm_codec.decode_compression(read) == profile) == same

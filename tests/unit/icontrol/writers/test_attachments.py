@@ -12,7 +12,7 @@ from f5router.icontrol.writers.attachments import AttachmentWriter, attachment_p
 from f5router.model import names
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
 from f5router.model.errors import NotFound
-from f5router.model.ltm import Attachment, ClientSSL, IRule, Policy, ServerSSL
+from f5router.model.ltm import Attachment, ClientSSL, HTTPCompression, IRule, Policy, ServerSSL
 from f5router.plan.change import CREATE, DELETE, Change
 from mocks.bigip import FakeBigIP
 
@@ -23,6 +23,8 @@ INSECURE = Attachment(VIRTUAL, "policies", "/Common/openshift_insecure_routes", 
 PASSTHROUGH = Attachment(VIRTUAL, "rules", "/Common/openshift_passthrough_irule", IRule.KIND)
 UNAVAILABLE = Attachment(VIRTUAL, "rules", "/Common/openshift_unavailable_irule", IRule.KIND)
 REENCRYPT = Attachment(VIRTUAL, "rules", "/Common/openshift_reencrypt_irule", IRule.KIND)
+COMPRESSION = Attachment(VIRTUAL, "profiles", "/Common/openshift_http-compression-profile",
+                         HTTPCompression.KIND, "all")
 ONE, OTHER = "/Common/one", "/Common/other"
 
 
@@ -43,6 +45,8 @@ ONE, OTHER = "/Common/one", "/Common/other"
     pytest.param(UNAVAILABLE, {}, "", id="503 page"),
     pytest.param(UNAVAILABLE, {"http": False}, "http profile is missing", id="503 page too"),
     pytest.param(REENCRYPT, {}, "", id="TLS towards pods brings its own profile"),
+    pytest.param(COMPRESSION, {}, "", id="compression"),
+    pytest.param(COMPRESSION, {"http": False}, "http profile is missing", id="compression is of HTTP"),
     pytest.param(INSECURE, {"exists": False}, "does not exist", id="no virtual server"),
 ])
 def test_problems(attachment, facts, words):

@@ -1,0 +1,16 @@
+"""Settings of HTTP between the clients and the BIG-IP, rows of the table in options.py.
+
+Source: openshift/router, images/router/haproxy/conf/haproxy-config.template.
+"""
+
+from f5router.config import content_types
+from f5router.config.option import HTTP, Option, boolean
+
+OPTIONS = (
+    boolean("enable-compression", "ROUTER_ENABLE_COMPRESSION", "false", HTTP,
+            "Compress responses of the types below, by an HTTP compression profile on virtual servers that "
+            "have none."),
+    Option("compression-mime", "ROUTER_COMPRESSION_MIME", "text/html text/plain text/css", HTTP,
+           "Beginnings of the content types of responses that are compressed, with blanks between them.",
+           "TYPES", content_types.parse),
+)
