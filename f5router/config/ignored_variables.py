@@ -19,6 +19,7 @@ kubernetes.io, Accessing the Service, Environment variables; pkg/kubelet/envvars
 _DEVICE = "the BIG-IP serves without the router, and goes on when it ends"
 _RELOAD = "nothing is reloaded: changes are written as they come, see --hold-off"
 _HAPROXY = "part of HAProxy's router"
+_HTTP2 = "clients are served by HTTP/1.1, see limits.md"
 _NGINX = "part of the nginx router"
 _CACHE = "metrics are counted by the router, not fetched from HAProxy"
 
@@ -55,6 +56,8 @@ WITHOUT_MEANING = {
     "OPENSHIFT_ON_PANIC": "for programs written in Go",
     "ROUTER_SERVICE_SNI_PORT": _HAPROXY,
     "ROUTER_SERVICE_NO_SNI_PORT": _HAPROXY,
+    "ROUTER_DISABLE_HTTP2": _HTTP2,
+    "ROUTER_ENABLE_HTTP2": _HTTP2,
     "ROUTER_THREADS": _HAPROXY,
     "ROUTER_HARD_STOP_AFTER": _HAPROXY,
     "ROUTER_BACKEND_PROCESS_ENDPOINTS": "the order of pool members does not matter",
@@ -73,6 +76,8 @@ WITHOUT_MEANING = {
 
 _FIN = "fin-wait-timeout, fin-wait-2-timeout and close-wait-timeout"
 _CLIENT_SIDE, _SERVER_SIDE = "the client-side TCP profile", "the server-side TCP profile"
+_LARGEST = "enforcement max-header-size of the HTTP profile"
+_LOGGED = "request-log-template of a request logging profile"
 
 PROFILES = {
     "ROUTER_DEFAULT_CLIENT_TIMEOUT": f"idle-timeout of {_CLIENT_SIDE}",
@@ -83,26 +88,35 @@ PROFILES = {
     "ROUTER_DEFAULT_CONNECT_TIMEOUT": f"syn-max-retrans and syn-rto-base of {_SERVER_SIDE}",
     "ROUTER_CLIENT_FIN_TIMEOUT": f"{_FIN} of {_CLIENT_SIDE}",
     "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT": f"{_FIN} of {_SERVER_SIDE}",
+    "ROUTER_INSPECT_DELAY": f"idle-timeout of {_CLIENT_SIDE}",
+    "ROUTER_BUF_SIZE": _LARGEST,
+    "ROUTER_MAX_REWRITE_SIZE": _LARGEST,
+    "ROUTER_SYSLOG_ADDRESS": "request-log-pool of a request logging profile",
+    "ROUTER_SYSLOG_FORMAT": _LOGGED,
+    "ROUTER_LOG_FACILITY": _LOGGED,
+    "ROUTER_LOG_MAX_LENGTH": _LOGGED,
+    "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS": _LOGGED,
+    "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS": "response-log-template of a request logging profile",
+    "ROUTER_CAPTURE_HTTP_COOKIE": _LOGGED,
+    "ROUTER_SERVICE_HTTP_PORT": "destination of the HTTP virtual server",
+    "ROUTER_SERVICE_HTTPS_PORT": "destination of the HTTPS virtual server",
+    "ROUTER_IP_V4_V6_MODE": "destination of both virtual servers, for IPv4 or for IPv6",
+    "ROUTER_MAX_CONNECTIONS": "connection-limit of both virtual servers",
 }
-"""Variable to what the administrator sets instead, in profiles of the virtual servers.
+"""Variable to what the administrator sets instead, on the virtual servers or in their profiles.
 
-Source: clouddocs, tmsh reference, ltm profile tcp.
+Source: clouddocs, tmsh reference, ltm virtual, ltm profile tcp, http and request-log; F5's manual "Using the
+Request Logging Profile".
 """
 
 NOT_YET = (
-    "ROUTER_SERVICE_HTTP_PORT", "ROUTER_SERVICE_HTTPS_PORT", "ROUTER_IP_V4_V6_MODE",
-    "ROUTER_USE_PROXY_PROTOCOL", "ROUTER_MAX_CONNECTIONS",
-    "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "ROUTER_CURVES", "SSL_MIN_VERSION", "SSL_MAX_VERSION",
-    "ROUTER_STRICT_SNI", "ROUTER_DISABLE_HTTP2", "ROUTER_ENABLE_HTTP2",
-    "ROUTER_MUTUAL_TLS_AUTH", "ROUTER_MUTUAL_TLS_AUTH_CA", "ROUTER_MUTUAL_TLS_AUTH_CRL",
-    "ROUTER_MUTUAL_TLS_AUTH_FILTER", "ROUTER_MUTUAL_TLS_HEADER_FILTER",
-    "ROUTER_INSPECT_DELAY",
-    "ROUTER_SYSLOG_ADDRESS", "ROUTER_LOG_FACILITY", "ROUTER_LOG_MAX_LENGTH", "ROUTER_SYSLOG_FORMAT",
-    "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS",
-    "ROUTER_CAPTURE_HTTP_COOKIE", "ROUTER_UNIQUE_ID_FORMAT", "ROUTER_UNIQUE_ID_HEADER_NAME",
-    "ROUTER_SET_FORWARDED_HEADERS", "ROUTER_H1_CASE_ADJUST",
-    "ROUTER_HTTP_REQUEST_HEADERS", "ROUTER_HTTP_RESPONSE_HEADERS",
-    "ROUTER_ERRORFILE_503", "ROUTER_ERRORFILE_404", "ROUTER_BUF_SIZE", "ROUTER_MAX_REWRITE_SIZE",
+    "ROUTER_USE_PROXY_PROTOCOL", "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "ROUTER_CURVES",
+    "SSL_MIN_VERSION", "SSL_MAX_VERSION", "ROUTER_STRICT_SNI", "ROUTER_MUTUAL_TLS_AUTH",
+    "ROUTER_MUTUAL_TLS_AUTH_CA", "ROUTER_MUTUAL_TLS_AUTH_CRL", "ROUTER_MUTUAL_TLS_AUTH_FILTER",
+    "ROUTER_MUTUAL_TLS_HEADER_FILTER",
+    "ROUTER_UNIQUE_ID_FORMAT", "ROUTER_UNIQUE_ID_HEADER_NAME", "ROUTER_SET_FORWARDED_HEADERS",
+    "ROUTER_H1_CASE_ADJUST", "ROUTER_HTTP_REQUEST_HEADERS", "ROUTER_HTTP_RESPONSE_HEADERS",
+    "ROUTER_ERRORFILE_503", "ROUTER_ERRORFILE_404",
 )
 """Variables of the data plane that have no effect yet."""
 
@@ -129,7 +143,7 @@ def warnings(given: Callable[[str], str]) -> list[str]:
     return [
         *(f"{name}: without meaning on a BIG-IP: {why}"
           for name, why in WITHOUT_MEANING.items() if given(name)),
-        *(f"{name}: has no effect; set {what} on the BIG-IP's virtual servers"
+        *(f"{name}: has no effect; on the BIG-IP, set {what}"
           for name, what in PROFILES.items() if given(name)),
         *(f"{name}: not yet supported" for name in NOT_YET if given(name)),
     ]

@@ -47,6 +47,8 @@ def audit(event, args):
 
 sys.addaudithook(audit)
 from f5router.__main__ import main
+from f5router.config import files
+files.SERVICE_CA = f"{account}/service-ca.crt"
 main(prog_name="f5router")
 """
 """The entry point, with the account's folder elsewhere than in /var/run, and every write told."""
@@ -198,8 +200,9 @@ def secrets(bigip: FakeBigIP, private_key: str) -> dict[str, dict[str, str]]:
 
 
 def account_files(kube: FakeKube, namespace: str, name: str) -> dict[str, str]:
-    """Write what a pod of a ServiceAccount finds in its folder."""
-    return {"token": kube.token_for(namespace, name), "ca.crt": Path(kube.ca_file).read_text()}
+    """Return what a pod of a ServiceAccount finds in its folder."""
+    text = Path(kube.ca_file).read_text()
+    return {"token": kube.token_for(namespace, name), "ca.crt": text, "service-ca.crt": text}
 
 
 def folder(place: Path, texts: dict[str, str]) -> Path:

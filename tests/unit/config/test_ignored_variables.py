@@ -21,7 +21,7 @@ HOST = "ROUTER_EXTERNAL_HOST_"
 ENV = {HOST + "HOSTNAME": "b", HOST + "USERNAME": "u", HOST + "PASSWORD": "word"}
 ALWAYS = config.load({}, ENV).warnings
 HONOURED, MEANINGLESS, REFUSED, NOT_YET = "honoured", "without meaning", "refused", "not yet"
-IN_PROFILE = "in a profile"
+ON_DEVICE = "on a virtual server"
 
 ROWS = [
     # source, variable, what becomes of it, a text
@@ -104,13 +104,13 @@ ROWS = [
     ("f5.go", HOST + "PARTITION_PATH", HONOURED, "/p"),
     ("f5.go", HOST + "INTERNAL_ADDRESS", HONOURED, None),
     ("f5.go", HOST + "VXLAN_GW_CIDR", HONOURED, None),
-    ("template", "ROUTER_SERVICE_HTTP_PORT", NOT_YET, "80"),
-    ("template", "ROUTER_SERVICE_HTTPS_PORT", NOT_YET, "443"),
+    ("template", "ROUTER_SERVICE_HTTP_PORT", ON_DEVICE, "80"),
+    ("template", "ROUTER_SERVICE_HTTPS_PORT", ON_DEVICE, "443"),
     ("template", "ROUTER_SERVICE_SNI_PORT", MEANINGLESS, "10444"),
     ("template", "ROUTER_SERVICE_NO_SNI_PORT", MEANINGLESS, "10443"),
-    ("template", "ROUTER_IP_V4_V6_MODE", NOT_YET, "v4v6"),
+    ("template", "ROUTER_IP_V4_V6_MODE", ON_DEVICE, "v4v6"),
     ("template", "ROUTER_USE_PROXY_PROTOCOL", NOT_YET, "true"),
-    ("template", "ROUTER_MAX_CONNECTIONS", NOT_YET, "20000"),
+    ("template", "ROUTER_MAX_CONNECTIONS", ON_DEVICE, "20000"),
     ("template", "ROUTER_THREADS", MEANINGLESS, "4"),
     ("template", "ROUTER_CIPHERS", NOT_YET, "modern"),
     ("template", "ROUTER_CIPHERSUITES", NOT_YET, "x"),
@@ -118,8 +118,8 @@ ROWS = [
     ("template", "SSL_MIN_VERSION", NOT_YET, "TLSv1.2"),
     ("template", "SSL_MAX_VERSION", NOT_YET, "TLSv1.3"),
     ("template", "ROUTER_STRICT_SNI", NOT_YET, "true"),
-    ("template", "ROUTER_DISABLE_HTTP2", NOT_YET, "true"),
-    ("template", "ROUTER_ENABLE_HTTP2", NOT_YET, "true"),
+    ("template", "ROUTER_DISABLE_HTTP2", MEANINGLESS, "true"),
+    ("template", "ROUTER_ENABLE_HTTP2", MEANINGLESS, "true"),
     ("template", "ROUTER_MUTUAL_TLS_AUTH", NOT_YET, "required"),
     ("template", "ROUTER_MUTUAL_TLS_AUTH_CA", NOT_YET, "/ca"),
     ("template", "ROUTER_MUTUAL_TLS_AUTH_CRL", NOT_YET, "/crl"),
@@ -130,28 +130,28 @@ ROWS = [
     ("template", "ROUTER_STRICT_SNI", NOT_YET, "x"),
     ("template", "ROUTER_BACKEND_CHECK_INTERVAL", HONOURED, "5000ms"),
     ("template", "ROUTER_BACKEND_PROCESS_ENDPOINTS", MEANINGLESS, "shuffle"),
-    ("template", "ROUTER_DEFAULT_CONNECT_TIMEOUT", IN_PROFILE, "5s"),
-    ("template", "ROUTER_DEFAULT_CLIENT_TIMEOUT", IN_PROFILE, "30s"),
-    ("template", "ROUTER_DEFAULT_SERVER_TIMEOUT", IN_PROFILE, "30s"),
-    ("template", "ROUTER_CLIENT_FIN_TIMEOUT", IN_PROFILE, "1s"),
-    ("template", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", IN_PROFILE, "1s"),
-    ("template", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", IN_PROFILE, "1h"),
-    ("template", "ROUTER_SLOWLORIS_TIMEOUT", IN_PROFILE, "10s"),
-    ("template", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", IN_PROFILE, "300s"),
-    ("template", "ROUTER_INSPECT_DELAY", NOT_YET, "5s"),
+    ("template", "ROUTER_DEFAULT_CONNECT_TIMEOUT", ON_DEVICE, "5s"),
+    ("template", "ROUTER_DEFAULT_CLIENT_TIMEOUT", ON_DEVICE, "30s"),
+    ("template", "ROUTER_DEFAULT_SERVER_TIMEOUT", ON_DEVICE, "30s"),
+    ("template", "ROUTER_CLIENT_FIN_TIMEOUT", ON_DEVICE, "1s"),
+    ("template", "ROUTER_DEFAULT_SERVER_FIN_TIMEOUT", ON_DEVICE, "1s"),
+    ("template", "ROUTER_DEFAULT_TUNNEL_TIMEOUT", ON_DEVICE, "1h"),
+    ("template", "ROUTER_SLOWLORIS_TIMEOUT", ON_DEVICE, "10s"),
+    ("template", "ROUTER_SLOWLORIS_HTTP_KEEPALIVE", ON_DEVICE, "300s"),
+    ("template", "ROUTER_INSPECT_DELAY", ON_DEVICE, "5s"),
     ("template", "ROUTER_HARD_STOP_AFTER", MEANINGLESS, "1h"),
     ("template", "ROUTER_ENABLE_COMPRESSION", HONOURED, "true"),
     ("template", "ROUTER_COMPRESSION_MIME", HONOURED, "text/html"),
-    ("template", "ROUTER_SYSLOG_ADDRESS", NOT_YET, "10.0.0.1"),
+    ("template", "ROUTER_SYSLOG_ADDRESS", ON_DEVICE, "10.0.0.1"),
     ("template", "ROUTER_LOG_LEVEL", HONOURED, "debug"),
-    ("template", "ROUTER_LOG_FACILITY", NOT_YET, "local1"),
-    ("template", "ROUTER_LOG_MAX_LENGTH", NOT_YET, "1024"),
-    ("template", "ROUTER_SYSLOG_FORMAT", NOT_YET, "x"),
+    ("template", "ROUTER_LOG_FACILITY", ON_DEVICE, "local1"),
+    ("template", "ROUTER_LOG_MAX_LENGTH", ON_DEVICE, "1024"),
+    ("template", "ROUTER_SYSLOG_FORMAT", ON_DEVICE, "x"),
     ("template", "ROUTER_DONT_LOG_NULL", MEANINGLESS, "true"),
     ("template", "ROUTER_HTTP_IGNORE_PROBES", MEANINGLESS, "true"),
-    ("template", "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", NOT_YET, "Host:15"),
-    ("template", "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS", NOT_YET, "Host:15"),
-    ("template", "ROUTER_CAPTURE_HTTP_COOKIE", NOT_YET, "a:1"),
+    ("template", "ROUTER_CAPTURE_HTTP_REQUEST_HEADERS", ON_DEVICE, "Host:15"),
+    ("template", "ROUTER_CAPTURE_HTTP_RESPONSE_HEADERS", ON_DEVICE, "Host:15"),
+    ("template", "ROUTER_CAPTURE_HTTP_COOKIE", ON_DEVICE, "a:1"),
     ("template", "ROUTER_UNIQUE_ID_FORMAT", NOT_YET, "x"),
     ("template", "ROUTER_UNIQUE_ID_HEADER_NAME", NOT_YET, "x"),
     ("template", "ROUTER_SET_FORWARDED_HEADERS", NOT_YET, "append"),
@@ -160,8 +160,8 @@ ROWS = [
     ("template", "ROUTER_HTTP_RESPONSE_HEADERS", NOT_YET, "a:b:Set"),
     ("template", "ROUTER_ERRORFILE_503", NOT_YET, "/x"),
     ("template", "ROUTER_ERRORFILE_404", NOT_YET, "/x"),
-    ("template", "ROUTER_BUF_SIZE", NOT_YET, "32768"),
-    ("template", "ROUTER_MAX_REWRITE_SIZE", NOT_YET, "8192"),
+    ("template", "ROUTER_BUF_SIZE", ON_DEVICE, "32768"),
+    ("template", "ROUTER_MAX_REWRITE_SIZE", ON_DEVICE, "8192"),
     ("template", "ROUTER_ABORT_ON_CLOSE", MEANINGLESS, "true"),
     ("template", "ROUTER_IDLE_CLOSE_ON_RESPONSE", MEANINGLESS, "true"),
     ("template", "ROUTER_HAPROXY_CONTSTATS", MEANINGLESS, "true"),
@@ -195,8 +195,8 @@ MIGRATED = [
         NO_DIRECTORY,
         SERVICE,
         f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
-        "ROUTER_SERVICE_HTTP_PORT: not yet supported",
-        "ROUTER_SERVICE_HTTPS_PORT: not yet supported",
+        *(f"ROUTER_SERVICE_{scheme}_PORT: has no effect; on the BIG-IP, set destination of the {scheme} "
+          "virtual server" for scheme in ("HTTP", "HTTPS")),
     ], id="OpenShift 3.11, oc adm router"),
     pytest.param({
         "DEFAULT_CERTIFICATE_DIR": "/etc/pki/tls/private", "DEFAULT_DESTINATION_CA_PATH": "{folder}/ca.crt",
@@ -214,9 +214,10 @@ MIGRATED = [
         NO_DIRECTORY,
         SERVICE,
         f"RELOAD_INTERVAL: {MEANING}: {RELOAD}",
+        f"ROUTER_DISABLE_HTTP2: {MEANING}: clients are served by HTTP/1.1, see limits.md",
         f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
         *(f"{name}: not yet supported" for name in (
-            "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "SSL_MIN_VERSION", "ROUTER_DISABLE_HTTP2",
+            "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "SSL_MIN_VERSION",
             "ROUTER_SET_FORWARDED_HEADERS")),
     ], id="OpenShift 4, ingress operator"),
 ]
@@ -246,14 +247,14 @@ def test_every_variable(section, name, what, text):
         return
     (warning,) = told({name: text})
     words = {NOT_YET: "not yet supported$", MEANINGLESS: r"without meaning on a BIG-IP: \w+ \w+",
-             IN_PROFILE: r"has no effect; set [a-z0-9-]+(,| and| of) .* TCP profile"}
+             ON_DEVICE: r"has no effect; on the BIG-IP, set [a-z0-9-]+.* of .*(profile|virtual server)"}
     assert re.match(f"{name}: {words[what]}", warning)
     assert told({name: ""}) == []
 
 
 def test_each_is_told_once():
     """A line for each, whatever is set."""
-    env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, NOT_YET, IN_PROFILE)}
+    env = {name: text for _, name, what, text in ROWS if what in (MEANINGLESS, NOT_YET, ON_DEVICE)}
     assert sorted(line.partition(":")[0] for line in told(env)) == sorted(env)
 
 
@@ -307,7 +308,7 @@ def test_documentation():
                                  sections["Without meaning on a BIG-IP"], re.MULTILINE):
         rows |= dict.fromkeys(re.findall(r"`(\w+)`", names), why)
     assert rows == ignored_variables.WITHOUT_MEANING
-    instead = re.findall(r"^\| `(\w+)` \| (.+) \|$", sections["Set in profiles of the virtual servers"],
+    instead = re.findall(r"^\| `(\w+)` \| (.+) \|$", sections["Set on the virtual servers"],
                          re.MULTILINE)
     assert dict(instead) == ignored_variables.PROFILES
     later = sections["Not yet supported, without a flag"]
