@@ -9,6 +9,7 @@ Variables of an iRule belong to the client's connection and are shared by all iR
 server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
 """
 
+import functools
 import re
 from importlib import resources
 
@@ -297,6 +298,7 @@ def limits_irule(folder: str) -> str:
     return _text("openshift_limits_irule.tcl", folder)
 
 
+@functools.lru_cache(maxsize=64)
 def _text(name: str, folder: str, refuse: str = "", *, source: bool = False, cookie: str = "") -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
