@@ -25,8 +25,9 @@ class Undetermined:
 
         Args: foreign: objects that serve another namespace, and are deleted.
         """
-        present = frozenset(observed.keys() & refs).difference(foreign)
-        return cls(present, frozenset(refs) - desired.keys() - present)
+        # A difference with a view of `desired` would visit all of it, at every event.
+        present = frozenset(ref for ref in refs if ref in observed).difference(foreign)
+        return cls(present, frozenset(ref for ref in refs if ref not in desired and ref not in present))
 
     def split(self, plan: Plan, observed: BigIPState) -> tuple[Plan, frozenset[Ref]]:
         """Return the Changes that may be made, and the objects of all others.
