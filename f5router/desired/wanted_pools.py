@@ -149,6 +149,8 @@ class WantedPools:
             yield from node_ports.warnings(field, port, view) if served and active else ()
         elif active and not share.members and not share.left_out:
             yield from pool_members.warnings(field, port, view, served=served)
+        if served and active and (route.tls is None or route.tls.termination == "edge"):
+            yield from pool_members.protocol_warnings(field, port, view)
         if share.left_out.refused:
             yield pool_members.refusal_warning(field, name, share.left_out.refused)
         if share.left_out.total:

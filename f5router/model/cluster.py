@@ -138,6 +138,7 @@ class ServicePort:
     protocol: str = "TCP"
     target_port: str = ""
     node_port: int = 0
+    app_protocol: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,8 @@ class Service:
     type: str = "ClusterIP"
     local: bool = False
     """True if externalTrafficPolicy is Local: only Nodes with a ready pod accept connections."""
+    idled: bool = False
+    """True if `oc idle` took its pods away, until the first request comes to its cluster IP."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -180,6 +183,8 @@ class EndpointSlice:
     """Number of further ready addresses, beyond those that are kept."""
     draining: frozenset[str] = frozenset()
     """Addresses of pods that are ending but still serve, in canonical text form."""
+    idled: bool = False
+    """As for a Service: OpenShift 3 notes it on the Endpoints object."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ MOST_READ = 10_000
 more members."""
 
 
+HTTP2 = ("h2c", "kubernetes.io/h2c")
+"""Values of appProtocol for HTTP/2 without TLS."""
+
+
 class Candidate(NamedTuple):
     """A Node that may be a pool member."""
 
@@ -188,8 +192,25 @@ def warnings(field: str, port: str, view: ServiceView, *, served: bool) -> Itera
     name = view.service.key.name
     if port and not _has_port(port, view):
         yield f"spec.port.targetPort: Service {name} has no port {port}"
+    elif served and (view.service.idled or any(slice_.idled for slice_ in view.slices)):
+        yield f"{field}: Service {name} is idled, and requests through a BIG-IP do not wake its pods"
     elif served:
         yield f"{field}: Service {name} has no ready endpoints"
+
+
+def protocol_warnings(field: str, port: str, view: ServiceView) -> Iterator[str]:
+    """Yield that pods want another protocol than the BIG-IP speaks to them.
+
+    Source: openshift/router, haproxy-config.template (proto h2); Kubernetes, KEP-3726.
+
+    Args: field: the one that names the Service.
+    """
+    if view.service is None:
+        return
+    names = {each.app_protocol for each in view.service.ports if port in ("", each.name, each.target_port)}
+    if spoken := sorted(names & set(HTTP2)):
+        yield (f"{field}: Service {view.service.key.name} has appProtocol {spoken[0]}; its pods get HTTP/1.1 "
+               "all the same")
 
 
 def _has_port(wanted: str, view: ServiceView) -> bool:

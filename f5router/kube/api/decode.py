@@ -40,6 +40,9 @@ from f5router.model.cluster import (
 from f5router.model.json_types import JSON
 
 SERVICE_LABEL = "kubernetes.io/service-name"
+IDLED_AT = "idling.alpha.openshift.io/idled-at"
+"""Annotation of `oc idle`. Source: openshift/api, unidling/v1alpha1; openshift/router, endpointsForRoute;
+openshift/origin v3.11.0, createRouterEndpoints, which looks at the Endpoints object."""
 
 MOST_ANNOTATION = 1 << 18
 """Limit of all annotations of an object, in characters. Source: k8s.io/apimachinery,
@@ -152,7 +155,12 @@ def service(obj: JSON) -> Service:
         cluster_ip=addresses.parse(spec.get("clusterIP")) or "",
         type=intern(fields.text(spec.get("type")) or "ClusterIP"),
         local=spec.get("externalTrafficPolicy") == "Local",
+        idled=_is_idled(obj),
     )
+
+
+def _is_idled(obj: JSON) -> bool:
+    return bool(fields.text(fields.mapping(fields.mapping(obj["metadata"]).get("annotations")).get(IDLED_AT)))
 
 
 def _service_ports(items: object) -> Iterator[ServicePort]:
@@ -164,6 +172,7 @@ def _service_ports(items: object) -> Iterator[ServicePort]:
                 protocol=intern(fields.text(item.get("protocol")) or "TCP"),
                 target_port=fields.port_text(item.get("targetPort")),
                 node_port=fields.port(item.get("nodePort")) or 0,
+                app_protocol=intern(fields.text(item.get("appProtocol"))),
             )
 
 
@@ -216,6 +225,8 @@ def endpoints(obj: JSON, *, placed: bool = False) -> tuple[EndpointSlice, ...]:
         key = Key(name.namespace, f"{name.name}/{number}")
         slices.append(_subset(key, owner, subset, placed=placed, most=room))
         room = max(0, room - len(fields.items(subset.get("addresses"))))
+    if not slices and _is_idled(obj):
+        slices.append(EndpointSlice(Key(name.namespace, f"{name.name}/0"), owner, idled=True))
     return tuple(slices)
 
 

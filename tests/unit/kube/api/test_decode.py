@@ -242,6 +242,25 @@ def test_service_type(spec, kind, local):
     assert (result.type, result.local) == (kind, local)
 
 
+@pytest.mark.parametrize(("annotation", "idled"), [
+    ("2026-01-01T00:00:00Z", True), ("", False), (None, False), (["x"], False),
+])
+def test_idled(annotation, idled):
+    """OpenShift 4 notes it on the Service, OpenShift 3 on Endpoints without subsets."""
+    annotations = {"idling.alpha.openshift.io/idled-at": annotation}
+    obj = {"metadata": {"namespace": "shop", "name": "web", "annotations": annotations}}
+    assert decode.service(obj).idled == idled
+    assert [slice_.idled for slice_ in decode.endpoints(obj)] == [True] * idled
+    assert not any(slice_.idled for slice_ in decode.endpoints({**obj, "subsets": [{}]}))
+
+
+@pytest.mark.parametrize(("value", "shown"), [("h2c", "h2c"), (5, ""), (None, "")])
+def test_app_protocol(value, shown):
+    spec = {"ports": [{"port": 80, "appProtocol": value}]}
+    obj = {"metadata": {"namespace": "shop", "name": "web"}, "spec": spec}
+    assert [port.app_protocol for port in decode.service(obj).ports] == [shown]
+
+
 @pytest.mark.parametrize("spec", [
     pytest.param({"clusterIP": "None"}, id="headless"),
     pytest.param({"clusterIP": 5, "ports": "x"}, id="odd"),
