@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 
 from f5router.admission.admission import AdmissionPolicy
 from f5router.model.balancing import Defaults
-from f5router.model.client_tls import TLSFiles
+from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.cluster import (
     TLS_SECRET,
     ClusterNetwork,
@@ -48,6 +48,7 @@ class Settings:
     cookie_name: str = ""
     edge: HTTPEdge = field(default_factory=HTTPEdge)
     default_destination_ca: str = ""
+    client_tls: TLSSettings = field(default_factory=TLSSettings)
     tls_files: TLSFiles = field(default_factory=TLSFiles)
     unverified_pods: bool = True
     admission: AdmissionPolicy = field(default_factory=AdmissionPolicy)

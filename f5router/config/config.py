@@ -20,6 +20,7 @@ from f5router.config import (
     parsers,
     pod_network,
     tls_files,
+    tls_settings,
 )
 from f5router.config.metrics_tls import TLS
 from f5router.config.option import LATER
@@ -29,7 +30,7 @@ from f5router.config.tls_files import TLSPaths
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, SecretLimits, StatusSettings, WatchSettings
 from f5router.model import balancing, hostnames, ltm
-from f5router.model.client_tls import TLSFiles
+from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
 from f5router.model.http_edge import HTTPEdge
 from f5router.model.selection import Selection
@@ -65,6 +66,7 @@ class Config(pod_network.PodNetwork):
     """Interval of the router's own monitor; 0: pools have `pool_monitor`."""
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
+    client_tls: TLSSettings
     tls_files: TLSFiles
     """Content of the administrator's files for TLS towards clients, as it is at start."""
     tls_paths: TLSPaths
@@ -183,7 +185,7 @@ def _config(reader: Reader) -> Config:
         policy_model=reader.value("f5-policy-model"),
         pool_monitor=reader.value("f5-pool-monitor"), check_interval_s=_check_interval_s(reader),
         **network,
-        tls_files=files_of_tls, tls_paths=tls_paths,
+        client_tls=tls_settings.load(reader), tls_files=files_of_tls, tls_paths=tls_paths,
         default_destination_ca=destination_ca.certificates, destination_ca_path=destination_ca.path,
         unverified_pods=destination_ca.unverified,
         unavailable_page=reader.value("f5-503-page"),

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from f5router.model import client_tls
+
 TRUE_WORDS = ("1", "t", "T", "true", "TRUE", "True")
 FALSE_WORDS = ("0", "f", "F", "false", "FALSE", "False")
 
@@ -142,6 +144,14 @@ def tls_version(text: str) -> str:
     if not (match := _TLS_VERSION.fullmatch(text)):
         raise ValueError(f"{text!r} is not one of TLSv1.0, TLSv1.1, TLSv1.2, TLSv1.3")
     return ".".join(match.groups())
+
+
+def client_tls_version(text: str) -> str:
+    """Version of TLS for clients, a key of client_tls.VERSIONS, of HAProxy's form."""
+    version = next((key for key, name in client_tls.VERSIONS.items() if name == text), "")
+    if not version:
+        raise ValueError(f"{text!r} is not one of {', '.join(client_tls.VERSIONS.values())}")
+    return version
 
 
 def log_level(text: str) -> str:

@@ -3,6 +3,7 @@
 Source of names and defaults: openshift/router, pkg/cmd/infra/router/template.go: TemplateRouter.Bind.
 """
 
+from f5router.config import parsers
 from f5router.config.option import TLS, Option
 
 OPTIONS = (
@@ -14,4 +15,14 @@ OPTIONS = (
            "The same in a file, which is read again when it changes; goes before the directory.", "FILE"),
     Option("default-certificate-dir", "DEFAULT_CERTIFICATE_DIR", "", TLS,
            "The same in a directory: tls.crt and, if that holds no key, tls.key.", "DIRECTORY"),
+    Option("ciphers", "ROUTER_CIPHERS", "", TLS,
+           "Cipher suites up to TLS 1.2: modern, intermediate, old, or a list of OpenSSL; without it, those "
+           "of the parent profile.", "NAME:..."),
+    Option("ciphersuites", "ROUTER_CIPHERSUITES", "", TLS,
+           "Cipher suites of TLS 1.3, with the setting above; without it, all.", "NAME:..."),
+    Option("ssl-min-version", "SSL_MIN_VERSION", "", TLS,
+           "Oldest version of TLS for clients: SSLv3, TLSv1.0, TLSv1.1, TLSv1.2 or TLSv1.3; without both, "
+           "those of the parent profile.", "VERSION", parsers.client_tls_version),
+    Option("ssl-max-version", "SSL_MAX_VERSION", "", TLS,
+           "Newest version of TLS for clients; without it, TLSv1.3.", "VERSION", parsers.client_tls_version),
 )

@@ -1,11 +1,16 @@
 """BIG-IP objects for TLS towards clients that are the same for all Routes."""
 
+from dataclasses import replace
 from typing import Protocol
 
-from f5router.model import names
-from f5router.model.client_tls import TLSFiles
+from f5router.model import cipher_suites, names, tmos
+from f5router.model.client_tls import VERSIONS, TLSFiles, TLSProperties, TLSSettings
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.ltm import Attachment, CertFile, ClientSSL, KeyFile, Object
+from f5router.model.ltm import Attachment, CertFile, ClientSSL, ClientSSLParent, KeyFile, Object
+
+_OFF = {"ssl3": "no-sslv3", "1.0": "no-tlsv1", "1.1": "no-tlsv1.1", "1.2": "no-tlsv1.2", "1.3": "no-tlsv1.3"}
+"""Word of tmOptions that switches a version off. Source: clouddocs, tmsh reference, ltm profile
+client-ssl."""
 
 
 class ClientTLSSettings(Protocol):
@@ -17,24 +22,71 @@ class ClientTLSSettings(Protocol):
     @property
     def https_virtual(self) -> str | None: ...
 
+    @property
+    def client_tls(self) -> TLSSettings: ...
+
+
+def parent(config: ClientTLSSettings) -> str:
+    """Return the full path of the parent of the client SSL profiles of Hosts."""
+    return names.full_path(config.folder, names.PARENT_CLIENTSSL) if config.client_tls else ClientSSL.PARENT
+
 
 def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> list[Object]:
-    """Build the client SSL profile with the default certificate, if there is one.
+    """Build the default client SSL profile and the parents, if there are files or settings for them.
 
-    It takes the place of the administrator's default profile, and has it as its parent: all other properties
+    The default profile takes the place of the administrator's, and descends from it: all other properties
     stay as they were, and the device does not let anybody delete what is to come back. Both change places in
-    one write, so that TLS never lacks a profile, and no two are default for SNI.
+    one write, so that TLS never lacks a profile, and no two are default for SNI. Settings are in parents, so
+    that one write changes them for all Hosts.
     """
-    pair, virtual = files.default_certificate, config.https_virtual
-    if pair is None or virtual is None:
+    settings, virtual = config.client_tls, config.https_virtual
+    if virtual is None or not (settings or files.default_certificate):
         return []
     former = facts.https.default_client_ssl if facts.https else ""
+    above = former or ClientSSL.PARENT
+    if not settings:
+        return _default(config, files, virtual, former, above)
+    default_parent = names.full_path(config.folder, names.DEFAULT_PARENT_CLIENTSSL)
+    theirs = facts.https.default_properties if facts.https else TLSProperties()
+    tree = ((parent(config), ClientSSL.PARENT, facts.client_ssl), (default_parent, above, theirs))
+    return [
+        *(ClientSSLParent(path, grandparent, _properties(inherited, settings, facts.version))
+          for path, grandparent, inherited in tree),
+        *_default(config, files, virtual, former, default_parent),
+    ]
+
+
+def _default(config: ClientTLSSettings, files: TLSFiles, virtual: str, former: str,
+             above: str) -> list[Object]:
+    """Build the default profile. Args: former: the profile that it replaces; above: its parent."""
+    pair, path = files.default_certificate, names.full_path(config.folder, names.DEFAULT_CLIENTSSL)
+    profile = ClientSSL(path, "", "", "", parent=above, sni_default=True, own_parent=names.is_parent(above))
+    attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside", replaces=former)
+    if pair is None:
+        return [profile, attachment]
     cert, key, chain = names.default_files(config.folder, pair)
-    profile = ClientSSL(
-        names.full_path(config.folder, names.DEFAULT_CLIENTSSL), "", cert, key, chain if pair.chain else "",
-        parent=former or ClientSSL.PARENT, sni_default=True)
     return [
         CertFile(cert, pair.certificate), KeyFile(key, pair.key),
-        *([CertFile(chain, pair.chain)] if pair.chain else []), profile,
-        Attachment(virtual, "profiles", profile.path, ClientSSL.KIND, "clientside", replaces=former),
+        *([CertFile(chain, pair.chain)] if pair.chain else []),
+        replace(profile, cert=cert, key=key, chain=chain if pair.chain else ""), attachment,
     ]
+
+
+def _properties(inherited: TLSProperties, settings: TLSSettings,
+                version: tuple[int, ...]) -> TLSProperties:
+    """Return the properties of a parent: what is set, and as it is above it what is not.
+
+    A property that was set once is not inherited any more, and no REST call is documented that makes it so
+    again; so each is written.
+    """
+    properties = inherited
+    if settings.ciphers:
+        ciphers = cipher_suites.f5_string(settings.ciphers, settings.ciphers_13, version)
+        properties = replace(properties, ciphers=ciphers, cipher_group="")
+    if settings.minimum:
+        order = list(VERSIONS)
+        on = order[order.index(settings.minimum):order.index(settings.maximum) + 1]
+        known = [each for each in order if each != "1.3" or version >= tmos.TLS13_SINCE]
+        kept = inherited.options - {*_OFF.values(), "no-ssl"}
+        properties = replace(properties, options=kept | {_OFF[each] for each in known if each not in on})
+    return properties

@@ -155,7 +155,7 @@ class _HostBuilder:
         identity = next(((c.route.key, c.key_pair) for c in bring if c.key_pair), None)
         if identity is not None:
             self.add(attachment)
-            self._add_all(route_tls.client_ssl(self.config.folder, path, self.host, *identity))
+            self._add_all(route_tls.client_ssl(self.config, path, self.host, *identity))
 
     def add_route(self, evaluated: EvaluatedRoute) -> None:
         route, termination = evaluated.route, evaluated.termination

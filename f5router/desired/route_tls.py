@@ -7,7 +7,7 @@ from typing import Protocol
 
 from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.route_options import SECURE
-from f5router.desired import baseline, pools
+from f5router.desired import baseline, client_tls, pools
 from f5router.model import names
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
@@ -25,18 +25,20 @@ class PodTLSSettings(baseline.BaselineSettings, Protocol):
         """True if pods of Routes without any CA may be anybody."""
 
 
-def client_ssl(folder: str, path: str, host: str, key: Key, key_pair: TLSKeyPair) -> list[Object]:
+def client_ssl(config: PodTLSSettings, path: str, host: str, key: Key, key_pair: TLSKeyPair) -> list[Object]:
     """Build the client SSL profile of a Host with its files.
 
     Args:
         path: full path of the profile.
         key: the Route that brings the certificate.
     """
+    folder, parent = config.folder, client_tls.parent(config)
     # The chain is part of the name: all three files are one generation.
     cert = CertFile(names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
     private = KeyFile(names.key_file(folder, key, key_pair.public), key_pair.key)
     chain = CertFile(names.chain_file(folder, key, key_pair.chain), key_pair.chain)
-    profile = ClientSSL(path, host, cert.path, private.path, chain.path if key_pair.chain else "")
+    profile = ClientSSL(path, host, cert.path, private.path, chain.path if key_pair.chain else "",
+                        parent, own_parent=names.is_parent(parent))
     return [cert, private, *((chain,) if key_pair.chain else ()), profile]
 
 

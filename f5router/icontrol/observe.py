@@ -18,6 +18,7 @@ from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
 from f5router.model import client_limits, names, original_names, tmos
+from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import DeviceTimeout, NotFound, NotReady
 from f5router.model.json_types import JSON
@@ -89,7 +90,8 @@ def observe(
     port = max((obj.port for obj in network if isinstance(obj, VxlanProfile)), default=0)
     left = original_facts(client, objects, facts, folder)
     http, https = facts
-    known = DeviceFacts(version, http, https, max(port, 0), others, own, unread, left)
+    known = DeviceFacts(version, http, https, max(port, 0), others, own, unread, left,
+                        client_ssl=_root(read[ClientSSL.KIND]))
     return Observation(objects, known, *_policy_state(read[Policy.KIND], folder),
                        ltm_nodes.places(_members(read[Pool.KIND], folder)))
 
@@ -260,7 +262,7 @@ def virtual_facts(
     client_ssl = sorted((foreign & profiles.keys()) - originals)
     server_ssl = sorted(foreign & {ltm_codec.path_of(item) for item in read[ServerSSL.KIND]})
     compression = {ltm_codec.path_of(item) for item in read[HTTPCompression.KIND]}
-    return VirtualFacts(
+    facts = VirtualFacts(
         path,
         port=ltm_codec.destination_port(raw),
         http=bool({ltm_codec.path_of(item) for item in read[_HTTP]} & set(attached)),
@@ -273,12 +275,21 @@ def virtual_facts(
             (str(profiles[name].get("serverName", "")).lower(), name) for name in originals)),
         original_server_ssl=tuple(name for name in server_ssl if original_names.is_server_ssl(name)),
     )
+    default = profiles.get(facts.default_client_ssl, {})
+    return replace(facts, default_properties=ltm_codec.decode_tls_properties(default))
+
+
+def _root(profiles: Iterable[JSON]) -> TLSProperties:
+    """Return the properties of the device's own client SSL profile, the parent of those of Hosts."""
+    root = next((obj for obj in profiles if ltm_codec.path_of(obj) == ClientSSL.PARENT), None)
+    return ltm_codec.decode_tls_properties(root) if root else TLSProperties()
 
 
 def _replaced(attached: Iterable[str], profiles: Mapping[str, JSON], folder: str) -> str:
-    """Return the administrator's profile whose place our default one has: it is its parent."""
+    """Return the administrator's profile whose place our default one has: it is its parent, or the next."""
     own = names.full_path(folder, names.DEFAULT_CLIENTSSL)
-    return str(profiles[own].get("defaultsFrom", "")) if own in attached and own in profiles else ""
+    parent = str(profiles[own].get("defaultsFrom", "")) if own in attached and own in profiles else ""
+    return str(profiles.get(parent, {}).get("defaultsFrom", "")) if names.is_parent(parent) else parent
 
 
 def original_facts(client: Client, objects: Mapping[Ref, Object], facts: Iterable[VirtualFacts | None],

@@ -22,3 +22,37 @@ class TLSFiles:
 
     default_certificate: TLSKeyPair | None = field(default=None, repr=False)
     """Shown to clients for whose SNI there is no certificate; None: that of the virtual server's profile."""
+
+
+VERSIONS = {"ssl3": "SSLv3", "1.0": "TLSv1.0", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
+"""Versions, oldest first, and what HAProxy's router calls them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TLSSettings:
+    """Router-wide settings of TLS towards clients; without any, client SSL profiles have their parent's."""
+
+    ciphers: tuple[str, ...] = ()
+    """Cipher suites up to TLS 1.2 by OpenSSL's names, preferred ones first; empty for those of the parent."""
+    ciphers_13: tuple[str, ...] = ()
+    """Cipher suites of TLS 1.3."""
+    minimum: str = ""
+    """Oldest version, a key of VERSIONS; "" with `maximum` for those of the parent."""
+    maximum: str = ""
+
+    def __bool__(self) -> bool:
+        return self != TLSSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class TLSProperties:
+    """Properties of a client SSL profile that do not depend on its certificate."""
+
+    ciphers: str = "DEFAULT"
+    """"" with a cipher group."""
+    cipher_group: str = ""
+    """Full path; "" for none."""
+    options: frozenset[str] = frozenset({"dont-insert-empty-fragments"})
+    """Words of tmOptions."""
+    options_in_braces: bool = field(default=False, compare=False)
+    """True if the device writes these as a text in braces, not as a list."""

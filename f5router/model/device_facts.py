@@ -3,7 +3,9 @@
 The administrator made them; they decide what the router may write.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from f5router.model.client_tls import TLSProperties
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,8 @@ class VirtualFacts:
     replaced_client_ssl: str = ""
     """The administrator's client SSL profile whose place names.DEFAULT_CLIENTSSL has; "" if none is replaced.
     """
+    default_properties: TLSProperties = field(default_factory=TLSProperties)
+    """Those of default_client_ssl."""
     server_ssl: tuple[str, ...] = ()
     """Server SSL profiles that are not ours."""
     compression: tuple[str, ...] = ()
@@ -91,3 +95,5 @@ class DeviceFacts:
     unread_addresses: tuple[str, ...] = ()
     """Those that could not be read, and why."""
     original: OriginalFacts = OriginalFacts()
+    client_ssl: TLSProperties = field(default_factory=TLSProperties)
+    """Properties of /Common/clientssl."""

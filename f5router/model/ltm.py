@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from f5router.model import time_units
+from f5router.model.client_tls import TLSProperties
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 
@@ -269,16 +270,34 @@ class ClientSSL(NamedObject):
     server_name: str
     """"" for the default certificate."""
     cert: str
+    """"" together with the key: those of the parent."""
     key: str
     chain: str = ""
     """Full paths of files; "" for none."""
     parent: str = PARENT
     sni_default: bool = False
+    own_parent: bool = field(default=False, compare=False)
+    """True if the parent is a ClientSSLParent."""
 
     @property
     def dependencies(self) -> tuple[Ref, ...]:
         chain = (Ref(CertFile.KIND, self.chain),) if self.chain else ()
-        return (Ref(CertFile.KIND, self.cert), Ref(KeyFile.KIND, self.key), *chain)
+        pair = (Ref(CertFile.KIND, self.cert), Ref(KeyFile.KIND, self.key)) if self.cert else ()
+        parent = (Ref(self.KIND, self.parent),) if self.own_parent else ()
+        return (*pair, *chain, *parent)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSSLParent(NamedObject):
+    """Client SSL profile on no virtual server, from which others have everything but their certificate.
+
+    A device applies a change of it to its children: "Manual: BIG-IP System: SSL Administration", custom
+    profiles; bigip-behaviour.md B8.
+    """
+
+    KIND: ClassVar[str] = ClientSSL.KIND
+    parent: str
+    properties: TLSProperties
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +364,7 @@ def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
 
 Object = (
     TCPMonitor | Pool | Policy | Rule | DataGroup | Record | IRule
-    | CertFile | KeyFile | ClientSSL | ServerSSL | HTTPCompression | Attachment
+    | CertFile | KeyFile | ClientSSL | ClientSSLParent | ServerSSL | HTTPCompression | Attachment
     | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
 )
 BigIPState = Mapping[Ref, Object]

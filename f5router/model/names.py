@@ -86,6 +86,10 @@ all. Behind COOKIE may come the name of the cookie and its SameSite, a slash bef
 DEFAULT_SERVERSSL = "openshift_default-server-ssl-profile"
 DEFAULT_CLIENTSSL = "openshift_default-client-ssl-profile"
 """Client SSL profile with the router's default certificate."""
+PARENT_CLIENTSSL = "openshift_routes-parent-client-ssl-profile"
+"""Parent of the client SSL profiles of Hosts, if settings give them other properties than the device's."""
+DEFAULT_PARENT_CLIENTSSL = "openshift_default-parent-client-ssl-profile"
+"""Parent of DEFAULT_CLIENTSSL in this case."""
 _DEFAULT = "openshift_default"
 """Stem of the files of the default certificate; no Route's stem begins so."""
 COMPRESSION_PROFILE = "openshift_http-compression-profile"
@@ -261,6 +265,11 @@ def key_file(folder: str, key: Key, public: str) -> str:
     return full_path(folder, f"{route(key)}-https-key-{digest(public)}.key")
 
 
+def is_parent(path: str) -> bool:
+    """True for the full path of a client SSL profile that is only the parent of others of ours."""
+    return path.rpartition("/")[2] in (PARENT_CLIENTSSL, DEFAULT_PARENT_CLIENTSSL)
+
+
 def default_files(folder: str, pair: TLSKeyPair) -> tuple[str, str, str]:
     """Return the full paths of certificate, key and chain of the default certificate."""
     return (full_path(folder, f"{_DEFAULT}-https-cert-{digest(pair.certificate)}.crt"),
@@ -333,7 +342,7 @@ _OWNED = {
                     r"|openshift_addresses_[0-9a-f]{32}_dg",
     IRule.KIND: "|".join(IRULE_ORDER),
     ClientSSL.KIND: rf"openshift_(?:host|wildcard)_{_LABEL}(?:_{HEX})?-client-ssl-profile"
-                    rf"|{DEFAULT_CLIENTSSL}",
+                    rf"|{DEFAULT_CLIENTSSL}|{PARENT_CLIENTSSL}|{DEFAULT_PARENT_CLIENTSSL}",
     ServerSSL.KIND: rf"openshift_tls_{HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     HTTPCompression.KIND: COMPRESSION_PROFILE,
     CertFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-(?:cert|chain)-{HEX}\.crt"

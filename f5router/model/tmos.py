@@ -29,6 +29,9 @@ SET_VARIABLE_SINCE = (12, 1)
 accepts it, and one that does not would refuse every Rule. Sources: recorded on 16.0.0; F5's own tests of it
 run from 12.1 to 15 (github.com/F5Networks/f5-ansible pull 1706)."""
 
+TLS13_SINCE = (14, 0)
+"""TLS 1.3, its cipher suites and those of ChaCha20 (K10251520; recorded on 14.1.2.1: no-tlsv1.3)."""
+
 READY_SINCE = (13, 1)
 """The collection sys/ready, which sys/mcp-state stands in for on older versions (bigip-behaviour.md A3)."""
 

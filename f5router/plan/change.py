@@ -15,6 +15,7 @@ from f5router.model.ltm import (
     Attachment,
     CertFile,
     ClientSSL,
+    ClientSSLParent,
     DataGroup,
     HTTPCompression,
     IRule,
@@ -53,6 +54,7 @@ class Stage(IntEnum):
     POOL = auto()
     CONTAINER = auto()
     """Policies and data-groups without their contents, and certificate files."""
+    PARENT_PROFILE = auto()
     PROFILE = auto()
     """Profiles and iRules."""
     POD_TLS = auto()
@@ -147,6 +149,8 @@ def stage(obj: Object) -> Stage:
 
     An Attachment also depends on whatever it needs to take effect.
     """
+    if isinstance(obj, ClientSSLParent):
+        return Stage.PARENT_PROFILE
     if isinstance(obj, Record):
         if obj.group.endswith((names.REENCRYPT_GROUP, *option_records.IRULES)):
             return Stage.POD_TLS

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from mocks.bigip import files, names, refusals
+from mocks.bigip import cipher_names, files, names, refusals
 from mocks.bigip.kinds import GROUPS, Body, Kind, find_in_group
+from mocks.bigip.quirks import Quirk
 from mocks.bigip.store import Item, Key, Ref, Store
 
 WORDS = {
@@ -158,6 +159,10 @@ class SSLProfile(Profile):
         for name in (*CERTS, "key"):
             if _is_file(fields.get(name)):
                 fields[name] = names.full_path(fields[name], folder)
+        if unknown := cipher_names.unknown(str(body.get("ciphers", "")), store.version):
+            # the device's words, from memory of its users; no recording has them
+            words = f"Invalid keyword '{unknown}' in ciphers list for profile {key[0]}"
+            raise refusals.mcpd("01070312", words)
         if "tmOptions" in fields:
             fields["tmOptions"] = _options(store, fields["tmOptions"])
         for property_, other in (("ciphers", "cipherGroup"), ("cipherGroup", "ciphers")):
@@ -204,6 +209,10 @@ class ClientSSL(SSLProfile):
                 "cert/key/chain/passphrase options cannot be specified together.",
             )
         fields = super().accept(store, body, key, old)
+        if fields.pop("inheritCertkeychain", None) == "true":
+            if store.has(Quirk.INHERITANCE_REFUSED):
+                raise refusals.unknown_property("inheritCertkeychain")
+            fields |= dict.fromkeys(("cert", "key", "chain", "passphrase", "chainName"))
         chain = fields.pop("certKeyChain", None)
         if chain is None:
             return fields

@@ -76,6 +76,9 @@ class Quirk(enum.StrEnum):
     """A file of a profile that no virtual server uses may be deleted (bigip-behaviour.md A10.13)."""
     NO_SNI_DEFAULT_ACCEPTED = "no-sni-default-accepted"
     """Several client-ssl profiles without an SNI default are accepted (bigip-behaviour.md B12.2)."""
+    INHERITANCE_REFUSED = "inheritance-refused"
+    """`inheritCertkeychain` cannot be written: a profile that had a pair keeps one
+    (bigip-behaviour.md B12.13)."""
     FDB_ENDPOINT_BARE = "fdb-endpoint-bare"
     """An FDB record's `endpoint` is read without `%0` (bigip-behaviour.md B9: recorded with it on 14.1.4.5
     and 16.1.2)."""

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from f5router.model import names
+from f5router.model.client_tls import TLSProperties
 from f5router.model.json_types import JSON
 from f5router.model.ltm import (
     CertFile,
     ClientSSL,
+    ClientSSLParent,
     DataGroup,
     HTTPCompression,
     IRule,
@@ -201,20 +204,50 @@ def decode_irule(obj: JSON) -> IRule:
 # --- profiles and files ------------------------------------------------------------------
 
 
-def client_ssl_changes(profile: ClientSSL) -> dict[str, Any]:
+def client_ssl_changes(profile: ClientSSL | ClientSSLParent) -> dict[str, Any]:
     """Encode a PATCH. The pair stays together: half a pair is refused (bigip-behaviour.md A7)."""
+    if isinstance(profile, ClientSSLParent):
+        return {"defaultsFrom": profile.parent, **_tls_properties(profile.properties)}
+    pair = {"cert": profile.cert, "key": profile.key, "chain": profile.chain or "none"}
     return {
         "defaultsFrom": profile.parent, "serverName": profile.server_name or "none",
         "sniDefault": "true" if profile.sni_default else "false",
-        "cert": profile.cert, "key": profile.key, "chain": profile.chain or "none",
+        **(pair if profile.cert else {"inheritCertkeychain": "true"}),
     }
 
 
-def decode_client_ssl(obj: JSON) -> ClientSSL:
+def _tls_properties(properties: TLSProperties) -> dict[str, Any]:
+    """Encode all properties. The device sets whichever is left out of ciphers and cipherGroup to none."""
+    group, options = properties.cipher_group, sorted(properties.options)
+    text = f"{{ {' '.join(options)} }}" if options else "none"
+    return {
+        **({"cipherGroup": group} if group else {"ciphers": properties.ciphers}),
+        "tmOptions": text if properties.options_in_braces else options,
+    }
+
+
+def decode_tls_properties(obj: JSON) -> TLSProperties:
+    """Decode properties; options are a list, or from TMOS 14 on a text in braces (bigip-behaviour.md B8).
+
+    They are written in the form in which they are read: which forms a device takes is not recorded.
+    """
+    options = obj.get("tmOptions") or ()
+    text = options if isinstance(options, str) else " ".join(map(str, options))
+    words = frozenset(text.replace("{", " ").replace("}", " ").split()) - {"none"}
+    return TLSProperties(_unset(obj.get("ciphers")), _unset(obj.get("cipherGroup")), words,
+                         isinstance(options, str))
+
+
+def decode_client_ssl(obj: JSON) -> ClientSSL | ClientSSLParent:
+    path, parent = path_of(obj), _unset(obj.get("defaultsFrom"))
+    if names.is_parent(path):
+        return ClientSSLParent(path, parent, decode_tls_properties(obj))
     pair = obj if "cert" in obj else next(iter(obj.get("certKeyChain") or ()), {})
+    if str(obj.get("inheritCertkeychain")) == "true":
+        pair = {}
     return ClientSSL(
-        path_of(obj), _unset(obj.get("serverName")), _unset(pair.get("cert")), _unset(pair.get("key")),
-        _unset(pair.get("chain")), _unset(obj.get("defaultsFrom")), str(obj.get("sniDefault")) == "true",
+        path, _unset(obj.get("serverName")), _unset(pair.get("cert")), _unset(pair.get("key")),
+        _unset(pair.get("chain")), parent, str(obj.get("sniDefault")) == "true", names.is_parent(parent),
     )
 
 
@@ -305,7 +338,8 @@ CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
 """Encoders of the body of a PATCH."""
 
 
-Single = TCPMonitor | Pool | DataGroup | IRule | ClientSSL | ServerSSL | HTTPCompression
+Single = (TCPMonitor | Pool | DataGroup | IRule | ClientSSL | ClientSSLParent | ServerSSL
+          | HTTPCompression)
 """Objects that are one REST object each."""
 
 
@@ -314,6 +348,8 @@ def encode(obj: Single, *more: Mapping[str, str]) -> dict[str, Any]:
     body = {**located(obj.path), **CHANGES[obj.KIND](obj, *more)}
     if isinstance(obj, Pool) and not obj.monitor:
         del body["monitor"]
+    if isinstance(obj, ClientSSL):
+        body.pop("inheritCertkeychain", None)
     if isinstance(obj, DataGroup) and obj.copied:
         body["records"] = encode_records(Record(obj.path, name, data) for name, data in obj.copied)
     return body

@@ -15,7 +15,7 @@ from typing import Any
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from mocks.bigip import files, selection
+from mocks.bigip import cipher_names, files, selection
 from mocks.bigip.matching import Unsupported
 from mocks.bigip.store import Store
 
@@ -119,6 +119,15 @@ def _make(
 
 def _set_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
     words = [word for word in ciphers.split(":") if not word.startswith("@")]
+    single = [cipher_names.OPENSSL[word] for word in words if word in cipher_names.OPENSSL]
+    if len(single) == len(words):
+        # OpenSSL switches suites of TLS 1.3 apart from others; Python cannot choose among them.
+        if not any(name.startswith("TLS_") for name in single):
+            context.options |= ssl.OP_NO_TLSv1_3
+        words = [name for name in single if not name.startswith("TLS_")]
+        if not words:
+            context.options |= ssl.OP_NO_TLSv1_2
+        context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
     try:
         context.set_ciphers(":".join([*words, "@SECLEVEL=0"]))
     except ssl.SSLError:

@@ -164,6 +164,11 @@ def no_sni_default(client):
     return client.call("POST", "ltm/virtual/~P~vs/profiles", {"name": "/P/c"}).status_code
 
 
+def inheritance(client):
+    client.ok("POST", "ltm/profile/client-ssl", {"name": "c", "partition": "P"})
+    return client.call("PATCH", "ltm/profile/client-ssl/~P~c", {"inheritCertkeychain": "true"}).status_code
+
+
 def endpoint(client):
     client.ok("POST", "net/tunnels/tunnel", {"name": "t", "partition": "P", "profile": "vxlan"})
     body = {"name": "0a:0a:0a:0a:0a:0a", "endpoint": "10.0.0.1"}
@@ -227,6 +232,7 @@ CASES = [
     (Quirk.PUT_VIRTUAL_REFUSED, "14.1.2.1", put_virtual, 400, 200),
     (Quirk.FILE_OF_UNUSED_PROFILE_FREE, "14.1.2.1", unused_file, 200, 400),
     (Quirk.NO_SNI_DEFAULT_ACCEPTED, "14.1.2.1", no_sni_default, 200, 400),
+    (Quirk.INHERITANCE_REFUSED, "14.1.2.1", inheritance, 400, 200),
     (Quirk.FDB_ENDPOINT_BARE, "14.1.2.1", endpoint, "10.0.0.1", "10.0.0.1%0"),
     (Quirk.TUNNEL_ADDRESSES_ANY, "14.1.2.1", tunnel_address, "any", "any6"),
     (Quirk.ROUTE_NETWORK_TWICE, "14.1.2.1", network_twice, 200, 409),

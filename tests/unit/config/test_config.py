@@ -45,6 +45,9 @@ PRECEDENCE = [
     ("cookie-name", "cookie_name", "", "a-b", "a-b", "c", "c"),
     ("enable-compression", "edge.compressed_types", (), "true", ("text/html", "text/plain", "text/css"),
      "false", ()),
+    ("ssl-min-version", "client_tls.minimum", "", "TLSv1.0", "1.0", "SSLv3", "ssl3"),
+    ("ssl-max-version", "client_tls.maximum", "", "TLSv1.2", "1.2", "TLSv1.3", "1.3"),
+    ("ciphers", "client_tls.ciphers", (), "AES128-SHA", ("AES128-SHA",), "AES256-SHA", ("AES256-SHA",)),
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
     ("f5-static-routes", "static_routes", False, "true", True, "false", False),
@@ -90,7 +93,7 @@ PRECEDENCE = [
     ("fields", "watch.selection.fields", "", "spec.host=a", "spec.host=a", "metadata.name!=b",
      "metadata.name!=b"),
 ]
-FILES = {"default-certificate", "default-certificate-path", "default-certificate-dir",
+FILES = {"default-certificate", "default-certificate-path", "default-certificate-dir", "ciphersuites",
            # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",

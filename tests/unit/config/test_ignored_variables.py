@@ -112,11 +112,11 @@ ROWS = [
     ("template", "ROUTER_USE_PROXY_PROTOCOL", NOT_YET, "true"),
     ("template", "ROUTER_MAX_CONNECTIONS", ON_DEVICE, "20000"),
     ("template", "ROUTER_THREADS", MEANINGLESS, "4"),
-    ("template", "ROUTER_CIPHERS", NOT_YET, "modern"),
-    ("template", "ROUTER_CIPHERSUITES", NOT_YET, "x"),
+    ("template", "ROUTER_CIPHERS", HONOURED, "modern"),
+    ("template", "ROUTER_CIPHERSUITES", HONOURED, "TLS_AES_128_GCM_SHA256"),
     ("template", "ROUTER_CURVES", NOT_YET, "x"),
-    ("template", "SSL_MIN_VERSION", NOT_YET, "TLSv1.2"),
-    ("template", "SSL_MAX_VERSION", NOT_YET, "TLSv1.3"),
+    ("template", "SSL_MIN_VERSION", HONOURED, "TLSv1.2"),
+    ("template", "SSL_MAX_VERSION", HONOURED, "TLSv1.2"),
     ("template", "ROUTER_STRICT_SNI", NOT_YET, "true"),
     ("template", "ROUTER_DISABLE_HTTP2", MEANINGLESS, "true"),
     ("template", "ROUTER_ENABLE_HTTP2", MEANINGLESS, "true"),
@@ -216,9 +216,7 @@ MIGRATED = [
         f"RELOAD_INTERVAL: {MEANING}: {RELOAD}",
         f"ROUTER_DISABLE_HTTP2: {MEANING}: clients are served by HTTP/1.1, see limits.md",
         f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
-        *(f"{name}: not yet supported" for name in (
-            "ROUTER_CIPHERS", "ROUTER_CIPHERSUITES", "SSL_MIN_VERSION",
-            "ROUTER_SET_FORWARDED_HEADERS")),
+        "ROUTER_SET_FORWARDED_HEADERS: not yet supported",
     ], id="OpenShift 4, ingress operator"),
 ]
 """Variables of a router's Deployment, and what is told at start. Sources: a DeploymentConfig that
