@@ -139,6 +139,9 @@ class Config(pod_network.PodNetwork):
         shown["metrics_login"] = HIDDEN if self.metrics_login else None
         count = self.default_destination_ca.count("BEGIN CERTIFICATE")
         shown["default_destination_ca"] = f"{count} certificates" if count else ""
+        pages = (("unavailable", self.edge.unavailable), ("not_found", self.edge.not_found))
+        shown["edge"].update((name, f"{page.status}, {len(page.body)} bytes" if page else None)
+                             for name, page in pages)
         shown["tls_files"] = {"default_certificate": HIDDEN if self.tls_files.default_certificate else None}
         return shown
 

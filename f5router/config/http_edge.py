@@ -1,8 +1,9 @@
 """Settings of HTTP between the clients and the BIG-IP."""
 
+from f5router.config import error_pages
 from f5router.config.options import OPTIONS
 from f5router.config.reader import Reader
-from f5router.model.http_edge import HTTPEdge
+from f5router.model.http_edge import ErrorPage, HTTPEdge
 
 
 def load(reader: Reader) -> HTTPEdge:
@@ -10,4 +11,20 @@ def load(reader: Reader) -> HTTPEdge:
     types, compresses = reader.value("compression-mime"), reader.value("enable-compression")
     if not compresses and types != OPTIONS["compression-mime"].parse(OPTIONS["compression-mime"].default):
         reader.warn("not used: it is part of --enable-compression", "compression-mime")
-    return HTTPEdge(compressed_types=types if compresses else ())
+    unavailable = _page(reader, "errorfile-503")
+    if unavailable and not reader.value("f5-503-page"):
+        reader.warn("not used, because of --f5-503-page=false", "errorfile-503")
+        unavailable = None
+    return HTTPEdge(types if compresses else (), unavailable, _page(reader, "errorfile-404"))
+
+
+def _page(reader: Reader, name: str) -> ErrorPage | None:
+    """Return the page in the file that a setting names; None without one, and after a problem."""
+    text = reader.read(name) if reader.text(name) else None
+    if text is None:
+        return None
+    try:
+        return error_pages.parse(text)
+    except ValueError as exc:
+        reader.problem(f"cannot use {reader.text(name)!r}: {exc}", name)
+        return None

@@ -13,4 +13,9 @@ OPTIONS = (
     Option("compression-mime", "ROUTER_COMPRESSION_MIME", "text/html text/plain text/css", HTTP,
            "Beginnings of the content types of responses that are compressed, with blanks between them.",
            "TYPES", content_types.parse),
+    Option("errorfile-503", "ROUTER_ERRORFILE_503", "", HTTP,
+           "File with a raw HTTP response in the place of the page with status 503.", "FILE"),
+    Option("errorfile-404", "ROUTER_ERRORFILE_404", "", HTTP,
+           "File with a raw HTTP response for requests that no Route matches; without it, the page with "
+           "status 503.", "FILE"),
 )

@@ -6,7 +6,7 @@ from f5router.desired import client_tls, compression, irules, persistence, pools
 from f5router.model import balancing, names, tmos
 from f5router.model.client_tls import TLSFiles
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
-from f5router.model.http_edge import HTTPEdge
+from f5router.model.http_edge import ErrorPage, HTTPEdge
 from f5router.model.ltm import (
     Attachment,
     DataGroup,
@@ -71,6 +71,8 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         objects += persistence.irule(config.folder, virtuals, https=config.https_virtual is not None)
     if config.unavailable_page:
         objects += _unavailable(config)
+    if config.edge.not_found:
+        objects += _not_found(config, config.edge.not_found)
     for virtual in (facts.http, facts.https):
         if virtual and virtual.encrypts:
             # A server SSL profile that is not ours would encrypt towards every pod.
@@ -128,7 +130,8 @@ def _request(config: BaselineSettings) -> list[Object]:
     """Build the iRule that keeps each request of a connection to the pool of its own Rule."""
     path = names.full_path(config.folder, names.REQUEST_IRULE)
     nowhere = Pool(names.full_path(config.folder, names.NOWHERE_POOL))
-    text = irules.request_irule(config.folder, page=config.unavailable_page,
+    refusal = config.edge.not_found or (config.unavailable_page and (config.edge.unavailable or True))
+    text = irules.request_irule(config.folder, page=refusal,
                                 source=config.balancing.of("") == "source", cookie=config.cookie_name)
     groups = {Ref(DataGroup.KIND, names.full_path(config.folder, name))
               for name in (names.REENCRYPT_GROUP, names.PERSISTENCE_GROUP)}
@@ -139,7 +142,14 @@ def _request(config: BaselineSettings) -> list[Object]:
 def _unavailable(config: BaselineSettings) -> list[Object]:
     """Build the iRule that answers 503 where nothing can answer."""
     path = names.full_path(config.folder, names.UNAVAILABLE_IRULE)
-    return [IRule(path, irules.unavailable_irule(config.folder)), *_everywhere(config, path)]
+    text = irules.unavailable_irule(config.folder, config.edge.unavailable)
+    return [IRule(path, text), *_everywhere(config, path)]
+
+
+def _not_found(config: BaselineSettings, page: ErrorPage) -> list[Object]:
+    """Build the iRule that answers requests which no Route matches."""
+    path = names.full_path(config.folder, names.NOT_FOUND_IRULE)
+    return [IRule(path, irules.not_found_irule(config.folder, page)), *_everywhere(config, path)]
 
 
 def timeouts(config: BaselineSettings) -> list[Object]:

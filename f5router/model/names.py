@@ -40,6 +40,7 @@ NOOP_RULE = "default_noop"
 PASSTHROUGH_IRULE = "openshift_passthrough_irule"
 REENCRYPT_IRULE = "openshift_reencrypt_irule"
 UNAVAILABLE_IRULE = "openshift_unavailable_irule"
+NOT_FOUND_IRULE = "openshift_not_found_irule"
 REQUEST_IRULE = "openshift_request_irule"
 LIMITS_IRULE = "openshift_limits_irule"
 TIMEOUT_IRULE = "openshift_timeout_irule"
@@ -47,7 +48,7 @@ COOKIE_IRULE = "openshift_session_cookie_irule"
 HEADERS_IRULE = "openshift_headers_irule"
 IRULE_ORDER = (
     PASSTHROUGH_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, HEADERS_IRULE, COOKIE_IRULE,
-    TIMEOUT_IRULE, UNAVAILABLE_IRULE)
+    TIMEOUT_IRULE, NOT_FOUND_IRULE, UNAVAILABLE_IRULE)
 """Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
 """Variable that a forwarding Rule sets to its pool, for REQUEST_IRULE."""

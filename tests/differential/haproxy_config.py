@@ -79,6 +79,9 @@ def _frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str])
     """Return the sections that do not depend on Routes."""
     types = variables.get("ROUTER_COMPRESSION_MIME") or "text/html text/plain text/css"
     compresses = re.fullmatch(TRUE, variables.get("ROUTER_ENABLE_COMPRESSION", ""))
+    pages = [f"errorfile {status} {path}" for status in (503, 404)
+             if (path := variables.get(f"ROUTER_ERRORFILE_{status}"))]
+    refused = ["http-request deny deny_status 404"] if variables.get("ROUTER_ERRORFILE_404") else []
     compression = ["compression algo gzip", f"compression type {types}"] if compresses else []
     request = ["mode http", *(f"http-request del-header {name}" for name in REMOVED),
                "http-request set-header Host %[req.hdr(Host),lower]"]
@@ -91,7 +94,7 @@ def _frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str])
          "ssl-default-bind-options ssl-min-ver TLSv1.2"],
         ["defaults", "maxconn 2000", "timeout connect 5s", "timeout client 30s", "timeout client-fin 1s",
          "timeout server 30s", "timeout server-fin 1s", "timeout http-request 10s",
-         "timeout http-keep-alive 300s", "timeout tunnel 1h", *compression],
+         "timeout http-keep-alive 300s", "timeout tunnel 1h", *compression, *pages],
         ["frontend public", f"bind fd@{listeners.http}", *request,
          f"acl secure_redirect base,map_reg_int({folder}/os_route_http_redirect.map) -m bool",
          "redirect scheme https if secure_redirect",
@@ -107,7 +110,8 @@ def _frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str])
         ["backend be_no_sni", "mode tcp", f"server fe_no_sni 127.0.0.1:{listeners.no_sni_port} send-proxy"],
         ["frontend fe_no_sni", f"bind fd@{listeners.no_sni} ssl crt {folder}/default.pem accept-proxy",
          *secure],
-        ["backend openshift_default", "mode http", "option forwardfor", "option http-pretend-keepalive"],
+        ["backend openshift_default", "mode http", "option forwardfor", "option http-pretend-keepalive",
+         *refused],
     ]
 
 

@@ -9,22 +9,41 @@ Variables of an iRule belong to the client's connection and are shared by all iR
 server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
 """
 
+import base64
 import functools
 import re
 from importlib import resources
 
 from f5router.model import names, session_cookies
+from f5router.model.http_edge import ErrorPage
 
 _RESPOND = (
     'HTTP::respond 503 -version auto content "@PAGE@" noserver '
     'Content-Type "text/html; charset=utf-8" Cache-Control "no-store" Connection "close"')
 """Command that answers with the page; clouddocs: valid in HTTP_REQUEST and LB_FAILED."""
 
-_PAGE_OR_RESET = f"""if {{ [catch {{
-                {_RESPOND}
+_PAGE_OR_RESET = """if {{ [catch {{
+                {}
             }}] }} {{
                 reject
             }}"""
+
+
+def _respond(page: ErrorPage | None) -> str:
+    """Return the command that answers with a page, the built-in one without one.
+
+    No text of a page is a word of Tcl: base64 has letters, digits, `+`, `/` and `=`. Sources: clouddocs,
+    b64decode (valid in all events); DevCentral, "Maintenance Page Generator", whose iRules carry images so.
+    """
+    if page is None:
+        return _RESPOND
+    headers = "".join(f" {name} [b64decode {_base64(value.encode())}]" for name, value in page.headers)
+    return (f"HTTP::respond {page.status} -version auto content [b64decode {_base64(page.body)}] noserver"
+            f'{headers} Connection "close"')
+
+
+def _base64(content: bytes) -> str:
+    return f'"{base64.b64encode(content).decode()}"'
 
 STRIPPED_HEADERS = (
     "proxy", "x-ssl", "x-ssl-client-cert", "x-ssl-client-cn", "x-ssl-client-der", "x-ssl-client-dn",
@@ -171,7 +190,7 @@ def timeout_irule(folder: str) -> str:
     return _text("openshift_timeout_irule.tcl", folder)
 
 
-def unavailable_irule(folder: str) -> str:
+def unavailable_irule(folder: str, page: ErrorPage | None = None) -> str:
     """Return the text of openshift_unavailable_irule, for virtual servers with an http profile.
 
     It answers 503 in LB_FAILED, which comes when no pool was chosen, no member is available or none
@@ -182,10 +201,22 @@ def unavailable_irule(folder: str) -> str:
     Sources: tmsh reference, ltm rule event LB_FAILED; clouddocs, HTTP::respond (valid in LB_FAILED,
     -version since 11.2), LB::server, LB::reselect; bigip-behaviour.md B5.
 
-    Args: folder: full path of the folder that holds our pools.
+    Args: folder: full path of the folder that holds our pools; page: None for the built-in one.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_unavailable_irule.tcl", folder)
+    return _text("openshift_unavailable_irule.tcl", folder, respond=_respond(page))
+
+
+def not_found_irule(folder: str, page: ErrorPage) -> str:
+    """Return the text of openshift_not_found_irule, for virtual servers with an http profile.
+
+    It acts in LB_FAILED before unavailable_irule, which it passes over as other iRules can. An iRule of its
+    own, so that each page has the room of an iRule.
+
+    Args: folder: full path of the folder that holds openshift_nowhere.
+    Raises: ValueError: folder is not a plain full path.
+    """
+    return _text("openshift_not_found_irule.tcl", folder, respond=_respond(page))
 
 
 def cookie_irule(folder: str) -> str:
@@ -207,7 +238,7 @@ def cookie_irule(folder: str) -> str:
     return _text("openshift_session_cookie_irule.tcl", folder)
 
 
-def request_irule(folder: str, *, page: bool, source: bool = False, cookie: str = "") -> str:
+def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, cookie: str = "") -> str:
     """Return the text of openshift_request_irule, for virtual servers with an http profile.
 
     A request for another pool than the one before it on its connection gets a server side of its own:
@@ -245,14 +276,15 @@ def request_irule(folder: str, *, page: bool, source: bool = False, cookie: str 
 
     Args:
         folder: full path of the folder that holds openshift_nowhere and the data-group.
-        page: the answer to a name that is refused is the page of unavailable_irule, else a reset. Where
+        page: the answer to a name that is refused; True for the built-in page, False for a reset. Where
             the page cannot be sent, as after an answer of another iRule, it is a reset too: nobody's
             request must reach the pods.
         source: True if clients of pools without a record stay with a pod by their address, not by a cookie.
         cookie: name of the session cookie; "" for a hash of the full path of the pool.
     Raises: ValueError: folder is not a plain full path, or cookie no name of a cookie.
     """
-    return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET if page else "reject",
+    answer = _respond(page if isinstance(page, ErrorPage) else None)
+    return _text("openshift_request_irule.tcl", folder, _PAGE_OR_RESET.format(answer) if page else "reject",
                  source=source, cookie=session_cookies.parse_name(cookie) if cookie else "")
 
 
@@ -299,10 +331,11 @@ def limits_irule(folder: str) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def _text(name: str, folder: str, refuse: str = "", *, source: bool = False, cookie: str = "") -> str:
+def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source: bool = False,
+          cookie: str = "") -> str:
     if not _FOLDER.fullmatch(folder):
         raise ValueError(f"{folder=} is not a full path of letters, digits and _ . -")
-    text = _file(name).replace("@REFUSE@", refuse).replace("@RESPOND@", _RESPOND)
+    text = _file(name).replace("@REFUSE@", refuse).replace("@RESPOND@", respond)
     for mark, commands in (("@COUNT@", _COUNT), ("@RELEASE@", _RELEASE), ("@UNCOUNTED@", _UNCOUNTED)):
         text = text.replace(mark, commands)
     text = text.replace("@LEASE_S@", str(LEASE_S))

@@ -72,16 +72,14 @@ when HTTP_REQUEST {
         set f5r_domain ""
         set f5r_host [string tolower [HTTP::host]]
         regexp {^([a-z0-9_-]+)([.][a-z0-9.-]*[a-z0-9])[.]?(:[0-9]*)?$} $f5r_host f5r_host f5r_label f5r_domain
-        if { $f5r_domain ne $f5r_suffix } {
+        # A target of a redirect is a path, printable: nothing that could go on with the name or end the header.
+        set f5r_uri [HTTP::uri]
+        if { $f5r_domain ne $f5r_suffix || ($f5r_redirect && ![regexp {^/[!-~]*$} $f5r_uri]) } {
             @REFUSE@
             return
         }
         if { $f5r_redirect } {
-            set f5r_uri [HTTP::uri]
-            # A path, printable: nothing that could go on with the name or end the header.
-            if { ![regexp {^/[!-~]*$} $f5r_uri] } {
-                @REFUSE@
-            } elseif { [catch {
+            if { [catch {
                 HTTP::redirect "https://$f5r_label$f5r_domain$f5r_uri"
             }] } {
                 reject

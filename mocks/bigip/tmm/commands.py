@@ -1,10 +1,12 @@
 """Commands of TMM that need nothing of the connection: data-groups, numbers of members, text, the log.
 
-Source: tmsh reference, ltm rule commands class, active_members, members, getfield, findstr, substr, log, md5.
+Source: tmsh reference, ltm rule commands class, active_members, members, getfield, findstr, substr, log, md5,
+b64decode.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import ipaddress
 from collections.abc import Callable, Iterable
@@ -232,6 +234,16 @@ def _md5(store: Store, folder: str, words: list[str]) -> str:
     return digest.decode(errors="surrogateescape")
 
 
+def _b64decode(store: Store, folder: str, words: list[str]) -> str:
+    """The bytes that a text stands for."""
+    if len(words) != 1:
+        raise _wrong_arguments("b64decode string")
+    try:
+        return base64.b64decode(words[0], validate=True).decode(errors="surrogateescape")
+    except ValueError:
+        raise TclError("b64decode: no base64") from None
+
+
 def _log(store: Store, folder: str, words: list[str]) -> str:
     if words[:1] == ["-noname"]:
         words = words[1:]
@@ -248,6 +260,7 @@ _COMMANDS: dict[str, Callable[[Store, str, list[str]], str]] = {
     "getfield": _getfield,
     "findstr": _findstr,
     "substr": _substr,
+    "b64decode": _b64decode,
     "md5": _md5,
     "log": _log,
 }

@@ -98,7 +98,7 @@ FILES = {"default-certificate", "default-certificate-path", "default-certificate
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",
     "f5-internal-address", "f5-vxlan-gateway-cidr", "node-label-selector", "nodeport-exclude",
-    "override-hostname", "override-domains", "compression-mime",
+    "override-hostname", "override-domains", "compression-mime", "errorfile-503", "errorfile-404",
     "stats-user", "stats-password", "stats-user-file", "stats-password-file",
     "metrics-tls-cert-file", "metrics-tls-key-file", "metrics-tls-min-version", "metrics-tls-ciphers",
 }

@@ -8,13 +8,20 @@ from importlib import resources
 import pytest
 
 from f5router.desired import irules
+from f5router.model.http_edge import ErrorPage
 from mocks.bigip.tmm import RuleError
 from tests.unit.desired.irules.tmm import Tmm
 
+PAGE = ErrorPage(404, tuple((f"X-Header-{number}", "x" * 100) for number in range(20)),
+                 bytes(range(256)) * 118)
+"""About as large as it may be."""
 TEXTS = [
     pytest.param(irules.passthrough_irule, id="passthrough"),
     pytest.param(irules.reencrypt_irule, id="reencrypt"),
     pytest.param(irules.unavailable_irule, id="unavailable"),
+    pytest.param(partial(irules.unavailable_irule, page=PAGE), id="unavailable with a page"),
+    pytest.param(partial(irules.not_found_irule, page=PAGE), id="not found"),
+    pytest.param(partial(irules.request_irule, page=PAGE), id="request with a page"),
     pytest.param(irules.limits_irule, id="limits"),
     pytest.param(irules.timeout_irule, id="timeout"),
     pytest.param(irules.cookie_irule, id="cookie"),
@@ -22,6 +29,9 @@ TEXTS = [
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
+
+WITHOUT_GROUPS = (irules.unavailable_irule, irules.cookie_irule, *(
+    param.values[0] for param in TEXTS if param.id in ("unavailable with a page", "not found")))
 
 # Tcl 8.5 and later, or TMM only; as words at the start of a command or in an expression.
 NEWER = r"dict|lassign|lreverse|lrepeat|lmap|apply|try|throw|tailcall|yield|coroutine|proc|call|namespace"
@@ -56,7 +66,7 @@ class TestTexts:
     def test_data_groups_by_full_path(self, irule):
         """A bare name is looked for in the virtual server's folder."""
         groups = re.findall(r"\S*_dg\b", irule("/OpenShift/zone-1.a"))
-        assert bool(groups) == (irule not in (irules.unavailable_irule, irules.cookie_irule))
+        assert bool(groups) == (irule not in WITHOUT_GROUPS)
         assert all(group.startswith(("/OpenShift/zone-1.a/ssl_", "/OpenShift/zone-1.a/openshift_"))
                    for group in groups)
         assert "@" not in re.sub(r"@\$\{f5r_\w+\}", "", irule("/Common"))
@@ -86,8 +96,8 @@ def test_page():
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    kinds = ("headers", "limits", "passthrough", "reencrypt", "request", "session_cookie", "timeout",
-             "unavailable")
+    kinds = ("headers", "limits", "not_found", "passthrough", "reencrypt", "request", "session_cookie",
+             "timeout", "unavailable")
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 
 

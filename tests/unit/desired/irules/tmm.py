@@ -1,5 +1,6 @@
 """One connection after another through iRules, unchanged, in the fake's Tcl engine with stub TMM commands."""
 
+import base64
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ Request = tuple[str, Mapping[str, str]]
 """Host header, and the variables that a policy sets."""
 
 _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri",
-                    "IP::client_addr", "TCP::client_port", "table", "clock", "md5"))
+                    "IP::client_addr", "TCP::client_port", "table", "clock", "md5", "b64decode"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
                    "persist", "reject", "log"))  # fmt: skip
@@ -207,6 +208,8 @@ class _Stub:
                 raise TclError("no session table")
             result = execute(self.table, [word.encode("latin-1") for word in words])
             return result if isinstance(result, bytes) else str(result).encode("latin-1")
+        if name == "b64decode":
+            return base64.b64decode(words[0], validate=True)
         if name == "md5":
             return hashlib.md5(words[0].encode("latin-1"), usedforsecurity=False).digest()
         if name == "LB::server":
