@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from f5router.admission import health
 from f5router.model import balancing, session_cookies, time_units
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
@@ -22,6 +23,7 @@ CIS = "virtual-server.f5.com/"
 LIMITS = f"{HAPROXY}rate-limit-connections"
 """The switch for the annotations that begin with it and a dot."""
 
+HEALTH = f"{CIS}health"
 SECURE = f"{CIS}secure-serverssl"
 """True: a re-encrypt Route without verification of its pods is not served."""
 
@@ -147,6 +149,7 @@ OPTIONS = (
            unless=f"{HAPROXY}balance"),
     Option(f"{CIS}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT,
            unless=f"{HAPROXY}pod-concurrent-connections"),
+    Option(HEALTH, "health", health.parse, health.EXPECTED, unless=f"{ROUTER}haproxy.health.check.interval"),
     Option(SECURE, "verify_pods", parse_boolean, "true or false", frozenset({"reencrypt"})),
 )
 
@@ -181,6 +184,8 @@ def parse(annotations: Mapping[str, object], termination: str) -> tuple[RouteOpt
             continue
         try:
             options = replace(options, **{option.field: option.parse(text)})
+        except health.InvalidCheck as exc:
+            problems.append(f"metadata.annotations: {option.key}: {exc}; the default applies")
         except ValueError:
             problems.append(f"metadata.annotations: {option.key} is {quote(text)} but must be "
                             f"{option.expected}; the default applies")

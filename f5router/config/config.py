@@ -29,7 +29,7 @@ from f5router.config.reader import Reader
 from f5router.config.tls_files import TLSPaths
 from f5router.icontrol.settings import ClientSettings, SSHSettings
 from f5router.kube.settings import KubeSettings, SecretLimits, StatusSettings, WatchSettings
-from f5router.model import balancing, hostnames, ltm
+from f5router.model import balancing, hostnames, monitors
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.errors import ConfigError
 from f5router.model.http_edge import HTTPEdge
@@ -211,7 +211,7 @@ def _config(reader: Reader) -> Config:
 
 def _check_interval_s(reader: Reader) -> int:
     """Return the interval of the router's own monitor; 0 for none. It leaves no other monitor to a pool."""
-    interval_s = ltm.monitor_interval_s(reader.value("backend-check-interval") or 0)
+    interval_s = monitors.interval_s(reader.value("backend-check-interval") or 0)
     chosen = OPTIONS["f5-pool-monitor"].default
     if interval_s and reader.text("f5-pool-monitor") != chosen:
         reader.problem("the interval is that of a monitor of the router's own, which would take the place of "

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from f5router.desired import client_tls, compression, irules, persistence, pools
+from f5router.desired import client_tls, compression, irules, monitors, persistence, pools
 from f5router.model import balancing, names, tmos
 from f5router.model.client_tls import TLSFiles
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -58,7 +58,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
         DataGroup(names.full_path(config.folder, names.PERSISTENCE_GROUP)),
     ]
     if config.check_interval_s:
-        objects.append(pools.tcp_monitor(config.folder, config.check_interval_s))
+        objects.append(monitors.tcp(config.folder, config.check_interval_s))
     if config.http_virtual:
         objects += _policy(config, facts, names.INSECURE_POLICY, config.http_virtual)
     if config.https_virtual:

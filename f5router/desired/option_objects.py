@@ -2,9 +2,10 @@
 
 from f5router.admission import annotations
 from f5router.admission.admission import EvaluatedRoute
-from f5router.desired import baseline, headers, limits, persistence, pools
+from f5router.admission.route_options import HEALTH
+from f5router.desired import baseline, headers, limits, monitors, persistence, pools
 from f5router.desired.pools import PoolSettings
-from f5router.model import names
+from f5router.model import health_checks, names
 from f5router.model.cluster import Route
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import Object, Record, record_ref
@@ -17,8 +18,8 @@ def of_pool(
 ) -> list[Object]:
     """Build the monitor of a Route's pool and the records that say which clients may use it, and how."""
     objects: list[Object] = []
-    if settings.check_interval_s:
-        objects.append(pools.tcp_monitor(config.folder, settings.check_interval_s))
+    if monitor := monitors.of_pool(config, settings.check, settings.check_interval_s):
+        objects.append(monitor)
     objects += limits.records(config.folder, pool, evaluated.route.options)
     default = pools.shared(config.balancing)
     if evaluated.termination != "passthrough" and settings.persistence != default.persistence:
@@ -62,6 +63,8 @@ def warnings(evaluated: EvaluatedRoute, config: baseline.BaselineSettings, facts
     """List the options of a Route that have no effect, or not the one that they have elsewhere."""
     route, termination = evaluated.route, evaluated.termination
     texts = [*route.option_problems, *weights.warnings(route), *annotations.warnings(route.unsupported)]
+    if route.options.health and health_checks.of_path(route.options.health, route.path) is None:
+        texts.append(f"metadata.annotations: {HEALTH} has no effect: no path in it is the Route's, or /")
     if pools.ignores_weights(route):
         texts.append("metadata.annotations: least-connections-node has no effect with weights, which it does "
                      "not know; the Services take turns")

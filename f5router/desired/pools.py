@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from f5router.desired import limits, persistence
-from f5router.model import balancing, names, time_units
+from f5router.desired import limits, monitors, persistence
+from f5router.model import balancing, health_checks, names, time_units
 from f5router.model.cluster import Key, Route
-from f5router.model.ltm import Pool, PoolMember, TCPMonitor, monitor_interval_s
+from f5router.model.health_checks import HealthCheck
+from f5router.model.ltm import Pool, PoolMember
+from f5router.model.monitors import interval_s
 from f5router.model.route_options import DEFAULTS, RouteOptions
 from f5router.network import node_ports, pool_members, weights
 from f5router.network.pool_members import Choice, LeftOut, ServiceView
@@ -17,18 +19,8 @@ QUEUE_MS = 5000
 long as for a connection to a pod, 5 s by default (HAProxy, timeout queue)."""
 
 
-class PoolConfig(Protocol):
+class PoolConfig(monitors.MonitorSettings, Protocol):
     """The part of config.Config that is used here."""
-
-    @property
-    def folder(self) -> str: ...
-
-    @property
-    def pool_monitor(self) -> str: ...
-
-    @property
-    def check_interval_s(self) -> int:
-        """Interval of our monitor, which takes the place of pool_monitor; 0 for none."""
 
     @property
     def nodeport(self) -> node_ports.NodePortConfig | None:
@@ -70,6 +62,8 @@ class PoolSettings:
     """Seconds without data on a connection that carries no HTTP; 0 likewise."""
     check_interval_s: int = 0
     """Seconds between two health checks of a pod; 0: as the router is configured."""
+    check: HealthCheck | None = None
+    """How a pod is checked; None: by TCP, or as the router is configured."""
     persistence: str = names.COOKIE
     """How each client stays with one pod: data of a record in names.PERSISTENCE_GROUP. Passthrough Routes
     have a record of their own, so that they can share pools with others."""
@@ -179,7 +173,7 @@ def of_route(
         default.balance if wanted == "source" else
         wanted if wanted in ("leastconn", balancing.BY_NODE) else "",
         options.pod_connections, *timeouts(options, termination),
-        monitor_interval_s(options.check_interval_ms),
+        interval_s(options.check_interval_ms), health_checks.of_path(options.health, route.path),
         default.persistence if termination == "passthrough" else
         persistence.data(options, source=wanted == "source"))
     ending = limits.ending(options)
@@ -201,28 +195,6 @@ def timeouts(options: RouteOptions, termination: str) -> tuple[int, int]:
     if termination == "passthrough":
         return 0, time_units.seconds(options.tunnel_timeout_ms or options.timeout_ms)
     return time_units.seconds(options.timeout_ms), time_units.seconds(options.tunnel_timeout_ms)
-
-
-def tcp_monitor(folder: str, interval_s: int) -> TCPMonitor:
-    """Build the monitor with an interval.
-
-    A member is down after three checks without an answer, and up at the first answer. HAProxy waits for a
-    second one, but begins with members that are up: a BIG-IP that counted a new member as down for the time
-    of timeUntilUp would leave a Service without pods after a roll-out. Source: openshift/router,
-    haproxy-config.template (check inter); docs.haproxy.org, fall and rise.
-    """
-    return TCPMonitor(names.tcp_monitor(folder, interval_s), interval_s, 3 * interval_s + 1)
-
-
-def _monitor(settings: PoolSettings, active: int, config: PoolConfig) -> str:
-    """Return the monitor of a pool. Ours is for several active members: a single one is not checked.
-
-    Source: openshift/router, haproxy-config.template (gt $cfg.ActiveEndpoints 1).
-    """
-    interval_s = settings.check_interval_s or config.check_interval_s
-    if not interval_s:
-        return config.pool_monitor
-    return names.tcp_monitor(config.folder, interval_s) if active > 1 else ""
 
 
 def services_of(key: PoolKey, settings: PoolSettings) -> set[Key]:
@@ -253,7 +225,8 @@ class PoolBuilder:
         if built is None:
             built = self._members[same] = self._build_members(key, weights_of, limit)
             computed = len(built.members)
-        monitor = _monitor(settings, built.active, self._config)
+        monitor = monitors.text(
+            self._config, settings.check, settings.check_interval_s, built.active)
         return BuiltPool(Pool(path, monitor, built.members, settings.load_balancing,
                               QUEUE_MS if limit else 0), built.shares, computed)
 

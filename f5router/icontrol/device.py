@@ -49,7 +49,8 @@ from f5router.model.errors import (
     is_usable,
 )
 from f5router.model.json_types import JSON
-from f5router.model.ltm import BigIPState, Object, Pool, Record, TCPMonitor
+from f5router.model.ltm import BigIPState, Object, Pool, Record
+from f5router.model.monitors import TYPES
 from f5router.model.objects import Ref
 from f5router.plan import monitors
 from f5router.plan.change import DELETE, AnyChange, Plan, Stage, concerns
@@ -330,7 +331,7 @@ class Device:
         stack = list(obj.dependencies) if errors else []
         while stack:
             ref = stack.pop()
-            if ref.kind == TCPMonitor.KIND:
+            if ref.kind in TYPES:
                 continue
             if ref in errors and not is_usable(errors[ref]):
                 return errors[ref], True

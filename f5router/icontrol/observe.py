@@ -17,7 +17,7 @@ from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import item_path
 from f5router.icontrol.writers import ltm_nodes, tunnels
 from f5router.icontrol.writers.attachments import listed, virtual
-from f5router.model import client_limits, names, original_names, tmos
+from f5router.model import client_limits, monitors, names, original_names, tmos
 from f5router.model.client_tls import TLSProperties
 from f5router.model.device_facts import DeviceFacts, OriginalFacts, VirtualFacts
 from f5router.model.errors import DeviceTimeout, NotFound, NotReady
@@ -37,7 +37,6 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
-    TCPMonitor,
     record_ref,
 )
 from f5router.model.net import StaticRoute, VxlanProfile
@@ -48,7 +47,7 @@ log = logging.getLogger(__name__)
 PAGE = 200
 """Items of a page where a collection takes the device too long in one piece."""
 
-_PARTITIONED = (TCPMonitor.KIND, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
+_PARTITIONED = (*monitors.TYPES, Pool.KIND, Policy.KIND, DataGroup.KIND, IRule.KIND, CertFile.KIND,
                 KeyFile.KIND)
 _EXPANDED = (Pool.KIND, Policy.KIND)
 _PROFILES = (ClientSSL.KIND, ServerSSL.KIND, HTTPCompression.KIND)

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
-from f5router.model import time_units
+from f5router.model import monitors
 from f5router.model.client_tls import TLSProperties
+from f5router.model.monitors import HealthMonitor
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import BigIPObject, NamedObject, Ref
 
@@ -41,30 +42,6 @@ class PoolMember(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TCPMonitor(NamedObject):
-    """Monitor of ours that opens a TCP connection to each member; pools share it."""
-
-    KIND: ClassVar[str] = "ltm/monitor/tcp"
-    STEM: ClassVar[str] = "openshift_monitor_tcp_"
-    """Beginning of its name, which the interval follows."""
-    interval_s: int
-    timeout_s: int
-    """How long a member may go without a good answer before it is down."""
-    until_up_s: int = 0
-    """How long a member must go on answering after its first good answer before it is up."""
-
-
-MAX_CHECK_S = 28799
-"""Longest interval of a TCPMonitor, whose time-out must not exceed 86,400 s. Source: F5Networks/f5-ansible,
-bigip_monitor_tcp."""
-
-
-def monitor_interval_s(interval_ms: int) -> int:
-    """Return the interval of a TCPMonitor, in whole seconds; 0 for none."""
-    return min(time_units.seconds(interval_ms), MAX_CHECK_S)
-
-
-@dataclass(frozen=True, slots=True)
 class Pool(NamedObject):
     """LTM pool of a Service port."""
 
@@ -85,8 +62,8 @@ class Pool(NamedObject):
     @property
     def dependencies(self) -> tuple[Ref, ...]:
         """The monitor, if it is ours. A pool is written without one that is missing: see plan/monitors.py."""
-        own = self.monitor.rpartition("/")[2].startswith(TCPMonitor.STEM)
-        return (Ref(TCPMonitor.KIND, self.monitor),) if own else ()
+        kind = monitors.kind_of(self.monitor)
+        return (Ref(kind, self.monitor),) if kind else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +340,7 @@ def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
 
 
 Object = (
-    TCPMonitor | Pool | Policy | Rule | DataGroup | Record | IRule
+    HealthMonitor | Pool | Policy | Rule | DataGroup | Record | IRule
     | CertFile | KeyFile | ClientSSL | ClientSSLParent | ServerSSL | HTTPCompression | Attachment
     | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
 )

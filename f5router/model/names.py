@@ -28,9 +28,9 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
-    TCPMonitor,
     record_ref,
 )
+from f5router.model.monitors import TYPES, HealthMonitor, TCPMonitor
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
 
@@ -189,6 +189,11 @@ def tcp_monitor(folder: str, interval_s: int) -> str:
     return full_path(folder, f"{TCPMonitor.STEM}{interval_s}")
 
 
+def monitor(folder: str, kind: type[HealthMonitor], value: str) -> str:
+    """Return the full path of a monitor of a kind. Args: value: text of all its properties."""
+    return full_path(folder, f"{kind.STEM}{digest(value)}")
+
+
 def pool_key(folder: str, path: str) -> tuple[Key, str, str] | None:
     """Return Service, port and tls from a full path made by `pool`.
 
@@ -337,7 +342,8 @@ STEM = rf"openshift_route_{_LABEL}_{_LABEL}(?:_{HEX})?"
 _OWNED = {
     Policy.KIND: rf"{INSECURE_POLICY}|{SECURE_POLICY}",
     Pool.KIND: rf"openshift_[a-z0-9.-]+(?:_[a-z0-9.-]*){{1,4}}(?:{LIMITED}|{RATED})?|{NOWHERE_POOL}",
-    TCPMonitor.KIND: rf"{TCPMonitor.STEM}[1-9][0-9]{{0,4}}",
+    **{kind: rf"{cls.STEM}{HEX}" for kind, cls in TYPES.items()},
+    TCPMonitor.KIND: rf"{TCPMonitor.STEM}(?:[1-9][0-9]{{0,4}}|{HEX})",
     DataGroup.KIND: rf"{PASSTHROUGH_GROUP}|{REENCRYPT_GROUP}|{LIMITS_GROUP}|{TIMEOUT_GROUP}"
                     rf"|{PERSISTENCE_GROUP}|{HTTP_GROUP}"
                     r"|openshift_addresses_[0-9a-f]{32}_dg",

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from f5router.model.health_checks import HealthCheck
+
 
 @dataclass(frozen=True, slots=True)
 class RouteOptions:
@@ -33,6 +35,8 @@ class RouteOptions:
     """Header Strict-Transport-Security of responses over TLS."""
     verify_pods: bool | None = None
     """True if TLS towards pods must be verified, False if it must not; None: where there is a CA for it."""
+    health: tuple[HealthCheck, ...] = ()
+    """Health checks, each for a path."""
     check_interval_ms: int = 0
     """Milliseconds between two health checks of a pod."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import Generic, TypeGuard, TypeVar
 
-from f5router.model import names, option_records
+from f5router.model import monitors, names, option_records
 from f5router.model.ltm import (
     Attachment,
     CertFile,
@@ -26,7 +26,6 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
-    TCPMonitor,
 )
 from f5router.model.net import FDBRecord, SelfIP, SourceTranslation, StaticRoute, Tunnel, VxlanProfile
 from f5router.model.objects import Ref
@@ -86,7 +85,7 @@ class Stage(IntEnum):
 _STAGES = {
     StaticRoute.KIND: Stage.STATIC_ROUTE, VxlanProfile.KIND: Stage.VXLAN_PROFILE, Tunnel.KIND: Stage.TUNNEL,
     SelfIP.KIND: Stage.SELF_IP, FDBRecord.KIND: Stage.FDB, SourceTranslation.KIND: Stage.SOURCE_TRANSLATION,
-    TCPMonitor.KIND: Stage.MONITOR, Pool.KIND: Stage.POOL,
+    **dict.fromkeys(monitors.TYPES, Stage.MONITOR), Pool.KIND: Stage.POOL,
     DataGroup.KIND: Stage.CONTAINER, CertFile.KIND: Stage.CONTAINER, KeyFile.KIND: Stage.CONTAINER,
     Policy.KIND: Stage.CONTAINER,
     HTTPCompression.KIND: Stage.PROFILE,

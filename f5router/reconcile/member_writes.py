@@ -16,7 +16,8 @@ from f5router.icontrol.outcome import Outcome
 from f5router.model import names
 from f5router.model.cluster import Key
 from f5router.model.errors import Unconfirmed, is_usable
-from f5router.model.ltm import Pool, TCPMonitor
+from f5router.model.ltm import Pool
+from f5router.model.monitors import TYPES, HealthMonitor
 from f5router.model.objects import Ref
 from f5router.plan import monitors
 from f5router.plan.change import CREATE, DELETE, UPDATE, AnyChange, Change, concerns
@@ -161,7 +162,7 @@ class MemberWrites:
             self._queue(set(change.old.dependencies if change.old else ()) - self._engine.objects.keys())
             if isinstance(change.new, Pool) and self._desired(change.ref, change.new) != change.new:
                 self.pending.add(change.ref)  # its endpoints changed while it was written
-        elif change.verb == CREATE and isinstance(change.new, TCPMonitor):
+        elif change.verb == CREATE and isinstance(change.new, HealthMonitor):
             self.add(self._lacking.pop(change.ref, ()))
         on_change(change)
 
@@ -198,7 +199,7 @@ class MemberWrites:
         The delete of a monitor waits for such a write: `confirm` brings it back.
         """
         ref = change.ref
-        if change.verb == DELETE and ref.kind == TCPMonitor.KIND:
+        if change.verb == DELETE and ref.kind in TYPES:
             used = any(ref in self._device.observed[pool].dependencies for pool in self._writing
                        if pool in self._device.observed)
             return Hold(HoldReason.WRITTEN_BESIDE) if used else None

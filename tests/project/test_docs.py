@@ -19,8 +19,8 @@ from f5router.model.ltm import (
     Policy,
     Pool,
     ServerSSL,
-    TCPMonitor,
 )
+from f5router.model.monitors import TYPES, TCPMonitor
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mocks/README.md")
@@ -100,6 +100,7 @@ NS = Key("<ns>", "<svc>")
     (IRule.KIND, names.HEADERS_IRULE), (DataGroup.KIND, names.HTTP_GROUP),
     (IRule.KIND, names.TIMEOUT_IRULE), (DataGroup.KIND, names.TIMEOUT_GROUP),
     (TCPMonitor.KIND, f"{TCPMonitor.STEM}<seconds>"),
+    *((kind, f"{cls.STEM}<hash>") for kind, cls in TYPES.items()),
     (ServerSSL.KIND, names.DEFAULT_SERVERSSL),
     (HTTPCompression.KIND, names.COMPRESSION_PROFILE),
     (Pool.KIND, names.pool("P", NS)),

@@ -8,6 +8,7 @@ so that `==` is the diff.
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -28,8 +29,8 @@ from f5router.model.ltm import (
     PoolMember,
     Record,
     ServerSSL,
-    TCPMonitor,
 )
+from f5router.model.monitors import TYPES, HealthMonitor, HTTPMonitor
 
 ODD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions of a decoder for JSON of an unknown form."""
@@ -153,14 +154,19 @@ def _monitor(text: str) -> str:
     return plain
 
 
-def monitor_changes(monitor: TCPMonitor) -> dict[str, Any]:
+def monitor_changes(monitor: HealthMonitor) -> dict[str, Any]:
     """Encode a PATCH."""
-    return {"interval": monitor.interval_s, "timeout": monitor.timeout_s, "timeUntilUp": monitor.until_up_s}
+    body: dict[str, Any] = {
+        "interval": monitor.interval_s, "timeout": monitor.timeout_s, "timeUntilUp": monitor.until_up_s}
+    if isinstance(monitor, HTTPMonitor):
+        body |= {"send": monitor.send, "recv": monitor.recv or "none"}
+    return body
 
 
-def decode_monitor(obj: JSON) -> TCPMonitor:
-    return TCPMonitor(path_of(obj), _number(obj.get("interval"), 0), _number(obj.get("timeout"), 0),
-                      _number(obj.get("timeUntilUp"), 0))
+def _decode_monitor(kind: type[HealthMonitor], obj: JSON) -> HealthMonitor:
+    times = (_number(obj.get(name), 0) for name in ("interval", "timeout", "timeUntilUp"))
+    texts = (_unset(obj.get(name)) for name in ("send", "recv")) if issubclass(kind, HTTPMonitor) else ()
+    return kind(path_of(obj), *times, *texts)
 
 
 # --- data-groups and iRules --------------------------------------------------------------
@@ -327,7 +333,7 @@ def destination_address(obj: JSON) -> str:
 
 
 CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
-    TCPMonitor.KIND: monitor_changes,
+    **dict.fromkeys(TYPES, monitor_changes),
     Pool.KIND: pool_changes,
     DataGroup.KIND: _data_group_changes,
     IRule.KIND: lambda irule: {"apiAnonymous": irule.text},
@@ -338,7 +344,7 @@ CHANGES: Mapping[str, Callable[..., dict[str, Any]]] = {
 """Encoders of the body of a PATCH."""
 
 
-Single = (TCPMonitor | Pool | DataGroup | IRule | ClientSSL | ClientSSLParent | ServerSSL
+Single = (HealthMonitor | Pool | DataGroup | IRule | ClientSSL | ClientSSLParent | ServerSSL
           | HTTPCompression)
 """Objects that are one REST object each."""
 
@@ -356,7 +362,7 @@ def encode(obj: Single, *more: Mapping[str, str]) -> dict[str, Any]:
 
 
 DECODERS: Mapping[str, Callable[[JSON], Object]] = {
-    TCPMonitor.KIND: decode_monitor,
+    **{kind: partial(_decode_monitor, cls) for kind, cls in TYPES.items()},
     Pool.KIND: decode_pool,
     IRule.KIND: decode_irule,
     ClientSSL.KIND: decode_client_ssl,

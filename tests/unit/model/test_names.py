@@ -24,8 +24,8 @@ from f5router.model.ltm import (
     Record,
     Rule,
     ServerSSL,
-    TCPMonitor,
 )
+from f5router.model.monitors import TYPES, TCPMonitor
 from tests import strategies
 
 KEYS = st.builds(Key, strategies.LABELS, strategies.HOST_NAMES)
@@ -126,6 +126,7 @@ def test_owns_what_it_names(key, port, tls, host, folder):
         Record(f"{folder}/{names.LIMITS_GROUP}", names.pool(folder, key), "x"),
         Pool(f"{folder}/{names.NOWHERE_POOL}"),
         TCPMonitor(names.tcp_monitor(folder, 28799), 28799, 86398),
+        *(cls(names.monitor(folder, cls, "5"), 5, 16) for cls in TYPES.values()),
         IRule(f"{folder}/{names.REQUEST_IRULE}"),
         Policy(policy),
         Rule(policy, names.rule(key, 1), 0, frozenset(), Forward("/x")),

@@ -25,8 +25,8 @@ from f5router.model.ltm import (
     Redirect,
     Rule,
     ServerSSL,
-    TCPMonitor,
 )
+from f5router.model.monitors import HTTPMonitor, HTTPSMonitor, TCPMonitor
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 
@@ -113,7 +113,16 @@ def test_state_of_a_member(session, state, expected):
 @given(st.integers(1, 86400), st.integers(1, 86400), st.integers(0, 86400))
 def test_monitors(interval_s, timeout_s, until_up_s):
     monitor = TCPMonitor("/P/openshift_monitor_tcp_5", interval_s, timeout_s, until_up_s)
-    assert ltm_codec.decode_monitor(as_read(ltm_codec.encode(monitor))) == monitor
+    assert ltm_codec.DECODERS[monitor.KIND](as_read(ltm_codec.encode(monitor))) == monitor
+
+
+@pytest.mark.parametrize("kind", [HTTPMonitor, HTTPSMonitor])
+@pytest.mark.parametrize("recv", ["", "200", r"HTTP/1\.[01] (200|301)"])
+def test_monitors_with_a_request(kind, recv):
+    monitor = kind("/P/openshift_monitor_x", 5, 16, send=r"GET / HTTP/1.1\r\nHost: a\r\n\r\n", recv=recv)
+    body = ltm_codec.encode(monitor)
+    assert body["recv"] == (recv or "none")
+    assert ltm_codec.DECODERS[kind.KIND](as_read(body)) == monitor
 
 
 @given(MEMBERS, st.sampled_from(["%0", "%6"]))
