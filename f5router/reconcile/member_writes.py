@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
+from itertools import chain
 
 from f5router.desired.engine import Engine
 from f5router.icontrol.device import Device
@@ -196,11 +197,13 @@ class MemberWrites:
     def hold(self, change: AnyChange) -> Hold | None:
         """Hold members that are written beside the Plan, because their request hangs or may do so again.
 
-        The delete of a monitor waits for such a write: `confirm` brings it back.
+        The delete of a monitor waits for such a write, also one that waits for the monitor which takes its
+        place: `confirm` brings it back.
         """
         ref = change.ref
         if change.verb == DELETE and ref.kind in TYPES:
-            used = any(ref in self._device.observed[pool].dependencies for pool in self._writing
+            waiting = {*self._writing, *self.pending, *chain.from_iterable(self._lacking.values())}
+            used = any(ref in self._device.observed[pool].dependencies for pool in waiting
                        if pool in self._device.observed)
             return Hold(HoldReason.WRITTEN_BESIDE) if used else None
         if change.verb != UPDATE or ref.kind != Pool.KIND:
