@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 import click
 
 from benchmarks.attacks import api, cluster, faults, hostile, kills, report, soak, workers
+from benchmarks.attacks.phases import PHASES
 from mocks.demo.processes import Interrupted, interruptible
 
 
@@ -23,7 +24,7 @@ def attack(name: str, points: Callable, *, count: int, ways: Collection[bool] = 
         "--phase",
         "phases",
         multiple=True,
-        type=click.Choice(tuple(cluster.PHASES)),
+        type=click.Choice(tuple(PHASES)),
         help="What goes on meanwhile; may be repeated; all without it.",
     )
     @click.option("--seed", default=1, show_default=True)
@@ -35,7 +36,7 @@ def attack(name: str, points: Callable, *, count: int, ways: Collection[bool] = 
     ) -> None:
         results = workers.run(
             points,
-            phases=phases or tuple(cluster.PHASES),
+            phases=phases or tuple(PHASES),
             count=wanted,
             seed=seed,
             workers=processes,

@@ -1,6 +1,6 @@
 """The cluster that is attacked: Routes of all kinds, of two tenants, and changes while they are served."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests import manifests
@@ -15,9 +15,6 @@ ENTRIES = (("http", False), ("https", True))
 OTHERS = "192.0.2.0/24 2001:db8::/32"
 """Clients of Routes that the attack's own clients must not reach."""
 ATTACKERS = "127.0.0.0/8 ::1 " + OTHERS
-RATES = {"rate-limit-connections": "true", "rate-limit-connections.rate-tcp": "100000",
-         "rate-limit-connections.concurrent-tcp": "1000"}
-"""Limits of each client that the attack's own clients do not reach."""
 ANNOTATIONS = "haproxy.router.openshift.io/"
 
 
@@ -75,10 +72,16 @@ def endpoints(namespace: str, service: str, *pods: str) -> Object:
     return manifests.endpoints(namespace, service, pods, ports=(PODS[namespace, service][1],))
 
 
-def _route(name: str, host: str = "", *, namespace: str = "shop", wildcard: bool = False, **more) -> Object:
+def route(name: str, host: str = "", *, namespace: str = "shop", wildcard: bool = False, **more) -> Object:
     route = manifests.route(name, namespace=namespace, host=f"{host or name}.example.com", **more)
     if wildcard:
         route["spec"]["wildcardPolicy"] = "Subdomain"
+    return route
+
+
+def annotated(route: Object, **options: str) -> Object:
+    """Set annotations of a Route, by name without the prefix."""
+    route["metadata"]["annotations"] = {f"{ANNOTATIONS}{name}": text for name, text in options.items()}
     return route
 
 
@@ -91,35 +94,35 @@ def base(material: Material) -> Objects:
     again = {"kind": "reencrypt", "service": "tls", "destinationCACertificate": material.pods.issuer}
     late = {"namespace": "rival", "created": "2026-02-01T00:00:00Z"}
     routes = [
-        _route("plain"),
-        _route("plain-api", "plain", path="/api", service="api"),
-        _route("plain-deep", "plain", path="/api/v2"),
-        _route("edge", kind="edge", insecure="Redirect", **own("edge")),
-        _route("edge-api", "edge", path="/api", service="api", kind="edge", insecure="Allow"),
-        _route("allow", kind="edge", insecure="Allow"),
-        _route("none", kind="edge"),
-        *(_route(f"own{number}", kind="edge", **own(f"own{number}")) for number in range(3)),
-        _route("again", insecure="Allow", **again, **own("again")),
-        _route("again-more", **again),
-        _route("through", kind="passthrough", service="tls"),
-        _route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
-        _route("empty", service="empty"),
-        _annotated(_route("members", "plain", path="/members"), ip_allowlist=ATTACKERS),
-        _annotated(_route("closed"), ip_allowlist=OTHERS),
-        _annotated(_route("closed-edge", kind="edge", insecure="Redirect"), ip_allowlist=OTHERS),
-        _annotated(_route("closed-through", kind="passthrough", service="tls"), ip_allowlist=OTHERS),
-        _route("wild", "any.wild", kind="edge", insecure="Allow", wildcard=True),
-        _route("taken"),
-        _route("taken-tls", kind="edge", **own("taken-tls")),
-        _route("taken-through", kind="passthrough", service="tls"),
-        _route("rival", namespace="rival"),
-        _route("rival-tls", namespace="rival", kind="edge", insecure="Redirect", **own("rival-tls")),
-        _route("rival-edge", namespace="rival", kind="edge", **own("rival-edge")),
-        _route("rival-again", namespace="rival", **again),
-        _route("rival-through", namespace="rival", kind="passthrough", service="tls"),
-        _route("taken", **late),
-        _route("taken-through", service="tls", kind="passthrough", **late),
-        _route(
+        route("plain"),
+        route("plain-api", "plain", path="/api", service="api"),
+        route("plain-deep", "plain", path="/api/v2"),
+        route("edge", kind="edge", insecure="Redirect", **own("edge")),
+        route("edge-api", "edge", path="/api", service="api", kind="edge", insecure="Allow"),
+        route("allow", kind="edge", insecure="Allow"),
+        route("none", kind="edge"),
+        *(route(f"own{number}", kind="edge", **own(f"own{number}")) for number in range(3)),
+        route("again", insecure="Allow", **again, **own("again")),
+        route("again-more", **again),
+        route("through", kind="passthrough", service="tls"),
+        route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
+        route("empty", service="empty"),
+        annotated(route("members", "plain", path="/members"), ip_allowlist=ATTACKERS),
+        annotated(route("closed"), ip_allowlist=OTHERS),
+        annotated(route("closed-edge", kind="edge", insecure="Redirect"), ip_allowlist=OTHERS),
+        annotated(route("closed-through", kind="passthrough", service="tls"), ip_allowlist=OTHERS),
+        route("wild", "any.wild", kind="edge", insecure="Allow", wildcard=True),
+        route("taken"),
+        route("taken-tls", kind="edge", **own("taken-tls")),
+        route("taken-through", kind="passthrough", service="tls"),
+        route("rival", namespace="rival"),
+        route("rival-tls", namespace="rival", kind="edge", insecure="Redirect", **own("rival-tls")),
+        route("rival-edge", namespace="rival", kind="edge", **own("rival-edge")),
+        route("rival-again", namespace="rival", **again),
+        route("rival-through", namespace="rival", kind="passthrough", service="tls"),
+        route("taken", **late),
+        route("taken-through", service="tls", kind="passthrough", **late),
+        route(
             "taken-tls",
             kind="edge",
             insecure="Allow",
@@ -150,126 +153,6 @@ class Change:
         """The objects afterwards."""
         kept = {each: obj for each, obj in objects.items() if each not in self.delete}
         return kept | {key(obj): obj for obj in self.apply}
-
-
-def _load(material: Material) -> Change:
-    return Change(tuple(base(material).values()))
-
-
-def _updates(material: Material) -> Change:
-    again = {"kind": "reencrypt", "service": "tls", "destinationCACertificate": material.pods.issuer}
-    own0 = material["own0-1"]
-    return Change(
-        (
-            endpoints("shop", "web", "10.1.1.2", "10.1.1.3"),
-            endpoints("rival", "web", "10.2.1.1", "10.2.1.3"),
-            endpoints("shop", "tls", "10.1.3.3"),
-            endpoints("shop", "api"),
-            _route("plain-deep", "plain", path="/api/v3"),
-            _route("plain-api", "plain", path="/api"),
-            _route("allow", kind="edge", insecure="Redirect"),
-            _route("none", kind="edge", insecure="Allow"),
-            _route("own0", **again, certificate=own0.certificate, key=own0.key),
-            _route("rival", "moved", namespace="rival"),
-            _route("wild", "any.wilder", kind="edge", wildcard=True),
-            _route("through-more", kind="passthrough", service="tls"),
-            _route("new"),
-            _route("new-again", namespace="rival", **again),
-        )
-    )
-
-
-def _certificates(material: Material) -> Change:
-    def renewed(name: str, **more) -> Object:
-        pair = material[f"{name}-2"]
-        return _route(name, certificate=pair.certificate, key=pair.key, **more)
-
-    again = {"kind": "reencrypt", "service": "tls", "insecure": "Allow"}
-    return Change(
-        (
-            *(renewed(f"own{number}", kind="edge") for number in range(3)),
-            renewed("edge", kind="edge", insecure="Redirect"),
-            renewed("rival-tls", namespace="rival", kind="edge", insecure="Redirect"),
-            renewed(
-                "again",
-                destinationCACertificate=material.pods.issuer,
-                caCertificate=material["edge-1"].issuer,
-                **again,
-            ),
-            _route("rival-edge", namespace="rival", kind="edge"),
-        )
-    )
-
-
-def _deletions(material: Material) -> Change:
-    shop = ("plain-api", "edge-api", "own2", "through", "wild", "again")
-    routes = [("Route", "shop", name) for name in shop]
-    routes += [("Route", "rival", name) for name in ("rival-again", "rival-tls")]
-    return Change(delete=(*routes, ("Service", "shop", "api"), ("EndpointSlice", "shop", "api-1")))
-
-
-def _takeover(material: Material) -> Change:
-    return Change(delete=tuple(("Route", "shop", name) for name in ("taken", "taken-tls", "taken-through")))
-
-
-def _options(material: Material) -> Change:
-    """Routes get Services, weights and limits, and pods of one Service are ending."""
-    again = {"kind": "reencrypt", "service": "tls", "destinationCACertificate": material.pods.issuer}
-    own0, own1 = material["own0-1"], material["own1-1"]
-    ending = manifests.endpoints("shop", "web", ("10.1.1.2",), ports=(PODS["shop", "web"][1],),
-                                 draining=("10.1.1.1",))
-    return Change(
-        (
-            ending,
-            _weighted(_route("plain"), 90, api=10),
-            _annotated(_route("members", "plain", path="/members"), ip_allowlist=OTHERS),
-            _annotated(_route("closed"), ip_allowlist=ATTACKERS, timeout="7s"),
-            _annotated(_route("edge-api", "edge", path="/api", service="api", kind="edge", insecure="Allow"),
-                       timeout="5s", **{"timeout-tunnel": "2h"}),
-            _annotated(_route("rival-through", namespace="rival", kind="passthrough", service="tls"),
-                       balance="source"),
-            _weighted(_route("allow", kind="edge", insecure="Allow"), 0, api=5),
-            _weighted(_route("own0", kind="edge", certificate=own0.certificate, key=own0.key), 1, api=0),
-            _annotated(_route("through", kind="passthrough", service="tls"), balance="leastconn"),
-            _weighted(_annotated(_route("again-more", **again), balance="leastconn"), 256),
-            _annotated(_route("none", kind="edge"), **{"pod-concurrent-connections": "100"}),
-            _annotated(_route("own1", kind="edge", certificate=own1.certificate, key=own1.key),
-                       disable_cookies="true", **RATES),
-            _annotated(_route("through-more", kind="passthrough", service="tls", insecure="Redirect"),
-                       **RATES),
-            _annotated(_route("rival", namespace="rival"), balance="leastconn", ip_whitelist=ATTACKERS),
-        )
-    )
-
-
-def _weighted(route: Object, weight: int, **services: int) -> Object:
-    """Set the weights of a Route's Service and of others, by name."""
-    route["spec"]["to"]["weight"] = weight
-    route["spec"]["alternateBackends"] = [
-        {"kind": "Service", "name": name, "weight": share} for name, share in services.items()
-    ]
-    return route
-
-
-def _annotated(route: Object, **options: str) -> Object:
-    """Set annotations of a Route, by name without the prefix."""
-    route["metadata"]["annotations"] = {f"{ANNOTATIONS}{name}": text for name, text in options.items()}
-    return route
-
-
-PHASES: Mapping[str, Callable[[Material], Change]] = {
-    "load": _load,
-    "updates": _updates,
-    "certificates": _certificates,
-    "deletions": _deletions,
-    "takeover": _takeover,
-    "options": _options,
-}
-
-
-def before(phase: str, material: Material) -> Objects:
-    """Stage that is served when a phase begins."""
-    return {} if phase == "load" else base(material)
 
 
 # -- what clients get ------------------------------------------------------------------------------

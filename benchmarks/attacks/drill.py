@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from benchmarks.attacks import client, cluster
+from benchmarks.attacks import client
 from benchmarks.attacks.cluster import Material
+from benchmarks.attacks.phases import PHASES
 from benchmarks.attacks.site import AttackError, Site, difference
 from mocks.bigip.listener import Outcome
 from mocks.bigip.requests import Request, logged
@@ -102,12 +103,12 @@ def undisturbed(material: Material, phase: str, ssh: bool) -> Reference:
     """Raises: AttackError: even this is not as it should be."""
     with Site(material, ssh=ssh) as site:
         if phase != "load":
-            site.change(cluster.PHASES["load"](material))
+            site.change(PHASES["load"](material))
             site.start()
             until_quiet(site)
         calls = Calls(site)
         calls.armed = True
-        site.change(cluster.PHASES[phase](material))
+        site.change(PHASES[phase](material))
         if phase == "load":
             site.start()
         until_quiet(site)
@@ -154,11 +155,11 @@ class Drill:
         """Serve the base, if the phase is a change of it, with clients that ask. Raises: AttackError."""
         site, material = self.site, self.site.material
         if self.point.phase != "load":
-            site.change(cluster.PHASES["load"](material))
+            site.change(PHASES["load"](material))
             site.start()
             self._until_equal(self._base)
         before = site.objects
-        after = cluster.PHASES[self.point.phase](material).to(before)
+        after = PHASES[self.point.phase](material).to(before)
         steady, changing = (site.targets(before, after, steady=steady) for steady in (True, False))
         # Before the first load nobody answers with 503 either.
         self._steady = [] if self.point.phase == "load" else steady
@@ -167,7 +168,7 @@ class Drill:
     def change(self) -> None:
         """Make the change that the router has to follow."""
         self.calls.armed = True
-        self.site.change(cluster.PHASES[self.point.phase](self.site.material))
+        self.site.change(PHASES[self.point.phase](self.site.material))
         if self.point.phase == "load":
             self.site.start()
 

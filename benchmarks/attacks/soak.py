@@ -1,23 +1,20 @@
-"""Changes of everything that the router watches, drawn from a seed, for minutes, under requests."""
+"""Changes for minutes, under requests, and what the router needs for them."""
 
 import random
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import click
-import requests
 
 from benchmarks.attacks import client, cluster, drill
-from benchmarks.attacks.cluster import Asked, Change, Material, Object, Objects
+from benchmarks.attacks.churn import FLOATING, Churn
+from benchmarks.attacks.cluster import Asked, Change, Material, Object
 from benchmarks.attacks.site import AttackError, Site, difference, process_memory
 from tests import manifests
 from tests.traffic.load import Target
 
-GRACE_S = 10.0
-"""How long after a change an answer may still be that of before."""
 PAUSE_S = (0.05, 1.2)
 """Between two changes, drawn."""
 TELL_S = 60.0
@@ -26,8 +23,6 @@ WARM_S = 20.0
 """Until the resources of the router are looked at for the first time, at most a fifth of the run."""
 MORE_MIB, MORE_THREADS, MORE_FILES = 40.0, 8, 20
 """What the router may have more at the end."""
-FLOATING = "10.1.9.1"
-"""An address that pods of both tenants have in turn."""
 
 
 @dataclass
@@ -68,18 +63,13 @@ class Soak:
 
     def __init__(self, site: Site, seed: int):
         self.site, self.report, self._random = site, Report(), random.Random(seed)
-        self._stages: deque[tuple[float, Objects]] = deque()
-        self._serial, self._floating = 0, ("shop", "web")
-        self._bereft: set[tuple[str, str, str]] = set()
-        """Routes whose status we have taken away once."""
-        self._pods = {
-            place: [*pods, *cluster.SPARE.get(place, ())] for place, (pods, _) in cluster.PODS.items()
-        }
+        self._churn = Churn(site, self._random)
+        self.report.delays_s = self._churn.delays_s
 
     def run(self, seconds: float) -> Report:
         """Raises: AttackError: the router ends, or does not follow."""
         site = self.site
-        self._apply(Change((*cluster.base(site.material).values(), *_steady())))
+        self._churn.apply(Change((*cluster.base(site.material).values(), *_steady())))
         site.start_pod("shop", "steady", "10.1.8.1", 8080, None)
         site.start_pod("shop", "web", FLOATING, 8080, None)
         site.start()
@@ -92,7 +82,8 @@ class Soak:
         site.ask([*self._steady_targets(), *self._targets()], seed=self._random.randrange(2**32), clients=3)
         begin = told = time.monotonic()
         while time.monotonic() - begin < seconds:
-            self._change()
+            self._churn.change()
+            self.report.changes += 1
             time.sleep(self._random.uniform(*PAUSE_S))
             if site.crashed():
                 raise AttackError(f"the router has ended:\n{site.tail()}")
@@ -105,178 +96,6 @@ class Soak:
         self._measure(begin)
         self._end()
         return self.report
-
-    # -- changes -------------------------------------------------------------------------------------
-
-    def _change(self) -> None:
-        choose = self._random.choices(
-            (
-                self._endpoints,
-                self._route,
-                self._drop,
-                self._takeover,
-                self._secret,
-                self._node,
-                self._status,
-                self._float,
-            ),
-            (10, 5, 3, 2, 2, 2, 2, 1),
-        )[0]
-        choose()
-        self.report.changes += 1
-
-    def _apply(self, change: Change) -> None:
-        """Note it before the router can know of it."""
-        now = time.monotonic()
-        self._stages.append((now, change.to(self.site.objects)))
-        self.site.change(change)
-        while len(self._stages) > 1 and self._stages[1][0] < now - GRACE_S:
-            self._stages.popleft()
-
-    def _endpoints(self) -> None:
-        namespace, service = place = self._random.choice([place for place in self._pods if self._pods[place]])
-        pods = self._random.sample(self._pods[place], self._random.randint(0, len(self._pods[place])))
-        if not self._random.randrange(8):
-            self._apply(Change((cluster.endpoints(namespace, service),)))
-            return
-        self._apply(Change((cluster.endpoints(namespace, service, *pods),)))
-        if self._random.random() < 0.5:
-            with self._timed():
-                self._until_members(namespace, service, set(pods))
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        begin = time.monotonic()
-        yield
-        self.report.delays_s.append(time.monotonic() - begin)
-
-    def _until_members(self, namespace: str, service: str, pods: set[str]) -> None:
-        """Wait until each pool of a Service has these members."""
-        stem = f"/Common/openshift_{namespace}_{service}"
-
-        def there() -> bool:
-            for item in self.site.bigip.items("ltm/pool"):
-                if item.path == stem or item.path.startswith(f"{stem}_"):
-                    members = self.site.bigip.shown(item)["membersReference"].get("items", [])
-                    if {member["address"] for member in members} != pods:
-                        return False
-            return True
-
-        self.site.until(
-            there, drill.LIMIT_S, lambda: f"the pools of {namespace}/{service} lack their endpoints"
-        )
-
-    def _route(self) -> None:
-        """A Route is added or changed: kind, Service, path, policy, certificate."""
-        material, chance = self.site.material, self._random
-        namespace = chance.choice(cluster.TENANTS)
-        number = chance.randrange(12)
-        # A Host is for passthrough or for the rest: both on one are refused.
-        kind = "passthrough" if number % 4 == 3 else chance.choice(("", "edge", "reencrypt"))
-        service = "tls" if kind in ("reencrypt", "passthrough") else "web"
-        tls = {"destinationCACertificate": material.pods.issuer} if kind == "reencrypt" else {}
-        if kind in ("edge", "reencrypt") and chance.random() < 0.5:
-            pair = material[chance.choice(tuple(material.hosts))]
-            tls |= {"certificate": pair.certificate, "key": pair.key}
-        path = chance.choice(("", "/a", "/a/b")) if kind != "passthrough" else ""
-        insecure = chance.choice(("", "Redirect") if kind == "passthrough" else ("", "Allow", "Redirect"))
-        self._apply(
-            Change(
-                (
-                    manifests.route(
-                        f"churn-{number}",
-                        namespace=namespace,
-                        host=f"{namespace}-{number % 4}.churn.example.com",
-                        path=path,
-                        service=service,
-                        kind=kind,
-                        insecure=insecure if kind else "",
-                        created=_second(number),
-                        **tls,
-                    ),
-                )
-            )
-        )
-
-    def _drop(self) -> None:
-        churned = [key for key in self.site.objects if key[0] == "Route" and key[2].startswith("churn-")]
-        if churned:
-            self._apply(Change(delete=(self._random.choice(churned),)))
-
-    def _takeover(self) -> None:
-        """The older Route for a Host of two tenants goes, or comes back."""
-        name = self._random.choice(("taken", "taken-tls", "taken-through"))
-        key = ("Route", "shop", name)
-        if key in self.site.objects:
-            self._apply(Change(delete=(key,)))
-        else:
-            self._apply(Change((cluster.base(self.site.material)[key],)))
-
-    def _secret(self) -> None:
-        """The certificate of a Route in a Secret: made, renewed, spoiled, deleted."""
-        key = ("Secret", "shop", "external")
-        if key in self.site.objects and not self._random.randrange(4):
-            self._apply(Change(delete=(key,)))
-            return
-        self._serial += 1
-        pair = self.site.material[f"own1-{self._serial % 2 + 1}"]
-        text = pair.certificate if self._random.randrange(5) else "no certificate"
-        self._apply(Change((_secret(text, pair.key),)))
-
-    def _node(self) -> None:
-        number = self._random.randrange(5)
-        key = ("Node", "", f"node-{number}")
-        if key in self.site.objects:
-            self._apply(Change(delete=(key,)))
-        else:
-            node = manifests.node(
-                f"node-{number}", f"10.3.0.{number + 1}", cidrs=(f"10.128.{number * 2}.0/23",)
-            )
-            node["metadata"]["namespace"] = ""
-            self._apply(Change((node,)))
-
-    def _status(self) -> None:
-        """Another router writes its entry into a Route's status, or somebody removes ours: once for a Route,
-        which would be left to another router of our name otherwise."""
-        _, namespace, name = key = self._random.choice(
-            [key for key in self.site.objects if key[0] == "Route"]
-        )
-        route = self.site.kube.get(*key)
-        entries = list((route.get("status") or {}).get("ingress") or ())
-        if self._random.random() < 0.5 or key in self._bereft:
-            entries = [entry for entry in entries if entry["routerName"] != "other"]
-            self._serial += 1
-            when = f"2026-01-01T00:{self._serial // 60 % 60:02}:{self._serial % 60:02}Z"
-            entries.append(
-                {
-                    "host": route["spec"]["host"],
-                    "routerName": "other",
-                    "conditions": [{"type": "Admitted", "status": "True", "lastTransitionTime": when}],
-                }
-            )
-        else:
-            self._bereft.add(key)
-            entries = [entry for entry in entries if entry["routerName"] == "other"]
-        reply = requests.put(
-            f"{self.site.kube.url}/apis/route.openshift.io/v1/namespaces/{namespace}/routes/{name}/status",
-            json={**route, "status": {"ingress": entries}},
-            verify=self.site.kube.ca_file,
-            timeout=drill.LIMIT_S,
-            headers={"Authorization": f"Bearer {self.site.kube.token}"},
-        )
-        if reply.status_code not in (200, 409):  # 409: our router was quicker
-            raise AttackError(f"PUT of a status: {reply.status_code} {reply.text[:200]}")
-
-    def _float(self) -> None:
-        """A pod's address becomes one of the other tenant's once the first pod has left the pools."""
-        namespace, service = self._floating
-        others = [pod for pod in self._pods[namespace, service] if pod != FLOATING]
-        self._apply(Change((cluster.endpoints(namespace, service, *others),)))
-        self._until_members(namespace, service, set(others))
-        self._floating = ("rival" if namespace == "shop" else "shop", "web")
-        self.site.start_pod(*self._floating, FLOATING, 8080, None)
-        now = [*(pod for pod in self._pods[self._floating] if pod != FLOATING), FLOATING]
-        self._apply(Change((cluster.endpoints(*self._floating, *now),)))
 
     # -- requests ------------------------------------------------------------------------------------
 
@@ -318,7 +137,7 @@ class Soak:
             who = pod["namespace"], pod["pod"].rpartition("-")[0]
             return any(
                 who in cluster.answer(asked, objects, self.site.material).services
-                for _, objects in list(self._stages)
+                for objects in self._churn.stages()
             )
 
         return right
@@ -404,25 +223,6 @@ def _steady() -> list[Object]:
         ),
         external,
     ]
-
-
-def _secret(certificate: str, key: str) -> Object:
-    import base64
-
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "type": "kubernetes.io/tls",
-        "metadata": {"namespace": "shop", "name": "external"},
-        "data": {
-            name: base64.b64encode(text.encode()).decode()
-            for name, text in (("tls.crt", certificate), ("tls.key", key))
-        },
-    }
-
-
-def _second(number: int) -> str:
-    return f"2026-03-01T00:00:{number:02}Z"
 
 
 def run(material: Material, *, seed: int, minutes: float, ssh: bool) -> Report:

@@ -16,6 +16,7 @@ import click
 from benchmarks.attacks import api, cluster, drill, faults, hostile, kills
 from benchmarks.attacks.cluster import Material
 from benchmarks.attacks.drill import Point, Reference, Result
+from benchmarks.attacks.phases import PHASES
 from benchmarks.attacks.site import STOP_S, AttackError
 from mocks.demo.processes import interruptible
 
@@ -108,7 +109,7 @@ def run(
 ) -> list[Result]:
     """Results in order of their end; fewer than count when the time is over.
 
-    Args: phases: names of cluster.PHASES. ways: for which references are made: whether
+    Args: phases: names of PHASES. ways: for which references are made: whether
     certificates go over SSH. Raises: AttackError: an undisturbed run is not as it should be.
     """
     begin, material, results = time.monotonic(), cluster.make_material(), []
@@ -133,7 +134,7 @@ def _references(
     pool: Workers, material: Material, phases: Collection[str], ways: Collection[bool]
 ) -> References:
     """Make the references of these phases, and of the first load, from which all start."""
-    chosen = [phase for phase in cluster.PHASES if phase in phases or phase == "load"]
+    chosen = [phase for phase in PHASES if phase in phases or phase == "load"]
     places = [(phase, ssh) for phase in chosen for ssh in ways]
     waiting, results = iter(places), {}
     while len(results) < len(places):

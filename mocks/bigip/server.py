@@ -1,4 +1,8 @@
-"""The fake BIG-IP: a real HTTPS server with iControl REST over one store."""
+"""The fake BIG-IP: a real HTTPS server with iControl REST over one store.
+
+Longer than other modules: the class is all that tests and the demo see of the device, a few lines for each
+operation, which other modules carry out.
+"""
 
 from __future__ import annotations
 

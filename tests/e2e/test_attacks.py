@@ -12,6 +12,7 @@ import pytest
 from benchmarks.attacks import cluster, drill, soak, workers
 from benchmarks.attacks.cluster import Asked
 from benchmarks.attacks.drill import Point
+from benchmarks.attacks.phases import PHASES
 from benchmarks.attacks.site import Site, difference
 from mocks.bigip.store import DiskFile
 from tests.waiting import DEADLINE_S, until
@@ -122,7 +123,7 @@ def test_expected_answers(material, asked, status, service):
 
 
 def test_a_host_that_is_given_up_goes_to_the_other_tenant(material):
-    after = cluster.PHASES["takeover"](material).to(cluster.base(material))
+    after = PHASES["takeover"](material).to(cluster.base(material))
     answer = cluster.answer(Asked("taken-tls.example.com", "/", True), after, material)
     assert answer.services == {("rival", "web")}
     assert answer.certificate == material["taken-tls-2"].certificate

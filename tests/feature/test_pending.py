@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from tests.builders import endpoints, identity, route
-from tests.feature.test_withheld import Hand
+from tests.feature.hand import Hand
 
 ONE, TWO = identity(serial=1), identity(serial=2)
 LONG = "s" * 63

@@ -1,4 +1,7 @@
-"""Two routers on two partitions of one BIG-IP: each does its own work, and nothing to the other's."""
+"""Two routers on two partitions of one BIG-IP: each does its own work, and nothing to the other's.
+
+Longer than other modules: all tests need the two shards and the fence between them.
+"""
 
 import random
 import threading

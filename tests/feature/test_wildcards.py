@@ -1,4 +1,7 @@
-"""Wildcard Routes: where requests go, at the end and after every write in between."""
+"""Wildcard Routes: where requests go, at the end and after every write in between.
+
+Longer than other modules: all tests send the same requests to the same Routes.
+"""
 
 import itertools
 from contextlib import ExitStack
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 from f5router.model import names
 from tests import manifests, strategies
 from tests.builders import endpoints, identity, route
-from tests.feature.test_withheld import Hand
+from tests.feature.hand import Hand
 
 ONE, TWO = identity("*.example.com", serial=1), identity("www.example.com", serial=2)
 WEB, API = endpoints("10.1.1.1"), endpoints("10.1.9.1", service="api", name="api-1")

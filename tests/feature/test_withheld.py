@@ -1,79 +1,16 @@
 """Objects that stay on the BIG-IP while something is refused, and for how long; and those that must not."""
 
 from contextlib import ExitStack
-from typing import ClassVar
 
 import pytest
 
-from f5router.admission.certificate_queue import CheckQueue
-from f5router.app import wiring
-from f5router.desired.engine import Engine
 from f5router.model.cluster import Delta
-from f5router.reconcile.reconciler import Reconciler
 from tests.builders import endpoints, identity, route, secret
-from tests.feature.test_traffic import Direct
+from tests.feature.hand import HOST, Hand
 
 ONE, TWO = identity(serial=1), identity(serial=2)
 WEB, API = endpoints("10.1.1.1"), endpoints("10.1.9.1", service="api", name="api-1")
 BANK = endpoints("10.2.1.1", namespace="bank")
-HOST = "www.example.com"
-
-
-class Hand:
-    """A Direct with a clock that is moved by hand, and restarts."""
-
-    flags: ClassVar[dict[str, str]] = {}
-    checks: ClassVar[dict[str, float]] = {}
-    """Arguments of the CheckQueue."""
-
-    def __init__(self, lab, stack: ExitStack, *, drain_s: float = 0.0, sleep=None, **flags: str):
-        """Args: drain_s: of passthrough Routes; sleep: the waits of the device."""
-        self.lab, self.now, self._stack, self._drain_s = lab, 100.0, stack, drain_s
-        self._sleep = sleep
-        self._flags = {**self.flags, **flags}
-        self.objects: dict = {}
-        self.direct: Direct
-        self.restart()
-
-    def restart(self) -> None:
-        """Start a new router, which knows everything at once; makes no pass."""
-        config = self.lab.config(**self._flags)
-        device = wiring.build_device(config, self._stack, sleep=self._sleep)
-        reconciler = Reconciler(Engine(config, CheckQueue(**self.checks)), device, folder=config.folder,
-                                clock=lambda: self.now, drain_s=self._drain_s)
-        self.direct = Direct(self.lab, reconciler, clock=lambda: self.now)
-
-    def change(self, *objects, gone=()) -> None:
-        self.objects.update((obj.key, obj) for obj in objects)
-        for obj in gone:
-            del self.objects[obj.key]
-        self.direct.change(*objects, gone=gone)
-
-    def again(self) -> None:
-        """The new router's first pass."""
-        self.restart()
-        self.direct.change(*self.objects.values())
-
-    def later(self, seconds: float) -> None:
-        """Let time pass, then as many passes as are due."""
-        self.now += seconds
-        for _ in range(10):
-            due = self.direct.reconciler.next_retry()
-            if not self.direct.reconciler.device.stale and (due is None or due > self.now):
-                return
-            self.direct.change()
-        raise AssertionError("passes without end")
-
-    def read(self) -> None:
-        """The period is over: a full pass."""
-        self.direct.reconciler.device.stale = True
-        self.direct.change()
-
-    def refuse(self, method: str, path: str) -> None:
-        self.lab.bigip.inject("refuse", times=None, method=method, path=path, status=400, message="no")
-
-    def ask(self, host: str = HOST, path: str = "/", *, tls: bool = True):
-        return self.direct.ask(host, path, tls=tls)
 
 
 @pytest.fixture

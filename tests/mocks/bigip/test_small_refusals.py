@@ -1,4 +1,7 @@
-"""Refusals that need one request, or one object before it. Words are compared where a source tells them."""
+"""Refusals that need one request, or one object before it. Words are compared where a source tells them.
+
+Longer than other modules: it is one table, a row for each refusal.
+"""
 
 from __future__ import annotations
 

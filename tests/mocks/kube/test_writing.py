@@ -1,4 +1,4 @@
-"""Create, update, patch, delete."""
+"""Create, update, patch, delete; longer than other modules for a class of each verb on the same objects."""
 
 import json
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from f5router.admission import admission, host_claims
 from f5router.admission.admission import (
     CLAIMED,
-    EXTERNAL,
     INVALID,
     INVALID_HOST,
     NO_HOST,
@@ -23,7 +22,7 @@ from f5router.admission.admission import (
 from f5router.model.cluster import Backend, Key, Route, RouteTLS
 from f5router.model.hostnames import Naming
 from tests import strategies
-from tests.builders import Identity, identity, route, secret
+from tests.builders import identity, route
 
 ID = identity(algorithm="rsa")
 OTHER = identity(serial=1)
@@ -278,62 +277,6 @@ def test_material_is_written_anew():
     assert "note" not in key_pair.certificate + key_pair.chain
     assert key_pair.key.count("-----BEGIN") == 1
     assert "PRIVATE" not in repr(key_pair)
-
-
-def test_certificate_of_a_secret():
-    """As if it were written in the Route, whatever stands there."""
-    own = admission.check(route("a", kind="edge", **ID.tls, ca_certificate=ID.issuer), SETTINGS)
-    for kind in ("edge", "reencrypt"):
-        named = route("a", kind=kind, external_certificate="tls", ca_certificate=ID.issuer, **OTHER.tls)
-        evaluated = admission.check(named, SETTINGS, secret(identity=ID))
-        assert (evaluated.rejection, evaluated.key_pair, evaluated.route) == (None, own.key_pair, named)
-
-
-@pytest.mark.parametrize(("given", "reason", "words"), [
-    pytest.param(secret(problem="Secret 'tls' not found"), EXTERNAL, "Secret 'tls' not found", id="absent"),
-    pytest.param(secret(problem="no right"), EXTERNAL, "no right", id="forbidden"),
-    pytest.param(secret(identity=ID, type="Opaque"), EXTERNAL,
-                 "Secret 'tls' is of type 'Opaque'; kubernetes.io/tls is required", id="type"),
-    pytest.param(secret(), INVALID, "tls.crt: no certificate specified", id="empty"),
-    pytest.param(secret(identity=Identity("no", ID.key)), INVALID, "tls.crt: it is not PEM", id="not PEM"),
-    pytest.param(secret(identity=Identity(ID.certificate, "")), INVALID, "tls.key: no key specified",
-                 id="no key"),
-    pytest.param(secret(identity=Identity(ID.certificate, OTHER.key)), INVALID,
-                 "tls.key: the key does not match the certificate", id="other key"),
-])
-def test_a_secret_that_cannot_be_used(given, reason, words):
-    """Source: openshift/router, route_secret_manager.go and ValidateTLSExternalCertificate: it comes after
-    the contest for the host, which the Route holds, and before the validation of the certificate.
-    """
-    evaluated = admission.check(route("a", kind="edge", external_certificate="tls"), SETTINGS, given)
-    message = f"spec.tls.externalCertificate: {words}"
-    assert (evaluated.rejection.reason, evaluated.rejection.message) == (reason, message)
-    assert evaluated.claims
-    assert evaluated.key_pair is None
-
-
-@pytest.mark.parametrize(
-    "given", [None, secret(not_loaded=True), secret(problem="it hangs", not_loaded=True)])
-def test_a_secret_that_is_not_read_yet(given):
-    """It has no verdict; other problems of the Route, and a name that no Secret can have, are reported."""
-    named = route("a", kind="edge", external_certificate="tls", certificate="not looked at")
-    evaluated = admission.check(named, SETTINGS, given)
-    assert (evaluated.rejection, evaluated.key_pair) == (None, None)
-    assert evaluated.pending_secret == (given or secret(not_loaded=True, type=""))
-    wrong = admission.check(replace(named, path="no-slash"), SETTINGS, given)
-    assert "spec.path" in wrong.rejection.message
-    for name in ("A", "a/b", "a" * 254):
-        bad = admission.check(route("a", kind="edge", external_certificate=name), SETTINGS)
-        assert bad.rejection.message.startswith("spec.tls.externalCertificate: Secret '")
-        assert bad.rejection.message.endswith("not found")
-        assert bad.pending_secret is None
-
-
-def test_secrets_may_be_left_alone():
-    """--allow-external-certificates=false: as upstream, which looks at the field only with its feature on."""
-    named = route("a", kind="edge", external_certificate="tls")
-    evaluated = admission.check(named, admission.AdmissionPolicy(external=False), secret(identity=ID))
-    assert (evaluated.rejection, evaluated.key_pair) == (None, None)
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "080", "²", "٣", "9" * 5000])

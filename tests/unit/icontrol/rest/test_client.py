@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from f5router.icontrol.rest.client import Client
 from f5router.icontrol.rest.encoding import encode_body, item_path
-from f5router.icontrol.rest.file_transfer import CHUNK
 from f5router.model.errors import (
     AuthFailed,
     BigIPError,
@@ -26,7 +25,6 @@ from f5router.model.errors import (
     Unreachable,
     Unsupported,
 )
-from tests.unit.icontrol.rest.test_readiness import statistics
 from tests.unit.icontrol.scripted import (
     Answer,
     Clock,
@@ -35,7 +33,7 @@ from tests.unit.icontrol.scripted import (
     running,
     settings_for,
 )
-from tests.unit.icontrol.test_no_secrets import PEM, everything, secrets_in
+from tests.unit.icontrol.test_no_secrets import PEM, secrets_in
 
 RESTARTING = Answer(503, "<?xml version='1.0' encoding='ISO-8859-1'?><html><head><title>BIG-IP® - "
                     "Configuration Utility restarting...</title></head>".encode("latin-1"),
@@ -277,142 +275,6 @@ def test_quoted_error():
             client.get("ltm/pool/x")
         assert caught.value.code == "01020036"
         assert len(caught.value.text) == 256
-
-
-def test_upload():
-    """Chunks of 512 KiB, each with its place; the path on the device."""
-    data = bytes(range(256)) * 5000  # 1,280,000
-    with connected() as (device, client, _):
-        assert client.upload("a-1_b.crt", data) == "/var/config/rest/downloads/a-1_b.crt"
-        sent = device.sent("POST", "/uploads/")
-    assert {r.path for r in sent} == {"/mgmt/shared/file-transfer/uploads/a-1_b.crt"}
-    assert [r.headers["Content-Range"] for r in sent] == [
-        "0-524287/1280000", "524288-1048575/1280000", "1048576-1279999/1280000"]
-    assert {r.headers["Content-Type"] for r in sent} == {"application/octet-stream"}
-    assert b"".join(r.body for r in sent) == data
-
-
-@pytest.mark.parametrize("size", [1, CHUNK - 1, CHUNK, CHUNK + 1])
-def test_upload_sizes(size):
-    """No chunk is empty."""
-    with connected() as (device, client, _):
-        client.upload("a", b"x" * size)
-        assert [len(r.body) for r in device.sent("POST", "/uploads/")] == [
-            n for n in (min(size, CHUNK), size - CHUNK) if n > 0]
-
-
-@pytest.mark.parametrize("name", ["", "a/b", "..", ".a", "a b", "../x", "a\n", "~"])
-def test_upload_name(name):
-    """A bare file name."""
-    with connected() as (_, client, _), pytest.raises(ValueError, match="name of an uploaded file"):
-        client.upload(name, b"x")
-
-
-def test_upload_of_nothing():
-    """An empty range cannot be written."""
-    with connected() as (_, client, _), pytest.raises(ValueError, match="no data"):
-        client.upload("a", b"")
-
-
-@pytest.mark.parametrize("answer", [
-    LOST, RESTARTING, HALF_JSON, Answer(200, PEM), Answer(500, "MIGHAgEAMBMGByqGSM49"),
-    Answer(400, {"message": "Chunk byte count 3 different from received buffer length 4"}),
-    Answer(200, {"remainingByteCount": 7}),
-], ids=["lost", "page", "half", "payload", "piece", "length", "missing"])
-def test_broken_upload(answer):
-    """It starts again at 0; the third failure is final; what came back is not shown."""
-    data = b"x" * (CHUNK + 1)
-    with connected() as (device, client, clock):
-        device.add(Answer(), answer, Answer(), answer, path="/uploads/")
-        client.upload("a", data)
-        starts = [r.headers["Content-Range"].split("-")[0] for r in device.sent("POST", "/uploads/")]
-        assert starts == ["0", str(CHUNK)] * 3
-        assert clock.waits == [1, 2]
-        device.add(*[Answer(), answer] * 3, path="/uploads/")
-        with pytest.raises(BigIPError) as caught:
-            client.upload("a", data)
-        assert "MIGH" not in "".join(everything(caught.value))
-        assert len(device.sent("POST", "/uploads/")) == 12
-        assert not device.sent("GET")
-
-
-def test_refused_upload():
-    """A missing right does not come by trying."""
-    refusal = Answer(401, {"message": "Authorization failed: user=https://localhost/x resource=/mgmt/shared"})
-    with connected() as (device, client, clock):
-        device.add(refusal, path="/uploads/")
-        with pytest.raises(AuthFailed):
-            client.upload("a", b"x")
-        assert not clock.waits
-
-
-YES = {"configReady": "yes", "licenseReady": "yes", "provisionReady": "yes"}
-
-
-@pytest.mark.parametrize(("version", "path", "reply", "ready"), [
-    ("14.1.2.1", "sys/ready", Answer(body=statistics("u", **YES)), True),
-    ("13.1.0", "sys/ready", Answer(body=statistics("u", **YES | {"configReady": "no"})), False),
-    ("12.1.2", "sys/mcp-state", Answer(body=statistics("u", phase="running")), True),
-    ("11.6.0", "sys/mcp-state", Answer(body=statistics("u", phase="platform")), False),
-    ("11.5.0", "sys/mcp-state", Answer(400, {"message": "Found unexpected URI sys/mcp-state."}), True),
-    ("14.1.2.1", "sys/ready", RESTARTING, False),
-    ("14.1.2.1", "sys/ready", BUSY, False),
-    ("14.1.2.1", "sys/ready", TIMED_OUT, False),
-    ("14.1.2.1", "sys/version", MCPD_LOST, False),
-    ("14.1.2.1", "/authn/login", NOT_REGISTERED, False),
-])
-def test_ready(version, path, reply, ready):
-    """One answer, at once: nothing is repeated."""
-    with connected() as (device, client, clock):
-        device.add(reply, path=path)
-        device.add(*[Answer(body=statistics("u", Version=version))] * 2, path="sys/version")
-        assert client.ready() is ready
-        assert not clock.waits
-
-
-@pytest.mark.parametrize(("path", "answer", "kind"), [
-    ("sys/ready", LOST, Unreachable),
-    ("/authn/login", Answer(401, {"message": "Authentication failed."}), AuthFailed),
-    ("/authn/login", Answer(404, "<html><title>404 Not Found</title>"), Unsupported),
-])
-def test_ready_without_answer(path, answer, kind):
-    """That the device cannot be asked is another matter than its not being ready."""
-    with connected() as (device, client, clock):
-        device.add(answer, path=path)
-        device.add(Answer(body=statistics("u", Version="15.1.0")), path="sys/version")
-        with pytest.raises(kind):
-            client.ready()
-        assert not clock.waits
-
-
-def test_version():
-    """Read once; again after the device was away, as it may have been upgraded."""
-    with connected() as (device, client, _):
-        versions = [Answer(body=statistics("u", Version=text)) for text in ("14.1.2.1", "15.1.0")]
-        device.add(RESTARTING, *versions, path="sys/version")
-        assert client.version() == (14, 1, 2, 1)
-        assert client.version() == (14, 1, 2, 1)
-        device.add(Answer(404, {"message": "01020036:3: x"}), LOST, path="ltm/pool")
-        with pytest.raises(NotFound):
-            client.delete("ltm/pool/x")
-        assert client.version() == (14, 1, 2, 1)
-        with pytest.raises(Unreachable):
-            client.delete("ltm/pool/x")
-        assert client.version() == (15, 1, 0)
-        assert len(device.sent(path="sys/version")) == 3
-
-
-@pytest.mark.parametrize("answer", [
-    Answer(404, "<!DOCTYPE HTML PUBLIC><html><title>404 Not Found</title></html>"),
-    Answer(body=statistics("u", Version="11.3.0")),
-], ids=["no REST", "too old"])
-def test_unsupported_version(answer):
-    """The message says what is needed."""
-    with connected(auth="basic") as (device, client, clock):
-        device.add(answer, path="sys/version")
-        with pytest.raises(Unsupported, match=r"11\.4 or later is needed"):
-            client.version()
-        assert not clock.waits
 
 
 def test_save(caplog):

@@ -1,6 +1,5 @@
 """secret_watch.py: the Secrets that Routes name, and Routes that wait for theirs."""
 
-import itertools
 import logging
 import threading
 import time
@@ -8,22 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from f5router.kube.api.connection import connect
-from f5router.kube.secrets import secret_namespaces
-from f5router.kube.settings import KubeSettings, SecretLimits
-from f5router.kube.timing import SecretPace, WatchTiming
-from f5router.kube.watch.reflector import Listener, Reflector
+from f5router.kube.settings import SecretLimits
+from f5router.kube.timing import SecretPace
 from f5router.model.backoff import Backoff
 from f5router.model.cluster import Key, Secret
 from f5router.model.selection import Selection
 from tests.unit.kube import objects
-from tests.unit.kube.conftest import HURRY, lists, watches, watching
+from tests.unit.kube.conftest import HURRY, lists, watching
+from tests.unit.kube.secrets.conftest import grant
 from tests.waiting import DEADLINE_S
 
 A, TLS = Key("shop", "a"), Key("shop", "tls")
 MISSING = Secret(TLS, problem="Secret 'tls' not found")
-ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
-BINDING = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding"}
 
 
 def route(name="a", secret="tls", termination="edge", **spec):
@@ -220,37 +215,6 @@ def reads(kube) -> list:
     return [entry for entry in lists(kube, "secrets") if "fieldSelector" in entry.query]
 
 
-@pytest.fixture
-def account(kube, tmp_path):
-    """A connection with the rights of a ServiceAccount that may read Routes, but no Secret."""
-    kube.apply([
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "f5", "name": "router"}},
-        {**ROLE, "kind": "ClusterRole", "metadata": {"name": "routes"}, "rules": [
-            {"apiGroups": ["*"], "resources": ["routes", "services", "endpoints", "endpointslices"],
-             "verbs": ["get", "list", "watch"]}]},
-        {**BINDING, "kind": "ClusterRoleBinding", "metadata": {"name": "routes"},
-         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "routes"},
-         "subjects": [{"kind": "ServiceAccount", "namespace": "f5", "name": "router"}]},
-    ])
-    path = tmp_path / "account"
-    kube.write_kubeconfig(path)
-    path.write_text(path.read_text().replace(kube.token, kube.token_for("f5", "router")))
-    return connect(KubeSettings(
-        kubeconfig=str(path), connect_timeout_s=DEADLINE_S, read_timeout_s=DEADLINE_S))
-
-
-def grant(kube, *verbs: str, names: tuple[str, ...] = ("tls",)) -> None:
-    """Grant some verbs, as the message asks for. Args: names: none for all Secrets of the namespace."""
-    kube.apply([
-        {**ROLE, "metadata": {"namespace": "shop", "name": "read-tls"}, "rules": [
-            {"apiGroups": [""], "resources": ["secrets"], "verbs": list(verbs)}
-            | ({"resourceNames": list(names)} if names else {})]},
-        {**BINDING, "metadata": {"namespace": "shop", "name": "read-tls"},
-         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "read-tls"},
-         "subjects": [{"kind": "ServiceAccount", "namespace": "f5", "name": "router"}]},
-    ])
-
-
 def test_rights_for_one_secret(kube, account, follow):
     """A refusal is knowledge too: the Route gets the reason and a remedy. A granted right is noticed."""
     kube.apply([route(), objects.secret()])
@@ -332,119 +296,6 @@ def test_no_thread_for_nothing(kube, follow):
     follower = follow(secrets=True)
     follower.until(lambda: follower.names() == {"a"})
     assert [thread.name for thread in readers()] == ["secrets"]
-
-
-SELDOM = SecretPace(refresh_s=3600, watched_s=3600, hasten_s=0.0, absent=Backoff(3600, 3600))
-
-
-def test_a_namespace_that_may_be_watched(kube, account, follow):
-    """A change there is read at once."""
-    kube.apply([route(), objects.secret(), objects.secret("other")])
-    grant(kube, "get", "list", "watch", names=())
-    follower = follow(connection=account, secrets=True, secret_pace=SELDOM)
-    follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
-    kube.apply(objects.secret("other", **{"tls.crt": "changed"}))
-    kube.apply(objects.secret(**{"tls.crt": "second"}))
-    follower.until(lambda: secret_now(follower, "tls").certificate == "second")
-    kube.delete("Secret", "shop", "tls")
-    follower.until(lambda: secret_now(follower, "tls") == MISSING)
-    kube.apply(objects.secret(**{"tls.crt": "third"}))
-    follower.until(lambda: secret_now(follower, "tls").certificate == "third")
-    assert follower.names("secrets") == {"tls"}
-    assert {entry.query["fieldSelector"] for entry in reads(kube)} == {"metadata.name=tls"}
-
-
-def test_metadata_only(kube, connection):
-    """Neither the list nor the watch of a namespace has what is in its Secrets."""
-    kube.apply([objects.secret(), objects.secret("other")])
-    seen, asked = [], []
-
-    class Spy:
-        """Passes on requests, and keeps the replies."""
-
-        def page(self, path, query, accept):
-            asked.append(path)
-            page = connection.page(path, query, accept)
-            documents = page.documents
-            page.documents = lambda: (seen.append(document) or document for document in documents())
-            return page
-
-        def request(self, method, path, **options):
-            asked.append(path)
-            stream = connection.request(method, path, **options)
-            seen.extend(itertools.islice(stream.documents(), 1))
-            return stream
-
-    changes, done = secret_namespaces.SecretVersions(lambda key: None), threading.Event()
-    reflector = Reflector(
-        Spy(), secret_namespaces.SOURCE, changes, namespace="shop", selectors={}, timing=WatchTiming(),
-        clock=time.monotonic, sleep=done.wait, listener=Listener(
-            on_list=lambda: kube.apply(objects.secret("third")), on_problem=lambda text: reflector.stop()))
-    reflector.run()
-    assert asked == ["/api/v1/namespaces/shop/secrets"] * 2
-    assert len(seen) == 3
-    assert all(b"tls.crt" not in document.text and b"metadata" in document.text for document in seen)
-
-
-@pytest.mark.parametrize("fault", ["410", "error-event", "truncated", "drop-watch"])
-def test_the_watch_of_a_namespace_ends(kube, follow, fault):
-    """It begins anew, and nothing that happened meanwhile is missed."""
-    kube.apply([route(), objects.secret()])
-    follower = follow(secrets=True, secret_pace=SELDOM)
-    follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
-    kube.inject(fault, path="secrets", **({"code": "410"} if fault == "error-event" else {}))
-    if fault == "410":
-        kube.inject("drop-watch", path="secrets")
-    kube.apply(objects.secret(**{"tls.crt": "second"}))
-    follower.until(lambda: secret_now(follower, "tls").certificate == "second")
-
-
-@pytest.mark.parametrize("verbs", [("get", "list"), ("get", "watch"), ()], ids=" ".join)
-def test_no_watch_without_the_right(kube, account, follow, verbs):
-    """The right is asked for; no request is refused because of it."""
-    kube.apply([route(), objects.secret()])
-    grant(kube, *verbs, names=())
-    follower = follow(connection=account, secrets=True)
-    follower.until(lambda: follower.names("secrets") == {"tls"} and len(asked(kube)) >= 1)
-    kube.apply(route("b", "more"))
-    follower.until(lambda: follower.names("secrets") == {"tls", "more"})
-    assert not watches(kube, "secrets")
-    assert all("fieldSelector" in entry.query for entry in lists(kube, "secrets"))
-
-
-def asked(kube) -> list:
-    return [entry for entry in kube.log if entry.path.endswith("/selfsubjectaccessreviews")]
-
-
-def test_the_right_to_watch_is_withdrawn(kube, account, follow):
-    """Its Secrets are read in turn again."""
-    kube.apply([route(), objects.secret()])
-    grant(kube, "get", "list", "watch", names=())
-    pace = SecretPace(refresh_s=0.1, watched_s=3600, hasten_s=0.0)
-    follower = follow(connection=account, secrets=True, secret_pace=pace)
-    follower.until(lambda: follower.names("secrets") == {"tls"} and watching(kube, "secrets"))
-    grant(kube, "get", "list", "watch")
-    kube.inject("drop-watch", path="secrets")
-    assert kube.wait_for(lambda: not watching(kube, "secrets"))
-    kube.apply(objects.secret(**{"tls.crt": "second"}))
-    follower.until(lambda: secret_now(follower, "tls").certificate == "second")
-
-
-def test_few_namespaces_are_watched(kube, follow):
-    """Namespaces with the most Secrets are watched; the threads stay few, and end."""
-    for number in range(secret_namespaces.MOST + 3):
-        namespace = f"n{number}"
-        kube.apply([route(f"r{each}", f"s{each}", namespace=namespace) for each in range(number + 1)])
-    follower = follow(secrets=True, secret_pace=SecretPace())
-    follower.until(lambda: len(watches(kube, "secrets")) >= secret_namespaces.MOST)
-    watched = {entry.path.split("/")[4] for entry in watches(kube, "secrets")}
-    assert watched == {f"n{number}" for number in range(3, secret_namespaces.MOST + 3)}
-    assert len(readers()) <= HURRY.readers + 2
-    follower.cluster.stop()
-    for thread in threading.enumerate():
-        if thread.name.startswith(("watch-secrets", "secret")):
-            thread.join(DEADLINE_S)
-            assert not thread.is_alive()
 
 
 def test_an_outage_is_logged_once(kube, follow, caplog):

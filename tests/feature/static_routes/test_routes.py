@@ -7,12 +7,9 @@ import pytest
 
 from f5router.model.cluster import OVN_SUBNETS, Key
 from tests import manifests, waiting
-from tests.feature.sdn import many, network_writes, until, url
-from tests.reference.full_build import snapshot_of
+from tests.feature.sdn import many, network_writes, until
+from tests.feature.static_routes.conftest import FLAGS, N1, N2, address, routes, told
 
-FLAGS = {"f5_static_routes": "true"}
-N1 = manifests.node("n1", "10.3.89.1", cidrs=("10.128.0.0/23",), created="2026-01-01T00:00:01Z")
-N2 = manifests.node("n2", "10.3.89.2", cidrs=("10.128.2.0/23",), created="2026-01-01T00:00:02Z")
 ROUTES = {"10.128.0.0/23": "10.3.89.1", "10.128.2.0/23": "10.3.89.2"}
 URL = "net/route/~Common~openshift_pods_10.128.{}.0_23"
 FOREIGN = (
@@ -21,32 +18,6 @@ FOREIGN = (
     {"name": "openshift_pods_x", "network": "10.203.0.0/16", "gw": "10.3.89.9"},
     {"name": "default_route", "network": "default", "gw": "10.3.89.254"},
 )
-
-
-@pytest.fixture
-def near(lab):
-    """A BIG-IP in the Nodes' network, and two Nodes."""
-    address(lab, "10.3.89.213/24")
-    lab.apply(N1, N2)
-    return lab
-
-
-def address(lab, cidr: str, partition: str = "Common") -> None:
-    """A self IP."""
-    lab.bigip.put_object("net/self", {"name": f"near-{cidr.split('/')[0].replace(':', '-')}", "address": cidr,
-                                      "vlan": "/Common/internal", "partition": partition})
-
-
-def routes(lab, folder: str = "/Common") -> dict[str, str]:
-    """Gateways by network, of the routes that are named as ours."""
-    ours = [path for path in lab.paths("net/route") if path.startswith(f"{folder}/openshift_pods_")]
-    shown = (lab.bigip.get(url("net/route", path)) for path in ours)
-    return {item["network"]: item["gw"] for item in shown}
-
-
-def told(caplog) -> list[tuple[str, str]]:
-    """Level and text of what is said of the way to the pods."""
-    return [(r.levelname, r.problem) for r in caplog.records if getattr(r, "problem", "")]
 
 
 # --- what is programmed --------------------------------------------------------------------
@@ -183,141 +154,6 @@ def test_repair(near):
         "name": "openshift_pods_10.128.0.0_23", "network": "10.128.0.0/23", "blackhole": True})
     assert near.converge(**FLAGS) == []
     assert routes(near) == ROUTES
-
-
-# --- Nodes that come, change and go ----------------------------------------------------------
-
-
-def change(lab, router, *nodes: dict) -> list[tuple[str, str]]:
-    """Apply Nodes at once, reconcile, and return the writes to net."""
-    lab.clear()
-    known = {node["metadata"]["name"]: (tuple(node["spec"].get("podCIDRs", ())),
-                                        node["status"]["addresses"][0]["address"]) for node in nodes}
-    lab.apply(*nodes)
-
-    def seen() -> bool:
-        nodes = router.reconciler.engine.cluster.nodes
-        return all((nodes[Key("", name)].pod_cidrs, nodes[Key("", name)].internal_ips[0]) == wanted
-                   for name, wanted in known.items())
-
-    take(router, seen)
-    router.reconcile_once()
-    return network_writes(lab)
-
-
-def take(router, seen) -> None:
-    """Let a running router see something, and write nothing yet."""
-    def taken() -> bool:
-        router.take_events()
-        return seen()
-
-    waiting.until(taken)
-
-
-@pytest.fixture
-def running(near):
-    """A router with both routes in place."""
-    router = near.router(**FLAGS)
-    near.converge(router)
-    return near, router
-
-
-def test_a_node_joins_and_leaves(running):
-    """One write each."""
-    lab, router = running
-    lab.clear()
-    lab.apply(manifests.node("n3", "10.3.89.3", cidrs=("10.128.4.0/23",)))
-    until(lab, router, lambda nodes: Key("", "n3") in nodes)
-    assert network_writes(lab) == [("POST", "net/route")]
-    assert [e for e in lab.bigip.log if e.method == "GET" and "/net/" in e.path] == []
-    lab.clear()
-    lab.kube.delete("Node", "", "n3")
-    until(lab, router, lambda nodes: Key("", "n3") not in nodes)
-    assert network_writes(lab) == [("DELETE", URL.format(4))]
-    assert routes(lab) == ROUTES
-
-
-def test_another_address_is_one_change_in_place(running):
-    lab, router = running
-    moved = manifests.node("n1", "10.3.89.77", cidrs=("10.128.0.0/23",))
-    assert change(lab, router, moved) == [("PATCH", URL.format(0))]
-    assert routes(lab) == {**ROUTES, "10.128.0.0/23": "10.3.89.77"}
-
-
-def test_another_network_comes_before_the_old_one_goes(running):
-    lab, router = running
-    moved = manifests.node("n1", "10.3.89.1", cidrs=("10.128.4.0/23",))
-    assert change(lab, router, moved) == [("POST", "net/route"), ("DELETE", URL.format(0))]
-    assert routes(lab) == {"10.128.4.0/23": "10.3.89.1", "10.128.2.0/23": "10.3.89.2"}
-
-
-def test_two_nodes_exchange_networks(running):
-    """Two changes in place: at no time has a network two routes or none."""
-    lab, router = running
-    swapped = (manifests.node("n1", "10.3.89.1", cidrs=("10.128.2.0/23",)),
-               manifests.node("n2", "10.3.89.2", cidrs=("10.128.0.0/23",)))
-    assert sorted(change(lab, router, *swapped)) == [("PATCH", URL.format(0)), ("PATCH", URL.format(2))]
-    assert routes(lab) == {"10.128.0.0/23": "10.3.89.2", "10.128.2.0/23": "10.3.89.1"}
-
-
-def test_two_nodes_exchange_networks_one_after_the_other(running):
-    """In between both claim one network: the older Node has it."""
-    lab, router = running
-    n1 = manifests.node("n1", "10.3.89.1", cidrs=("10.128.2.0/23",), created="2026-01-01T00:00:01Z")
-    n2 = manifests.node("n2", "10.3.89.2", cidrs=("10.128.0.0/23",), created="2026-01-01T00:00:02Z")
-    change(lab, router, n1)
-    assert routes(lab) == {"10.128.2.0/23": "10.3.89.1"}
-    change(lab, router, n2)
-    assert routes(lab) == {"10.128.0.0/23": "10.3.89.2", "10.128.2.0/23": "10.3.89.1"}
-
-
-def test_a_network_passes_to_a_new_node(running):
-    """A Node is replaced by one of another name with its network: one write, in place."""
-    lab, router = running
-    lab.clear()
-    lab.apply(manifests.node("n7", "10.3.89.7", cidrs=("10.128.0.0/23",), created="2026-01-02T00:00:00Z"))
-    until(lab, router, lambda nodes: Key("", "n7") in nodes)
-    assert network_writes(lab) == []
-    lab.kube.delete("Node", "", "n1")
-    until(lab, router, lambda nodes: Key("", "n1") not in nodes)
-    assert network_writes(lab) == [("PATCH", URL.format(0))]
-    assert routes(lab)["10.128.0.0/23"] == "10.3.89.7"
-
-
-def test_a_node_that_is_not_ready_keeps_its_route(running):
-    lab, router = running
-    lab.clear()
-    lab.apply(manifests.node("n1", "10.3.89.1", cidrs=("10.128.0.0/23",), ready=False))
-    until(lab, router, lambda nodes: not nodes[Key("", "n1")].ready)
-    assert lab.writes() == []
-
-
-def test_a_node_that_left_while_no_router_ran(near):
-    near.converge(**FLAGS)
-    near.kube.delete("Node", "", "n1")
-    near.clear()
-    assert near.converge(**FLAGS) == []
-    assert network_writes(near) == [("DELETE", URL.format(0))]
-
-
-def test_pools_lose_their_members_before_the_route_goes(running):
-    """A Node that leaves takes its pods along."""
-    lab, router = running
-    lab.apply(*manifests.service("shop", "web", pods=("10.128.0.5", "10.128.2.5")), manifests.route("plain"))
-    lab.settle(router)
-    lab.clear()
-    lab.kube.delete("Node", "", "n1")
-    lab.apply(manifests.endpoints("shop", "web", ("10.128.2.5",)))
-
-    def seen() -> bool:
-        known = snapshot_of(router.reconciler.engine)
-        pods = known.slices[Key("shop", "web")][Key("shop", "web-1")].addresses
-        return len(pods) == 1 and Key("", "n1") not in known.nodes
-
-    take(router, seen)
-    router.reconcile_once()
-    assert lab.writes() == [
-        ("PATCH", "/mgmt/tm/ltm/pool/~Common~openshift_shop_web"), ("DELETE", "/mgmt/tm/" + URL.format(0))]
 
 
 # --- cost ------------------------------------------------------------------------------------

@@ -1,0 +1,155 @@
+"""Objects of others on the BIG-IP stay as they are; a drift of ours is repaired."""
+
+import pytest
+
+from tests import manifests
+from tests.feature.conftest import HTTP, HTTPS
+from tests.feature.test_device import NAMES, serve
+
+
+def test_others_objects_stay(lab):
+    """iRules, policies, profiles, pools and records that are not ours, in their order."""
+    for name in ("log_requests", "add_header"):
+        lab.bigip.put_object(
+            "ltm/rule",
+            {
+                "name": name,
+                "partition": "Common",
+                "apiAnonymous": "when CLIENT_ACCEPTED { log local0. hello }",
+            },
+        )
+    lab.bigip.put_object("ltm/pool", {"name": "web_pool", "partition": "Common"})
+    lab.bigip.put_object("ltm/pool", {"name": "openshift-admin", "partition": "Common"})
+    lab.change(
+        "PATCH",
+        f"ltm/virtual/~Common~{HTTPS}",
+        {"rules": ["/Common/log_requests", "/Common/add_header"], "pool": "/Common/web_pool"},
+    )
+    before = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
+    serve(lab)
+    during = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
+    assert during["rules"][:2] == ["/Common/log_requests", "/Common/add_header"]
+    assert during["pool"] == "/Common/web_pool"
+    for name in NAMES:
+        lab.kube.delete("Route", "shop", name)
+    assert lab.converge() == []
+    after = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
+    ours = [f"/Common/openshift_{name}_irule"
+            for name in ("passthrough", "request", "session_cookie", "unavailable")]
+    assert after["rules"] == [*before["rules"], *ours]
+    assert _profiles(after) == _profiles(before)
+    assert lab.bigip.get("ltm/pool/~Common~web_pool")
+    assert lab.bigip.get("ltm/pool/~Common~openshift-admin")
+
+
+def _profiles(virtual: dict) -> list[str]:
+    return [item["fullPath"] for item in virtual["profilesReference"]["items"]]
+
+
+def test_a_rule_of_somebody_else_in_our_policy_stays(lab):
+    lab.apply(manifests.route("plain"))
+    lab.converge(f5_policy_model="legacy")
+    rules = "ltm/policy/~Common~openshift_insecure_routes/rules"
+    lab.bigip.put_object(
+        rules,
+        {
+            "name": "maintenance",
+            "ordinal": 1,
+            "actions": [{"name": "0", "forward": True, "reset": True, "request": True}],
+        },
+    )
+    lab.apply(manifests.route("other", host="other.com"))
+    assert lab.converge(f5_policy_model="legacy") == []
+    names = [
+        item["name"]
+        for item in lab.bigip.get("ltm/policy/~Common~openshift_insecure_routes")["rulesReference"]["items"]
+    ]
+    assert set(names) == {
+        "maintenance",
+        "openshift_route_shop_plain",
+        "openshift_route_shop_other",
+        "default_noop",
+    }
+
+
+@pytest.mark.parametrize(
+    "drift",
+    [
+        pytest.param(
+            ("DELETE", "ltm/policy/~Common~openshift_insecure_routes/rules/openshift_route_shop_plain"),
+            id="rule",
+        ),
+        pytest.param(("PATCH", "ltm/pool/~Common~openshift_shop_web", {"members": []}), id="members"),
+        pytest.param(
+            ("PATCH", "ltm/pool/~Common~openshift_shop_web", {"monitor": "/Common/http"}), id="monitor"
+        ),
+        pytest.param(
+            ("PATCH", "ltm/data-group/internal/~Common~ssl_passthrough_servername_dg", {"records": []}),
+            id="records",
+        ),
+        pytest.param(
+            (
+                "PATCH",
+                "ltm/rule/~Common~openshift_passthrough_irule",
+                {"apiAnonymous": "when CLIENT_ACCEPTED { log local0. x }"},
+            ),
+            id="iRule",
+        ),
+        pytest.param(
+            ("PATCH", f"ltm/virtual/~Common~{HTTPS}", {"rules": []}), id="iRules of the virtual server"
+        ),
+        pytest.param(
+            ("DELETE", f"ltm/virtual/~Common~{HTTP}/policies/~Common~openshift_insecure_routes"),
+            id="policy detached",
+        ),
+        pytest.param(
+            (
+                "PATCH",
+                "ltm/profile/client-ssl/~Common~openshift_host_edge.example.com-client-ssl-profile",
+                {"serverName": "evil.example.com"},
+            ),
+            id="server name",
+        ),
+    ],
+)
+def test_drift_is_repaired(lab, drift):
+    """A change by hand is found at the next reading and set right."""
+    flags = {"f5_policy_model": "legacy"}
+    serve(lab, **flags)
+    before = _state(lab)
+    lab.change(*drift)
+    assert _state(lab) != before
+    assert lab.converge(**flags) == []
+    assert _state(lab) == before
+    lab.clear()
+    lab.converge(**flags)
+    assert lab.writes() == []
+
+
+def _state(lab) -> dict:
+    """Return what is configured, without counters."""
+    state = {}
+    for kind in (
+        "ltm/pool",
+        "ltm/policy",
+        "ltm/data-group/internal",
+        "ltm/rule",
+        "ltm/virtual",
+        "ltm/profile/client-ssl",
+    ):
+        for path in lab.paths(kind):
+            state[kind, path] = _plain(lab.bigip.get(f"{kind}/{path.replace('/', '~')}"))
+    return state
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {
+            k: _plain(v)
+            for k, v in value.items()
+            if k
+            not in ("generation", "selfLink", "lastModified", "lastModifiedTime", "creationTime", "ordinal")
+        }
+    if isinstance(value, list):
+        return sorted((_plain(v) for v in value), key=str) if value and isinstance(value[0], dict) else value
+    return value

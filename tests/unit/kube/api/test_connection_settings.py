@@ -1,0 +1,188 @@
+"""connection.py: kubeconfig files, ServiceAccounts and other settings."""
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from kubernetes.config import incluster_config
+
+from f5router.kube.api.connection import connect
+from f5router.kube.settings import KubeSettings
+from f5router.model.errors import (
+    ConfigError,
+    KubeUnreachable,
+)
+from tests.unit.kube.api.test_connection import ROUTES, SECRET_LIKE
+from tests.waiting import DEADLINE_S
+
+
+@pytest.fixture
+def pod(kube, tmp_path, monkeypatch) -> Path:
+    """The files and variables of a pod with a service account; the token file is returned."""
+    token = tmp_path / "token"
+    token.write_text(kube.token)
+    host, port = kube.url.removeprefix("https://").split(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", kube.ca_file)
+    return token
+
+
+def edited(kubeconfig: str, change) -> str:
+    """The kubeconfig after change(cluster, user)."""
+    content = yaml.safe_load(Path(kubeconfig).read_text())
+    change(content["clusters"][0]["cluster"], content["users"][0]["user"])
+    Path(kubeconfig).write_text(yaml.safe_dump(content))
+    return kubeconfig
+
+
+def works(**settings) -> bool:
+    """True if a list of Routes is answered."""
+    connection = connect(KubeSettings(connect_timeout_s=DEADLINE_S, read_timeout_s=DEADLINE_S, **settings))
+    reply = connection.request("GET", ROUTES)
+    return reply["kind"] == "RouteList"
+
+
+# -- settings
+
+def test_kubeconfig(kubeconfig):
+    assert works(kubeconfig=kubeconfig)
+
+
+def test_kubeconfig_of_the_environment(kubeconfig, monkeypatch):
+    """Missing files of the list are passed over, as kubectl does."""
+    monkeypatch.setenv("KUBECONFIG", f"/nonexistent:{kubeconfig}")
+    assert works()
+
+
+def test_kubeconfig_of_the_home_directory(kube, tmp_path):
+    (tmp_path / ".kube").mkdir()
+    kube.write_kubeconfig(tmp_path / ".kube" / "config")
+    assert works()
+
+
+def test_service_account(pod):
+    assert works()
+
+
+def test_token_is_exchanged(kube, pod):
+    """A service account's token is replaced while the router runs."""
+    connection = connect(KubeSettings())
+    connection.request("GET", ROUTES)
+    kube.token = "the next one"
+    pod.write_text(kube.token)
+    kube.clear_log()
+    assert connection.request("GET", ROUTES)
+    assert [entry.status for entry in kube.log] == [401, 200]
+
+
+def test_token_file_with_a_line_break(kube, pod):
+    """At its end it is left out; inside, nothing is sent, and the token is not told."""
+    pod.write_text(kube.token + "\n")
+    assert works()
+    pod.write_text(f"{kube.token}\nmore")
+    with pytest.raises(KubeUnreachable, match="line break") as caught:
+        works()
+    assert SECRET_LIKE not in str(caught.value)
+
+
+def test_exec_plugin(kube, kubeconfig, tmp_path):
+    """Credentials from a command, which is run again after 401."""
+    answer = tmp_path / "answer"
+
+    def credentials():
+        answer.write_text(json.dumps({
+            "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+            "status": {"token": kube.token}}))
+
+    def use_command(cluster, user):
+        user.clear()
+        user["exec"] = {"apiVersion": "client.authentication.k8s.io/v1", "command": "cat",
+                        "args": [str(answer)], "interactiveMode": "Never"}
+
+    credentials()
+    connection = connect(KubeSettings(kubeconfig=edited(kubeconfig, use_command)))
+    assert connection.request("GET", ROUTES)
+    kube.token = "the next one"
+    credentials()
+    assert connection.request("GET", ROUTES)
+
+
+def test_master_replaces_the_server(kube, kubeconfig):
+    def point_elsewhere(cluster, user):
+        cluster["server"] = "https://127.0.0.1:1"
+
+    edited(kubeconfig, point_elsewhere)
+    assert works(kubeconfig=kubeconfig, master=kube.url)
+
+
+def test_master_stays_after_a_refresh(kube, pod, monkeypatch):
+    """The package sets the host back when it re-reads the token."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    connection = connect(KubeSettings(master=kube.url))
+    assert connection.request("GET", ROUTES)
+    assert connection.request("GET", ROUTES)
+    assert connection.server == kube.url
+
+
+def garbage(cluster, user):
+    user["client-certificate-data"] = user["client-key-data"] = base64.b64encode(b"no PEM").decode()
+
+
+def no_server(cluster, user):
+    cluster["certificate-authority"] = "/nonexistent"
+    del cluster["certificate-authority-data"]
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    pytest.param("]", "kubeconfig", id="no YAML"),
+    pytest.param("- a", "kubeconfig", id="a list"),
+    pytest.param("", "kubeconfig", id="empty"),
+    pytest.param("current-context: x", "contexts", id="no contexts"),
+    pytest.param(garbage, "certificates for https://", id="client certificate"),
+    pytest.param(no_server, "/nonexistent", id="missing authority"),
+])
+def test_bad_kubeconfig(kubeconfig, content, words):
+    """Told at the start, without the content."""
+    if isinstance(content, str):
+        Path(kubeconfig).write_text(content)
+    else:
+        edited(kubeconfig, content)
+    with pytest.raises(ConfigError, match=words) as caught:
+        connect(KubeSettings(kubeconfig=kubeconfig))
+    assert SECRET_LIKE not in str(caught.value)
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    pytest.param({"kubeconfig": "/nonexistent"}, "does not exist", id="missing file"),
+    pytest.param({}, "API server is unknown", id="nothing"),
+])
+def test_no_configuration(settings, words):
+    with pytest.raises(ConfigError, match=words):
+        connect(KubeSettings(**settings))
+
+
+def test_unknown_context(kubeconfig):
+    with pytest.raises(ConfigError, match="nowhere"):
+        connect(KubeSettings(kubeconfig=kubeconfig, context="nowhere"))
+
+
+def test_proxy_of_the_environment(kubeconfig, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "")
+    with pytest.raises(KubeUnreachable, match="Proxy"):
+        works(kubeconfig=kubeconfig)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    assert works(kubeconfig=kubeconfig)
+
+
+def test_another_authority(kubeconfig, kube):
+    """A server whose certificate is not trusted gets no token."""
+    from mocks.kube import FakeKube
+
+    with FakeKube() as stranger, pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
+        works(kubeconfig=kubeconfig, master=stranger.url)
+    assert stranger.log == []
