@@ -66,6 +66,7 @@ class Bench:
         settings = config.load({
             "f5-host": fake.address, "f5-username": fake.username, "f5-password": fake.password,
             "f5-ca-bundle": fake.ca_file, "f5-max-in-flight": str(self._in_flight),
+            "default-destination-ca-path": "none",
         }, {})
         device = wiring.build_device(settings, self._stack)
         self.client = device.client

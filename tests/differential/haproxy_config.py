@@ -288,14 +288,16 @@ class Backend:
                 if http:
                     line += f" cookie {hashlib.md5(identity.encode(), usedforsecurity=False).hexdigest()}"
                 if self.termination == "reencrypt":
-                    line += " ssl alpn h2,http/1.1" + self._verification()
+                    line += " ssl alpn h2,http/1.1" + self._verification(service)
                 line += f" check inter {interval}" if active > 1 else ""
                 yield line + (f" maxconn {limit}" if limit else "")
 
-    def _verification(self) -> str:
-        if not self.tls.get("destinationCACertificate"):
-            return " verify none"
-        return f" verify required ca-file {self.folder / self.file}-ca.pem"
+    def _verification(self, service: str) -> str:
+        if self.tls.get("destinationCACertificate"):
+            return f" verify required ca-file {self.folder / self.file}-ca.pem"
+        if default := self._variables.get("DEFAULT_DESTINATION_CA_PATH"):
+            return f" verify required ca-file {default} verifyhost {service}.{self.namespace}.svc"
+        return " verify none"
 
 
 def _first_match(pattern: str, *texts: str) -> str:
