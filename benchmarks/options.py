@@ -29,6 +29,7 @@ OPTIONS: Mapping[str, tuple[RouteOptions, ...]] = {
         RouteOptions(sources=(f"10.{number}.0.0/16", f"2001:db8:{number}::/48")) for number in range(VALUES)),
     "rates": tuple(RouteOptions(request_rate=100 + number) for number in range(VALUES)),
     "cookie": tuple(RouteOptions(cookie_name=f"session{number}") for number in range(VALUES)),
+    "forwarded headers": tuple(RouteOptions(forwarded=word) for word in ("replace", "never")),
     "hsts": tuple(RouteOptions(hsts=f"max-age={number}") for number in range(VALUES)),
     "time-out": tuple(RouteOptions(timeout_ms=1000 + 1000 * number) for number in range(VALUES)),
     "tunnel time-out": tuple(

@@ -47,6 +47,7 @@ class Settings:
     check_interval_s: int = 0
     cookie_name: str = ""
     edge: HTTPEdge = field(default_factory=HTTPEdge)
+    forwarded_headers: str = "append"
     default_destination_ca: str = ""
     client_tls: TLSSettings = field(default_factory=TLSSettings)
     tls_files: TLSFiles = field(default_factory=TLSFiles)

@@ -14,6 +14,7 @@ OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "le
                     disable_cookies=st.booleans(), cookie_name=st.sampled_from(["", "c"]),
                     same_site=st.sampled_from(["", "Lax"]),
                     hsts=st.sampled_from(["", "", "max-age=0", "max-age=1"]),
+                    forwarded=st.sampled_from(["", "", "append", "replace", "if-none", "never"]),
                     check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),
                     most_connections=st.sampled_from([0, 2]), connection_rate=st.sampled_from([0, 3]),
                     request_rate=st.sampled_from([0, 100]),

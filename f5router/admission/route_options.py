@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from f5router.admission import health
-from f5router.model import balancing, session_cookies, time_units
+from f5router.model import balancing, forwarded_headers, session_cookies, time_units
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
 
@@ -140,6 +140,8 @@ OPTIONS = (
     Option(f"{ROUTER}cookie_name", "cookie_name", session_cookies.parse_name, session_cookies.NAME_TEXT,
            HTTP),
     Option(f"{ROUTER}cookie-same-site", "same_site", parse_same_site, "Lax, Strict or None", TLS),
+    Option(f"{HAPROXY}set-forwarded-headers", "forwarded", _one_of(*forwarded_headers.POLICIES),
+           "append, replace, if-none or never", HTTP),
     Option(f"{HAPROXY}hsts_header", "hsts", parse_hsts,
            "max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between them",
            TLS),

@@ -81,6 +81,8 @@ class Config(pod_network.PodNetwork):
     cookie_name: str
     """Name of session cookies; "" for a hash of the pool's name."""
     edge: HTTPEdge
+    forwarded_headers: str
+    """"append", "replace", "if-none" or "never"."""
     allow_mass_delete: bool
     """Hold no deletes back, however many."""
     save_config: bool
@@ -195,6 +197,7 @@ def _config(reader: Reader) -> Config:
         balancing=balancing.Defaults(
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
         cookie_name=reader.value("cookie-name") or "", edge=http_edge.load(reader),
+        forwarded_headers=reader.value("set-forwarded-headers"),
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),

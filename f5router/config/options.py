@@ -25,7 +25,7 @@ from f5router.config.option import (
     Option,
     boolean,
 )
-from f5router.model import balancing, hostnames, selectors, session_cookies, time_units
+from f5router.model import balancing, forwarded_headers, hostnames, selectors, session_cookies, time_units
 from f5router.network import node_ports, pool_members
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
@@ -117,6 +117,10 @@ _OBJECTS = (
     Option("cookie-name", "ROUTER_COOKIE_NAME", "", OBJECTS,
            "Name of the session cookies that keep clients with a pod, unless a Route has its own; without "
            "it, a hash of the pool's name.", _NAME, session_cookies.parse_name),
+    Option("set-forwarded-headers", "ROUTER_SET_FORWARDED_HEADERS", forwarded_headers.APPEND, OBJECTS,
+           "How the headers X-Forwarded-... and Forwarded of requests are set, unless a Route has its own "
+           "policy: append to what the client sent, replace it, add them if-none is there, or never.",
+           "|".join(forwarded_headers.POLICIES), parsers.choice(*forwarded_headers.POLICIES)),
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
            "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; none: "
            "their pods are not verified. Without it, OpenShift's service CA where the pod has it, else "

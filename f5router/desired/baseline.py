@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from f5router.desired import client_tls, compression, irules, monitors, persistence, pools
+from f5router.desired import client_tls, compression, headers, irules, monitors, persistence, pools
 from f5router.model import balancing, names, tmos
 from f5router.model.client_tls import TLSFiles
 from f5router.model.device_facts import DeviceFacts, VirtualFacts
@@ -25,7 +25,8 @@ PLAIN = "plain"
 """Data of a virtual server's record: its server SSL profile is ours (irules/reencrypt)."""
 
 
-class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientTLSSettings, Protocol):
+class BaselineSettings(vxlan.VxlanSettings, pools.PoolConfig, client_tls.ClientTLSSettings,
+                       headers.HeaderSettings, Protocol):
     """The part of config.Config that is used here."""
 
     @property
@@ -69,6 +70,7 @@ def build(config: BaselineSettings, facts: DeviceFacts, networks: vxlan.Networks
     if sets_pool_variable(facts):
         virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
         objects += persistence.irule(config.folder, virtuals, https=config.https_virtual is not None)
+    objects += headers.always(config, told=sets_pool_variable(facts))
     if config.unavailable_page:
         objects += _unavailable(config)
     if config.edge.not_found:

@@ -3,37 +3,72 @@
 A Rule names its record. Pools have no part in it: Routes with different options may share one.
 """
 
+from typing import Protocol
+
 from f5router.admission.route_options import HAPROXY
 from f5router.desired import irules
-from f5router.model import http_options, names
+from f5router.model import forwarded_headers, http_options, names
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
+from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
 
 
-def record(folder: str, options: RouteOptions, *, secure: bool) -> Record | None:
+class HeaderSettings(Protocol):
+    """The part of config.Config that is used here."""
+
+    @property
+    def folder(self) -> str: ...
+
+    @property
+    def http_virtual(self) -> str | None: ...
+
+    @property
+    def https_virtual(self) -> str | None: ...
+
+    @property
+    def forwarded_headers(self) -> str:
+        """One of forwarded_headers.POLICIES, for Routes without their own."""
+
+
+def record(config: HeaderSettings, options: RouteOptions, *, secure: bool) -> Record | None:
     """Build the record with the options of a Route; None if it needs none.
 
     Args: secure: True for requests over TLS.
     """
-    data = http_options.encode(options, secure=secure)
+    data = http_options.encode(options, secure=secure, forwarded=config.forwarded_headers)
     if not data:
         return None
-    return Record(names.full_path(folder, names.HTTP_GROUP), http_options.record_name(data), data)
+    return Record(names.full_path(config.folder, names.HTTP_GROUP), http_options.record_name(data), data)
 
 
-def irule(folder: str, virtual: str) -> list[Object]:
-    """Build the iRule with its data-group, and its Attachment to a virtual server."""
-    group = DataGroup(names.full_path(folder, names.HTTP_GROUP))
-    path = names.full_path(folder, names.HEADERS_IRULE)
+def always(config: HeaderSettings, *, told: bool) -> list[Object]:
+    """Build the iRule with its Attachments if the settings of the router alone need it. Args: as of irule."""
+    if config.forwarded_headers == forwarded_headers.NEVER:
+        return []
+    virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
+    return [obj for virtual in virtuals for obj in irule(config, virtual, told=told)]
+
+
+def irule(config: HeaderSettings, virtual: str, *, told: bool) -> list[Object]:
+    """Build the iRule with its data-group, and its Attachment to a virtual server.
+
+    It comes after the iRule that recognises TLS. Args: told: True if Rules can set variables.
+    """
+    group = DataGroup(names.full_path(config.folder, names.HTTP_GROUP))
+    path = names.full_path(config.folder, names.HEADERS_IRULE)
+    text = irules.headers_irule(config.folder, forwarded=config.forwarded_headers, told=told)
+    tls = Ref(IRule.KIND, names.full_path(config.folder, names.PASSTHROUGH_IRULE))
     return [
         group,
-        IRule(path, irules.headers_irule(folder), extra_dependencies=frozenset({group.ref})),
-        Attachment(virtual, "rules", path, IRule.KIND),
+        IRule(path, text, extra_dependencies=frozenset({group.ref})),
+        Attachment(virtual, "rules", path, IRule.KIND,
+                   extra_dependencies=frozenset({tls} if config.https_virtual else ())),
     ]
 
 
-def warnings(options: RouteOptions) -> list[str]:
+def warnings(options: RouteOptions, config: HeaderSettings) -> list[str]:
     """List the options of a Route that have no effect where Rules cannot set variables."""
-    given = {f"{HAPROXY}hsts_header": options.hsts}
+    own = options.forwarded not in ("", config.forwarded_headers)
+    given = {f"{HAPROXY}hsts_header": options.hsts, f"{HAPROXY}set-forwarded-headers": own}
     return [f"metadata.annotations: {key} has no effect before TMOS 12.1"
             for key, value in given.items() if value]

@@ -73,5 +73,5 @@ def warnings(evaluated: EvaluatedRoute, config: baseline.BaselineSettings, facts
         texts += persistence.warnings(route.options, source=source, insecure=evaluated.insecure,
                                       works=baseline.sets_pool_variable(facts))
         if not baseline.sets_pool_variable(facts):
-            texts += headers.warnings(route.options)
+            texts += headers.warnings(route.options, config)
     return texts

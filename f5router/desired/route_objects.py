@@ -291,7 +291,7 @@ class _HostBuilder:
         if isinstance(action, Forward):
             required |= self._add_client_limits(path, action.pool)
             if action.http:
-                required |= self._add_all(headers.irule(self.config.folder, path))
+                required |= self._add_all(headers.irule(self.config, path, told=True))
                 required.add(record_ref(self._full(names.HTTP_GROUP), action.http))
         ports = {443 if secure else 80, virtual.port} - {0}
         host = match_conditions.host(self.host, ports)
@@ -341,7 +341,7 @@ class _HostBuilder:
 
     def _with_options(self, evaluated: EvaluatedRoute, forward: Forward, *, secure: bool) -> Forward:
         """Add the record with what a Route does to its requests and responses; returns its action with it."""
-        record = headers.record(self.config.folder, evaluated.route.options, secure=secure)
+        record = headers.record(self.config, evaluated.route.options, secure=secure)
         if record is None or not forward.sets_pool_variable:
             return forward
         self.add(record)

@@ -8,13 +8,17 @@ from f5router.model import names
 from f5router.model.route_options import RouteOptions
 
 
-def encode(options: RouteOptions, *, secure: bool) -> str:
+def encode(options: RouteOptions, *, secure: bool, forwarded: str) -> str:
     """Return the data of a record in names.HTTP_GROUP; "" if a Route needs none.
 
     A slash stands between options, a dot between the words of one.
-    Args: secure: True for requests over TLS.
+    Args:
+        secure: True for requests over TLS.
+        forwarded: the router's own policy for forwarded headers.
     """
     parts = []
+    if options.forwarded not in ("", forwarded):
+        parts.append(f"forwarded.{options.forwarded}")
     if secure and options.hsts:
         parts.append(f"hsts.{options.hsts.encode().hex()}")
     return "/".join(parts)

@@ -37,6 +37,8 @@ class RouteOptions:
     """True if TLS towards pods must be verified, False if it must not; None: where there is a CA for it."""
     health: tuple[HealthCheck, ...] = ()
     """Health checks, each for a path."""
+    forwarded: str = ""
+    """One of forwarded_headers.POLICIES."""
     check_interval_ms: int = 0
     """Milliseconds between two health checks of a pod."""
 

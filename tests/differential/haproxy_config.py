@@ -247,13 +247,26 @@ class Backend:
         return [*lines, f"timeout tunnel {tunnel}"] if tunnel else lines
 
     def _forwarded(self) -> list[str]:
-        """Return the lines of policy append, the default."""
-        return ["option forwardfor", "http-request add-header X-Forwarded-Host %[req.hdr(host)]",
-                "http-request add-header X-Forwarded-Port %[dst_port]",
-                "http-request add-header X-Forwarded-Proto http if !{ ssl_fc }",
-                "http-request add-header X-Forwarded-Proto https if { ssl_fc }",
-                "http-request add-header Forwarded "
-                "for=%[src];host=%[req.hdr(host)];proto=%[req.hdr(X-Forwarded-Proto)]"]
+        """Return the lines that set the headers by which pods know the client."""
+        words = "append|replace|if-none|never"
+        default = _first_match(words, self._variable("ROUTER_SET_FORWARDED_HEADERS")) or "append"
+        policy = self.annotation(f"{HAPROXY}set-forwarded-headers", words, default)
+        if policy == "never":
+            return []
+        verb = "add-header" if policy == "append" else "set-header"
+        lines = {
+            "append": ["option forwardfor"], "if-none": ["option forwardfor if-none"],
+            "replace": ["http-request set-header X-Forwarded-For %[src]"]}[policy]
+        for name, value, condition in (
+            ("X-Forwarded-Host", "%[req.hdr(host)]", ""), ("X-Forwarded-Port", "%[dst_port]", ""),
+            ("X-Forwarded-Proto", "http", "!{ ssl_fc }"), ("X-Forwarded-Proto", "https", "{ ssl_fc }"),
+            ("X-Forwarded-Proto-Version", "h2", "{ ssl_fc_alpn -i h2 }"),
+            ("Forwarded", "for=%[src];host=%[req.hdr(host)];proto=%[req.hdr(X-Forwarded-Proto)]", ""),
+        ):
+            absent = f"!{{ req.hdr({name}) -m found }}" if policy == "if-none" else ""
+            conditions = " ".join(text for text in (condition, absent) if text)
+            lines.append(f"http-request {verb} {name} {value}" + (f" if {conditions}" if conditions else ""))
+        return lines
 
     def _cookie(self) -> list[str]:
         if self.annotation(f"{HAPROXY}disable_cookies", TRUE):

@@ -35,7 +35,7 @@ def test_others_objects_stay(lab):
     assert lab.converge() == []
     after = lab.bigip.get(f"ltm/virtual/~Common~{HTTPS}")
     ours = [f"/Common/openshift_{name}_irule"
-            for name in ("passthrough", "request", "session_cookie", "unavailable")]
+            for name in ("passthrough", "request", "headers", "session_cookie", "unavailable")]
     assert after["rules"] == [*before["rules"], *ours]
     assert _profiles(after) == _profiles(before)
     assert lab.bigip.get("ltm/pool/~Common~web_pool")

@@ -11,6 +11,8 @@ from tests import manifests
 from tests.feature.conftest import HTTP, HTTPS, Lab
 
 GROUP, IRULE = f"/Common/{names.HTTP_GROUP}", f"/Common/{names.HEADERS_IRULE}"
+ALONE = {"set_forwarded_headers": "never"}
+"""Without it, the iRule is always there."""
 
 
 def strict(name: str, text: str = "", kind: str = "edge", insecure: str = "") -> dict:
@@ -21,7 +23,7 @@ def strict(name: str, text: str = "", kind: str = "edge", insecure: str = "") ->
 
 
 def data(text: str) -> str:
-    return http_options.encode(RouteOptions(hsts=text), secure=True)
+    return http_options.encode(RouteOptions(hsts=text), secure=True, forwarded="append")
 
 
 def records(lab: Lab) -> dict[str, str]:
@@ -59,7 +61,7 @@ def whole(lab: Lab) -> bool:
 def test_routes_with_equal_options_share_a_record(lab):
     lab.apply(strict("a", "max-age=1", insecure="Allow"), strict("b", "max-age=1"), strict("c", "max-age=2"),
               strict("d"), manifests.route("e", host="e.example.com"))
-    router = lab.router()
+    router = lab.router(**ALONE)
     assert lab.converge(router) == []
     assert sorted(records(lab).values()) == sorted([data("max-age=1"), data("max-age=2")])
     rules = named(lab)
@@ -68,7 +70,7 @@ def test_routes_with_equal_options_share_a_record(lab):
     assert attached(lab) == [False, True]
     lab.clear()
     lab.converge(router)
-    lab.converge()
+    lab.converge(**ALONE)
     assert lab.writes() == []
 
 
@@ -88,7 +90,7 @@ def test_a_change_costs_the_same_whatever_there_is(lab):
 
 def test_what_nobody_needs_goes(lab):
     lab.apply(strict("a", "max-age=1"), strict("b"))
-    router = lab.router()
+    router = lab.router(**ALONE)
     lab.settle(router)
     lab.apply(strict("a"))
     lab.settle(router)
@@ -122,7 +124,7 @@ def test_a_router_that_breaks_off_at_any_write(make_lab, first, then):
 def test_a_refused_irule(lab):
     """The Route stays as it was, others are served, and the status names the refusal."""
     lab.apply(strict("a"), strict("b"))
-    router = lab.router()
+    router = lab.router(**ALONE)
     assert lab.converge(router) == []
     lab.bigip.inject("refuse", times=99, method="POST", path="ltm/rule", status=400, message="no such word")
     lab.apply(strict("a", "max-age=1"))
@@ -165,3 +167,22 @@ def test_a_record_that_was_changed_by_hand_is_repaired(lab):
         lab.change("PATCH", f"ltm/data-group/internal/{GROUP.replace('/', '~')}", {"records": spoiled})
         assert lab.converge() == []
         assert records(lab) == wanted
+
+
+def test_without_forwarded_headers_or_with_them(lab):
+    """The iRule is on both virtual servers for the router's own policy, and written once."""
+    lab.apply(strict("a"))
+    for policy, there in (("append", True), ("never", False), ("replace", True)):
+        assert lab.converge(set_forwarded_headers=policy) == []
+        assert attached(lab) == [there, there]
+        assert named(lab) == {}
+
+
+def test_a_refused_irule_of_the_router(lab):
+    """Its refusal is reported, and costs no Route anything."""
+    assert lab.converge(**ALONE) == []
+    lab.bigip.inject("refuse", times=None, method="POST", path="ltm/rule", status=400, message="no such word")
+    lab.apply(strict("a"))
+    reasons = lab.converge()
+    assert any(names.HEADERS_IRULE in reason and "no such word" in reason for reason in reasons)
+    assert lab.admitted("shop", "a")["status"] == "True"

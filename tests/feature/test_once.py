@@ -41,7 +41,7 @@ def test_a_refused_object_that_no_route_needs(lab, caplog, method, path, words):
 
 
 def test_a_cause_is_told_once(make_lab, caplog):
-    """The http profile that is missing: five attachments and every Route on port 443 have the same cause."""
+    """The http profile that is missing: six attachments and every Route on port 443 have the same cause."""
     lab = make_lab()
     lab.virtuals(profiles=("/Common/tcp", "/Common/clientssl-default"))
     lab.apply(*manifests.service("shop", "web", pods=("10.1.1.1",)),

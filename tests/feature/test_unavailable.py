@@ -9,6 +9,7 @@ from tests.feature.conftest import HTTP, HTTPS
 RULE = "/Common/openshift_unavailable_irule"
 REQUEST = "/Common/openshift_request_irule"
 COOKIE = "/Common/openshift_session_cookie_irule"
+HEADERS = "/Common/openshift_headers_irule"
 PASSTHROUGH = "/Common/openshift_passthrough_irule"
 VIRTUALS = {False: f"/Common/{HTTP}", True: f"/Common/{HTTPS}"}
 
@@ -113,7 +114,7 @@ def test_one_virtual_server(make_lab):
     lab = make_lab()
     lab.virtuals(https=False)
     assert lab.converge(f5_https_vserver="") == []
-    assert rules(lab, False) == [REQUEST, COOKIE, RULE]
+    assert rules(lab, False) == [REQUEST, HEADERS, COOKIE, RULE]
 
 
 def refusals(caplog) -> list[tuple[str, str]]:
@@ -132,7 +133,7 @@ def test_without_http_profile(make_lab, caplog):
     told = refusals(caplog)
     assert any(name.endswith(f"{VIRTUALS[True]}/rules/{RULE}") for name, _ in told)
     assert all("an http profile is missing" in reason for _, reason in told)
-    assert rules(lab, False) == [REQUEST, COOKIE, RULE]
+    assert rules(lab, False) == [REQUEST, HEADERS, COOKIE, RULE]
     assert rules(lab, True) == []
     assert lab.admitted("shop", "a")["status"] == "True"
 

@@ -288,7 +288,7 @@ def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, 
                  source=source, cookie=session_cookies.parse_name(cookie) if cookie else "")
 
 
-def headers_irule(folder: str) -> str:
+def headers_irule(folder: str, *, forwarded: str, told: bool = True) -> str:
     """Return the text of openshift_headers_irule, for virtual servers with an http profile.
 
     Records of openshift_http_dg: a digest with what http_options.encode gives. HTTP_RESPONSE is the event
@@ -296,10 +296,19 @@ def headers_irule(folder: str) -> str:
     clouddocs, HTTP_RESPONSE, HTTP::header (names are not case-sensitive); haproxy-config.template
     (http-response set-header, which answers of HAProxy do not pass either).
 
-    Args: folder: full path of the folder that holds the data-group.
+    Headers that tell pods of the client are set in HTTP_REQUEST, after a policy has chosen the pool and
+    request_irule has set f5router_route. Where Rules set no variable, no request is known to be another's.
+    Sources: haproxy-config.template (setForwardedHeadersPattern); RFC 7239; clouddocs, TCP::local_port,
+    IP::client_addr (with the route domain, if it has one).
+
+    Args:
+        folder: full path of the folder that holds the data-group.
+        forwarded: one of forwarded_headers.POLICIES, for requests whose record names none.
+        told: True if Rules can set variables.
     Raises: ValueError: folder is not a plain full path.
     """
-    return _text("openshift_headers_irule.tcl", folder)
+    text = _text("openshift_headers_irule.tcl", folder)
+    return text.replace("@FORWARDED@", forwarded).replace("@ROUTE@", "0" if told else "1")
 
 
 def limits_irule(folder: str) -> str:

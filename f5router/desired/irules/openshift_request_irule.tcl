@@ -40,6 +40,8 @@ when HTTP_REQUEST {
     set f5r_want ""
     set f5r_suffix ""
     set f5router_cookie ""
+    # Read by openshift_headers_irule: whether a Route takes the request.
+    set f5router_route 0
     set f5r_secure [info exists f5router_https]
     if { [info exists f5router_insecure] } {
         # The Route serves the same cookie without TLS.
@@ -52,6 +54,7 @@ when HTTP_REQUEST {
     }
     if { [info exists f5router_pool] } {
         set f5r_want $f5router_pool
+        set f5router_route 1
         unset f5router_pool
     }
     if { [info exists f5router_wildcard] } {
@@ -75,6 +78,7 @@ when HTTP_REQUEST {
         # A target of a redirect is a path, printable: nothing that could go on with the name or end the header.
         set f5r_uri [HTTP::uri]
         if { $f5r_domain ne $f5r_suffix || ($f5r_redirect && ![regexp {^/[!-~]*$} $f5r_uri]) } {
+            set f5router_route 0
             @REFUSE@
             return
         }

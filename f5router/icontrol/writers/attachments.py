@@ -166,7 +166,7 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts, folder: str)
         return missing(path)
     speaks_http = attachment.target_kind in (Policy.KIND, HTTPCompression.KIND) or attachment.target.endswith(
         (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.REQUEST_IRULE,
-         names.COOKIE_IRULE)
+         names.COOKIE_IRULE, names.HEADERS_IRULE)
     )
     if speaks_http and not facts.http:
         return (f"virtual server {path}, profiles: an http profile is missing; "

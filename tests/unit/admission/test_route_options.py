@@ -121,6 +121,15 @@ def test_a_switch_that_is_off_is_not_reported(word):
     assert parse({LIMITS: word}, "") == (RouteOptions(), ())
 
 
+@pytest.mark.parametrize("word", ["append", "replace", "if-none", "never"])
+@pytest.mark.parametrize("termination", ["", "edge", "reencrypt"])
+def test_forwarded_headers(word, termination):
+    key = f"{HAPROXY}set-forwarded-headers"
+    assert parse({key: word}, termination) == (RouteOptions(forwarded=word), ())
+    assert "has no effect" in parse({key: word}, "passthrough")[1][0]
+    assert "must be append" in parse({key: word.title()}, termination)[1][0]
+
+
 @pytest.mark.parametrize("text", [
     "max-age=0", "max-age=31536000;includeSubDomains;preload", "MAX-AGE = 1 ; INCLUDESUBDOMAINS",
     'preload; max-age="31536000"', "includeSubDomains;preload;max-age=5;preload", "max-age=5\t; preload"])

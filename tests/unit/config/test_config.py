@@ -42,6 +42,7 @@ PRECEDENCE = [
     ("backend-check-interval", "check_interval_s", 0, "1500ms", 2, "5s", 5),
     ("load-balance-algorithm", "balancing.http", "", "leastconn", "leastconn", "source", "source"),
     ("tcp-balance-scheme", "balancing.tcp", "", "random", "random", "roundrobin", "roundrobin"),
+    ("set-forwarded-headers", "forwarded_headers", "append", "never", "never", "if-none", "if-none"),
     ("cookie-name", "cookie_name", "", "a-b", "a-b", "c", "c"),
     ("enable-compression", "edge.compressed_types", (), "true", ("text/html", "text/plain", "text/css"),
      "false", ()),

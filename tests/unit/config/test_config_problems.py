@@ -70,7 +70,7 @@ BAD = {
     "f5-ssh-host-key": "ssh-rsa AAAA", "f5-policy-model": "drafts", "f5-config-sync": "force",
     "cert-upload": "scp",
     "load-balance-algorithm": "fastest", "tcp-balance-scheme": "Source",
-    "cookie-name": "a b", "compression-mime": "(a)",
+    "cookie-name": "a b", "compression-mime": "(a)", "set-forwarded-headers": "Append",
     "f5-pool-monitor": "tcp", "backend-check-interval": "1m30s",
     "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",
     "hold-off-limit": "x", "status-rate": "0", "router-canonical-hostname": "10.0.0.1", "namespace": "A",

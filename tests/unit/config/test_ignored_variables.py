@@ -154,7 +154,7 @@ ROWS = [
     ("template", "ROUTER_CAPTURE_HTTP_COOKIE", ON_DEVICE, "a:1"),
     ("template", "ROUTER_UNIQUE_ID_FORMAT", NOT_YET, "x"),
     ("template", "ROUTER_UNIQUE_ID_HEADER_NAME", NOT_YET, "x"),
-    ("template", "ROUTER_SET_FORWARDED_HEADERS", NOT_YET, "append"),
+    ("template", "ROUTER_SET_FORWARDED_HEADERS", HONOURED, "replace"),
     ("template", "ROUTER_H1_CASE_ADJUST", NOT_YET, "Host"),
     ("template", "ROUTER_HTTP_REQUEST_HEADERS", NOT_YET, "a:b:Set"),
     ("template", "ROUTER_HTTP_RESPONSE_HEADERS", NOT_YET, "a:b:Set"),
@@ -216,7 +216,6 @@ MIGRATED = [
         f"RELOAD_INTERVAL: {MEANING}: {RELOAD}",
         f"ROUTER_DISABLE_HTTP2: {MEANING}: clients are served by HTTP/1.1, see limits.md",
         f"ROUTER_THREADS: {MEANING}: {HAPROXY}",
-        "ROUTER_SET_FORWARDED_HEADERS: not yet supported",
     ], id="OpenShift 4, ingress operator"),
 ]
 """Variables of a router's Deployment, and what is told at start. Sources: a DeploymentConfig that

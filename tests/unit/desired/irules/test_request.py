@@ -93,7 +93,7 @@ def test_a_name_that_is_refused(tmm):
 
 def test_leaves_nothing_behind(tmm):
     connection = run(tmm, A, "none", B)
-    assert all(name.startswith(("f5r_", "f5router_cookie")) for name in connection.variables)
+    assert all(name.startswith(("f5r_", "f5router_cookie", "f5router_r")) for name in connection.variables)
 
 
 def test_the_variables_are_those_that_rules_set():

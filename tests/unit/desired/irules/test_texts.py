@@ -25,7 +25,7 @@ TEXTS = [
     pytest.param(irules.limits_irule, id="limits"),
     pytest.param(irules.timeout_irule, id="timeout"),
     pytest.param(irules.cookie_irule, id="cookie"),
-    pytest.param(irules.headers_irule, id="headers"),
+    pytest.param(partial(irules.headers_irule, forwarded="append"), id="headers"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]

@@ -122,7 +122,7 @@ def test_a_redirect_concerns_one_request(tmm):
 def test_leaves_nothing_behind(tmm):
     connection = requests(tmm, ("a.apps.example.com", SUFFIX))
     assert names.WILDCARD_VARIABLE not in connection.variables
-    assert all(name.startswith(("f5r_", "f5router_cookie")) for name in connection.variables)
+    assert all(name.startswith(("f5r_", "f5router_cookie", "f5router_r")) for name in connection.variables)
 
 
 def test_the_variable_is_the_one_that_rules_set():

@@ -25,7 +25,8 @@ Request = tuple[str, Mapping[str, str]]
 """Host header, and the variables that a policy sets."""
 
 _READS = frozenset(("TCP::payload", "class", "LB::server", "virtual", "HTTP::host", "HTTP::uri",
-                    "IP::client_addr", "TCP::client_port", "table", "clock", "md5", "b64decode"))
+                    "IP::client_addr", "TCP::client_port", "TCP::local_port", "table", "clock", "md5",
+                    "b64decode"))
 _ACTS = frozenset(("TCP::collect", "TCP::release", "SSL::disable", "SSL::enable", "SSL::profile",
                    "HTTP::disable", "HTTP::respond", "HTTP::redirect", "LB::detach", "LB::reselect", "pool",
                    "persist", "reject", "log"))  # fmt: skip
@@ -175,7 +176,9 @@ class _Stub:
             raise TclError(f"fault in {called}")
         if called == ("HTTP::header", "names"):
             return " ".join(f"{{{header}}}" for header in self.headers).encode()
-        if called[:2] == ("HTTP::header", "remove"):
+        if called[:2] == ("HTTP::header", "exists"):
+            return str(int(words[1].lower() in map(str.lower, self.headers))).encode()
+        if called[:2] in (("HTTP::header", "remove"), ("HTTP::header", "insert")):
             self.actions.append(called)
             return b""
         if name in _READS:
@@ -216,7 +219,7 @@ class _Stub:
             return (self.address if words == ("addr",) else self.pool).encode()
         return {"virtual": self.virtual, "HTTP::host": self.host, "HTTP::uri": self.uri,
                 "IP::client_addr": self.client, "TCP::client_port": str(self.port),
-                "clock": str(self.now)}[name].encode()
+                "TCP::local_port": "80", "clock": str(self.now)}[name].encode()
 
     def _match(self, verb: str, *words: str) -> bytes:
         """class match ?-value? ?--? item equals group. As in TMM, a leading - of the item is an option."""
