@@ -109,3 +109,38 @@ def test_renewed_while_the_router_runs(lab, file, running):
     loop.later()
     until(lambda: loop.router.destination_ca.due_at > lab.clock())
     assert lab.writes() == []
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "file/ssl-cert"), ("PATCH", "profile/server-ssl")],
+                         ids=["the file", "the profile"])
+def test_renewed_and_refused(lab, file, running, method, path):
+    """The certificates before stay on the BIG-IP; the Route's status has the refusal until that is over."""
+    lab.apply(manifests.route("a", kind="reencrypt"))
+    loop = running(default_destination_ca_path=str(file))
+    loop.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
+    (pool,), old = lab.pools(), profile(lab)["caFile"]
+    lab.bigip.inject("refuse", times=None, method=method, path=path, status=400, message="no room")
+    file.write_text(NEXT + CA)
+    loop.later()
+    loop.wait(lambda: "no room" in lab.admitted("shop", "a").get("message", ""))
+    assert (lab.content(profile(lab)["caFile"]), profile(lab)["caFile"]) == (CA, old)
+    assert lab.pools() == {pool}
+    assert profile(lab)["peerCertMode"] == "require"
+    lab.bigip.clear_faults()
+    loop.later()
+    loop.wait(lambda: lab.content(profile(lab)["caFile"]) == NEXT + CA)
+    loop.wait(lambda: lab.admitted("shop", "a").get("status") == "True")
+
+
+def test_broken_off_renewal(lab, file):
+    """After a kill at any write the next router finishes, and the pods are verified all the time."""
+    lab.apply(manifests.route("a", kind="reencrypt"))
+    assert lab.converge(default_destination_ca_path=str(file)) == []
+    for number, text in enumerate((NEXT + CA, NEXT, CA + NEXT, CA), start=1):
+        file.write_text(text)
+        lab.break_off(number, default_destination_ca_path=str(file))
+        assert profile(lab)["peerCertMode"] == "require"
+        assert lab.content(profile(lab)["caFile"])
+        assert lab.converge(default_destination_ca_path=str(file)) == []
+        assert lab.content(profile(lab)["caFile"]) == text
+        assert len([path for path in lab.paths("sys/file/ssl-cert") if "openshift_tls" in path]) == 1
