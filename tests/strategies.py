@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from f5router.model import path_rewrite
 from f5router.model.cluster import Backend
 from f5router.model.route_options import RouteOptions
 from tests import builders
@@ -15,6 +16,7 @@ OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "le
                     same_site=st.sampled_from(["", "Lax"]),
                     hsts=st.sampled_from(["", "", "max-age=0", "max-age=1"]),
                     forwarded=st.sampled_from(["", "", "append", "replace", "if-none", "never"]),
+                    rewrite=st.sampled_from([None, None, *map(path_rewrite.parse, ("/", "/a", "/a#"))]),
                     check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),
                     most_connections=st.sampled_from([0, 2]), connection_rate=st.sampled_from([0, 3]),
                     request_rate=st.sampled_from([0, 100]),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from f5router.admission import health
-from f5router.model import balancing, forwarded_headers, session_cookies, time_units
+from f5router.model import balancing, forwarded_headers, path_rewrite, session_cookies, time_units
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
 
@@ -145,6 +145,7 @@ OPTIONS = (
     Option(f"{HAPROXY}hsts_header", "hsts", parse_hsts,
            "max-age=SECONDS with includeSubDomains and preload before or behind it, semicolons between them",
            TLS),
+    Option(f"{HAPROXY}rewrite-target", "rewrite", path_rewrite.parse, path_rewrite.TEXT, HTTP),
     Option(f"{ROUTER}haproxy.health.check.interval", "check_interval_ms", time_units.milliseconds,
            time_units.TEXT),
     Option(f"{CIS}balance", "balance", parse_method, f"one of {', '.join(balancing.METHODS)}",

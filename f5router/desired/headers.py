@@ -8,6 +8,7 @@ from typing import Protocol
 from f5router.admission.route_options import HAPROXY
 from f5router.desired import irules
 from f5router.model import forwarded_headers, http_options, names
+from f5router.model.cluster import Route
 from f5router.model.ltm import Attachment, DataGroup, IRule, Object, Record
 from f5router.model.objects import Ref
 from f5router.model.route_options import RouteOptions
@@ -30,12 +31,13 @@ class HeaderSettings(Protocol):
         """One of forwarded_headers.POLICIES, for Routes without their own."""
 
 
-def record(config: HeaderSettings, options: RouteOptions, *, secure: bool) -> Record | None:
+def record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | None:
     """Build the record with the options of a Route; None if it needs none.
 
     Args: secure: True for requests over TLS.
     """
-    data = http_options.encode(options, secure=secure, forwarded=config.forwarded_headers)
+    data = http_options.encode(
+        route.options, secure=secure, forwarded=config.forwarded_headers, path=route.path)
     if not data:
         return None
     return Record(names.full_path(config.folder, names.HTTP_GROUP), http_options.record_name(data), data)
@@ -69,6 +71,7 @@ def irule(config: HeaderSettings, virtual: str, *, told: bool) -> list[Object]:
 def warnings(options: RouteOptions, config: HeaderSettings) -> list[str]:
     """List the options of a Route that have no effect where Rules cannot set variables."""
     own = options.forwarded not in ("", config.forwarded_headers)
-    given = {f"{HAPROXY}hsts_header": options.hsts, f"{HAPROXY}set-forwarded-headers": own}
+    given = {f"{HAPROXY}hsts_header": options.hsts, f"{HAPROXY}set-forwarded-headers": own,
+             f"{HAPROXY}rewrite-target": options.rewrite}
     return [f"metadata.annotations: {key} has no effect before TMOS 12.1"
             for key, value in given.items() if value]

@@ -341,7 +341,7 @@ class _HostBuilder:
 
     def _with_options(self, evaluated: EvaluatedRoute, forward: Forward, *, secure: bool) -> Forward:
         """Add the record with what a Route does to its requests and responses; returns its action with it."""
-        record = headers.record(self.config, evaluated.route.options, secure=secure)
+        record = headers.record(self.config, evaluated.route, secure=secure)
         if record is None or not forward.sets_pool_variable:
             return forward
         self.add(record)

@@ -8,19 +8,25 @@ from f5router.model import names
 from f5router.model.route_options import RouteOptions
 
 
-def encode(options: RouteOptions, *, secure: bool, forwarded: str) -> str:
+def encode(options: RouteOptions, *, secure: bool, forwarded: str, path: str = "") -> str:
     """Return the data of a record in names.HTTP_GROUP; "" if a Route needs none.
 
     A slash stands between options, a dot between the words of one.
     Args:
         secure: True for requests over TLS.
         forwarded: the router's own policy for forwarded headers.
+        path: spec.path.
     """
     parts = []
     if options.forwarded not in ("", forwarded):
         parts.append(f"forwarded.{options.forwarded}")
     if secure and options.hsts:
         parts.append(f"hsts.{options.hsts.encode().hex()}")
+    if rewrite := options.rewrite:
+        words = ["rewrite", path.encode().hex(), rewrite.target.encode().hex()]
+        words += ["rest"] if rewrite.keeps_rest else []
+        words += ["slash"] if rewrite.drops_slash else []
+        parts.append(".".join(words))
     return "/".join(parts)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from f5router.model.health_checks import HealthCheck
+from f5router.model.path_rewrite import PathRewrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class RouteOptions:
     """SameSite of the session cookie: Lax or Strict."""
     hsts: str = ""
     """Header Strict-Transport-Security of responses over TLS."""
+    rewrite: PathRewrite | None = None
+    """Rewriting of the path of requests."""
     verify_pods: bool | None = None
     """True if TLS towards pods must be verified, False if it must not; None: where there is a CA for it."""
     health: tuple[HealthCheck, ...] = ()

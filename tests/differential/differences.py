@@ -12,9 +12,9 @@ from tests.waiting import DEADLINE_S
 
 PLAIN, REDIRECTED = "plain.example.com", "edge-redirect.example.com"
 REQUESTS, WEIGHTS, OPTIONS, HEADERS = "requests", "weights", "options", "headers"
-COMPRESSION = "compression"
-"""The clusters: those of test_requests.py, test_weights.py, test_options.py, test_headers.py and
-test_compression.py."""
+COMPRESSION, REWRITE = "compression", "rewrite"
+"""The clusters: those of test_requests.py, test_weights.py, test_options.py, test_headers.py,
+test_compression.py and test_rewrite.py."""
 
 RESETS = "the BIG-IP resets what is not valid HTTP"
 OWN_HOST = "a redirect leads to the Route's host on port 443, whatever the client writes"
@@ -143,6 +143,12 @@ def header(name: str, query: str, *sent: str) -> Callable[[Router], str]:
     return observe
 
 
+def rewritten(host: str, path: str) -> Callable[[Router], str]:
+    """Return an observation of the target that a pod gets."""
+    request = Request(host, path)
+    return lambda router: f"`{request.send(router).pod['target']}`"
+
+
 HOST = f"Host: {PLAIN}"
 DIFFERENCES = (
     Difference("`Host` with the port `abc`", answer(f"{PLAIN}:abc"), "503", "`web`",
@@ -248,4 +254,10 @@ DIFFERENCES = (
     Difference("compression, `ETag` of a compressed answer",
                header("etag", "etag=%221%22", "Accept-Encoding: gzip"), '`W/"1"`', '`"1"`',
                "an HTTP compression profile leaves it as it is", COMPRESSION),
+    Difference("`rewrite-target: /new` of path `/a+b`, a request for `/a+b/x`",
+               rewritten("regex.example.com", "/a+b/x"), "`/a+b/x`", "`/new/x`",
+               "a path is literal; HAProxy's router takes it for a regular expression here", REWRITE),
+    Difference("`rewrite-target: /a\\\\1` of path `/app`, a request for `/app/x`",
+               rewritten("groups.example.com", "/app/x"), "`/a/x/x`", "`/app/x`",
+               "a target is no pattern; the Route's status reports it", REWRITE),
 )

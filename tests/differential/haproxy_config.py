@@ -206,7 +206,7 @@ class Backend:
         lines += ["mode http", "option redispatch"] if http else ["mode tcp", "hash-type consistent"]
         lines += [*self._access(), *self._limits(http), *self._timeouts(http)]
         if http:
-            lines += [*self._forwarded(), *self._cookie(), *self._hsts()]
+            lines += [*self._forwarded(), *self._cookie(), *self._hsts(), *self._rewrite()]
         return [*lines, *self._servers(http)]
 
     def _balance(self) -> str:
@@ -285,6 +285,13 @@ class Backend:
         text = self.annotation(f"{HAPROXY}hsts_header", HSTS) if self.ends_tls else ""
         return [f"http-response set-header Strict-Transport-Security '{text}'"] if text else []
 
+    def _rewrite(self) -> list[str]:
+        target = self.annotation(f"{HAPROXY}rewrite-target", "/.*")
+        if not target:
+            return []
+        slash = "/?" if target == "/" else ""
+        return [f"http-request replace-path ^{self.path}{slash}(.*)$ '{sanitized(target)}'"]
+
     def _servers(self, http: bool) -> Iterable[str]:
         """Yield the pods. Behind passthrough there are none of weight 0."""
         active = sum(len(members) for name, members in self._endpoints.items() if self._services[name] > 0)
@@ -316,6 +323,28 @@ class Backend:
 def _first_match(pattern: str, *texts: str) -> str:
     """Return the first text that matches as a whole; "" for none."""
     return next((text for text in texts if re.fullmatch(pattern, text)), "")
+
+
+def sanitized(target: str) -> str:
+    """Return a rewrite-target as the router writes it between single quotes.
+
+    Source: openshift/router, pkg/router/template/util/rewritetarget/rewritetarget.go: SanitizeInput.
+    """
+    comment = False
+    for mark, replacement in (("#", "#"), ('"', '"'), ("'", "'\\\\''")):
+        kept, escaped = "", False
+        for char in target:
+            if char == mark == "#" and not escaped:
+                comment = True
+                break
+            if char == mark and not escaped:
+                continue
+            kept += replacement if char == mark and escaped else char
+            escaped = char == "\\" and not escaped
+        target = kept
+    target = re.sub("%+", lambda run: run[0] * (1 + len(run[0]) % 2), target)
+    target = re.sub(r"\\+", lambda run: "" if len(run[0]) == 1 else run[0], target).replace(r"\\", "\\")
+    return target if comment else rf"{target}\1"
 
 
 def _is_network(entry: str) -> bool:

@@ -5,6 +5,8 @@
 # hexadecimal.
 #
 # forwarded.POLICY: what happens to the headers that tell pods of the client, if it is not what the router does.
+# rewrite.PATH.TARGET: the path of a request, where it begins with PATH, is TARGET. Behind that "rest": what follows
+# PATH is kept; "slash": without a slash at its beginning.
 # hsts.TEXT: the header Strict-Transport-Security of a response, in place of the pod's.
 
 when HTTP_REQUEST {
@@ -61,6 +63,37 @@ when HTTP_REQUEST {
                     @REMOVE@
                 }
                 HTTP::header insert $f5r_header $f5r_value
+            }
+        }
+    }
+
+    foreach f5r_option $f5r_options {
+        set f5r_words [split $f5r_option "."]
+        if { [lindex $f5r_words 0] eq "rewrite" } {
+            # A target may have scheme and host before its path.
+            set f5r_uri [HTTP::uri]
+            set f5r_origin ""
+            regexp {^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*} $f5r_uri f5r_origin
+            set f5r_uri [string range $f5r_uri [string length $f5r_origin] end]
+            set f5r_query ""
+            set f5r_at [string first "?" $f5r_uri]
+            if { $f5r_at >= 0 } {
+                set f5r_query [string range $f5r_uri $f5r_at end]
+                set f5r_uri [string range $f5r_uri 0 [expr { $f5r_at - 1 }]]
+            }
+            set f5r_prefix [binary format H* [lindex $f5r_words 1]]
+            set f5r_length [string length $f5r_prefix]
+            if { [string index $f5r_uri 0] eq "/" && ($f5r_length == 0 || [string first $f5r_prefix $f5r_uri] == 0) } {
+                set f5r_rest ""
+                if { [lsearch -exact $f5r_words "rest"] >= 0 } {
+                    set f5r_rest [string range $f5r_uri $f5r_length end]
+                    if { [lsearch -exact $f5r_words "slash"] >= 0 && [string index $f5r_rest 0] eq "/" } {
+                        set f5r_rest [string range $f5r_rest 1 end]
+                    }
+                }
+                set f5r_target [binary format H* [lindex $f5r_words 2]]
+                # Fails where another iRule has answered the request.
+                catch { HTTP::uri "$f5r_origin$f5r_target$f5r_rest$f5r_query" }
             }
         }
     }

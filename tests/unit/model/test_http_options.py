@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from f5router.model import http_options
+from f5router.model.path_rewrite import parse
 from f5router.model.route_options import DEFAULTS, RouteOptions
 from tests.strategies import OPTIONS
 
@@ -32,6 +33,16 @@ def test_strict_transport_security_is_for_tls():
 def test_a_policy_for_forwarded_headers(own, default, data, secure):
     """Only one that differs from the router's is a record."""
     assert http_options.encode(RouteOptions(forwarded=own), secure=secure, forwarded=default) == data
+
+
+def test_rewriting_of_paths():
+    """Routes share a record if their paths are equal, too."""
+    def encoded(target: str, path: str) -> str:
+        return http_options.encode(RouteOptions(rewrite=parse(target)), secure=False, forwarded="never",
+                                   path=path)
+    assert encoded("/", "/a") == "rewrite.2f61.2f.rest.slash"
+    assert encoded("/b", "") == "rewrite..2f62.rest"
+    assert encoded("/b#", "/a") == "rewrite.2f61.2f62"
 
 
 @given(OPTIONS, TEXTS, st.booleans())

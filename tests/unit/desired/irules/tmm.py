@@ -211,6 +211,10 @@ class _Stub:
                 raise TclError("no session table")
             result = execute(self.table, [word.encode("latin-1") for word in words])
             return result if isinstance(result, bytes) else str(result).encode("latin-1")
+        if name == "HTTP::uri" and words:
+            self.actions.append((name, *words))
+            self.uri = words[0]
+            return b""
         if name == "b64decode":
             return base64.b64decode(words[0], validate=True)
         if name == "md5":

@@ -1,0 +1,51 @@
+"""rewrite-target: what quotes, `#`, `%` and backslashes mean in a value."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from f5router.model import path_rewrite
+from f5router.model.path_rewrite import PathRewrite
+from tests.differential.haproxy_config import sanitized
+
+
+@pytest.mark.parametrize(("text", "target"), [
+    ("/", "/"), ("/foo", "/foo"), ("/foo/", "/foo/"), ("//", "//"), ("/a?b=c", "/a?b=c"),
+    ("/a.b(c)", "/a.b(c)"), ("/$x[exit]{};", "/$x[exit]{};"),
+    ("/%20", "/%20"), ("/%%20", "/%20"), ("/%%%20", "/%%%20"), ("/%%%%", "/%%"),
+    ('/"foo"', "/foo"), ("/'foo'", "/foo"), (r"/\"foo\"", '/"foo"'), (r"/\'foo", "/'foo"), (r"/a\b", "/ab"),
+    (r"/a\#b", "/a#b"), ("/a\\", "/a"), ("/&<>", "/&<>"),
+])
+def test_targets(text, target):
+    assert path_rewrite.parse(text) == PathRewrite(target, keeps_rest=True, drops_slash=text == "/")
+
+
+@pytest.mark.parametrize(("text", "target"), [
+    ("/foo#bar", "/foo"), ("/#", "/"), ("/foo#", "/foo"), ("/a#b#c", "/a"), (r"/a\#b#c", "/a#b"),
+    ('/"a#b"', "/a"),
+])
+def test_a_comment_takes_the_rest_away(text, target):
+    assert path_rewrite.parse(text) == PathRewrite(target, keeps_rest=False, drops_slash=False)
+
+
+@pytest.mark.parametrize("text", [
+    "", "foo", " /", '"/"', "'/foo'", "#", "http://a/", "/a b", "/a\n", "/a\tb", "/\x00", "/ä", "/\x7f",
+    r"/a\\b", r"/\\1", r"/a\\", "/" + "x" * 1000, "/" + "x" * 100_000, r"\/",
+])
+def test_what_is_no_target(text):
+    with pytest.raises(ValueError, match=r"^") as caught:
+        path_rewrite.parse(text)
+    assert caught.value.args == (text,)
+
+
+@given(st.text(st.sampled_from("/ab#%\"'\\ 1"), max_size=12).map(lambda text: f"/{text}"))
+def test_every_target_is_that_of_haproxys_router(text):
+    """Where ours is accepted, HAProxy gets the same between its single quotes."""
+    try:
+        rewrite = path_rewrite.parse(text)
+    except ValueError:
+        return
+    written = sanitized(text)
+    assert written.endswith(r"\1") == rewrite.keeps_rest
+    literal = written.removesuffix(r"\1") if rewrite.keeps_rest else written
+    assert literal.replace(r"'\''", "'").replace("%%", "%") == rewrite.target
