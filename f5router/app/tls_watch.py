@@ -33,7 +33,7 @@ class TLSWatch:
         """Read the files; returns what they hold, None if nothing new can be used."""
         self.due_at = self._clock() + self._period_s
         try:
-            files = self._paths.read(_text)
+            files = self._paths.read(_text, self._files)
         except (OSError, ValueError) as exc:
             self._log.update((), (f"not used, what was read before stays: {tls_files.reason(exc)}",))
             return None

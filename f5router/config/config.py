@@ -144,7 +144,9 @@ class Config(pod_network.PodNetwork):
         pages = (("unavailable", self.edge.unavailable), ("not_found", self.edge.not_found))
         shown["edge"].update((name, f"{page.status}, {len(page.body)} bytes" if page else None)
                              for name, page in pages)
-        shown["tls_files"] = {"default_certificate": HIDDEN if self.tls_files.default_certificate else None}
+        shown["tls_files"] = {"default_certificate": HIDDEN if self.tls_files.default_certificate else None,
+                              "client_ca": self.tls_files.client_ca.count("BEGIN CERTIFICATE"),
+                              "client_crl": self.tls_files.client_crl.count("BEGIN X509 CRL")}
         return shown
 
 

@@ -154,6 +154,15 @@ def client_tls_version(text: str) -> str:
     return version
 
 
+def regular_expression(text: str) -> str:
+    """Regular expression that Python can read, as a check for those of Tcl."""
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError):
+        raise ValueError(f"{text!r} is not a regular expression") from None
+    return text
+
+
 def log_level(text: str) -> str:
     """debug, info, warning, error or critical; syslog's words, in any case, are mapped to these."""
     level = LOG_LEVELS.get(text.lower())

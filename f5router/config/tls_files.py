@@ -4,10 +4,12 @@ Source: openshift/router, pkg/router/template/router.go: writeDefaultCert, secre
 """
 
 import posixpath
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from f5router.admission import pem
@@ -16,6 +18,8 @@ from f5router.model.client_tls import TLSFiles, TLSKeyPair
 from f5router.model.steps import finish
 
 TEXT, PATH, DIRECTORY = "default-certificate", "default-certificate-path", "default-certificate-dir"
+CA, CRL = "mutual-tls-auth-ca", "mutual-tls-auth-crl"
+_CRL = re.compile("-----BEGIN X509 CRL-----.*?-----END X509 CRL-----", re.DOTALL)
 SERVICE_SIGNER = "openshift-service-serving-signer@"
 """Beginning of the name of the authority for certificates of Services. `oc adm router` mounts one of these
 whatever the administrator wants, also for routers in front of which an F5 stands.
@@ -38,13 +42,22 @@ class TLSPaths:
     """Read only if the file of the certificate holds no key."""
     any_issuer: bool = True
     """False: a certificate that OpenShift made for a Service is not used."""
+    client_ca: str = ""
+    client_crl: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.certificate)
+        return bool(self.certificate or self.client_ca or self.client_crl)
 
-    def read(self, read_file: ReadFile) -> TLSFiles:
-        """Read and check all files. Raises: OSError; ValueError: without their content in the message."""
-        return TLSFiles(self._default_certificate(read_file) if self.certificate else None)
+    def read(self, read_file: ReadFile, before: TLSFiles) -> TLSFiles:
+        """Read and check all files.
+
+        Args: before: has what is in no file.
+        Raises: OSError; ValueError: without their content in the message.
+        """
+        return TLSFiles(
+            self._default_certificate(read_file) if self.certificate else before.default_certificate,
+            authorities(read_file(self.client_ca)) if self.client_ca else "",
+            revocations(read_file(self.client_crl)) if self.client_crl else "")
 
     def _default_certificate(self, read_file: ReadFile) -> TLSKeyPair:
         text = read_file(self.certificate)
@@ -70,6 +83,23 @@ def key_pair(text: str) -> TLSKeyPair:
         raise pem.PEMError(str(exc).removeprefix("spec.tls.")) from None
 
 
+def authorities(text: str) -> str:
+    """Return the certificates in a text, re-encoded. Raises: PEMError."""
+    return finish(pem.encode(finish(pem.certificates(text, "authorities"))))
+
+
+def revocations(text: str) -> str:
+    """Return the lists of revoked certificates in a text, re-encoded. Raises: PEMError."""
+    blocks = _CRL.findall(text)
+    try:
+        lists = [x509.load_pem_x509_crl(block.encode()).public_bytes(Encoding.PEM) for block in blocks]
+    except ValueError:
+        raise pem.PEMError("a list of revoked certificates does not parse") from None
+    if not lists:
+        raise pem.PEMError("there is no list of revoked certificates in it")
+    return b"".join(lists).decode()
+
+
 def _is_of_service(pair: TLSKeyPair) -> bool:
     issuer = x509.load_pem_x509_certificate(pair.certificate.encode()).issuer
     names = issuer.get_attributes_for_oid(NameOID.COMMON_NAME)
@@ -78,6 +108,18 @@ def _is_of_service(pair: TLSKeyPair) -> bool:
 
 def load(reader: Reader) -> tuple[TLSFiles, TLSPaths]:
     """Return what the files hold at start, and where those are that may change."""
+    files, paths = _load_default(reader)
+    if reader.text("mutual-tls-auth") == "none":
+        return files, paths
+    ca, crl = TLSPaths(client_ca=reader.text(CA)), TLSPaths(client_crl=reader.text(CRL))
+    trusted = _checked(reader, CA, lambda: ca.read(reader.read_file, TLSFiles()), None)
+    revoked = _checked(reader, CRL, lambda: crl.read(reader.read_file, TLSFiles()), None)
+    return (replace(files, client_ca=trusted.client_ca, client_crl=revoked.client_crl),
+            replace(paths, client_ca=ca.client_ca, client_crl=crl.client_crl))
+
+
+def _load_default(reader: Reader) -> tuple[TLSFiles, TLSPaths]:
+    """Return the default certificate, and where it may change."""
     name = next((name for name in (TEXT, PATH, DIRECTORY) if reader.text(name)), "")
     for unused in (PATH, DIRECTORY):
         if unused != name and reader.text(unused):
@@ -87,16 +129,16 @@ def load(reader: Reader) -> tuple[TLSFiles, TLSPaths]:
     text = reader.text(name)
     if name == TEXT:
         return _checked(reader, name, lambda: TLSFiles(key_pair(text)), None), TLSPaths()
-    if "\n" in text or "-----BEGIN" in text:
-        reader.problem("it must be a path, not the content", name)
-        return TLSFiles(), TLSPaths()
     paths = TLSPaths(text) if name == PATH else TLSPaths(
         posixpath.join(text, "tls.crt"), posixpath.join(text, "tls.key"), any_issuer=reader.from_flag(name))
-    return _checked(reader, name, lambda: paths.read(reader.read_file), paths), paths
+    return _checked(reader, name, lambda: paths.read(reader.read_file, TLSFiles()), paths), paths
 
 
 def _checked(reader: Reader, name: str, read: Callable[[], TLSFiles], paths: TLSPaths | None) -> TLSFiles:
     """Read the files; a directory in which `oc adm router` left nothing to use is only a warning."""
+    if name != TEXT and ("\n" in reader.text(name) or "-----BEGIN" in reader.text(name)):
+        reader.problem("it must be a path, not the content", name)
+        return TLSFiles()
     try:
         return read()
     except (OSError, ValueError) as exc:

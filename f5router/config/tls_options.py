@@ -25,4 +25,15 @@ OPTIONS = (
            "those of the parent profile.", "VERSION", parsers.client_tls_version),
     Option("ssl-max-version", "SSL_MAX_VERSION", "", TLS,
            "Newest version of TLS for clients; without it, TLSv1.3.", "VERSION", parsers.client_tls_version),
+    Option("mutual-tls-auth", "ROUTER_MUTUAL_TLS_AUTH", "none", TLS,
+           "Client certificates: none, optional or required.",
+           "none|optional|required", parsers.choice("none", "optional", "required")),
+    Option("mutual-tls-auth-ca", "ROUTER_MUTUAL_TLS_AUTH_CA", "", TLS,
+           "PEM file with the authorities for client certificates; without it, the public ones that the "
+           "BIG-IP knows.", "FILE"),
+    Option("mutual-tls-auth-crl", "ROUTER_MUTUAL_TLS_AUTH_CRL", "", TLS,
+           "PEM file with lists of revoked client certificates.", "FILE"),
+    Option("mutual-tls-auth-filter", "ROUTER_MUTUAL_TLS_AUTH_FILTER", "", TLS,
+           "Regular expression that must match a part of the subject of a client certificate, such as "
+           "/CN=a/O=b; other clients get 403.", "REGEX", parsers.regular_expression),
 )

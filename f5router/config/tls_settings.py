@@ -4,6 +4,7 @@ Source: openshift/router, images/router/haproxy/conf/haproxy-config.template.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from f5router.config.reader import Reader
 from f5router.model import cipher_suites
@@ -30,8 +31,19 @@ def load(reader: Reader) -> TLSSettings:
     if ciphers_13 and not ciphers:
         reader.warn("not used: the cipher suites of a profile are one list, which is set with ROUTER_CIPHERS",
                     CIPHERSUITES)
+    certificates, expression = reader.value("mutual-tls-auth"), reader.value("mutual-tls-auth-filter")
+    if certificates == "none":
+        for name in ("mutual-tls-auth-ca", "mutual-tls-auth-crl", "mutual-tls-auth-filter"):
+            if reader.text(name):
+                reader.warn("not used: no certificates are asked of clients", name)
+    elif not reader.text("mutual-tls-auth-ca"):
+        reader.warn("it is not set: certificates of every public authority are taken", "mutual-tls-auth-ca")
     all_13 = tuple(cipher_suites.TLS13)
-    return TLSSettings(ciphers, (ciphers_13 or all_13) if ciphers else (), minimum, maximum)
+    settings = TLSSettings(ciphers, (ciphers_13 or all_13) if ciphers else (), minimum, maximum)
+    if certificates == "none":
+        return settings
+    return replace(settings, client_certificates=certificates,
+                   client_filter=expression or "")
 
 
 def _suites(reader: Reader, name: str, parse: Parse) -> tuple[str, ...]:

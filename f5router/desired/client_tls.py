@@ -3,14 +3,29 @@
 from dataclasses import replace
 from typing import Protocol
 
+from f5router.desired.irules import client_certificate
 from f5router.model import cipher_suites, names, tmos
 from f5router.model.client_tls import VERSIONS, TLSFiles, TLSProperties, TLSSettings
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.ltm import Attachment, CertFile, ClientSSL, ClientSSLParent, KeyFile, Object
+from f5router.model.ltm import (
+    Attachment,
+    CertFile,
+    ClientSSL,
+    ClientSSLParent,
+    CRLFile,
+    IRule,
+    KeyFile,
+    Object,
+    attachment_ref,
+)
+from f5router.model.objects import Ref
 
 _OFF = {"ssl3": "no-sslv3", "1.0": "no-tlsv1", "1.1": "no-tlsv1.1", "1.2": "no-tlsv1.2", "1.3": "no-tlsv1.3"}
 """Word of tmOptions that switches a version off. Source: clouddocs, tmsh reference, ltm profile
 client-ssl."""
+
+PUBLIC_AUTHORITIES = "/Common/ca-bundle.crt"
+"""The bundle that every BIG-IP has."""
 
 
 class ClientTLSSettings(Protocol):
@@ -31,6 +46,30 @@ def parent(config: ClientTLSSettings) -> str:
     return names.full_path(config.folder, names.PARENT_CLIENTSSL) if config.client_tls else ClientSSL.PARENT
 
 
+def checks(config: ClientTLSSettings) -> frozenset[Ref]:
+    """Return what must be in place before a request with TLS is led to pods."""
+    if not config.client_tls.client_certificates or config.https_virtual is None:
+        return frozenset()
+    path = names.full_path(config.folder, names.CLIENT_CERTIFICATE_IRULE)
+    return frozenset({attachment_ref(config.https_virtual, "rules", path)})
+
+
+def _client_certificates(config: ClientTLSSettings, files: TLSFiles, virtual: str) -> list[Object]:
+    """Build the iRule that lets no request pass without the certificate, and the files for its check."""
+    settings, folder = config.client_tls, config.folder
+    if not settings.client_certificates:
+        return []
+    path = names.full_path(folder, names.CLIENT_CERTIFICATE_IRULE)
+    text = client_certificate.text(
+        required=settings.client_certificates == "required", expression=settings.client_filter)
+    objects: list[Object] = [IRule(path, text), Attachment(virtual, "rules", path, IRule.KIND)]
+    if files.client_ca:
+        objects.append(CertFile(names.client_ca_file(folder, files.client_ca), files.client_ca))
+    if files.client_crl:
+        objects.append(CRLFile(names.crl_file(folder, files.client_crl), files.client_crl))
+    return objects
+
+
 def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> list[Object]:
     """Build the default client SSL profile and the parents, if there are files or settings for them.
 
@@ -48,9 +87,16 @@ def build(config: ClientTLSSettings, facts: DeviceFacts, files: TLSFiles) -> lis
         return _default(config, files, virtual, former, above)
     default_parent = names.full_path(config.folder, names.DEFAULT_PARENT_CLIENTSSL)
     theirs = facts.https.default_properties if facts.https else TLSProperties()
+    checked = _client_certificates(config, files, virtual)
+    own = frozenset(obj.ref for obj in checked if isinstance(obj, CertFile | CRLFile))
+
+    def properties(inherited: TLSProperties) -> TLSProperties:
+        return _with_certificates(_properties(inherited, settings, facts.version), config, files)
+
     tree = ((parent(config), ClientSSL.PARENT, facts.client_ssl), (default_parent, above, theirs))
     return [
-        *(ClientSSLParent(path, grandparent, _properties(inherited, settings, facts.version))
+        *checked,
+        *(ClientSSLParent(path, grandparent, properties(inherited), own)
           for path, grandparent, inherited in tree),
         *_default(config, files, virtual, former, default_parent),
     ]
@@ -90,3 +136,21 @@ def _properties(inherited: TLSProperties, settings: TLSSettings,
         kept = inherited.options - {*_OFF.values(), "no-ssl"}
         properties = replace(properties, options=kept | {_OFF[each] for each in known if each not in on})
     return properties
+
+
+def _with_certificates(properties: TLSProperties, config: ClientTLSSettings,
+                       files: TLSFiles) -> TLSProperties:
+    """Add what asks clients for certificates, at every handshake: a session must not outlive a revocation.
+
+    `request` lets a certificate pass that is not valid, which the iRule refuses. The device's own bundle is
+    not sent to clients: it would make the handshake long. Source: clouddocs, tmsh reference, ltm profile
+    client-ssl.
+    """
+    mode, folder = config.client_tls.client_certificates, config.folder
+    if not mode:
+        return properties
+    ca = names.client_ca_file(folder, files.client_ca) if files.client_ca else ""
+    return replace(
+        properties, peer_cert_mode="require" if mode == "required" else "request", authenticate="always",
+        ca_file=ca or PUBLIC_AUTHORITIES, advertised_ca=ca,
+        crl_file=names.crl_file(folder, files.client_crl) if files.client_crl else "")

@@ -7,7 +7,7 @@ from typing import Protocol, Self
 from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute, Rejection
 from f5router.admission.host_claims import ClaimResult
-from f5router.desired import baseline, headers, match_conditions, option_objects, pools, route_tls
+from f5router.desired import baseline, client_tls, headers, match_conditions, option_objects, pools, route_tls
 from f5router.desired.pools import PoolKey, PoolSettings
 from f5router.model import hostnames, names, priority
 from f5router.model.client_tls import TLSFiles
@@ -278,7 +278,7 @@ class _HostBuilder:
         if not isinstance(action, Redirect):
             required.add(attachment_ref(path, "rules", self._full(names.REQUEST_IRULE)))
         if secure:
-            required |= self._taken_over()
+            required |= self._taken_over() | client_tls.checks(self.config)
         if isinstance(action, Forward):
             required |= {record_ref(self._full(names.PERSISTENCE_GROUP), action.pool)} & self.objects.keys()
             if secure and evaluated.insecure == "Allow" and action.sets_pool_variable:

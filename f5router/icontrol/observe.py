@@ -26,6 +26,7 @@ from f5router.model.ltm import (
     Attachment,
     CertFile,
     ClientSSL,
+    CRLFile,
     DataGroup,
     Forward,
     HTTPCompression,
@@ -71,6 +72,8 @@ def observe(
     _require_ready(client)
     version = client.version()
     read = _collections(client, folder)
+    if any(names.is_parent(ltm_codec.path_of(item)) for item in read[ClientSSL.KIND]):
+        read[CRLFile.KIND] = collection(client, CRLFile.KIND, folder, expand=False)
     servers = [virtual(client, path) for path in virtuals]
     vxlan = vxlan and version >= tmos.VXLAN_SINCE
     network, others = tunnels.observe(client, folder) if vxlan else ([], ())
@@ -107,8 +110,8 @@ def _objects(network: Iterable[Object], read: Mapping[str, list[JSON]], attached
              folder: str) -> dict[Ref, Object]:
     """Return all our objects, with their dependencies."""
     objects = {obj.ref: obj for obj in network}
-    objects.update((obj.ref, obj) for kind in (*_PARTITIONED, *_PROFILES)
-                   for obj in _decoded(kind, read[kind], folder))
+    objects.update((obj.ref, obj) for kind in (*_PARTITIONED, *_PROFILES, CRLFile.KIND)
+                   for obj in _decoded(kind, read.get(kind, ()), folder))
     objects.update((obj.ref, obj) for obj in attached)
     objects.update((obj.ref, obj) for obj in linked(objects, folder))
     return objects

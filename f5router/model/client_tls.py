@@ -22,6 +22,10 @@ class TLSFiles:
 
     default_certificate: TLSKeyPair | None = field(default=None, repr=False)
     """Shown to clients for whose SNI there is no certificate; None: that of the virtual server's profile."""
+    client_ca: str = field(default="", repr=False)
+    """Certificates of the authorities for clients, PEM; "" for the device's bundle of public ones."""
+    client_crl: str = field(default="", repr=False)
+    """Lists of revoked client certificates, PEM; "" for none."""
 
 
 VERSIONS = {"ssl3": "SSLv3", "1.0": "TLSv1.0", "1.1": "TLSv1.1", "1.2": "TLSv1.2", "1.3": "TLSv1.3"}
@@ -39,6 +43,10 @@ class TLSSettings:
     minimum: str = ""
     """Oldest version, a key of VERSIONS; "" with `maximum` for those of the parent."""
     maximum: str = ""
+    client_certificates: str = ""
+    """"optional" or "required"; "" if nothing is asked of clients."""
+    client_filter: str = ""
+    """Regular expression of which something in the subject of a client certificate must match; "" for any."""
 
     def __bool__(self) -> bool:
         return self != TLSSettings()
@@ -54,5 +62,11 @@ class TLSProperties:
     """Full path; "" for none."""
     options: frozenset[str] = frozenset({"dont-insert-empty-fragments"})
     """Words of tmOptions."""
+    peer_cert_mode: str = "ignore"
+    authenticate: str = "once"
+    ca_file: str = ""
+    """Full path of a file; "" for none. So are the next two."""
+    advertised_ca: str = ""
+    crl_file: str = ""
     options_in_braces: bool = field(default=False, compare=False)
     """True if the device writes these as a text in braces, not as a list."""

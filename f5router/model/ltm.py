@@ -239,6 +239,14 @@ class KeyFile(NamedObject):
 
 
 @dataclass(frozen=True, slots=True)
+class CRLFile(NamedObject):
+    """File with lists of revoked certificates, named like a CertFile but with .crl at the end."""
+
+    KIND: ClassVar[str] = "sys/file/ssl-crl"
+    pem: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ClientSSL(NamedObject):
     """Client SSL profile of one Host, or with the default certificate."""
 
@@ -275,6 +283,12 @@ class ClientSSLParent(NamedObject):
     KIND: ClassVar[str] = ClientSSL.KIND
     parent: str
     properties: TLSProperties
+    extra_dependencies: frozenset[Ref] = field(default=frozenset(), compare=False)
+    """Files of ours that the properties name."""
+
+    @property
+    def dependencies(self) -> tuple[Ref, ...]:
+        return tuple(self.extra_dependencies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +355,7 @@ def attachment_ref(virtual: str, kind: str, target: str) -> Ref:
 
 Object = (
     HealthMonitor | Pool | Policy | Rule | DataGroup | Record | IRule
-    | CertFile | KeyFile | ClientSSL | ClientSSLParent | ServerSSL | HTTPCompression | Attachment
+    | CertFile | KeyFile | CRLFile | ClientSSL | ClientSSLParent | ServerSSL | HTTPCompression | Attachment
     | VxlanProfile | Tunnel | SelfIP | FDBRecord | SourceTranslation | StaticRoute
 )
 BigIPState = Mapping[Ref, Object]

@@ -18,6 +18,7 @@ from f5router.model.ltm import (
     Attachment,
     CertFile,
     ClientSSL,
+    CRLFile,
     DataGroup,
     HTTPCompression,
     IRule,
@@ -45,10 +46,11 @@ REQUEST_IRULE = "openshift_request_irule"
 LIMITS_IRULE = "openshift_limits_irule"
 TIMEOUT_IRULE = "openshift_timeout_irule"
 COOKIE_IRULE = "openshift_session_cookie_irule"
+CLIENT_CERTIFICATE_IRULE = "openshift_client_certificate_irule"
 HEADERS_IRULE = "openshift_headers_irule"
 IRULE_ORDER = (
-    PASSTHROUGH_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, HEADERS_IRULE, COOKIE_IRULE,
-    TIMEOUT_IRULE, NOT_FOUND_IRULE, UNAVAILABLE_IRULE)
+    PASSTHROUGH_IRULE, CLIENT_CERTIFICATE_IRULE, REENCRYPT_IRULE, LIMITS_IRULE, REQUEST_IRULE, HEADERS_IRULE,
+    COOKIE_IRULE, TIMEOUT_IRULE, NOT_FOUND_IRULE, UNAVAILABLE_IRULE)
 """Their order on a virtual server, behind the administrator's iRules."""
 POOL_VARIABLE = "f5router_pool"
 """Variable that a forwarding Rule sets to its pool, for REQUEST_IRULE."""
@@ -271,6 +273,16 @@ def key_file(folder: str, key: Key, public: str) -> str:
     return full_path(folder, f"{route(key)}-https-key-{digest(public)}.key")
 
 
+def client_ca_file(folder: str, content: str) -> str:
+    """Return the full path of the file with the authorities for client certificates."""
+    return full_path(folder, f"openshift_client-https-cabundle-{digest(content)}.crt")
+
+
+def crl_file(folder: str, content: str) -> str:
+    """Return the full path of the file with the lists of revoked client certificates."""
+    return full_path(folder, f"openshift_client-https-crl-{digest(content)}.crl")
+
+
 def is_parent(path: str) -> bool:
     """True for the full path of a client SSL profile that is only the parent of others of ours."""
     return path.rpartition("/")[2] in (PARENT_CLIENTSSL, DEFAULT_PARENT_CLIENTSSL)
@@ -353,7 +365,8 @@ _OWNED = {
     ServerSSL.KIND: rf"openshift_tls_{HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     HTTPCompression.KIND: COMPRESSION_PROFILE,
     CertFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-(?:cert|chain)-{HEX}\.crt"
-                   rf"|openshift_tls-https-cabundle-{HEX}\.crt",
+                   rf"|openshift_(?:tls|client)-https-cabundle-{HEX}\.crt",
+    CRLFile.KIND: rf"openshift_client-https-crl-{HEX}\.crl",
     KeyFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-key-{HEX}\.key",
     VxlanProfile.KIND: VXLAN_PROFILE,
     Tunnel.KIND: TUNNEL,

@@ -16,6 +16,7 @@ from f5router.model.ltm import (
     CertFile,
     ClientSSL,
     ClientSSLParent,
+    CRLFile,
     DataGroup,
     HTTPCompression,
     IRule,
@@ -53,6 +54,10 @@ class Stage(IntEnum):
     POOL = auto()
     CONTAINER = auto()
     """Policies and data-groups without their contents, and certificate files."""
+    CLIENT_CERTIFICATES = auto()
+    """The iRule that lets no request pass without the client certificate which is asked for, and"""
+    CHECKED = auto()
+    """its attachment: before profiles that ask for the certificate, so that no request comes before."""
     PARENT_PROFILE = auto()
     PROFILE = auto()
     """Profiles and iRules."""
@@ -87,6 +92,7 @@ _STAGES = {
     SelfIP.KIND: Stage.SELF_IP, FDBRecord.KIND: Stage.FDB, SourceTranslation.KIND: Stage.SOURCE_TRANSLATION,
     **dict.fromkeys(monitors.TYPES, Stage.MONITOR), Pool.KIND: Stage.POOL,
     DataGroup.KIND: Stage.CONTAINER, CertFile.KIND: Stage.CONTAINER, KeyFile.KIND: Stage.CONTAINER,
+    CRLFile.KIND: Stage.CONTAINER,
     Policy.KIND: Stage.CONTAINER,
     HTTPCompression.KIND: Stage.PROFILE,
     ServerSSL.KIND: Stage.PROFILE, ClientSSL.KIND: Stage.PROFILE, IRule.KIND: Stage.PROFILE,
@@ -150,6 +156,10 @@ def stage(obj: Object) -> Stage:
     """
     if isinstance(obj, ClientSSLParent):
         return Stage.PARENT_PROFILE
+    if isinstance(obj, IRule) and obj.path.endswith(names.CLIENT_CERTIFICATE_IRULE):
+        return Stage.CLIENT_CERTIFICATES
+    if isinstance(obj, Attachment) and obj.target.endswith(names.CLIENT_CERTIFICATE_IRULE):
+        return Stage.CHECKED
     if isinstance(obj, Record):
         if obj.group.endswith((names.REENCRYPT_GROUP, *option_records.IRULES)):
             return Stage.POD_TLS

@@ -80,6 +80,7 @@ def _sys() -> list[Kind]:
     return [
         files.SSLFile(files.CERT, "Certificate File", "cert"),
         files.SSLFile(files.KEY, "Certificate Key File", "key"),
+        files.SSLFile(files.CRL, "Certificate Revocation List File", "crl"),
         files.Crypto("sys/crypto/cert", files.CERT, ".crt", "Certificate File"),
         files.Crypto("sys/crypto/key", files.KEY, ".key", "Certificate Key File"),
         Folder(),

@@ -19,7 +19,7 @@ from mocks.bigip.quirks import Quirk
 from mocks.bigip.schema import IDENTITY
 from mocks.bigip.store import Item, Key, Ref, Store
 
-CERT, KEY = "sys/file/ssl-cert", "sys/file/ssl-key"
+CERT, KEY, CRL = "sys/file/ssl-cert", "sys/file/ssl-key", "sys/file/ssl-crl"
 ASYNC_READS = 3
 """Reads of a file's collection after which an install of Quirk.INSTALL_ASYNC shows."""
 
@@ -117,7 +117,8 @@ class SSLFile(Kind):
     def store_content(self, store: Store, key: Key, data: bytes, extra: Body) -> Item:
         """Keep a file's content and what it says. Raises: Refusal: not parseable, or a pair breaks."""
         passphrase = extra.get("passphrase")
-        facts, public = describe_cert(store, data) if self.url == CERT else describe_key(data, passphrase)
+        facts, public = (describe_cert(store, data) if self.url == CERT else
+                         describe_crl(data) if self.url == CRL else describe_key(data, passphrase))
         old = store.get(self.url, *key)
         now = datetime.datetime.fromtimestamp(store.clock(), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         fields: Body = {
@@ -125,7 +126,7 @@ class SSLFile(Kind):
             "createTime": old.fields["createTime"] if old else now,
             "createdBy": "admin",
             "lastUpdateTime": now,
-            "mode": 33188 if self.url == CERT else 33184,
+            "mode": 33184 if self.url == KEY else 33188,
             "revision": old.fields["revision"] + 1 if old else 1,
             "size": len(data),
             "updatedBy": "admin",
@@ -180,6 +181,16 @@ def describe_cert(store: Store, data: bytes) -> tuple[dict[str, Any], bytes]:
     if store.version >= (14, 1):
         facts["fingerprint"] = "SHA256/" + cert.fingerprint(hashes.SHA256()).hex(":").upper()
     return facts, _spki(public)
+
+
+def describe_crl(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """(properties, nothing) of lists of revoked certificates; a reply has none of their content (recorded on
+    13.0.0). Raises: Refusal: no PEM."""
+    try:
+        x509.load_pem_x509_crl(data)
+    except ValueError:
+        raise refusals.tmsh("CRL is in unsupported format: unable to load CRL") from None
+    return {}, b""
 
 
 def describe_key(data: bytes, passphrase: str | None) -> tuple[dict[str, Any], bytes]:

@@ -142,6 +142,7 @@ class SSLProfile(Profile):
         "chain": "sys/file/ssl-cert",
         "caFile": "sys/file/ssl-cert",
         "clientCertCa": "sys/file/ssl-cert",
+        "crlFile": "sys/file/ssl-crl",
         "key": "sys/file/ssl-key",
         "cipherGroup": "ltm/cipher/group",
     }
@@ -149,14 +150,15 @@ class SSLProfile(Profile):
     def references(self, item: Item) -> Iterable[Ref]:
         references = [*super().references(item)]
         references += [("cert", item.fields[name]) for name in CERTS if _is_file(item.fields.get(name))]
-        if _is_file(item.fields.get("key")):
-            references.append(("key", item.fields["key"]))
+        for name, group in (("key", "key"), ("crlFile", "crl")):
+            if _is_file(item.fields.get(name)):
+                references.append((group, item.fields[name]))
         return references
 
     def normalise(self, store: Store, key: Key, fields: Body, body: Body, old: Item | None) -> Body:
         fields = super().normalise(store, key, fields, body, old)
         folder = f"/{names.partition_of(key[0])}"
-        for name in (*CERTS, "key"):
+        for name in (*CERTS, "key", "crlFile"):
             if _is_file(fields.get(name)):
                 fields[name] = names.full_path(fields[name], folder)
         if unknown := cipher_names.unknown(str(body.get("ciphers", "")), store.version):
@@ -174,9 +176,9 @@ class SSLProfile(Profile):
     def check_references(self, store: Store, item: Item) -> None:
         if _is_file(item.fields.get("key")) and store.get("sys/file/ssl-key", item.fields["key"]) is None:
             raise refusals.mcpd("0107134a", f"File object by name ({item.fields['key']}) is missing.")
-        for name in CERTS:
-            path = item.fields.get(name)
-            if _is_file(path) and store.get("sys/file/ssl-cert", path) is None:
+        for name in (*CERTS, "crlFile"):
+            path, kind = item.fields.get(name), files.CRL if name == "crlFile" else files.CERT
+            if _is_file(path) and store.get(kind, path) is None:
                 raise refusals.mcpd("0107134a", f"File object by name ({path}) is missing.")
         self.check_pair_later(store, item.path)
 

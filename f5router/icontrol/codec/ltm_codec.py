@@ -19,6 +19,7 @@ from f5router.model.ltm import (
     CertFile,
     ClientSSL,
     ClientSSLParent,
+    CRLFile,
     DataGroup,
     HTTPCompression,
     IRule,
@@ -229,6 +230,9 @@ def _tls_properties(properties: TLSProperties) -> dict[str, Any]:
     return {
         **({"cipherGroup": group} if group else {"ciphers": properties.ciphers}),
         "tmOptions": text if properties.options_in_braces else options,
+        "peerCertMode": properties.peer_cert_mode, "authenticate": properties.authenticate,
+        "caFile": properties.ca_file or "none", "clientCertCa": properties.advertised_ca or "none",
+        "crlFile": properties.crl_file or "none",
     }
 
 
@@ -240,8 +244,11 @@ def decode_tls_properties(obj: JSON) -> TLSProperties:
     options = obj.get("tmOptions") or ()
     text = options if isinstance(options, str) else " ".join(map(str, options))
     words = frozenset(text.replace("{", " ").replace("}", " ").split()) - {"none"}
-    return TLSProperties(_unset(obj.get("ciphers")), _unset(obj.get("cipherGroup")), words,
-                         isinstance(options, str))
+    return TLSProperties(
+        _unset(obj.get("ciphers")), _unset(obj.get("cipherGroup")), words,
+        str(obj.get("peerCertMode") or "ignore"), str(obj.get("authenticate") or "once"),
+        _unset(obj.get("caFile")), _unset(obj.get("clientCertCa")), _unset(obj.get("crlFile")),
+        isinstance(options, str))
 
 
 def decode_client_ssl(obj: JSON) -> ClientSSL | ClientSSLParent:
@@ -370,5 +377,6 @@ DECODERS: Mapping[str, Callable[[JSON], Object]] = {
     HTTPCompression.KIND: decode_compression,
     CertFile.KIND: lambda obj: CertFile(path_of(obj)),
     KeyFile.KIND: lambda obj: KeyFile(path_of(obj)),
+    CRLFile.KIND: lambda obj: CRLFile(path_of(obj)),
 }
 """Decoders of the kinds whose JSON has no nested objects."""

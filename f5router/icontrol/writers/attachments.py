@@ -166,12 +166,13 @@ def attachment_problem(attachment: Attachment, facts: VirtualFacts, folder: str)
         return missing(path)
     speaks_http = attachment.target_kind in (Policy.KIND, HTTPCompression.KIND) or attachment.target.endswith(
         (names.PASSTHROUGH_IRULE, names.UNAVAILABLE_IRULE, names.NOT_FOUND_IRULE, names.REQUEST_IRULE,
-         names.COOKIE_IRULE, names.HEADERS_IRULE)
+         names.COOKIE_IRULE, names.HEADERS_IRULE, names.CLIENT_CERTIFICATE_IRULE)
     )
     if speaks_http and not facts.http:
         return (f"virtual server {path}, profiles: an http profile is missing; "
                 f"tmsh modify ltm virtual {path} profiles add {{ /Common/http }}")
-    terminates = attachment.target.endswith((names.SECURE_POLICY, names.PASSTHROUGH_IRULE))
+    terminates = attachment.target.endswith((
+        names.SECURE_POLICY, names.PASSTHROUGH_IRULE, names.CLIENT_CERTIFICATE_IRULE))
     clientside = attachment.target_kind == ClientSSL.KIND
     if (terminates or clientside) and not (facts.client_ssl or facts.replaced_client_ssl):
         return (f"virtual server {path}, profiles: a client SSL profile is missing; add one with "

@@ -18,7 +18,7 @@ from f5router.icontrol.uploads.ssh_upload import SSHUploader
 from f5router.icontrol.writers.writer import SingleWriter, delete
 from f5router.model import tmos
 from f5router.model.errors import Conflict, NotFound, UploadError
-from f5router.model.ltm import CertFile, KeyFile
+from f5router.model.ltm import CertFile, CRLFile, KeyFile
 from f5router.plan.change import DELETE, Change
 
 log = logging.getLogger(__name__)
@@ -28,10 +28,10 @@ INSTALL_TRIES = 15
 """Attempts, 2 s apart, to read an object that `install` creates late (bigip-behaviour.md A7)."""
 
 
-class FileWriter(SingleWriter[CertFile | KeyFile]):
+class FileWriter(SingleWriter[CertFile | KeyFile | CRLFile]):
     """Installs and deletes files; remove_left is not thread-safe."""
 
-    kinds = (CertFile.KIND, KeyFile.KIND)
+    kinds = (CertFile.KIND, KeyFile.KIND, CRLFile.KIND)
 
     def __init__(
         self, client: Client, uploader: SSHUploader | None, *, origin: Origin,
@@ -57,16 +57,18 @@ class FileWriter(SingleWriter[CertFile | KeyFile]):
         self._uploader.retry()
         self._left.sweep(installed)
 
-    def write_single(self, change: Change[CertFile | KeyFile]) -> None:
+    def write_single(self, change: Change[CertFile | KeyFile | CRLFile]) -> None:
         """Install or delete one file. Raises: BigIPError."""
         file = change.obj
         if change.verb == DELETE:
             delete(self._client, file.ref)
             return
         suffix = "key" if file.KIND == KeyFile.KIND else "cert"
-        self._install(file, f"{self._uploader.FOLDER}/{self._origin.new_name(suffix)}")
+        source = f"{self._uploader.FOLDER}/{self._origin.new_name(suffix)}"
+        # sys/crypto installs no lists of revoked certificates.
+        (self._install_file if isinstance(file, CRLFile) else self._install)(file, source)
 
-    def _install_crypto(self, file: CertFile | KeyFile, source: str) -> None:
+    def _install_crypto(self, file: CertFile | KeyFile | CRLFile, source: str) -> None:
         # sys/crypto adds .crt or .key itself (bigip-behaviour.md A7).
         body = {"command": "install", "name": file.path.rsplit(".", 1)[0], "from-local-file": source}
         with self._uploader.staged(source, file.pem.encode()):
@@ -76,7 +78,7 @@ class FileWriter(SingleWriter[CertFile | KeyFile]):
                 log.info("file exists already", extra={"object": str(file.ref)})
             self._await(file)
 
-    def _await(self, file: CertFile | KeyFile) -> None:
+    def _await(self, file: CertFile | KeyFile | CRLFile) -> None:
         for attempt in range(INSTALL_TRIES):
             try:
                 self._client.get(item_path(file.KIND, file.path))
@@ -87,8 +89,8 @@ class FileWriter(SingleWriter[CertFile | KeyFile]):
             else:
                 return
 
-    def _install_file(self, file: CertFile | KeyFile, source: str) -> None:
-        if self._client.version() < tmos.UPLOADS_SINCE:
+    def _install_file(self, file: CertFile | KeyFile | CRLFile, source: str) -> None:
+        if self._install == self._install_file and self._client.version() < tmos.UPLOADS_SINCE:
             raise UploadError(f"certificate files over REST need TMOS {tmos.dotted(tmos.UPLOADS_SINCE)} or "
                               "later; give an SSH key with --f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY")
         with self._uploader.staged(source, file.pem.encode()):

@@ -228,6 +228,30 @@ def ssl_cipher(rules: Rules, args: list[bytes]) -> Result:
     return {"name": name, "version": version, "bits": str(bits)}.get(text(args[0]) if args else "", "")
 
 
+def ssl_cert(rules: Rules, args: list[bytes]) -> Result:
+    """The client's certificate in DER, and how many there are: the data plane knows no chain."""
+    need(rules, "CLIENTSSL_HANDSHAKE", "CLIENTSSL_CLIENTCERT", "HTTP_REQUEST")
+    if rules.flow.tls is None:
+        raise TclError(CONTEXT)
+    certificate = rules.flow.tls.object.getpeercert(binary_form=True)
+    match [text(arg) for arg in args]:
+        case ["count"]:
+            return int(certificate is not None)
+        case ["0"]:
+            if certificate is None:
+                raise TclError("no certificate")
+            return certificate
+        case words:
+            raise Unsupported(f"SSL::cert {' '.join(words)}")
+
+
+def ssl_verify_result(rules: Rules, args: list[bytes]) -> Result:
+    """0, X509_V_OK: OpenSSL ends handshakes with certificates that are not valid, also for `request`."""
+    if rules.flow.tls is None or args:
+        raise TclError(CONTEXT)
+    return 0
+
+
 # -- the end ---------------------------------------------------------------------------------------
 
 
@@ -267,6 +291,8 @@ COMMANDS = {
     "SSL::extensions": ssl_extensions,
     "SSL::sni": ssl_sni,
     "SSL::cipher": ssl_cipher,
+    "SSL::cert": ssl_cert,
+    "SSL::verify_result": ssl_verify_result,
     "reject": reject,
     "drop": drop,
     "discard": drop,

@@ -46,7 +46,8 @@ class Contexts:
         mode = _MODES.get(str(fields.get("peerCertMode", "ignore")))
         if mode is None:
             raise Unsupported(f"peerCertMode of {profile}: {fields['peerCertMode']}")
-        return self._context(True, pair, self._file(fields, "caFile"), mode, self._options(fields))
+        revoked = self._file(fields, "crlFile", files.CRL)
+        return self._context(True, pair, self._file(fields, "caFile"), mode, self._options(fields), revoked)
 
     def server_side(self, profile: str) -> ssl.SSLContext:
         """Make the context of a server-ssl profile: what it trusts, and its own certificate if it has one."""
@@ -83,8 +84,9 @@ class Contexts:
         trusted: bytes,
         mode: ssl.VerifyMode,
         options: tuple[frozenset[str], str],
+        revoked: bytes = b"",
     ) -> ssl.SSLContext:
-        key = (server, pair, trusted, mode, options)
+        key = (server, pair, trusted, mode, options, revoked)
         context = self._made.get(key)
         if context is None:
             if len(self._made) >= LARGEST_CACHE:
@@ -99,6 +101,7 @@ def _make(
     trusted: bytes,
     mode: ssl.VerifyMode,
     options: tuple[frozenset[str], str],
+    revoked: bytes,
 ) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -112,6 +115,12 @@ def _make(
     _set_ciphers(context, ciphers)
     if trusted:
         context.load_verify_locations(cadata=trusted.decode("ascii"))
+    if revoked:
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(revoked)
+            file.flush()
+            context.load_verify_locations(cafile=file.name)
     if pair is not None:
         _load(context, *pair)
     return context

@@ -1,7 +1,7 @@
 """Commands of TMM that need nothing of the connection: data-groups, numbers of members, text, the log.
 
 Source: tmsh reference, ltm rule commands class, active_members, members, getfield, findstr, substr, log, md5,
-b64decode.
+sha1, b64encode, b64decode.
 """
 
 from __future__ import annotations
@@ -234,6 +234,20 @@ def _md5(store: Store, folder: str, words: list[str]) -> str:
     return digest.decode(errors="surrogateescape")
 
 
+def _sha1(store: Store, folder: str, words: list[str]) -> str:
+    """The digest, in 20 bytes."""
+    if len(words) != 1:
+        raise _wrong_arguments("sha1 string")
+    digest = hashlib.sha1(words[0].encode(errors="surrogateescape"), usedforsecurity=False).digest()
+    return digest.decode(errors="surrogateescape")
+
+
+def _b64encode(store: Store, folder: str, words: list[str]) -> str:
+    if len(words) != 1:
+        raise _wrong_arguments("b64encode string")
+    return base64.b64encode(words[0].encode(errors="surrogateescape")).decode()
+
+
 def _b64decode(store: Store, folder: str, words: list[str]) -> str:
     """The bytes that a text stands for."""
     if len(words) != 1:
@@ -261,6 +275,8 @@ _COMMANDS: dict[str, Callable[[Store, str, list[str]], str]] = {
     "findstr": _findstr,
     "substr": _substr,
     "b64decode": _b64decode,
+    "b64encode": _b64encode,
     "md5": _md5,
+    "sha1": _sha1,
     "log": _log,
 }

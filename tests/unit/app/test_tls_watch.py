@@ -24,7 +24,7 @@ def path(tmp_path):
 @pytest.fixture
 def watch(path, clock):
     paths = TLSPaths(str(path))
-    return TLSWatch(paths, paths.read(lambda name: path.read_text()), period_s=10, clock=clock)
+    return TLSWatch(paths, paths.read(lambda name: path.read_text(), TLSFiles()), period_s=10, clock=clock)
 
 
 def test_due(watch, clock):

@@ -48,6 +48,7 @@ PRECEDENCE = [
      "false", ()),
     ("ssl-min-version", "client_tls.minimum", "", "TLSv1.0", "1.0", "SSLv3", "ssl3"),
     ("ssl-max-version", "client_tls.maximum", "", "TLSv1.2", "1.2", "TLSv1.3", "1.3"),
+    ("mutual-tls-auth", "client_tls.client_certificates", "", "optional", "optional", "required", "required"),
     ("ciphers", "client_tls.ciphers", (), "AES128-SHA", ("AES128-SHA",), "AES256-SHA", ("AES256-SHA",)),
     ("f5-manage-snat", "manage_snat", False, "true", True, "false", False),
     ("f5-503-page", "unavailable_page", True, "false", False, "true", True),
@@ -95,6 +96,7 @@ PRECEDENCE = [
      "metadata.name!=b"),
 ]
 FILES = {"default-certificate", "default-certificate-path", "default-certificate-dir", "ciphersuites",
+         "mutual-tls-auth-ca", "mutual-tls-auth-crl", "mutual-tls-auth-filter",
            # checked in tests of their own
     "f5-username-file", "f5-password-file", "f5-credentials-dir", "f5-ca-bundle", "f5-private-key",
     "f5-ssh-known-hosts", "default-destination-ca-path", "config", "enable-ingress",

@@ -63,6 +63,7 @@ def test_all_problems_at_once():
 
 BAD = {
     "ssl-min-version": "VersionTLS12", "ssl-max-version": "TLSv1.4",
+    "mutual-tls-auth": "yes", "mutual-tls-auth-filter": "(",
     "f5-host": "http://bigip", "f5-username": "a:b", "f5-password": "a\nb", "f5-auth": "Token",
     "f5-partition-path": "/a/../b", "f5-http-vserver": "/Common/v", "f5-https-vserver": "a b",
     "f5-node-partition": "/Common/x",

@@ -1,14 +1,29 @@
 """Files for TLS towards clients: which one counts, what is refused, and that no key is shown."""
 
+from datetime import timedelta
+
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from f5router.config import tls_files
 from f5router.config.tls_files import TLSPaths
-from tests.builders import identity
+from tests.builders import EPOCH, authority, identity
 from tests.unit.config.loading import config, files, problems
 
 SITE, OTHER = identity("site.example.com"), identity("other.example.com")
 SERVICE = identity("router.default.svc", ca="openshift-service-serving-signer@1569341337")
+
+
+def revocations(ca: str) -> str:
+    """Return a list of revoked certificates, without any."""
+    issuer, key = authority(ca)
+    builder = x509.CertificateRevocationListBuilder().issuer_name(issuer.subject).last_update(EPOCH)
+    return builder.next_update(EPOCH + timedelta(days=1)).sign(key, hashes.SHA256()).public_bytes(
+        Encoding.PEM).decode()
+
+
 WHOLE = SITE.key + SITE.certificate + SITE.issuer
 DIRECTORY = "/etc/tls"
 
@@ -107,3 +122,32 @@ def test_no_key_is_shown():
 def test_reasons_hold_no_content():
     for exc in (OSError(5, "Input/output error", "/a"), UnicodeDecodeError("utf-8", b"\xffKEY", 0, 1, "bad")):
         assert "KEY" not in tls_files.reason(exc)
+
+
+CA = {"ROUTER_MUTUAL_TLS_AUTH": "required", "ROUTER_MUTUAL_TLS_AUTH_CA": "/ca"}
+CRL = {"ROUTER_MUTUAL_TLS_AUTH": "required", "ROUTER_MUTUAL_TLS_AUTH_CRL": "/crl"}
+
+
+def test_authorities_and_revoked_certificates():
+    lists = revocations("Example CA") + revocations("Other CA")
+    settings = config({**CA, **CRL, "DEFAULT_CERTIFICATE": WHOLE},
+                      files(ca=SITE.issuer + "text", crl=f"text\n{lists}"))
+    assert settings.tls_files.client_ca == SITE.issuer
+    assert settings.tls_files.client_crl == lists
+    assert settings.tls_paths == TLSPaths(client_ca="/ca", client_crl="/crl")
+    again = settings.tls_paths.read(files(ca=OTHER.issuer, crl=lists), settings.tls_files)
+    assert again == settings.tls_files, "also the certificate that is in no file"
+    shown = settings.redacted()["tls_files"]
+    assert shown == {"default_certificate": "***", "client_ca": 1, "client_crl": 2}
+
+
+@pytest.mark.parametrize(("env", "texts", "words"), [
+    (CA, {}, "ROUTER_MUTUAL_TLS_AUTH_CA: cannot read '/ca'"),
+    (CA, {"ca": "x"}, "authorities: it is not PEM"),
+    (CA, {"ca": SITE.key}, "authorities: there is no certificate in it"),
+    (CRL, {"crl": SITE.issuer}, "ROUTER_MUTUAL_TLS_AUTH_CRL: there is no list of revoked certificates in it"),
+    (CRL, {"crl": "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----"}, "does not parse"),
+])
+def test_problems_with_them(env, texts, words):
+    (problem,) = problems(env, files(**texts))
+    assert words in problem

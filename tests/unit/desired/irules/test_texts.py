@@ -96,7 +96,8 @@ def test_page():
 def test_packaged():
     """All files are in the package, and no other iRule is."""
     files = {item.name for item in resources.files(irules).iterdir() if item.name.endswith(".tcl")}
-    kinds = ("headers", "limits", "not_found", "passthrough", "reencrypt", "request", "session_cookie",
+    kinds = ("client_certificate",  # test_client_certificate.py
+             "headers", "limits", "not_found", "passthrough", "reencrypt", "request", "session_cookie",
              "timeout", "unavailable")
     assert files == {f"openshift_{name}_irule.tcl" for name in kinds}
 

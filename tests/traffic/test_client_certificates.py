@@ -1,0 +1,227 @@
+"""Client certificates: who gets in, what pods are told, and that nobody passes at any moment."""
+
+import base64
+import datetime
+import hashlib
+import socket
+import ssl
+from dataclasses import dataclass
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests import manifests
+from tests.builders import EPOCH, authority, identity
+from tests.traffic import clients
+from tests.traffic.clients import Seen, answer, request_bytes
+from tests.traffic.conftest import PODS
+from tests.waiting import DEADLINE_S
+
+OWN = identity("own.example.com")
+DAY = datetime.timedelta(days=1)
+HOSTS = ("own.example.com", "default.example.com")
+"""Of a Route with a certificate, and of one without."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client's certificate with its key, in a file."""
+
+    certificate: x509.Certificate
+    path: str
+
+
+@pytest.fixture(scope="module")
+def make_client(tmp_path_factory):
+    """Makes a Client of a CA; a name is a list of (OID, value)."""
+    folder = tmp_path_factory.mktemp("clients")
+
+    def make(name, *, ca: str = "Client CA", serial: int = 0x1E5) -> Client:
+        issuer, issuer_key = authority(ca)
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(oid, value) for oid, value in name]))
+            .issuer_name(issuer.subject).public_key(key.public_key()).serial_number(serial)
+            .not_valid_before(EPOCH - DAY).not_valid_after(EPOCH + 9000 * DAY)
+            .sign(issuer_key, hashes.SHA256()))
+        path = folder / f"{len(list(folder.iterdir()))}.pem"
+        path.write_bytes(
+            certificate.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        return Client(certificate, str(path))
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def good(make_client) -> Client:
+    return make_client([(NameOID.COMMON_NAME, "alice"), (NameOID.ORGANIZATION_NAME, "Shop, Inc.")])
+
+
+@pytest.fixture(scope="module")
+def stranger(make_client) -> Client:
+    return make_client([(NameOID.COMMON_NAME, "alice")], ca="Another CA")
+
+
+def ask(address, host: str, client: Client | None = None, *, sni: str | None = "",
+        headers: tuple[str, ...] = (), path: str = "/") -> Seen:
+    """A request of a client; status 0 if it gets no answer, in the handshake or after it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if client:
+        context.load_cert_chain(client.path)
+    name = host if sni == "" else sni
+    try:
+        with socket.create_connection(address, DEADLINE_S) as sock, \
+                context.wrap_socket(sock, server_hostname=name) as tls:
+            tls.sendall(request_bytes(host, path, headers=headers))
+            return answer(b"".join(iter(lambda: tls.recv(65536), b"")))
+    except OSError as exc:
+        return Seen(error=repr(exc))
+
+
+def crl(*revoked: Client, ca: str = "Client CA") -> str:
+    issuer, key = authority(ca)
+    builder = (x509.CertificateRevocationListBuilder().issuer_name(issuer.subject)
+               .last_update(EPOCH - DAY).next_update(EPOCH + 9000 * DAY))
+    for client in revoked:
+        entry = x509.RevokedCertificateBuilder().serial_number(client.certificate.serial_number)
+        builder = builder.add_revoked_certificate(entry.revocation_date(EPOCH).build())
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
+@pytest.fixture
+def files(tmp_path):
+    issuer, _ = authority("Client CA")
+    ca, revoked = tmp_path / "ca.pem", tmp_path / "crl.pem"
+    ca.write_bytes(issuer.public_bytes(serialization.Encoding.PEM))
+    revoked.write_text(crl())
+    return {"mutual_tls_auth_ca": str(ca), "mutual_tls_auth_crl": str(revoked)}
+
+
+@pytest.fixture
+def shop(site):
+    site.serve("web", "10.1.1.1")
+    site.serve("tls", "10.1.3.1", port=8443, tls=PODS)
+    site.apply(
+        manifests.route("own", host="own.example.com", kind="edge", certificate=OWN.certificate, key=OWN.key,
+                        insecure="Allow"),
+        manifests.route("default", host="default.example.com", kind="edge"),
+        manifests.route("through", host="through.example.com", service="tls", kind="passthrough"))
+    return site
+
+
+def statuses(site, client: Client | None) -> list[int]:
+    """For a Route with a certificate, one without, and without SNI."""
+    return [*(ask(site.https, host, client).status for host in HOSTS),
+            ask(site.https, HOSTS[0], client, sni=None).status]
+
+
+@pytest.mark.parametrize(("mode", "without"), [("required", 0), ("optional", 200)])
+def test_who_gets_in(shop, files, good, stranger, make_client, mode, without):
+    assert shop.converge(mutual_tls_auth=mode, **files) == []
+    assert statuses(shop, good) == [200] * 3
+    assert statuses(shop, None) == [without] * 3
+    assert statuses(shop, stranger) == [0] * 3
+    revoked = make_client([(NameOID.COMMON_NAME, "mallory")], serial=77)
+    assert statuses(shop, revoked) == [200] * 3
+    with open(files["mutual_tls_auth_crl"], "w") as file:
+        file.write(crl(revoked))
+    assert shop.converge(mutual_tls_auth=mode, **files) == []
+    assert statuses(shop, revoked) == [0] * 3
+    assert statuses(shop, good) == [200] * 3
+    # Port 80 and passthrough know no client certificates.
+    assert clients.plain(shop.http, "own.example.com").status == 200
+    assert clients.python(shop.https, "through.example.com").certificate == "pods.example.com"
+
+
+def told(seen: Seen) -> dict[str, str]:
+    """X-SSL headers that the pod got."""
+    return {name.lower(): value for name, value in seen.pod["headers"] if name.lower().startswith("x-ssl")}
+
+
+def test_pods_are_told_who_the_client_is(shop, files, good):
+    assert shop.converge(mutual_tls_auth="optional", **files) == []
+    forged = ("X-SSL-Client-DN: /CN=root", "X-SSL: 1", "X-SSL-Client-Verify: 0")
+    der = good.certificate.public_bytes(serialization.Encoding.DER)
+    assert told(ask(shop.https, HOSTS[0], good, headers=forged)) == {
+        "x-ssl": "1", "x-ssl-client-verify": "0", "x-ssl-client-serial": '"01E5"',
+        "x-ssl-client-version": '"3"', "x-ssl-client-sha1": f'"{hashlib.sha1(der).hexdigest().upper()}"',
+        "x-ssl-client-dn": '"/CN=alice/O=Shop, Inc."', "x-ssl-client-cn": '"alice"',
+        "x-ssl-issuer": '"/CN=Client CA"', "x-ssl-client-notbefore": '"251231000000Z"',
+        "x-ssl-client-notafter": f'"{EPOCH + 9000 * DAY:%y%m%d%H%M%SZ}"',
+        "x-ssl-client-der": f'"{base64.b64encode(der).decode()}"'}
+    without = told(ask(shop.https, HOSTS[0], headers=forged))
+    assert {without.pop("x-ssl"), without.pop("x-ssl-client-verify")} == {"1", "0"}
+    assert set(without.values()) == {'""'}
+    assert told(clients.plain(shop.http, HOSTS[0], headers=forged)) == {}
+
+
+@pytest.mark.parametrize(("expression", "status"), [
+    ("alice", 200), ("^/CN=alice/O=Shop, Inc.$", 200), ("(?:alice|bob)", 200), ("^/CN=bob", 403),
+    ("O=Shop$", 403), ('"; reject; #', 403), ("[$x]{1}", 403), ("", 200),
+])
+def test_filter(shop, files, good, expression, status):
+    flags = {"mutual_tls_auth": "optional", "mutual_tls_auth_filter": expression, **files}
+    assert shop.converge(**flags) == []
+    assert ask(shop.https, HOSTS[0], good).status == status
+    assert ask(shop.https, HOSTS[0]).status == (403 if expression else 200)
+    assert clients.python(shop.https, "through.example.com").certificate == "pods.example.com"
+
+
+def test_names_cannot_write_headers(shop, files, make_client):
+    name = [(NameOID.COMMON_NAME, "a\r\nX-Admin: 1"), (x509.ObjectIdentifier("1.3.6.1.4.1.99999.7"), "x"),
+            (NameOID.EMAIL_ADDRESS, "a@example.com"), (NameOID.COMMON_NAME, "second")]
+    client = make_client(name)
+    assert shop.converge(mutual_tls_auth="required", **files) == []
+    seen = ask(shop.https, HOSTS[0], client)
+    headers = told(seen)
+    assert headers["x-ssl-client-dn"] == (
+        '"/CN=a??X-Admin: 1/1.3.6.1.4.1.99999.7=x/emailAddress=a@example.com/CN=second"')
+    assert headers["x-ssl-client-cn"] == '"a??X-Admin: 1"'
+    assert "x-admin" not in {key.lower() for key, _ in seen.pod["headers"]}
+
+
+def test_nobody_passes_at_any_write(shop, files, good):
+    """From the first write of the router on, no request comes to a pod without a certificate."""
+    assert shop.converge() == []
+    passed, begun = [], []
+
+    def look(entry) -> None:
+        attached = "openshift_client_certificate_irule" in str(
+            shop.bigip.get("ltm/virtual/~Common~https-ose-vserver").get("rules"))
+        begun.append(attached)
+        if attached:
+            passed.extend(status for status in statuses(shop, None) if status)
+
+    shop.bigip.on_write = look
+    assert shop.converge(mutual_tls_auth="required", **files) == []
+    shop.bigip.on_write = None
+    assert passed == []
+    # Only files and the iRule come before: nothing that could fail later.
+    first = begun.index(True)
+    assert first <= 12
+    assert len(begun) > first + 1
+    assert statuses(shop, good) == [200] * 3
+
+
+@pytest.mark.parametrize("refused", ["profile/client-ssl", "ssl-crl", "ssl-cert", "ltm/rule"])
+def test_what_a_device_refuses_lets_nobody_in(shop, files, refused):
+    """The iRule holds without profiles that ask, and these without the iRule."""
+    assert shop.converge() == []
+    for method in ("POST", "PATCH"):
+        shop.bigip.inject("refuse", times=None, path=refused, method=method, status=400, message="no")
+    assert shop.converge(mutual_tls_auth="required", **files) != []
+    assert statuses(shop, None) == [0] * 3
+
+
+def test_the_setting_goes(shop, files, good):
+    assert shop.converge(mutual_tls_auth="required", **files) == []
+    assert shop.converge() == []
+    assert statuses(shop, None) == statuses(shop, good) == [200] * 3
+    assert not {path for kind in ("ltm/rule", "sys/file/ssl-crl", "sys/file/ssl-cert")
+                for path in shop.paths(kind) if "openshift_client" in path}
