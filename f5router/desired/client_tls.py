@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from f5router.desired.irules import client_certificate
-from f5router.model import cipher_suites, names, tmos
+from f5router.model import cipher_suites, file_names, names, tmos
 from f5router.model.client_tls import VERSIONS, TLSFiles, TLSProperties, TLSSettings
 from f5router.model.device_facts import DeviceFacts
 from f5router.model.ltm import (
@@ -64,9 +64,9 @@ def _client_certificates(config: ClientTLSSettings, files: TLSFiles, virtual: st
         required=settings.client_certificates == "required", expression=settings.client_filter)
     objects: list[Object] = [IRule(path, text), Attachment(virtual, "rules", path, IRule.KIND)]
     if files.client_ca:
-        objects.append(CertFile(names.client_ca_file(folder, files.client_ca), files.client_ca))
+        objects.append(CertFile(file_names.client_ca_file(folder, files.client_ca), files.client_ca))
     if files.client_crl:
-        objects.append(CRLFile(names.crl_file(folder, files.client_crl), files.client_crl))
+        objects.append(CRLFile(file_names.crl_file(folder, files.client_crl), files.client_crl))
     return objects
 
 
@@ -110,7 +110,7 @@ def _default(config: ClientTLSSettings, files: TLSFiles, virtual: str, former: s
     attachment = Attachment(virtual, "profiles", path, ClientSSL.KIND, "clientside", replaces=former)
     if pair is None:
         return [profile, attachment]
-    cert, key, chain = names.default_files(config.folder, pair)
+    cert, key, chain = file_names.default_files(config.folder, pair)
     return [
         CertFile(cert, pair.certificate), KeyFile(key, pair.key),
         *([CertFile(chain, pair.chain)] if pair.chain else []),
@@ -149,8 +149,8 @@ def _with_certificates(properties: TLSProperties, config: ClientTLSSettings,
     mode, folder = config.client_tls.client_certificates, config.folder
     if not mode:
         return properties
-    ca = names.client_ca_file(folder, files.client_ca) if files.client_ca else ""
+    ca = file_names.client_ca_file(folder, files.client_ca) if files.client_ca else ""
     return replace(
         properties, peer_cert_mode="require" if mode == "required" else "request", authenticate="always",
         ca_file=ca or PUBLIC_AUTHORITIES, advertised_ca=ca,
-        crl_file=names.crl_file(folder, files.client_crl) if files.client_crl else "")
+        crl_file=file_names.crl_file(folder, files.client_crl) if files.client_crl else "")

@@ -8,7 +8,7 @@ from typing import Protocol
 from f5router.admission.admission import EvaluatedRoute
 from f5router.admission.route_options import SECURE
 from f5router.desired import baseline, client_tls, pools
-from f5router.model import names
+from f5router.model import file_names, names
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.ltm import CertFile, ClientSSL, KeyFile, Object, ServerSSL
@@ -34,9 +34,9 @@ def client_ssl(config: PodTLSSettings, path: str, host: str, key: Key, key_pair:
     """
     folder, parent = config.folder, client_tls.parent(config)
     # The chain is part of the name: all three files are one generation.
-    cert = CertFile(names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
-    private = KeyFile(names.key_file(folder, key, key_pair.public), key_pair.key)
-    chain = CertFile(names.chain_file(folder, key, key_pair.chain), key_pair.chain)
+    cert = CertFile(file_names.cert_file(folder, key, key_pair.certificate), key_pair.certificate)
+    private = KeyFile(file_names.key_file(folder, key, key_pair.public), key_pair.key)
+    chain = CertFile(file_names.chain_file(folder, key, key_pair.chain), key_pair.chain)
     profile = ClientSSL(path, host, cert.path, private.path, chain.path if key_pair.chain else "",
                         parent, own_parent=names.is_parent(parent))
     return [cert, private, *((chain,) if key_pair.chain else ()), profile]
@@ -97,5 +97,5 @@ def towards_pods(evaluated: EvaluatedRoute, service: str, config: PodTLSSettings
     path = names.server_ssl(config.folder, tls)
     if not ca:
         return tls, [ServerSSL(path)]
-    file = CertFile(names.destination_ca_file(config.folder, ca), ca)
+    file = CertFile(file_names.destination_ca_file(config.folder, ca), ca)
     return tls, [file, ServerSSL(path, file.path, name)]

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable
 
 from f5router.model import hostnames
-from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
     Attachment,
@@ -93,7 +92,7 @@ PARENT_CLIENTSSL = "openshift_routes-parent-client-ssl-profile"
 """Parent of the client SSL profiles of Hosts, if settings give them other properties than the device's."""
 DEFAULT_PARENT_CLIENTSSL = "openshift_default-parent-client-ssl-profile"
 """Parent of DEFAULT_CLIENTSSL in this case."""
-_DEFAULT = "openshift_default"
+DEFAULT_STEM = "openshift_default"
 """Stem of the files of the default certificate; no Route's stem begins so."""
 COMPRESSION_PROFILE = "openshift_http-compression-profile"
 VXLAN_PROFILE = "vxlan-ose"
@@ -263,46 +262,9 @@ def server_ssl(folder: str, tls: str) -> str:
     return full_path(folder, f"openshift_tls_{tls}-server-ssl-profile")
 
 
-def cert_file(folder: str, key: Key, content: str) -> str:
-    """Return the full path of a Route's certificate file."""
-    return full_path(folder, f"{route(key)}-https-cert-{digest(content)}.crt")
-
-
-def key_file(folder: str, key: Key, public: str) -> str:
-    """Return the full path of a Route's key file, named after the public key to reveal no secret."""
-    return full_path(folder, f"{route(key)}-https-key-{digest(public)}.key")
-
-
-def client_ca_file(folder: str, content: str) -> str:
-    """Return the full path of the file with the authorities for client certificates."""
-    return full_path(folder, f"openshift_client-https-cabundle-{digest(content)}.crt")
-
-
-def crl_file(folder: str, content: str) -> str:
-    """Return the full path of the file with the lists of revoked client certificates."""
-    return full_path(folder, f"openshift_client-https-crl-{digest(content)}.crl")
-
-
 def is_parent(path: str) -> bool:
     """True for the full path of a client SSL profile that is only the parent of others of ours."""
     return path.rpartition("/")[2] in (PARENT_CLIENTSSL, DEFAULT_PARENT_CLIENTSSL)
-
-
-def default_files(folder: str, pair: TLSKeyPair) -> tuple[str, str, str]:
-    """Return the full paths of certificate, key and chain of the default certificate."""
-    return (full_path(folder, f"{_DEFAULT}-https-cert-{digest(pair.certificate)}.crt"),
-            full_path(folder, f"{_DEFAULT}-https-key-{digest(pair.public)}.key"),
-            full_path(folder, f"{_DEFAULT}-https-chain-{digest(pair.chain)}.crt"))
-
-
-def chain_file(folder: str, key: Key, content: str) -> str:
-    """Return the full path of the file with the rest of a Route's certificate chain."""
-    return full_path(folder, f"{route(key)}-https-chain-{digest(content)}.crt")
-
-
-def destination_ca_file(folder: str, content: str) -> str:
-    """Return the full path of a CA file for pods; Routes with one CA share it."""
-    return full_path(folder, f"openshift_tls-https-cabundle-{digest(content)}.crt")
 
 
 def vxlan_profile(folder: str) -> str:
@@ -364,10 +326,10 @@ _OWNED = {
                     rf"|{DEFAULT_CLIENTSSL}|{PARENT_CLIENTSSL}|{DEFAULT_PARENT_CLIENTSSL}",
     ServerSSL.KIND: rf"openshift_tls_{HEX}-server-ssl-profile|{DEFAULT_SERVERSSL}",
     HTTPCompression.KIND: COMPRESSION_PROFILE,
-    CertFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-(?:cert|chain)-{HEX}\.crt"
+    CertFile.KIND: rf"(?:{STEM}|{DEFAULT_STEM})-https-(?:cert|chain)-{HEX}\.crt"
                    rf"|openshift_(?:tls|client)-https-cabundle-{HEX}\.crt",
     CRLFile.KIND: rf"openshift_client-https-crl-{HEX}\.crl",
-    KeyFile.KIND: rf"(?:{STEM}|{_DEFAULT})-https-key-{HEX}\.key",
+    KeyFile.KIND: rf"(?:{STEM}|{DEFAULT_STEM})-https-key-{HEX}\.key",
     VxlanProfile.KIND: VXLAN_PROFILE,
     Tunnel.KIND: TUNNEL,
 }

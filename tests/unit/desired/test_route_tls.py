@@ -8,7 +8,7 @@ from f5router.admission import admission
 from f5router.admission.admission import EvaluatedRoute
 from f5router.desired import route_tls
 from f5router.desired.engine import Engine
-from f5router.model import names
+from f5router.model import file_names, names
 from f5router.model.cluster import Backend, Delta
 from f5router.model.ltm import CertFile, Record, Rule, ServerSSL
 from f5router.model.steps import finish
@@ -67,8 +67,9 @@ def test_renewed_authorities():
     dirty, affected = engine.take_changes()
     assert {ref.kind for ref in dirty} == {CertFile.KIND, ServerSSL.KIND}
     assert {key.name for key in affected} == {"a"}
+    bundle = file_names.destination_ca_file("/Common", CA)
     assert before.keys() - engine.objects.keys() == {ref for ref in before if ref.kind == CertFile.KIND
-                                                     and ref.path == names.destination_ca_file("/Common", CA)}
+                                                     and ref.path == bundle}
     renewed = DEFAULT.with_default_destination_ca(OTHER + CA)
     assert engine.objects == build(snapshot_of(engine), renewed, FACTS).objects
 

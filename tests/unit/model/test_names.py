@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from f5router.admission import admission
 from f5router.kube.api import decode, fields
-from f5router.model import names
+from f5router.model import file_names, names
 from f5router.model.cluster import Key
 from f5router.model.ltm import (
     Attachment,
@@ -38,7 +38,7 @@ def test_names_of_the_original():
     assert names.rule(Key("foo", "bar")) == "openshift_route_foo_bar"
     assert names.pool("/Common", Key("foo", "test")) == "/Common/openshift_foo_test"
     assert names.pool("/P/sub", Key("foo", "test"), "8080") == "/P/sub/openshift_foo_test_8080"
-    path = names.cert_file("/P", Key("foo", "bar"), "pem")
+    path = file_names.cert_file("/P", Key("foo", "bar"), "pem")
     assert path.startswith("/P/openshift_route_foo_bar-https-cert-")
 
 
@@ -97,8 +97,8 @@ def test_owns_whatever_can_be_named(namespace, name, to, port, host):
         Pool(names.pool("/Common", Key(route.key.namespace, route.service), route.target_port)),
         Rule(policy, names.rule(route.key), 0, frozenset(), Forward("/x")),
         ClientSSL(names.client_ssl("/Common", route.host), route.host, "", ""),
-        CertFile(names.cert_file("/Common", route.key, "")),
-        KeyFile(names.key_file("/Common", route.key, "")),
+        CertFile(file_names.cert_file("/Common", route.key, "")),
+        KeyFile(file_names.key_file("/Common", route.key, "")),
     ]
     assert [obj for obj in ours if not names.owns("/Common", obj)] == []
     assert all(re.fullmatch(r"[A-Za-z0-9_./-]{1,254}", obj.ref.path) for obj in ours)
@@ -134,10 +134,10 @@ def test_owns_what_it_names(key, port, tls, host, folder):
         ClientSSL(profile, host, "", ""),
         ServerSSL(names.server_ssl(folder, "0123456789abcdef")),
         ServerSSL(f"{folder}/{names.DEFAULT_SERVERSSL}"),
-        CertFile(names.cert_file(folder, key, host)),
-        CertFile(names.chain_file(folder, key, host)),
-        CertFile(names.destination_ca_file(folder, host)),
-        KeyFile(names.key_file(folder, key, host)),
+        CertFile(file_names.cert_file(folder, key, host)),
+        CertFile(file_names.chain_file(folder, key, host)),
+        CertFile(file_names.destination_ca_file(folder, host)),
+        KeyFile(file_names.key_file(folder, key, host)),
         Attachment("/Common/vs", "profiles", profile, ClientSSL.KIND),
         HTTPCompression(f"{folder}/{names.COMPRESSION_PROFILE}", frozenset()),
     ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.model import names
+from f5router.model import file_names
 from f5router.model.cluster import Key
 from f5router.model.uploaded_files import UploadedFile, formerly_uploaded
 
@@ -38,8 +38,8 @@ def test_no_other_name_counts_as_an_upload(name):
 def test_uploads_of_an_earlier_release_are_known_by_what_they_were_for():
     """They had the name of the file object, with .cert for .crt."""
     key = Key("foo", "bar" * 60)  # shortened
-    for path in (names.cert_file("/P/f", key, "pem"), names.chain_file("/P/f", key, "pem"),
-                 names.key_file("/P/f", key, "pem"), names.destination_ca_file("/P/f", "pem")):
+    for path in (file_names.cert_file("/P/f", key, "pem"), file_names.chain_file("/P/f", key, "pem"),
+                 file_names.key_file("/P/f", key, "pem"), file_names.destination_ca_file("/P/f", "pem")):
         name = path.rsplit("/", 1)[1].replace(".crt", ".cert")
         assert formerly_uploaded("/P/f", name) == path
         assert formerly_uploaded("/P/f", f"{name}~") == ""
