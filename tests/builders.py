@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from f5router.admission.admission import AdmissionPolicy
+from f5router.admission.allowed_objects import Allowed
 from f5router.model.balancing import Defaults
 from f5router.model.client_tls import TLSFiles, TLSSettings
 from f5router.model.cluster import (
@@ -52,6 +53,7 @@ class Settings:
     client_tls: TLSSettings = field(default_factory=TLSSettings)
     tls_files: TLSFiles = field(default_factory=TLSFiles)
     unverified_pods: bool = True
+    allowed_profiles: Allowed = field(default_factory=dict, hash=False)
     admission: AdmissionPolicy = field(default_factory=AdmissionPolicy)
     vxlan: VxlanConfig | None = None
     manage_snat: bool = False

@@ -7,7 +7,7 @@ openshift/origin v3.11.0, pkg/cmd/infra/router/f5.go: F5RouterOptions.Run.
 
 from dataclasses import dataclass, field, replace
 
-from f5router.admission import annotations, certificates, validation
+from f5router.admission import allowed_objects, certificates, validation
 from f5router.model import hostnames
 from f5router.model.client_tls import TLSKeyPair
 from f5router.model.cluster import TLS_SECRET, Key, Route, Secret, is_object_name
@@ -41,6 +41,8 @@ class AdmissionPolicy:
     """Apply the rules of upstream's validator."""
     external: bool = True
     """Take certificates from the Secrets that Routes name."""
+    waf_policies: allowed_objects.Allowed = field(default_factory=dict, hash=False)
+    """WAF policies that the virtual servers enforce, and which Routes may name them."""
     listed_clients: int = LISTED_CLIENTS
     """Entries of all lists of clients in a namespace."""
 
@@ -135,7 +137,7 @@ def check(route: Route, settings: AdmissionPolicy, secret: Secret | None = None,
     if not claim.claims:
         return claim
     try:
-        refusal = annotations.refusal(route.unsupported) or route.option_refusal or refusal
+        refusal = _waf_refusal(claim, settings) or route.option_refusal or refusal
         return replace(claim, rejection=Rejection(NOT_ADMITTED, refusal)) if refusal else _valid(
             claim, settings, secret, checker)
     except Exception as exc:
@@ -179,6 +181,12 @@ def _valid(claim: EvaluatedRoute, settings: AdmissionPolicy, secret: Secret | No
     return replace(claim, rejection=rejection, key_pair=result.certificates.key_pair,
                    destination_ca=result.certificates.destination_ca,
                    pending_secret=used if used and used.not_loaded else None, pending=result.pending)
+
+
+def _waf_refusal(claim: EvaluatedRoute, settings: AdmissionPolicy) -> str:
+    route = claim.route
+    return allowed_objects.waf_refusal(
+        route.waf, route.key.namespace, claim.termination, settings.waf_policies)
 
 
 def _fault(exc: Exception) -> Rejection:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from f5router.admission import health
+from f5router.admission import allowed_objects, health
 from f5router.model import balancing, forwarded_headers, path_rewrite, session_cookies, time_units
 from f5router.model.hostnames import quote
 from f5router.model.route_options import DEFAULTS, RouteOptions
@@ -24,6 +24,7 @@ LIMITS = f"{HAPROXY}rate-limit-connections"
 """The switch for the annotations that begin with it and a dot."""
 
 HEALTH = f"{CIS}health"
+PROFILE = f"{CIS}serverssl"
 SECURE = f"{CIS}secure-serverssl"
 """True: a re-encrypt Route without verification of its pods is not served."""
 
@@ -153,6 +154,8 @@ OPTIONS = (
     Option(f"{CIS}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT,
            unless=f"{HAPROXY}pod-concurrent-connections"),
     Option(HEALTH, "health", health.parse, health.EXPECTED, unless=f"{ROUTER}haproxy.health.check.interval"),
+    Option(PROFILE, "server_profile", allowed_objects.parse_path, "a full path such as /Common/name",
+           frozenset({"reencrypt"})),
     Option(SECURE, "verify_pods", parse_boolean, "true or false", frozenset({"reencrypt"})),
 )
 

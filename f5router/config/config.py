@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from f5router.admission import admission
+from f5router.admission.allowed_objects import Allowed
 from f5router.config import (
     device,
     files,
@@ -66,6 +67,8 @@ class Config(pod_network.PodNetwork):
     """Interval of the router's own monitor; 0: pools have `pool_monitor`."""
     default_destination_ca: str = field(repr=False)
     """Certificates in PEM; "" for none."""
+    allowed_profiles: Allowed
+    """Server SSL profiles of the administrator that Routes may name."""
     client_tls: TLSSettings
     tls_files: TLSFiles
     """Content of the administrator's files for TLS towards clients, as it is at start."""
@@ -195,6 +198,7 @@ def _config(reader: Reader) -> Config:
         client_tls=tls_settings.load(reader), tls_files=files_of_tls, tls_paths=tls_paths,
         default_destination_ca=destination_ca.certificates, destination_ca_path=destination_ca.path,
         unverified_pods=destination_ca.unverified,
+        allowed_profiles=reader.value("allowed-profiles") or {},
         unavailable_page=reader.value("f5-503-page"),
         balancing=balancing.Defaults(
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
@@ -271,6 +275,7 @@ def _admission(reader: Reader) -> admission.AdmissionPolicy:
         allowed=reader.value("allowed-domains") or frozenset(),
         denied=reader.value("denied-domains") or frozenset(),
         wildcards=reader.value("allow-wildcard-routes"),
+        waf_policies=reader.value("allowed-policies") or {},
         extended=reader.value("extended-validation"),
         external=reader.value("allow-external-certificates"),
     )

@@ -7,6 +7,7 @@ BIG-IP's settings), and router.go: RouterSelection.Bind; openshift/router, the s
 
 from collections.abc import Mapping
 
+from f5router.admission import allowed_objects
 from f5router.config import http_options, parsers, tls_options
 from f5router.config.option import (
     ADMISSION,
@@ -167,7 +168,7 @@ _PODS = (
            parsers.integer(1, pool_members.MOST_READ)),
 )
 
-_DOMAINS = "DOMAIN,..."
+_DOMAINS, _ALLOWED = "DOMAIN,...", "PATH=NAMESPACE,..."
 
 _ADMISSION = (
     Option("allowed-domains", "ROUTER_ALLOWED_DOMAINS", "", ADMISSION,
@@ -176,6 +177,13 @@ _ADMISSION = (
     Option("denied-domains", "ROUTER_DENIED_DOMAINS", "", ADMISSION,
            "Routes whose host is one of these domains, or below one, are not admitted. Goes before the "
            "allowed ones.", _DOMAINS, hostnames.domains),
+    Option("allowed-policies", "ROUTER_ALLOWED_POLICIES", "", ADMISSION,
+           "WAF policies that the administrator has put on the virtual servers for all requests, and the "
+           "namespaces whose Routes may name them; a Route that names another one is not admitted.",
+           _ALLOWED, allowed_objects.parse),
+    Option("allowed-profiles", "ROUTER_ALLOWED_PROFILES", "", ADMISSION,
+           "Server SSL profiles that re-encrypt Routes of these namespaces may name.",
+           _ALLOWED, allowed_objects.parse),
     Option("hostname-template", "ROUTER_SUBDOMAIN", "", ADMISSION,
            "Host of Routes that have none, such as ${name}-${namespace}.apps.example.com.",
            "TEMPLATE", hostnames.template),

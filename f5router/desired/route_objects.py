@@ -126,6 +126,8 @@ class _HostBuilder:
         self.objects: dict[Ref, Object] = {}
         self.pools: dict[PoolKey, PoolSettings] = {}
         self.pool_of: dict[Key, PoolKey] = {}
+        self._named_profiles: dict[str, str] = {}
+        """Server SSL profile of the administrator, "" for one of ours, by the digest of TLS towards pods."""
         self.uses: dict[Key, frozenset[Ref]] = {}
         self.faults: dict[Key, str] = {}
         self.warnings: dict[Key, tuple[str, ...]] = {}
@@ -333,6 +335,7 @@ class _HostBuilder:
         if evaluated.termination == "reencrypt":
             tls, objects = route_tls.towards_pods(evaluated, route.service, self.config)
             self._add_all(objects)
+            self._named_profiles[tls] = route_tls.named_profile(evaluated, self.config)
         key, settings = pools.of_route(route, evaluated.termination, tls, self.config.balancing)
         self.pools[key], self.pool_of[evaluated.route.key] = settings, key
         pool = names.pool(self.config.folder, *key)
@@ -349,8 +352,10 @@ class _HostBuilder:
 
     def _add_pod_tls(self, virtual: VirtualFacts, tls: str, forward: Forward) -> set[Ref]:
         """Add the record that gives a pool its TLS, and what the virtual server needs to act on it."""
+        named = self._named_profiles.get(tls, "")
         profile = Ref(ServerSSL.KIND, names.server_ssl(self.config.folder, tls))
-        record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, profile.path, frozenset({profile}))
+        record = Record(self._full(names.REENCRYPT_GROUP), forward.pool, named or profile.path,
+                        frozenset() if named else frozenset({profile}))
         return self._add_all([record, *baseline.pod_tls(self.config, virtual)])
 
     def _add_client_limits(self, virtual: str, pool: str) -> frozenset[Ref]:

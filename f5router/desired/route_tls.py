@@ -6,7 +6,8 @@ Source of secure-serverssl: F5Networks/k8s-bigip-ctlr, pkg/appmanager: setServer
 from typing import Protocol
 
 from f5router.admission.admission import EvaluatedRoute
-from f5router.admission.route_options import SECURE
+from f5router.admission.allowed_objects import Allowed, allows
+from f5router.admission.route_options import PROFILE, SECURE
 from f5router.desired import baseline, client_tls, pools
 from f5router.model import file_names, names
 from f5router.model.client_tls import TLSKeyPair
@@ -19,6 +20,10 @@ class PodTLSSettings(baseline.BaselineSettings, Protocol):
 
     @property
     def default_destination_ca(self) -> str: ...
+
+    @property
+    def allowed_profiles(self) -> Allowed:
+        """Server SSL profiles of the administrator that Routes may name."""
 
     @property
     def unverified_pods(self) -> bool:
@@ -42,6 +47,13 @@ def client_ssl(config: PodTLSSettings, path: str, host: str, key: Key, key_pair:
     return [cert, private, *((chain,) if key_pair.chain else ()), profile]
 
 
+def named_profile(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
+    """Return the administrator's server SSL profile that a Route names and may use; "" for none."""
+    route = evaluated.route
+    path = route.options.server_profile if evaluated.termination == "reencrypt" else ""
+    return path if path and allows(config.allowed_profiles, path, route.key.namespace) else ""
+
+
 def opts_out(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
     """True if a Route wants its pods unverified, and the administrator allows that."""
     return config.unverified_pods and evaluated.route.options.verify_pods is False
@@ -49,7 +61,8 @@ def opts_out(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
 
 def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
     """Return why the pods of a Route cannot be verified; "" if they can, or need not be."""
-    if not evaluated.needs_default_ca or opts_out(evaluated, config):
+    if (not evaluated.needs_default_ca or opts_out(evaluated, config)
+            or named_profile(evaluated, config)):
         return ""
     if not config.default_destination_ca:
         if config.unverified_pods and evaluated.route.options.verify_pods:
@@ -66,7 +79,14 @@ def pods_fault(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
 
 def pods_warning(evaluated: EvaluatedRoute, config: PodTLSSettings) -> str:
     """Return what the team of a Route should know about the verification of its pods; "" for nothing."""
-    if evaluated.termination == "reencrypt" and evaluated.route.options.verify_pods is False:
+    options = evaluated.route.options
+    if named_profile(evaluated, config):
+        return "" if options.verify_pods is None else (
+            f"metadata.annotations: {SECURE} has no effect beside {PROFILE}, whose profile decides")
+    if options.server_profile:
+        return (f"metadata.annotations: {PROFILE} is {options.server_profile}, which the administrator has "
+                f"not allowed for namespace {evaluated.route.key.namespace}; the default applies")
+    if evaluated.termination == "reencrypt" and options.verify_pods is False:
         return (f"metadata.annotations: {SECURE} is false; the pods' certificates are not verified"
                 if config.unverified_pods else
                 f"metadata.annotations: {SECURE} false has no effect: this router has pods verified")
@@ -83,11 +103,13 @@ def verifies_name(evaluated: EvaluatedRoute, config: PodTLSSettings) -> bool:
     haproxy-config.template (verifyhost).
     """
     return bool(evaluated.needs_default_ca and config.default_destination_ca
-                and not opts_out(evaluated, config))
+                and not opts_out(evaluated, config) and not named_profile(evaluated, config))
 
 
 def towards_pods(evaluated: EvaluatedRoute, service: str, config: PodTLSSettings) -> tuple[str, list[Object]]:
     """Return the digest of the TLS towards the pods of a Service, and its server SSL profile with its CA."""
+    if named := named_profile(evaluated, config):
+        return names.named_tls(named), []
     namespace, name = evaluated.route.key.namespace, ""
     ca = "" if opts_out(evaluated, config) else evaluated.destination_ca
     tls = names.pod_tls(ca)

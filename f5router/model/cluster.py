@@ -82,6 +82,8 @@ class Route:
     """Why options have no effect, each beginning with the field."""
     option_refusal: str = ""
     """Why the Route must not be served with the options that it has; "" if it may."""
+    waf: str = ""
+    """The WAF policy that must protect it, as written, or its beginning; "" without one."""
     unsupported: tuple[str, ...] = ()
     """Keys of annotations for a router, and other fields, without effect here; see annotations.py."""
     resource_version: str = field(default="", compare=False, repr=False)

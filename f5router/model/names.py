@@ -121,6 +121,11 @@ def pod_tls(destination_ca: str = "", service: str = "", namespace: str = "") ->
     return digest(f"{destination_ca}\0{server_name(service, namespace) if service else ''}")
 
 
+def named_tls(profile: str) -> str:
+    """Return the digest of TLS towards pods by a server SSL profile of the administrator."""
+    return digest(f"\0{profile}\0")
+
+
 def server_name(service: str, namespace: str) -> str:
     """Return the name in the certificate of a Service, if the default destination CA has signed it.
 

@@ -36,6 +36,8 @@ class RouteOptions:
     """Header Strict-Transport-Security of responses over TLS."""
     rewrite: PathRewrite | None = None
     """Rewriting of the path of requests."""
+    server_profile: str = ""
+    """Full path of the server SSL profile that it names."""
     verify_pods: bool | None = None
     """True if TLS towards pods must be verified, False if it must not; None: where there is a CA for it."""
     health: tuple[HealthCheck, ...] = ()

@@ -122,3 +122,52 @@ def test_nothing_is_served_unverified_that_must_be_verified(site):
     assert site.admitted("shop", "a")["status"] == "False"
     assert "no CA to verify the pods with" in site.admitted("shop", "a")["message"]
     assert not ask(site, "reencrypt").pod
+
+
+def allow_profile(site: Site, ca: str) -> str:
+    """Make a server SSL profile as an administrator does, which requires a CA; returns its full path."""
+    site.install("cert", "admin-ca", ca)
+    site.change("POST", "ltm/profile/server-ssl", {
+        "name": "admins", "partition": "Common", "caFile": "/Common/admin-ca.crt", "peerCertMode": "require"})
+    return "/Common/admins"
+
+
+@pytest.mark.parametrize(("namespaces", "pods", "served"), [
+    ("shop", STRANGER, True), ("*", STRANGER, True), ("shop", PODS, False), ("pay", PODS, True),
+    ("pay", STRANGER, False),
+])
+def test_a_server_ssl_profile_of_the_administrator(site, namespaces, pods, served):
+    """For Routes of other namespaces it does not exist: destinationCACertificate decides."""
+    path = allow_profile(site, STRANGER.issuer)
+    serve(site, "reencrypt", "10.1.1.1", pods=pods)
+    site.apply(annotated("reencrypt", serverssl=path))
+    flags = {"allowed_profiles": f"{path}={namespaces}", "default_destination_ca_path": ""}
+    assert site.converge(**flags) == []
+    assert bool(ask(site, "reencrypt").pod) == served
+    texts = [event["message"] for event in site.kube.list("Event", "shop")]
+    assert any("has not allowed for namespace shop" in text for text in texts) == (namespaces == "pay")
+    before = len(site.writes())
+    assert site.converge(**flags) == []
+    assert len(site.writes()) == before
+
+
+def test_a_profile_that_is_not_there_lets_nobody_through(site):
+    """Rather no answer than clear text; what others have goes on."""
+    serve(site, "reencrypt", "10.1.1.1")
+    site.apply(annotated("reencrypt", serverssl="/Common/gone"), annotated("reencrypt", name="b", path="/b"))
+    assert site.converge(allowed_profiles="/Common/gone=*") == []
+    assert not ask(site, "reencrypt").pod
+    assert clients.python(site.https, NAME, "/b").status == 200
+
+
+@pytest.mark.parametrize(("kind", "admitted"), [("", True), ("edge", True), ("passthrough", False)])
+def test_a_waf_policy(site, kind, admitted):
+    """One that the administrator states to be there, on a Route whose requests it can see."""
+    serve(site, kind, "10.1.1.1")
+    site.apply(annotated(kind, waf="/Common/strict"))
+    site.converge(allowed_policies="/Common/strict=shop")
+    assert (site.admitted("shop", "a")["status"] == "True") == admitted
+    assert bool(ask(site, kind).pod) == admitted
+    site.converge(allowed_policies="/Common/strict=pay")
+    assert site.admitted("shop", "a")["reason"] == "RouteNotAdmitted"
+    assert not ask(site, kind).pod

@@ -16,6 +16,7 @@ from itertools import islice
 from sys import intern
 
 from f5router.admission import allowlist, annotations, route_options
+from f5router.admission.allowed_objects import MOST_PATH, WAF
 from f5router.admission.validation import MOST_ALTERNATES
 from f5router.kube.api import addresses, fields
 from f5router.kube.api.fields import DecodeError
@@ -101,10 +102,16 @@ def route(obj: JSON) -> Route:
         options=replace(options, sources=clients.sources) if clients.sources else options,
         option_problems=(*problems, *clients.problems),
         option_refusal=clients.refusal,
+        waf=_waf(given.get(WAF)),
         unsupported=_unsupported(metadata, spec),
         resource_version=fields.text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),
     )
+
+
+def _waf(value: object) -> str:
+    """Return the WAF policy of a Route; what is longer than any valid path still counts."""
+    return value.strip()[:MOST_PATH + 1] if isinstance(value, str) else ""
 
 
 def _unsupported(metadata: JSON, spec: JSON) -> tuple[str, ...]:

@@ -219,9 +219,9 @@ def test_refusals_name_the_field(wrong, reason, field):
             {"wildcard_policy": "All"}, NOT_ADMITTED, "spec.wildcardPolicy", id="unknown wildcard policy"
         ),
         pytest.param({"wildcard_policy": ""}, NOT_ADMITTED, "spec.wildcardPolicy", id="no policy"),
-        pytest.param({"unsupported": ("virtual-server.f5.com/waf",)}, NOT_ADMITTED,
-                     "metadata.annotations: this router does not enforce virtual-server.f5.com/waf",
-                     id="a protection"),
+        pytest.param({"waf": "/Common/strict"}, NOT_ADMITTED,
+                     "metadata.annotations: this router does not enforce virtual-server.f5.com/waf "
+                     "'/Common/strict' for it", id="a protection"),
         pytest.param({"option_refusal": "metadata.annotations: no"}, NOT_ADMITTED,
                      "metadata.annotations: no", id="an option that cannot be applied"),
         pytest.param({"alternates": (Backend("b"),) * 4}, INVALID,

@@ -3,7 +3,7 @@
 import ipaddress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from f5router.admission.allowlist import CIS_IN_ORDER, IN_ORDER, MOST_ENTRIES, Allowlist, parse
@@ -113,9 +113,17 @@ def test_lists_without_a_common_client(ours, theirs):
         f"metadata.annotations: {OLDER} and {WHITELIST} have no client in common; a client must be in both"))
 
 
+def as_meant(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """A network; one of IPv6 addresses that hold IPv4 addresses is that of IPv4."""
+    net = ipaddress.ip_network(entry, strict=False)
+    mapped = getattr(net.network_address, "ipv4_mapped", None)
+    return ipaddress.ip_network((mapped, net.prefixlen - 96)) if mapped and net.prefixlen >= 96 else net
+
+
+@example(["0.0.0.0/0"], ["::ffff:0:0/96"], [])
 @given(*[st.lists(CIDRS | NEAR | NEAR6, min_size=1, max_size=8)] * 2, st.lists(st.ip_addresses(), max_size=6))
 def test_exactly_the_common_addresses_get_in(ours, theirs, others):
-    lists = [[ipaddress.ip_network(entry, strict=False) for entry in entries] for entries in (ours, theirs)]
+    lists = [[as_meant(entry) for entry in entries] for entries in (ours, theirs)]
     sources = [ipaddress.ip_network(text)
                for text in parse({NEWER: " ".join(ours), ALLOW: ",".join(theirs)}).sources]
     for address in (*others, *(edge for nets in lists for net in nets for edge in (net[0], net[-1]))):

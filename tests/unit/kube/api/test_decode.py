@@ -166,16 +166,24 @@ def test_nothing_is_kept_that_nobody_reads():
 
 
 def test_annotations_for_a_router():
-    """Their keys are kept, for warnings; a protection is seen among however many others."""
+    """Their keys are kept, for warnings; a WAF policy is seen among however many others."""
     prefix, waf = "haproxy.router.openshift.io/", "virtual-server.f5.com/waf"
     given = {f"{prefix}key{number}": "x" for number in range(1000)}
     given |= {"note": "x", f"{prefix}empty": " ", f"{prefix}number": 3,
               f"{prefix}{'x' * 400}": "x", waf: "/Common/waf"}
     metadata = {"namespace": "shop", "name": "a", "annotations": given}
-    result = decode.route({"metadata": metadata, "spec": {}}).unsupported
-    assert result[0] == waf
-    assert len(result) == 1 + annotations.MOST_KEYS
-    assert all(key.startswith(f"{prefix}key") for key in result[1:])
+    route = decode.route({"metadata": metadata, "spec": {}})
+    assert route.waf == "/Common/waf"
+    assert len(route.unsupported) == annotations.MOST_KEYS
+    assert all(key.startswith(f"{prefix}key") for key in route.unsupported)
+
+
+@pytest.mark.parametrize(("text", "kept"), [
+    (" /Common/a ", "/Common/a"), (" ", ""), (None, ""), ("x" * 100_000, "x" * 256)])
+def test_a_waf_policy(text, kept):
+    """A text that is too long for a path still asks for protection."""
+    metadata = {"namespace": "shop", "name": "a", "annotations": {"virtual-server.f5.com/waf": text}}
+    assert decode.route({"metadata": metadata, "spec": {}}).waf == kept
 
 
 def test_a_list_of_clients():
