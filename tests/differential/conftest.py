@@ -75,8 +75,9 @@ def pair_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
             assert {route["metadata"]["name"] for route in routes if site.admitted(
                 route["metadata"]["namespace"], route["metadata"]["name"]).get("status") != "True"
             } == set(refused)
+            default = (variables or {}).get("DEFAULT_CERTIFICATE") or DEFAULT.certificate + DEFAULT.key
             haproxy = HAProxy(stack, folder, routes, endpoints_of(site.kube.list("EndpointSlice")),
-                              site.pods, DEFAULT.certificate + DEFAULT.key, variables or {})
+                              site.pods, default, variables or {})
             return Pair(Router(haproxy.http, haproxy.https), Router(site.http, site.https), site,
                         haproxy)
 

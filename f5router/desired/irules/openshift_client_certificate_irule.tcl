@@ -134,8 +134,16 @@ when HTTP_REQUEST priority 2 {
     HTTP::header insert X-SSL 1
     HTTP::header insert X-SSL-Client-Verify 0
     foreach { f5r_name f5r_value } $f5r_told {
-        # Whoever writes the names of a certificate must not write headers.
-        regsub -all [format {[%c-%c%c]} 0 31 127] $f5r_value "?" f5r_value
-        HTTP::header insert $f5r_name [format {"%s"} $f5r_value]
+        # Whoever writes the names of a certificate must not write headers: CR becomes %0D.
+        if { [regexp [format {[%c-%c%c-%c%c]} 0 8 10 31 127] $f5r_value] } {
+            set f5r_map [list [format %c 127] %7F]
+            for { set f5r_i 0 } { $f5r_i < 32 } { incr f5r_i } {
+                if { $f5r_i != 9 } {
+                    lappend f5r_map [format %c $f5r_i] [format %%%02X $f5r_i]
+                }
+            }
+            set f5r_value [string map $f5r_map $f5r_value]
+        }
+        HTTP::header insert $f5r_name $f5r_value
     }
 }

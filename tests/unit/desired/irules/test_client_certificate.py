@@ -119,13 +119,13 @@ def test_in_doubt_nobody_gets_in(interpreter, how):
 
 def test_none(interpreter):
     assert run(interpreter, None, required=True) == REJECTED
-    assert headers(run(interpreter, None))["X-SSL-Client-DN"] == '""'
+    assert headers(run(interpreter, None))["X-SSL-Client-DN"] == ""
     assert run(interpreter, None, expression="")[0][0] == "HTTP::header"
     assert run(interpreter, None, expression=".*")[0][:2] == ("HTTP::respond", "403")
 
 
 def test_a_name_with_what_separates_names(interpreter):
-    assert headers(run(interpreter, certificate(ALICE)))["X-SSL-Client-DN"] == '"/CN=alice/O=a,b/c"'
+    assert headers(run(interpreter, certificate(ALICE)))["X-SSL-Client-DN"] == "/CN=alice/O=a,b/c"
 
 
 @pytest.mark.parametrize(("serial", "text"), [
@@ -133,13 +133,13 @@ def test_a_name_with_what_separates_names(interpreter):
     (0x0E100, "E100")])
 def test_serials_are_no_numbers(interpreter, serial, text):
     """Texts that look like 1e5 stay as they are."""
-    assert headers(run(interpreter, certificate(ALICE, serial=serial)))["X-SSL-Client-Serial"] == f'"{text}"'
+    assert headers(run(interpreter, certificate(ALICE, serial=serial)))["X-SSL-Client-Serial"] == text
 
 
 def test_years_after_2050(interpreter):
     read = headers(run(interpreter, certificate(ALICE, year=2030)))
     assert (read["X-SSL-Client-NotBefore"], read["X-SSL-Client-NotAfter"]) == (
-        '"260101000000Z"', '"600101000000Z"')
+        "260101000000Z", "600101000000Z")
 
 
 ANY = certificate(ALICE)
@@ -149,13 +149,14 @@ VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size
 @settings(deadline=None, max_examples=60)
 @given(name=st.lists(st.tuples(st.sampled_from(sorted(SHORT, key=str)), VALUES), max_size=6))
 def test_every_name(interpreter, name):
-    """The header has OpenSSL's form of it, without control characters, and no command of it runs."""
+    """The header has OpenSSL's form of it, control characters as %XX, and no command of it runs."""
     narrow = (NameOID.SERIAL_NUMBER, NameOID.DOMAIN_COMPONENT, NameOID.EMAIL_ADDRESS)
     name = [(oid, "1e5" if oid in narrow else value) for oid, value in name]
     actions = run(interpreter, certificate(name))
     subject = "".join(f"/{SHORT[oid]}={value}" for oid, value in name).encode()
-    shown = bytes(63 if byte < 32 or byte == 127 else byte for byte in subject).decode("latin-1")
-    assert headers(actions)["X-SSL-Client-DN"] == f'"{shown}"'
+    shown = b"".join(b"%%%02X" % byte if (byte < 32 and byte != 9) or byte == 127 else bytes([byte])
+                     for byte in subject).decode("latin-1")
+    assert headers(actions)["X-SSL-Client-DN"] == shown
     assert len(actions) == 11
 
 
