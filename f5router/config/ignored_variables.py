@@ -104,6 +104,7 @@ PROFILES = {
     "ROUTER_SERVICE_HTTPS_PORT": "destination of the HTTPS virtual server",
     "ROUTER_IP_V4_V6_MODE": "destination of both virtual servers, for IPv4 or for IPv6",
     "ROUTER_MAX_CONNECTIONS": "connection-limit of both virtual servers",
+    "ROUTER_USE_PROXY_PROTOCOL": "an iRule that removes the header, of a virtual server in front of each",
 }
 """Variable to what the administrator sets instead, on the virtual servers or in their profiles.
 
@@ -112,7 +113,7 @@ Request Logging Profile".
 """
 
 NOT_YET = (
-    "ROUTER_USE_PROXY_PROTOCOL", "ROUTER_STRICT_SNI",
+    "ROUTER_STRICT_SNI",
     "ROUTER_UNIQUE_ID_FORMAT", "ROUTER_UNIQUE_ID_HEADER_NAME",
     "ROUTER_H1_CASE_ADJUST", "ROUTER_HTTP_REQUEST_HEADERS", "ROUTER_HTTP_RESPONSE_HEADERS",
 )
