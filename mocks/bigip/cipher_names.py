@@ -35,7 +35,7 @@ def unknown(text: str, version: Version) -> str:
     """The first word that is meant as a single suite and is none; "" if there is none. Words for groups
     of suites pass as they are."""
     for word in text.split(":"):
-        single = "-" in word and not word.startswith(("!", "-", "@", "+"))
+        single = "-" in word and "+" not in word and not word.startswith(("!", "-", "@"))
         if single and (word not in OPENSSL or (word in _SINCE_14 and version < (14,))):
             return word
     return ""

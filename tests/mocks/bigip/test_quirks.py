@@ -263,6 +263,7 @@ IN_THE_DATA_PLANE = {
     Quirk.COOKIE_IN_HTTP_RESPONSE,
     Quirk.COOKIE_REMOVE_FIRST,
     Quirk.COOKIE_READ_AGAIN,
+    Quirk.HEADER_REMOVE_LAST,
 }
 """Their cases are in dataplane/."""
 

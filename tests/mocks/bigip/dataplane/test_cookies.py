@@ -96,3 +96,11 @@ def test_cookies_with_one_name(net_of, quirk, left):
     seen = net.ask(vs, headers="Cookie: mine=1; b=2; mine=2\r\n").seen
     assert dict(seen["headers"])["Cookie"] == left
     assert "Cookie" not in dict(net.ask(vs, headers="Cookie: mine=1\r\n").seen["headers"])
+
+
+@pytest.mark.parametrize(("quirk", "left"), [(None, []), (Quirk.HEADER_REMOVE_LAST, ["1"])])
+def test_headers_with_one_name(net_of, quirk, left):
+    net = net_of(*([quirk] if quirk else []))
+    vs = by_rule(net, "when HTTP_REQUEST { HTTP::header remove x-mine }")
+    seen = net.ask(vs, headers="X-Mine: 1\r\nX-Mine: 2\r\n").seen
+    assert [value for name, value in seen["headers"] if name == "X-Mine"] == left
