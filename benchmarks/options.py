@@ -17,6 +17,7 @@ import tabulate
 
 from benchmarks import cluster
 from benchmarks.__main__ import HEADERS, Bench, Step
+from f5router.model import header_actions
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.route_options import RouteOptions
 
@@ -30,6 +31,9 @@ OPTIONS: Mapping[str, tuple[RouteOptions, ...]] = {
     "rates": tuple(RouteOptions(request_rate=100 + number) for number in range(VALUES)),
     "cookie": tuple(RouteOptions(cookie_name=f"session{number}") for number in range(VALUES)),
     "forwarded headers": tuple(RouteOptions(forwarded=word) for word in ("replace", "never")),
+    "header actions": tuple(
+        RouteOptions(response_actions=(header_actions.encode_set("X-A", f"{number}", side="res"),))
+        for number in range(VALUES)),
     "hsts": tuple(RouteOptions(hsts=f"max-age={number}") for number in range(VALUES)),
     "time-out": tuple(RouteOptions(timeout_ms=1000 + 1000 * number) for number in range(VALUES)),
     "tunnel time-out": tuple(

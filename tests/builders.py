@@ -49,6 +49,8 @@ class Settings:
     cookie_name: str = ""
     edge: HTTPEdge = field(default_factory=HTTPEdge)
     forwarded_headers: str = "append"
+    request_actions: tuple[str, ...] = ()
+    response_actions: tuple[str, ...] = ()
     default_destination_ca: str = ""
     client_tls: TLSSettings = field(default_factory=TLSSettings)
     tls_files: TLSFiles = field(default_factory=TLSFiles)

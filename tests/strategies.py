@@ -17,6 +17,8 @@ OPTIONS = st.builds(RouteOptions, balance=st.sampled_from(["", "roundrobin", "le
                     hsts=st.sampled_from(["", "", "max-age=0", "max-age=1"]),
                     forwarded=st.sampled_from(["", "", "append", "replace", "if-none", "never"]),
                     rewrite=st.sampled_from([None, None, *map(path_rewrite.parse, ("/", "/a", "/a#"))]),
+                    request_actions=st.sampled_from([(), ("delete.61",), ("set.61.t_62", "delete.63")]),
+                    response_actions=st.sampled_from([(), ("delete.61",)]),
                     check_interval_ms=st.sampled_from([0, 1, 1000, 5000]),
                     most_connections=st.sampled_from([0, 2]), connection_rate=st.sampled_from([0, 3]),
                     request_rate=st.sampled_from([0, 100]),

@@ -11,9 +11,6 @@ from f5router.admission.allowed_objects import WAF
 
 PREFIXES = ("haproxy.router.openshift.io/", "router.openshift.io/", "virtual-server.f5.com/")
 
-HEADERS = "spec.httpHeaders"
-"""Not an annotation, but treated as one: header actions of OpenShift 4.14."""
-
 MOST_KEYS = 20
 """Keys of a Route that are remembered."""
 MOST_CHARACTERS = 317
@@ -29,6 +26,5 @@ def select(keys: Iterable[str]) -> tuple[str, ...]:
 
 def warnings(keys: Collection[str]) -> tuple[str, ...]:
     """Return warnings for the team: a sentence for each key that has no effect."""
-    return tuple(f"{key}: not supported by this router; it has no effect" if key == HEADERS
-                 else f"metadata.annotations: {key} is not supported by this router; it has no effect"
+    return tuple(f"metadata.annotations: {key} is not supported by this router; it has no effect"
                  for key in keys)

@@ -86,6 +86,9 @@ class Config(pod_network.PodNetwork):
     edge: HTTPEdge
     forwarded_headers: str
     """"append", "replace", "if-none" or "never"."""
+    request_actions: tuple[str, ...]
+    """Actions on the headers of all requests, each as header_actions encodes it."""
+    response_actions: tuple[str, ...]
     allow_mass_delete: bool
     """Hold no deletes back, however many."""
     save_config: bool
@@ -204,6 +207,8 @@ def _config(reader: Reader) -> Config:
             reader.value("load-balance-algorithm") or "", reader.value("tcp-balance-scheme") or ""),
         cookie_name=reader.value("cookie-name") or "", edge=http_edge.load(reader),
         forwarded_headers=reader.value("set-forwarded-headers"),
+        request_actions=reader.value("set-delete-http-request-header") or (),
+        response_actions=reader.value("set-delete-http-response-header") or (),
         allow_mass_delete=reader.value("allow-mass-delete"),
         save_config=reader.value("f5-save-config"), config_sync=reader.value("f5-config-sync"),
         observe_interval_s=reader.value("f5-resync-interval"),

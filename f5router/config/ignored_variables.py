@@ -115,7 +115,7 @@ Request Logging Profile".
 NOT_YET = (
     "ROUTER_STRICT_SNI",
     "ROUTER_UNIQUE_ID_FORMAT", "ROUTER_UNIQUE_ID_HEADER_NAME",
-    "ROUTER_H1_CASE_ADJUST", "ROUTER_HTTP_REQUEST_HEADERS", "ROUTER_HTTP_RESPONSE_HEADERS",
+    "ROUTER_H1_CASE_ADJUST",
 )
 """Variables of the data plane that have no effect yet."""
 

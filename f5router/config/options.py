@@ -26,7 +26,15 @@ from f5router.config.option import (
     Option,
     boolean,
 )
-from f5router.model import balancing, forwarded_headers, hostnames, selectors, session_cookies, time_units
+from f5router.model import (
+    balancing,
+    forwarded_headers,
+    header_actions,
+    hostnames,
+    selectors,
+    session_cookies,
+    time_units,
+)
 from f5router.network import node_ports, pool_members
 
 _HOST = "ROUTER_EXTERNAL_HOST_"
@@ -122,6 +130,13 @@ _OBJECTS = (
            "How the headers X-Forwarded-... and Forwarded of requests are set, unless a Route has its own "
            "policy: append to what the client sent, replace it, add them if-none is there, or never.",
            "|".join(forwarded_headers.POLICIES), parsers.choice(*forwarded_headers.POLICIES)),
+    Option("set-delete-http-request-header", "ROUTER_HTTP_REQUEST_HEADERS", "", OBJECTS,
+           "Headers of all requests that are set or deleted before a Route's own: NAME:VALUE:Set or "
+           "NAME:Delete, with commas between them, each part percent-encoded.", "ACTIONS",
+           header_actions.parse_request_setting),
+    Option("set-delete-http-response-header", "ROUTER_HTTP_RESPONSE_HEADERS", "", OBJECTS,
+           "The same for all responses, where they come behind a Route's own.", "ACTIONS",
+           header_actions.parse_response_setting),
     Option("default-destination-ca-path", "DEFAULT_DESTINATION_CA_PATH", "", OBJECTS,
            "PEM file with the authorities for reencrypt Routes without a destinationCACertificate; none: "
            "their pods are not verified. Without it, OpenShift's service CA where the pod has it, else "

@@ -5,6 +5,7 @@ A Rule names its record. Pools have no part in it: Routes with different options
 
 from typing import Protocol
 
+from f5router.admission import http_headers
 from f5router.admission.route_options import HAPROXY
 from f5router.desired import irules
 from f5router.model import forwarded_headers, http_options, names
@@ -30,6 +31,14 @@ class HeaderSettings(Protocol):
     def forwarded_headers(self) -> str:
         """One of forwarded_headers.POLICIES, for Routes without their own."""
 
+    @property
+    def request_actions(self) -> tuple[str, ...]:
+        """Actions on the headers of all requests, each as header_actions encodes it."""
+
+    @property
+    def response_actions(self) -> tuple[str, ...]:
+        """Likewise, of all responses."""
+
 
 def record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | None:
     """Build the record with the options of a Route; None if it needs none.
@@ -45,7 +54,8 @@ def record(config: HeaderSettings, route: Route, *, secure: bool) -> Record | No
 
 def always(config: HeaderSettings, *, told: bool) -> list[Object]:
     """Build the iRule with its Attachments if the settings of the router alone need it. Args: as of irule."""
-    if config.forwarded_headers == forwarded_headers.NEVER:
+    if config.forwarded_headers == forwarded_headers.NEVER and not (
+            config.request_actions or config.response_actions):
         return []
     virtuals = [virtual for virtual in (config.http_virtual, config.https_virtual) if virtual]
     return [obj for virtual in virtuals for obj in irule(config, virtual, told=told)]
@@ -58,7 +68,8 @@ def irule(config: HeaderSettings, virtual: str, *, told: bool) -> list[Object]:
     """
     group = DataGroup(names.full_path(config.folder, names.HTTP_GROUP))
     path = names.full_path(config.folder, names.HEADERS_IRULE)
-    text = irules.headers_irule(config.folder, forwarded=config.forwarded_headers, told=told)
+    text = irules.headers_irule(config.folder, forwarded=config.forwarded_headers, told=told,
+                                request=config.request_actions, response=config.response_actions)
     tls = Ref(IRule.KIND, names.full_path(config.folder, names.PASSTHROUGH_IRULE))
     return [
         group,
@@ -73,5 +84,6 @@ def warnings(options: RouteOptions, config: HeaderSettings) -> list[str]:
     own = options.forwarded not in ("", config.forwarded_headers)
     given = {f"{HAPROXY}hsts_header": options.hsts, f"{HAPROXY}set-forwarded-headers": own,
              f"{HAPROXY}rewrite-target": options.rewrite}
-    return [f"metadata.annotations: {key} has no effect before TMOS 12.1"
-            for key, value in given.items() if value]
+    given = {f"metadata.annotations: {key}": value for key, value in given.items()}
+    given[http_headers.FIELD] = options.request_actions or options.response_actions
+    return [f"{key} has no effect before TMOS 12.1" for key, value in given.items() if value]

@@ -20,6 +20,8 @@ def encode(options: RouteOptions, *, secure: bool, forwarded: str, path: str = "
     parts = []
     if options.forwarded not in ("", forwarded):
         parts.append(f"forwarded.{options.forwarded}")
+    parts += [f"request.{action}" for action in options.request_actions]
+    parts += [f"response.{action}" for action in options.response_actions]
     if secure and options.hsts:
         parts.append(f"hsts.{options.hsts.encode().hex()}")
     if rewrite := options.rewrite:

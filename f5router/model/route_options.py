@@ -44,6 +44,10 @@ class RouteOptions:
     """Health checks, each for a path."""
     forwarded: str = ""
     """One of forwarded_headers.POLICIES."""
+    request_actions: tuple[str, ...] = ()
+    """Actions on the headers of requests, each as header_actions encodes it."""
+    response_actions: tuple[str, ...] = ()
+    """Likewise, of responses."""
     check_interval_ms: int = 0
     """Milliseconds between two health checks of a pod."""
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote_plus
 
 REFUSES = 1
 """A local port where nobody listens, for a pod that is gone."""
@@ -84,7 +85,8 @@ def _frontends(folder: Path, listeners: Listeners, variables: Mapping[str, str])
     refused = ["http-request deny deny_status 404"] if variables.get("ROUTER_ERRORFILE_404") else []
     compression = ["compression algo gzip", f"compression type {types}"] if compresses else []
     request = ["mode http", *(f"http-request del-header {name}" for name in REMOVED),
-               "http-request set-header Host %[req.hdr(Host),lower]"]
+               "http-request set-header Host %[req.hdr(Host),lower]",
+               *_setting(variables, "request"), *_setting(variables, "response")]
     secure = [*request, *_about_client(variables),
               f"use_backend %[base,map_reg({folder}/os_edge_reencrypt_be.map)]",
               "default_backend openshift_default"]
@@ -243,7 +245,10 @@ class Backend:
         lines += ["mode http", "option redispatch"] if http else ["mode tcp", "hash-type consistent"]
         lines += [*self._access(), *self._limits(http), *self._timeouts(http)]
         if http:
-            lines += [*self._forwarded(), *self._cookie(), *self._hsts(), *self._rewrite()]
+            actions = (self.spec.get("httpHeaders") or {}).get("actions") or {}
+            lines += [*self._forwarded(), *self._rewrite(),
+                      *_action_lines("request", actions.get("request", ())),
+                      *self._cookie(), *self._hsts(), *_action_lines("response", actions.get("response", ()))]
         return [*lines, *self._servers(http)]
 
     def _balance(self) -> str:
@@ -355,6 +360,24 @@ class Backend:
         if default := self._variables.get("DEFAULT_DESTINATION_CA_PATH"):
             return f" verify required ca-file {default} verifyhost {service}.{self.namespace}.svc"
         return " verify none"
+
+
+def _action_lines(side: str, actions: Iterable[dict]) -> Iterable[str]:
+    """Yield the lines of header actions. Args: side: request or response."""
+    for item in actions:
+        if item["action"]["type"] == "Delete":
+            yield f"http-{side} del-header {item['name']}"
+        else:
+            value = item["action"]["set"]["value"].replace("'", "'\\''")
+            yield f"http-{side} set-header {item['name']} '{value}'"
+
+
+def _setting(variables: Mapping[str, str], side: str) -> list[str]:
+    """Return the lines of ROUTER_HTTP_REQUEST_HEADERS or ROUTER_HTTP_RESPONSE_HEADERS."""
+    text = variables.get(f"ROUTER_HTTP_{side.upper()}_HEADERS", "")
+    items = [[unquote_plus(word) for word in item.split(":")] for item in text.split(",") if item]
+    return [*_action_lines(side, ({"name": name, "action": {"type": rest[-1], "set": {"value": rest[0]}}}
+                                  for name, *rest in items))]
 
 
 def _first_match(pattern: str, *texts: str) -> str:

@@ -215,4 +215,5 @@ def test_annotations_without_effect(lab):
     texts = {event["message"] for event in lab.kube.list("Event") if event["involvedObject"]["name"] == "odd"}
     assert texts == {
         "metadata.annotations: haproxy.router.openshift.io/unknown is not supported by this router; it"
-        " has no effect", "spec.httpHeaders: not supported by this router; it has no effect"}
+        " has no effect",
+        "spec.httpHeaders.actions.response[0]: an action has a name and an action; this action has no effect"}

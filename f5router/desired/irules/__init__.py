@@ -12,8 +12,10 @@ server. Ours begin with f5router_ (read by our other iRule) or f5r_ (scratch).
 import base64
 import functools
 import re
+from collections.abc import Iterable
 from importlib import resources
 
+from f5router.desired.irules import header_commands
 from f5router.model import names, session_cookies
 from f5router.model.http_edge import ErrorPage
 
@@ -113,11 +115,6 @@ _WARN = """if { $f5r_failed } {
             log local0.warn "f5router: no persistence for $f5r_want"
         }
     }"""
-
-_REMOVE = """for { set f5r_i 0 } { $f5r_i < 4096 && [HTTP::header exists $f5r_header] } { incr f5r_i } {
-                    HTTP::header remove $f5r_header
-                }"""
-"""Commands that remove every header named f5r_header: whether one command removes all is not documented."""
 
 _COOKIE_VALUE = r"^([0-9]+[.][0-9]+[.]0000|rd[0-9]+o[0-9a-f]+o[0-9]+|vi[0-9a-f]+[.][0-9]+)$"
 """Form of the values that a BIG-IP gives its persistence cookies. Source: K6917."""
@@ -288,7 +285,8 @@ def request_irule(folder: str, *, page: bool | ErrorPage, source: bool = False, 
                  source=source, cookie=session_cookies.parse_name(cookie) if cookie else "")
 
 
-def headers_irule(folder: str, *, forwarded: str, told: bool = True) -> str:
+def headers_irule(folder: str, *, forwarded: str, told: bool = True, request: Iterable[str] = (),
+                  response: Iterable[str] = ()) -> str:
     """Return the text of openshift_headers_irule, for virtual servers with an http profile.
 
     Records of openshift_http_dg: a digest with what http_options.encode gives. HTTP_RESPONSE is the event
@@ -305,9 +303,16 @@ def headers_irule(folder: str, *, forwarded: str, told: bool = True) -> str:
         folder: full path of the folder that holds the data-group.
         forwarded: one of forwarded_headers.POLICIES, for requests whose record names none.
         told: True if Rules can set variables.
-    Raises: ValueError: folder is not a plain full path.
+        request, response: actions of the router on all requests and responses, as header_actions encodes
+            them. In requests they come before those of the Route, in responses behind: HAProxy's frontend
+            has the former, and its backend the latter.
+    Raises: ValueError: folder is not a plain full path, or an action has an unknown form.
     """
+    actions = [action for side in (request, response) for action in side]
+    if unknown := [action for action in actions if not header_commands.ACTION.fullmatch(action)]:
+        raise ValueError(f"{unknown=}")
     text = _text("openshift_headers_irule.tcl", folder)
+    text = text.replace("@REQUEST@", "/".join(request)).replace("@RESPONSE@", "/".join(response))
     return text.replace("@FORWARDED@", forwarded).replace("@ROUTE@", "0" if told else "1")
 
 
@@ -353,7 +358,8 @@ def _text(name: str, folder: str, refuse: str = "", *, respond: str = "", source
     text = text.replace("@PERSISTENCE@", names.SOURCE if source else names.COOKIE)
     text = text.replace("@SOURCE_S@", str(SOURCE_S)).replace("@WARN@", _WARN)
     text = text.replace("@COOKIE@", cookie).replace("@SAME_SITE@", session_cookies.DEFAULT_SAME_SITE)
-    text = text.replace("@VALUE@", _COOKIE_VALUE).replace("@REMOVE@", _REMOVE)
+    text = text.replace("@VALUE@", _COOKIE_VALUE).replace("@APPLY@", header_commands.APPLY)
+    text = text.replace("@REMOVE@", header_commands.REMOVE)
     return text.replace("@PAGE@", _file("unavailable.html")).replace("@FOLDER@", folder).strip()
 
 

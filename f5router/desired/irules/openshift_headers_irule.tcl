@@ -7,6 +7,9 @@
 # forwarded.POLICY: what happens to the headers that tell pods of the client, if it is not what the router does.
 # rewrite.PATH.TARGET: the path of a request, where it begins with PATH, is TARGET. Behind that "rest": what follows
 # PATH is kept; "slash": without a slash at its beginning.
+# request.ACTION, response.ACTION: what is done to a header; ACTION is set.NAME.VALUE or delete.NAME. A value has
+# any number of words: t_TEXT, h_HEADER for what that has, d_ for a client's certificate (none, as a rule), with
+# converters behind that (_lower, _base64).
 # hsts.TEXT: the header Strict-Transport-Security of a response, in place of the pod's.
 
 when HTTP_REQUEST {
@@ -23,46 +26,74 @@ when HTTP_REQUEST {
         set f5r_route 1
     }
     set f5r_forwarded "@FORWARDED@"
+    set f5r_hsts ""
+    set f5r_request {}
+    set f5r_response {}
     foreach f5r_option $f5r_options {
         set f5r_words [split $f5r_option "."]
-        if { [lindex $f5r_words 0] eq "forwarded" } {
-            set f5r_forwarded [lindex $f5r_words 1]
+        switch -- [lindex $f5r_words 0] {
+            forwarded { set f5r_forwarded [lindex $f5r_words 1] }
+            hsts { set f5r_hsts [binary format H* [lindex $f5r_words 1]] }
+            request { lappend f5r_request [lrange $f5r_words 1 end] }
+            response { lappend f5r_response [lrange $f5r_words 1 end] }
         }
     }
-    if { $f5r_route && $f5r_forwarded ne "never" } {
-        catch {
-            set f5r_client [lindex [split [IP::client_addr] "%"] 0]
-            set f5r_for $f5r_client
-            if { [string first ":" $f5r_client] >= 0 } {
-                set f5r_for [format {"[%s]"} $f5r_client]
-            }
-            # Nothing that could go on with another parameter.
-            set f5r_host [string tolower [HTTP::host]]
-            if { ![regexp {^[a-z0-9._-]+(:[0-9]+)?$} $f5r_host] } {
-                set f5r_host [lindex [split $f5r_host ":"] 0]
-                if { ![regexp {^[a-z0-9._-]+$} $f5r_host] } {
-                    set f5r_host ""
+    if { $f5r_route } {
+        set f5r_actions {}
+        foreach f5r_option [split "@REQUEST@" "/"] {
+            lappend f5r_actions [split $f5r_option "."]
+        }
+        @APPLY@
+        set f5r_address ""
+        catch { set f5r_address [lindex [split [IP::client_addr] "%"] 0] }
+        if { $f5r_forwarded ne "never" && $f5r_address ne "" } {
+            catch {
+                set f5r_for $f5r_address
+                if { [string first ":" $f5r_address] >= 0 } {
+                    set f5r_for [format {"[%s]"} $f5r_address]
                 }
-            }
-            set f5r_proto "http"
-            if { [info exists f5router_https] } {
-                set f5r_proto "https"
-            }
-            set f5r_pairs [list X-Forwarded-For $f5r_client X-Forwarded-Host $f5r_host]
-            lappend f5r_pairs X-Forwarded-Port [TCP::local_port] X-Forwarded-Proto $f5r_proto
-            if { $f5r_forwarded eq "if-none" && [HTTP::header exists "X-Forwarded-Proto"] } {
-                # Forwarded says what X-Forwarded-Proto does: its last word.
-                set f5r_proto [string trim [lindex [split [HTTP::header value "X-Forwarded-Proto"] ","] end]]
-            }
-            lappend f5r_pairs Forwarded "for=$f5r_for;host=$f5r_host;proto=$f5r_proto"
-            foreach { f5r_header f5r_value } $f5r_pairs {
-                if { $f5r_forwarded eq "if-none" && [HTTP::header exists $f5r_header] } {
-                    continue
+                # Nothing that could go on with another parameter.
+                set f5r_host [string tolower [HTTP::host]]
+                if { ![regexp {^[a-z0-9._-]+(:[0-9]+)?$} $f5r_host] } {
+                    set f5r_host [lindex [split $f5r_host ":"] 0]
+                    if { ![regexp {^[a-z0-9._-]+$} $f5r_host] } {
+                        set f5r_host ""
+                    }
                 }
+                set f5r_proto "http"
+                if { [info exists f5router_https] } {
+                    set f5r_proto "https"
+                }
+                set f5r_pairs [list X-Forwarded-Host $f5r_host X-Forwarded-Port [TCP::local_port]]
+                lappend f5r_pairs X-Forwarded-Proto $f5r_proto
+                if { $f5r_forwarded eq "if-none" && [HTTP::header exists "X-Forwarded-Proto"] } {
+                    # Forwarded says what X-Forwarded-Proto does: its last word.
+                    set f5r_proto [HTTP::header value "X-Forwarded-Proto"]
+                    set f5r_proto [string trim [lindex [split $f5r_proto ","] end]]
+                }
+                lappend f5r_pairs Forwarded "for=$f5r_for;host=$f5r_host;proto=$f5r_proto"
                 if { $f5r_forwarded eq "replace" } {
-                    @REMOVE@
+                    lappend f5r_pairs X-Forwarded-For $f5r_address
                 }
-                HTTP::header insert $f5r_header $f5r_value
+                foreach { f5r_header f5r_value } $f5r_pairs {
+                    if { $f5r_forwarded eq "if-none" && [HTTP::header exists $f5r_header] } {
+                        continue
+                    }
+                    if { $f5r_forwarded eq "replace" } {
+                        @REMOVE@
+                    }
+                    HTTP::header insert $f5r_header $f5r_value
+                }
+            }
+        }
+        set f5r_actions $f5r_request
+        @APPLY@
+        # HAProxy adds this one last of all.
+        if { $f5r_forwarded ne "never" && $f5r_forwarded ne "replace" && $f5r_address ne "" } {
+            catch {
+                if { $f5r_forwarded eq "append" || ![HTTP::header exists "X-Forwarded-For"] } {
+                    HTTP::header insert "X-Forwarded-For" $f5r_address
+                }
             }
         }
     }
@@ -100,15 +131,16 @@ when HTTP_REQUEST {
 }
 
 when HTTP_RESPONSE {
-    if { [info exists f5r_options] } {
-        foreach f5r_option $f5r_options {
-            set f5r_words [split $f5r_option "."]
-            if { [lindex $f5r_words 0] eq "hsts" } {
-                set f5r_header "Strict-Transport-Security"
-                set f5r_value [binary format H* [lindex $f5r_words 1]]
-                @REMOVE@
-                HTTP::header insert $f5r_header $f5r_value
-            }
+    if { [info exists f5r_route] && $f5r_route } {
+        if { $f5r_hsts ne "" } {
+            set f5r_header "Strict-Transport-Security"
+            @REMOVE@
+            HTTP::header insert $f5r_header $f5r_hsts
         }
+        set f5r_actions $f5r_response
+        foreach f5r_option [split "@RESPONSE@" "/"] {
+            lappend f5r_actions [split $f5r_option "."]
+        }
+        @APPLY@
     }
 }

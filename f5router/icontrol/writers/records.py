@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 SINGLY = 4
 """Up to this number, records are written one by one; more in one write of the whole list."""
 
+LONG = 1000
+"""A record with more characters of data is written in the body of a request: an address has less room."""
+
 _VERBS = {CREATE: "add", UPDATE: "modify", DELETE: "delete"}
 
 
@@ -36,7 +39,7 @@ class RecordWriter:
     def write(self, changes: Sequence[Change[Record]]) -> Results:
         """Write Changes of one data-group."""
         group = changes[0].obj.group
-        if len(changes) > SINGLY:
+        if len(changes) > SINGLY or any(change.new and len(change.new.data) > LONG for change in changes):
             return self._whole(group, changes, self._current(group))
         results: Results = []
         for change in changes:
@@ -58,8 +61,8 @@ class RecordWriter:
     def _single(self, group: str, change: Change[Record]) -> None:
         """Write one record by `options=records add { name { data value } }`, in the syntax of tmsh.
 
-        Names are Hosts or full paths, and data are full paths of ours: no character of them has a meaning
-        to tmsh. Source: bigip-behaviour.md A2.1.
+        Names are Hosts, digests or full paths, and data are full paths of ours or words of letters, digits
+        and / . _ -: no character of them has a meaning to tmsh. Source: bigip-behaviour.md A2.1.
         """
         record = change.obj
         value = "" if change.verb == DELETE else f" {{ data {record.data} }}"

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import islice
 from sys import intern
 
-from f5router.admission import allowlist, annotations, route_options
+from f5router.admission import allowlist, annotations, http_headers, route_options
 from f5router.admission.allowed_objects import MOST_PATH, WAF
 from f5router.admission.validation import MOST_ALTERNATES
 from f5router.kube.api import addresses, fields
@@ -83,7 +83,11 @@ def route(obj: JSON) -> Route:
         raise DecodeError(str(name), "spec.path")
     to, tls = fields.mapping(spec.get("to")), _tls(name, spec.get("tls"))
     given = fields.mapping(metadata.get("annotations"))
-    options, problems = route_options.parse(given, tls.termination if tls else "")
+    termination = tls.termination if tls else ""
+    options, problems = route_options.parse(given, termination)
+    actions, header_problems = http_headers.parse(spec.get("httpHeaders"), termination)
+    if actions != http_headers.NONE:
+        options = replace(options, request_actions=actions.request, response_actions=actions.response)
     clients = allowlist.parse(given)
     return Route(
         key=name,
@@ -100,10 +104,10 @@ def route(obj: JSON) -> Route:
         tls=tls,
         wildcard_policy=intern(fields.text(spec.get("wildcardPolicy")) or "None"),
         options=replace(options, sources=clients.sources) if clients.sources else options,
-        option_problems=(*problems, *clients.problems),
+        option_problems=(*problems, *header_problems, *clients.problems),
         option_refusal=clients.refusal,
         waf=_waf(given.get(WAF)),
-        unsupported=_unsupported(metadata, spec),
+        unsupported=_unsupported(metadata),
         resource_version=fields.text(metadata.get("resourceVersion")),
         status_ingress=ingress(obj),
     )
@@ -114,13 +118,11 @@ def _waf(value: object) -> str:
     return value.strip()[:MOST_PATH + 1] if isinstance(value, str) else ""
 
 
-def _unsupported(metadata: JSON, spec: JSON) -> tuple[str, ...]:
-    """Return the keys of settings for a router that have no effect; an empty annotation is no setting."""
+def _unsupported(metadata: JSON) -> tuple[str, ...]:
+    """Return the keys of annotations for a router that have no effect; an empty one is no setting."""
     given = fields.mapping(metadata.get("annotations"))
     keys = annotations.select(key for key, value in given.items() if isinstance(value, str) and value.strip())
-    actions = fields.mapping(fields.mapping(spec.get("httpHeaders")).get("actions"))
-    headers = any(fields.items(actions.get(name)) for name in ("request", "response"))
-    return tuple(intern(key) for key in (*keys, *((annotations.HEADERS,) if headers else ())))
+    return tuple(map(intern, keys))
 
 
 def _alternates(items: object) -> tuple[Backend, ...]:

@@ -71,6 +71,7 @@ BAD = {
     "f5-ssh-host-key": "ssh-rsa AAAA", "f5-policy-model": "drafts", "f5-config-sync": "force",
     "cert-upload": "scp",
     "load-balance-algorithm": "fastest", "tcp-balance-scheme": "Source",
+    "set-delete-http-request-header": "Host:x:Set", "set-delete-http-response-header": "a:b",
     "cookie-name": "a b", "compression-mime": "(a)", "set-forwarded-headers": "Append",
     "f5-pool-monitor": "tcp", "backend-check-interval": "1m30s",
     "f5-resync-interval": "5", "resync-interval": "1d", "hold-off": "-1s",

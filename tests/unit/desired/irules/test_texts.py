@@ -26,6 +26,8 @@ TEXTS = [
     pytest.param(irules.timeout_irule, id="timeout"),
     pytest.param(irules.cookie_irule, id="cookie"),
     pytest.param(partial(irules.headers_irule, forwarded="append"), id="headers"),
+    pytest.param(partial(irules.headers_irule, forwarded="never", request=["set.61.t_62", "delete.63"],
+                         response=["set.61.h_62_lower"]), id="headers with actions"),
     pytest.param(partial(irules.request_irule, page=True), id="request"),
     pytest.param(partial(irules.request_irule, page=False), id="request without page"),
 ]
@@ -128,3 +130,10 @@ def test_missing_tclsh(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RuntimeError, match="Debian package tcl"):
         Tmm()
+
+
+@pytest.mark.parametrize("action", [
+    "", "set", "set.x", "set.61.t_62]", "delete.61;", "set.61.t_62/", "Set.61", "set.61.$x", "set.61.t_62\n"])
+def test_an_action_is_words(action):
+    with pytest.raises(ValueError, match="unknown"):
+        irules.headers_irule("/Common", forwarded="append", response=[action])

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from f5router.icontrol.writers.records import RecordWriter
+from f5router.icontrol.writers.records import LONG, RecordWriter
 from f5router.model.errors import NotFound, Refused
 from f5router.model.ltm import Record
 from f5router.plan.change import CREATE, DELETE, Change
@@ -55,4 +55,17 @@ def test_a_refused_list_is_halved(count, bad):
 def test_a_data_group_that_is_gone_is_not_searched():
     device = Device(error=NotFound(text="not found", status=404))
     assert {error for _, error in write(device, create(9))} == {device.error}
+    assert device.writes == 1
+
+
+@given(st.integers(900, 1100))
+def test_a_long_record_is_no_part_of_an_address(size):
+    """It is written in the body, with all others."""
+    class Singly(Device):
+        def patch(self, path, body, params=None):
+            assert (params is None) == (size > LONG)
+            self.writes += 1
+
+    device = Singly()
+    assert write(device, [Change(CREATE, None, Record(GROUP, "a", "x" * size))])[0][1] is None
     assert device.writes == 1

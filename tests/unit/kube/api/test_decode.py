@@ -199,14 +199,17 @@ def test_a_list_of_clients():
         assert (bool(result.option_problems), bool(result.option_refusal)) == ("." in text, text == "x")
 
 
-@pytest.mark.parametrize(("headers", "kept"), [
-    ({"actions": {"request": [{"name": "a"}]}}, ("spec.httpHeaders",)),
-    ({"actions": {"response": [{"name": "a"}]}}, ("spec.httpHeaders",)),
-    ({"actions": {"request": [], "response": None}}, ()), ({}, ()), (None, ()), ("x", ()),
+@pytest.mark.parametrize(("headers", "actions", "problems"), [
+    ({"actions": {"request": [{"name": "a", "action": {"type": "Delete"}}]}}, ("delete.61",), 0),
+    ({"actions": {"request": [{"name": "a"}]}}, (), 1), ({"actions": {"response": [{"name": "a"}]}}, (), 1),
+    ({"actions": {"request": [], "response": None}}, (), 0), ({}, (), 0), (None, (), 0), ("x", (), 0),
 ])
-def test_header_actions(headers, kept):
+def test_header_actions(headers, actions, problems):
     metadata = {"namespace": "shop", "name": "a"}
-    assert decode.route({"metadata": metadata, "spec": {"httpHeaders": headers}}).unsupported == kept
+    route = decode.route({"metadata": metadata, "spec": {"httpHeaders": headers}})
+    assert route.options.request_actions == actions
+    assert len(route.option_problems) == problems
+    assert route.unsupported == ()
 
 
 def test_too_many_ports():
