@@ -17,7 +17,7 @@ import tabulate
 
 from benchmarks import cluster
 from benchmarks.__main__ import HEADERS, Bench, Step
-from f5router.model import header_actions
+from f5router.model import header_actions, path_rewrite
 from f5router.model.cluster import Delta, Key, Route
 from f5router.model.route_options import RouteOptions
 
@@ -35,6 +35,7 @@ OPTIONS: Mapping[str, tuple[RouteOptions, ...]] = {
         RouteOptions(response_actions=(header_actions.encode_set("X-A", f"{number}", side="res"),))
         for number in range(VALUES)),
     "hsts": tuple(RouteOptions(hsts=f"max-age={number}") for number in range(VALUES)),
+    "rewriting": tuple(RouteOptions(rewrite=path_rewrite.parse(f"/{number}")) for number in range(VALUES)),
     "time-out": tuple(RouteOptions(timeout_ms=1000 + 1000 * number) for number in range(VALUES)),
     "tunnel time-out": tuple(
         RouteOptions(tunnel_timeout_ms=60_000 + 1000 * number) for number in range(VALUES)),
