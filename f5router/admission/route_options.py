@@ -25,6 +25,7 @@ LIMITS = f"{HAPROXY}rate-limit-connections"
 
 HEALTH = f"{CIS}health"
 PROFILE = f"{CIS}serverssl"
+APP_ROOT = f"{CIS}rewrite-app-root"
 SECURE = f"{CIS}secure-serverssl"
 """True: a re-encrypt Route without verification of its pods is not served."""
 
@@ -153,6 +154,10 @@ OPTIONS = (
            unless=f"{HAPROXY}balance"),
     Option(f"{CIS}pod-concurrent-connections", "pod_connections", parse_count, _COUNT_TEXT,
            unless=f"{HAPROXY}pod-concurrent-connections"),
+    Option(f"{CIS}rewrite-target-url", "rewrite", path_rewrite.parse_url,
+           "a path that begins with /; another host is not supported", HTTP,
+           unless=f"{HAPROXY}rewrite-target"),
+    Option(APP_ROOT, "app_root", path_rewrite.parse_app_root, "a path below /", HTTP),
     Option(HEALTH, "health", health.parse, health.EXPECTED, unless=f"{ROUTER}haproxy.health.check.interval"),
     Option(PROFILE, "server_profile", allowed_objects.parse_path, "a full path such as /Common/name",
            frozenset({"reencrypt"})),

@@ -33,6 +33,11 @@ def path(text: str) -> list[frozenset[Condition]]:
     return [frozenset({whole}), frozenset({below})]
 
 
+def root() -> frozenset[Condition]:
+    """Return the conditions for the path / alone."""
+    return frozenset({Condition("httpUri", "path", "equals", frozenset({"/"}), case_sensitive=True)})
+
+
 def covers(path_: str, other: str) -> bool:
     """True if the conditions of a Route path match every request for another path too."""
     prefix = "" if path_ == "/" else path_

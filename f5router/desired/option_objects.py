@@ -1,14 +1,16 @@
 """BIG-IP objects that the options of a Route need beside its pool and its Rules, and warnings about them."""
 
+from collections.abc import Iterable
+
 from f5router.admission import annotations
 from f5router.admission.admission import EvaluatedRoute
-from f5router.admission.route_options import HEALTH
-from f5router.desired import baseline, headers, limits, monitors, persistence, pools
+from f5router.admission.route_options import APP_ROOT, HEALTH
+from f5router.desired import baseline, headers, limits, match_conditions, monitors, persistence, pools
 from f5router.desired.pools import PoolSettings
-from f5router.model import health_checks, names
+from f5router.model import health_checks, names, priority
 from f5router.model.cluster import Route
 from f5router.model.device_facts import DeviceFacts
-from f5router.model.ltm import Object, Record, record_ref
+from f5router.model.ltm import Condition, Object, Record, Redirect, Rule, record_ref
 from f5router.model.objects import Ref
 from f5router.network import weights
 
@@ -59,12 +61,38 @@ def client_limits(folder: str, virtual: str, pool: str) -> tuple[list[Object], f
     return objects, frozenset({record, *(obj.ref for obj in objects)})
 
 
+def app_root(evaluated: EvaluatedRoute, admitted: Iterable[EvaluatedRoute], policy: str, host: Condition,
+             required: frozenset[Ref]) -> list[Object]:
+    """Build the Rule that redirects the path / of a Route which is served there, if it asks for that.
+
+    It goes before the Route's own Rules. A Route with the path / takes it from one without a path.
+
+    Args:
+        admitted: all Routes of the Host.
+        policy: full path.
+        required: what the Route's own Rules need.
+    """
+    route = evaluated.route
+    served = policy.endswith(names.SECURE_POLICY) or evaluated.insecure == "Allow"
+    others = (other.route.path == "/" for other in admitted if other.route.key != route.key)
+    if (not route.options.app_root or not served or evaluated.wildcard or route.path not in ("", "/")
+            or (route.path == "" and any(others))):
+        return []
+    return [Rule(policy, names.rule(route.key, match_conditions.MOST_PATHS), priority.priority_band("//"),
+                 match_conditions.root() | {host}, Redirect(route.options.app_root),
+                 extra_dependencies=required, hosts=frozenset({evaluated.host}))]
+
+
 def warnings(evaluated: EvaluatedRoute, config: baseline.BaselineSettings, facts: DeviceFacts) -> list[str]:
     """List the options of a Route that have no effect, or not the one that they have elsewhere."""
     route, termination = evaluated.route, evaluated.termination
     texts = [*route.option_problems, *weights.warnings(route), *annotations.warnings(route.unsupported)]
     if route.options.health and health_checks.of_path(route.options.health, route.path) is None:
         texts.append(f"metadata.annotations: {HEALTH} has no effect: no path in it is the Route's, or /")
+    if route.options.app_root and (evaluated.wildcard or route.path not in ("", "/")):
+        texts.append(f"metadata.annotations: {APP_ROOT} has no effect on a Route with a path or a wildcard")
+    if route.options.rewrite and route.options.rewrite.needs_path and not route.path:
+        texts.append("metadata.annotations: rewrite-target-url has no effect on a Route without a path")
     if pools.ignores_weights(route):
         texts.append("metadata.annotations: least-connections-node has no effect with weights, which it does "
                      "not know; the Services take turns")

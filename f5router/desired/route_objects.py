@@ -205,7 +205,7 @@ class _HostBuilder:
     def _any_rules(self, evaluated: EvaluatedRoute, policy: str) -> frozenset[Ref]:
         """Return all Rules that a Route may have in a policy, whatever its path."""
         return frozenset(rule_ref(self._full(policy), names.rule(evaluated.route.key, number))
-                         for number in range(match_conditions.MOST_PATHS))
+                         for number in range(match_conditions.MOST_PATHS + 1))
 
     def _exclusion(self, evaluated: EvaluatedRoute) -> Ref:
         """Add the record that excepts the Host from a wildcard which passes TLS through."""
@@ -305,6 +305,9 @@ class _HostBuilder:
                 self._full(policy), names.rule(evaluated.route.key, number), band, path_is | {host}, action,
                 extra_dependencies=frozenset(required), hosts=frozenset({self.host}), suffix=suffix,
             )))
+        if isinstance(action, Forward):
+            refs |= self._add_all(option_objects.app_root(
+                evaluated, self.admitted, self._full(policy), host, frozenset(required)))
         return refs
 
     def _taken_over(self) -> frozenset[Ref]:

@@ -24,7 +24,7 @@ def encode(options: RouteOptions, *, secure: bool, forwarded: str, path: str = "
     parts += [f"response.{action}" for action in options.response_actions]
     if secure and options.hsts:
         parts.append(f"hsts.{options.hsts.encode().hex()}")
-    if rewrite := options.rewrite:
+    if (rewrite := options.rewrite) and (path or not rewrite.needs_path):
         words = ["rewrite", path.encode().hex(), rewrite.target.encode().hex()]
         words += ["rest"] if rewrite.keeps_rest else []
         words += ["slash"] if rewrite.drops_slash else []

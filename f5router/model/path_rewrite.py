@@ -13,6 +13,9 @@ LONGEST = 1000
 TEXT = ("a path that begins with /, in printable ASCII without blanks, of at most 1000 characters, and with "
         "backslashes only before quotes, # and others that stand for themselves")
 
+URL_PATH = re.compile(rf"/[A-Za-z0-9/._~%&=+,:;@!*-]{{0,{LONGEST - 1}}}")
+"""Characters that have no meaning to a BIG-IP, and none in an address beyond its path."""
+
 _PATH = re.compile(rf"/[!-\[\]-~]{{0,{LONGEST - 1}}}")
 """Printable ASCII but the backslash, which HAProxy takes for the beginning of a group's number."""
 
@@ -26,6 +29,8 @@ class PathRewrite:
     """True if what follows the path of the Route goes on behind the target."""
     drops_slash: bool
     """True if a slash at the beginning of that is left out."""
+    needs_path: bool = False
+    """True if it has an effect on Routes with a path only."""
 
 
 def parse(text: str) -> PathRewrite:
@@ -40,6 +45,24 @@ def parse(text: str) -> PathRewrite:
     if _PATH.fullmatch(target) is None:
         raise ValueError(text)
     return PathRewrite(target, keeps_rest=not comment, drops_slash=text == "/")
+
+
+def parse_url(text: str) -> PathRewrite:
+    """Read a rewrite-target-url that is a path. Raises: ValueError.
+
+    The path of the Route becomes this one; a Route without a path is left alone. Source:
+    F5Networks/k8s-bigip-ctlr, pkg/resource: ProcessURLRewrite, ParseRewriteAction.
+    """
+    if _PATH.fullmatch(text) is None or not URL_PATH.fullmatch(text):
+        raise ValueError(text)
+    return PathRewrite(text, keeps_rest=True, drops_slash=text == "/", needs_path=True)
+
+
+def parse_app_root(text: str) -> str:
+    """Read a rewrite-app-root. Raises: ValueError: no path, or the root itself."""
+    if URL_PATH.fullmatch(text) is None or text.strip("/") == "" or text.startswith("//"):
+        raise ValueError(text)
+    return text
 
 
 def _until_comment(text: str) -> tuple[str, bool]:

@@ -36,6 +36,8 @@ class RouteOptions:
     """Header Strict-Transport-Security of responses over TLS."""
     rewrite: PathRewrite | None = None
     """Rewriting of the path of requests."""
+    app_root: str = ""
+    """Path to which requests for / are redirected."""
     server_profile: str = ""
     """Full path of the server SSL profile that it names."""
     verify_pods: bool | None = None

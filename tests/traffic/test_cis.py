@@ -171,3 +171,70 @@ def test_a_waf_policy(site, kind, admitted):
     site.converge(allowed_policies="/Common/strict=pay")
     assert site.admitted("shop", "a")["reason"] == "RouteNotAdmitted"
     assert not ask(site, kind).pod
+
+
+@pytest.mark.parametrize(("kind", "insecure"), [("", ""), ("edge", ""), ("edge", "Allow"), ("reencrypt", "")])
+def test_app_root(site, kind, insecure):
+    """The path / alone is redirected, wherever the Route is served."""
+    serve(site, kind, "10.1.1.1")
+    asking = annotated(kind, rewrite_app_root="/app/home")
+    if insecure:
+        asking["spec"]["tls"]["insecureEdgeTerminationPolicy"] = insecure
+    router = site.router()
+    site.apply(annotated(kind))
+    site.settle(router)
+    site.clear()
+    site.apply(asking)
+    site.settle(router)
+    assert site.admitted("shop", "a")["status"] == "True"
+    places = [(clients.python, site.https)] if kind else []
+    places += [(clients.plain, site.http)] if not kind or insecure else []
+    for ask_, address in places:
+        for path in ("/", "/?a=b"):
+            seen = ask_(address, NAME, path)
+            assert (seen.status, seen.location) == (302, "/app/home")
+        assert [ask_(address, NAME, path).status for path in ("/app/home", "/x", "//")] == [200] * 3
+    if kind and not insecure:
+        assert clients.plain(site.http, NAME).status == 503
+    del asking["metadata"]["annotations"]
+    site.apply(asking)
+    site.settle(router)
+    site.later()
+    site.settle(router)
+    assert [ask_(address, NAME, "/").status for ask_, address in places] == [200] * len(places)
+    router.close()
+
+
+def test_an_app_root_takes_nothing_from_another_route(site):
+    """Not from one with the path / either."""
+    serve(site, "", "10.1.1.1")
+    site.serve("api", "10.1.2.1")
+    other = manifests.route("b", host=NAME, service="api", path="/")
+    site.apply(annotated(rewrite_app_root="/app"), other)
+    assert site.converge() == []
+    assert clients.plain(site.http, NAME, "/").pod["pod"] == "api-10.1.2.1"
+
+
+@pytest.mark.parametrize(("target", "path", "asked", "got"), [
+    ("/new", "/old", "/old/x?q=1", "/new/x?q=1"), ("/new", "/old", "/old", "/new"),
+    ("/", "/old", "/old/x", "/x"), ("/", "/old", "/old", "/"), ("/new", "", "/old/x", "/old/x"),
+])
+def test_rewrite_target_url(site, target, path, asked, got):
+    serve(site, "", "10.1.1.1")
+    site.apply(annotated(path=path, rewrite_target_url=target))
+    assert site.converge() == []
+    seen = clients.plain(site.http, NAME, asked)
+    assert seen.pod["target"] == got
+    texts = [event["message"] for event in site.kube.list("Event", "shop")]
+    assert any("without a path" in text for text in texts) == (not path)
+
+
+@pytest.mark.parametrize("text", ["other.example.com/x", "http://o/", "x", "/x y", '/"', "/[exec]", "/$x"])
+def test_bad_rewrites_are_reported(site, text):
+    serve(site, "", "10.1.1.1")
+    site.apply(annotated(path="/old", rewrite_target_url=text, rewrite_app_root=text))
+    assert site.converge() == []
+    message = site.admitted("shop", "a")["message"]
+    assert "rewrite-target-url is" in message
+    assert "rewrite-app-root is" in message
+    assert clients.plain(site.http, NAME, "/old/x").status == 200

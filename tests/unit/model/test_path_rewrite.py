@@ -1,5 +1,7 @@
 """rewrite-target: what quotes, `#`, `%` and backslashes mean in a value."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,3 +51,25 @@ def test_every_target_is_that_of_haproxys_router(text):
     assert written.endswith(r"\1") == rewrite.keeps_rest
     literal = written.removesuffix(r"\1") if rewrite.keeps_rest else written
     assert literal.replace(r"'\''", "'").replace("%%", "%") == rewrite.target
+
+
+@pytest.mark.parametrize(("text", "slash"), [("/", True), ("/new", False), ("/a/b%20c", False)])
+def test_urls_of_container_ingress_services(text, slash):
+    assert path_rewrite.parse_url(text) == PathRewrite(
+        text, keeps_rest=True, drops_slash=slash, needs_path=True)
+
+
+@pytest.mark.parametrize("text", [
+    "", "x", "host/x", "http://host/x", "/x y", "/{", "/$x", "/[x]", "/\\1", "/#", "/x?y", "/" + "x" * 1000])
+def test_urls_that_are_not_supported(text):
+    with pytest.raises(ValueError, match=re.escape(text)):
+        path_rewrite.parse_url(text)
+    with pytest.raises(ValueError, match=re.escape(text)):
+        path_rewrite.parse_app_root(text)
+
+
+@pytest.mark.parametrize("text", ["/", "//", "//other.example.com", "///"])
+def test_roots_that_lead_nowhere(text):
+    """To themselves, or to another host."""
+    with pytest.raises(ValueError, match=re.escape(text)):
+        path_rewrite.parse_app_root(text)
