@@ -47,11 +47,16 @@ def parent(config: ClientTLSSettings) -> str:
 
 
 def checks(config: ClientTLSSettings) -> frozenset[Ref]:
-    """Return what must be in place before a request with TLS is led to pods."""
+    """Return what must be in place before a request with TLS is led to pods.
+
+    Without a profile that asks for certificates the iRule would refuse every request of a Route whose status
+    says that it is served.
+    """
     if not config.client_tls.client_certificates or config.https_virtual is None:
         return frozenset()
-    path = names.full_path(config.folder, names.CLIENT_CERTIFICATE_IRULE)
-    return frozenset({attachment_ref(config.https_virtual, "rules", path)})
+    attached = (("rules", names.CLIENT_CERTIFICATE_IRULE), ("profiles", names.DEFAULT_CLIENTSSL))
+    return frozenset(attachment_ref(config.https_virtual, kind, names.full_path(config.folder, name))
+                     for kind, name in attached)
 
 
 def _client_certificates(config: ClientTLSSettings, files: TLSFiles, virtual: str) -> list[Object]:

@@ -159,6 +159,8 @@ def test_what_a_device_refuses_lets_nobody_in(shop, files, refused):
         shop.bigip.inject("refuse", times=None, path=refused, method=method, status=400, message="no")
     assert shop.converge(mutual_tls_auth="required", **files) != []
     assert statuses(shop, None) == [0] * 3
+    assert [shop.admitted("shop", name)["reason"] for name in ("own", "default")] == ["DeviceRejected"] * 2
+    assert shop.admitted("shop", "through")["status"] == "True"
 
 
 def test_the_setting_goes(shop, files, good):
