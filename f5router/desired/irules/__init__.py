@@ -321,6 +321,7 @@ def limits_irule(folder: str) -> str:
 
     Records of openshift_limits_dg: a pool's full path with what client_limits.encode gives. A pool whose name
     ends in names.LIMITED fails closed. The other limits fail open: they keep load from pods, not strangers.
+    An error of the check is logged at most once in ten minutes for each TMM.
 
     LB_SELECTED is the event in which the pool is known on every TMOS version, however it was chosen: by a
     policy, by passthrough_irule, by LB::reselect. It comes before the pod is connected to, and again whenever

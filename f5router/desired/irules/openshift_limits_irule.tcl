@@ -45,7 +45,13 @@ when LB_SELECTED priority 100 {
             }
         }] } {
             if { $f5r_listed } {
-                log local0.err "f5router: clients of $f5r_pool cannot be checked; connection rejected"
+                # Once in ten minutes for each TMM: it may be so for every connection.
+                set f5r_now [clock seconds]
+                if { ![info exists static::f5router_unchecked]
+                        || $f5r_now - $static::f5router_unchecked >= 600 } {
+                    set static::f5router_unchecked $f5r_now
+                    log local0.err "f5router: clients of $f5r_pool cannot be checked; connection rejected"
+                }
             } else {
                 @UNCOUNTED@
             }

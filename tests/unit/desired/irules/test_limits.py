@@ -53,9 +53,18 @@ def test_nobody_gets_in_where_something_is_missing(tmm, groups):
 
 @pytest.mark.parametrize("fault", ["class", "IP::client_addr"])
 def test_nobody_gets_in_after_an_error(tmm, fault):
-    connection = select(tmm, POOL, faults=[fault])
-    assert connection.effects == (REJECT,)
+    connection = select(tmm, POOL, POOL, faults=[fault])
+    assert connection.effects == (REJECT, REJECT)
     assert len(connection.logs) == 1
+
+
+@pytest.mark.parametrize(("now", "logged"), [(1000, False), (1599, False), (1600, True)])
+def test_an_error_is_logged_once_in_ten_minutes(tmm, now, logged):
+    """The time of the last one is TMM's, for all connections; the fake has it for each of them."""
+    last = [("www.example.com", {"static::f5router_unchecked": "1000"})]
+    connection = select(tmm, POOL, faults=["class"], requests=last, now=now)
+    assert connection.effects == (REJECT,)
+    assert bool(connection.logs) is logged
 
 
 def test_each_choice_of_a_connection_is_judged(tmm):
