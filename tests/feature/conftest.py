@@ -24,6 +24,7 @@ from mocks.bigip import FakeBigIP
 from mocks.bigip.store import DiskFile
 from mocks.kube import FakeKube
 from tests import manifests
+from tests.feature.running import Running
 from tests.reference.full_build import snapshot_of
 from tests.waiting import DEADLINE_S, until
 
@@ -271,3 +272,17 @@ def make_lab(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
     """Fakes without anything, of any version and with any quirks."""
     with ExitStack() as stack:
         yield lambda **options: Lab(stack, tmp_path, **options)
+
+
+@pytest.fixture
+def running(lab: Lab) -> Iterator[Callable[..., Running]]:
+    """Start a router that runs; stopped at the end."""
+    routers: list[Running] = []
+
+    def start(**flags: str) -> Running:
+        routers.append(Running(lab, **flags))
+        return routers[-1]
+
+    yield start
+    for router in routers:
+        router.stop()

@@ -167,45 +167,30 @@ def test_what_somebody_else_changed_is_repaired(shop):
     assert list(records(shop).values()) == [path.rsplit("/", 1)[1]]
 
 
-def test_a_record_that_the_device_refuses_keeps_its_list(shop):
-    """Without the list that the record still names nobody would get in."""
+@pytest.mark.parametrize(("method", "path", "clients", "lasting"), [
+    pytest.param("PATCH", "openshift_limits_dg", "10.0.0.2", [{"10.0.0.2"}], id="a record"),
+    pytest.param("POST", "ltm/pool", None, [], id="the pool without a list"),
+])
+def test_what_the_device_refuses_keeps_record_list_and_irule(shop, method, path, clients, lasting):
+    """Nobody gets in by a record whose list is gone; the Rule that stays serves the clients of its list."""
     shop.apply(listed("a", "10.0.0.1"))
     router = shop.router()
     shop.settle(router)
     before = records(shop)
-    shop.bigip.inject("refuse", times=None, method="PATCH", path="openshift_limits_dg", status=400, code=400,
+    shop.bigip.inject("refuse", times=None, method=method, path=path, status=400, code=400,
                       message="01070734:3: Configuration error: refused")
-    shop.apply(listed("a", "10.0.0.2"))
-    shop.settle(router)
-    assert records(shop) == before
-    assert f"/Common/{next(iter(before.values()))}" in lists(shop)
-    shop.bigip.clear_faults()
-    shop.later()
-    shop.settle(router)
-    assert list(lists(shop).values()) == [{"10.0.0.2"}]
-    router.close()
-
-
-def test_a_rule_that_stays_keeps_its_record_and_the_irule(shop):
-    """The list is taken away and the pool without one is refused: the old one serves the listed clients."""
-    shop.apply(listed("a", "10.0.0.1"))
-    router = shop.router()
-    shop.settle(router)
-    before = records(shop)
-    shop.bigip.inject("refuse", times=None, method="POST", path="ltm/pool", status=400, code=400,
-                      message="01070734:3: Configuration error: refused")
-    shop.apply(listed("a", None))
+    shop.apply(listed("a", clients))
     for _ in range(3):
         shop.settle(router)
         shop.later()
     assert (records(shop), rules(shop)) == (before, {"/Common/ose-vserver"})
     assert f"/Common/{next(iter(before.values()))}" in lists(shop)
     shop.bigip.clear_faults()
-    shop.later()
-    shop.settle(router)
-    shop.later()
-    shop.settle(router)
-    assert (records(shop), lists(shop)) == ({}, {})
+    for _ in range(2):
+        shop.later()
+        shop.settle(router)
+    assert list(lists(shop).values()) == lasting
+    assert len(records(shop)) == len(lasting)
     router.close()
 
 

@@ -10,26 +10,13 @@ from f5router.app.once import converge
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTP, HTTPS
-from tests.feature.test_loop import Running, admitted, pool
+from tests.feature.running import Running
+from tests.feature.test_loop import admitted, pool
 from tests.waiting import DEADLINE_S, until
 
 ONE = identity()
 CERT = {"certificate": ONE.certificate, "key": ONE.key}
 PODS = {"10.1.1.1:8080", "10.1.1.2:8080"}
-
-
-@pytest.fixture
-def loop(lab):
-    """Start the running router; stopped at the end."""
-    loops: list[Running] = []
-
-    def start(**flags) -> Running:
-        loops.append(Running(lab, **flags))
-        return loops[-1]
-
-    yield start
-    for started in loops:
-        started.stop()
 
 
 def errors(caplog) -> list[str]:
@@ -42,10 +29,10 @@ def end_pauses(router: Running) -> None:
     router.router.signal.wake()
 
 
-def test_a_password_that_is_refused_and_then_accepted(lab, loop, caplog):
+def test_a_password_that_is_refused_and_then_accepted(lab, running, caplog):
     """One login in a while, one message, nothing of it in the statuses; then all is served."""
     lab.apply(manifests.route("a"))
-    router = loop(f5_password="the-new-password")
+    router = running(f5_password="the-new-password")
     router.wait(lambda: errors(caplog))
     lab.apply(manifests.route("b", host="b.com"))
     lab.converge_events(router.router, seen=("shop", "b"))
@@ -59,24 +46,24 @@ def test_a_password_that_is_refused_and_then_accepted(lab, loop, caplog):
     router.wait(lambda: admitted(lab, "a") == admitted(lab, "b") == "True")
 
 
-def test_a_device_that_comes_after_the_router(lab, loop, caplog):
+def test_a_device_that_comes_after_the_router(lab, running, caplog):
     lab.apply(manifests.route("a"))
     lab.bigip.stop()
-    router = loop(retry_s=0)
+    router = running(retry_s=0)
     router.wait(lambda: errors(caplog))
     assert lab.bigip.address in errors(caplog)[0]
     lab.bigip.start()
     router.wait(lambda: admitted(lab, "a") == "True")
 
 
-def test_a_device_that_answers_html(lab, loop, caplog):
+def test_a_device_that_answers_html(lab, running, caplog):
     """As a proxy or a starting Apache does: nothing is believed, nothing written, statuses stay."""
     lab.apply(manifests.route("a"))
     lab.converge()
     lab.clear()
     lab.bigip.inject("html-200", times=None)
     lab.apply(manifests.route("b", host="b.com"))
-    router = loop(retry_s=0)
+    router = running(retry_s=0)
     router.wait(lambda: errors(caplog))
     assert "the reply to the login holds no token" in errors(caplog)[0]
     assert lab.writes() == []
@@ -86,10 +73,10 @@ def test_a_device_that_answers_html(lab, loop, caplog):
     router.wait(lambda: admitted(lab, "b") == "True")
 
 
-def test_a_device_that_restarts_and_forgets(lab, loop):
+def test_a_device_that_restarts_and_forgets(lab, running):
     """Changes that were not saved are gone; the next reading finds out."""
     lab.apply(manifests.route("a"))
-    router = loop(f5_resync_interval="1s", f5_save_config="false")
+    router = running(f5_resync_interval="1s", f5_save_config="false")
     router.wait(lambda: admitted(lab, "a") == "True")
     lab.bigip.restart(lose_unsaved=True)
     router.wait(lambda: pool(lab) == PODS)

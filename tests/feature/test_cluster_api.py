@@ -9,24 +9,10 @@ from f5router.app import once
 from f5router.cli import preflight
 from mocks.kube import FakeKube
 from tests import manifests
-from tests.feature.test_loop import Running, admitted, pool
+from tests.feature.test_loop import admitted, pool
 
 NOT_SERVED = "does not serve routes of route.openshift.io/v1"
 GRANT = "grant it with: oc adm policy add-cluster-role-to-user system:router "
-
-
-@pytest.fixture
-def loop(lab):
-    """Start the running router on a lab; stopped at the end."""
-    loops: list[Running] = []
-
-    def start(**flags) -> Running:
-        loops.append(Running(lab, **flags))
-        return loops[-1]
-
-    yield start
-    for started in loops:
-        started.stop()
 
 
 @pytest.fixture
@@ -43,9 +29,9 @@ def errors(caplog, level: int = logging.ERROR) -> list[str]:
 
 
 @pytest.mark.parametrize("other_kube", [{"openshift": False}], indirect=True)
-def test_a_cluster_without_routes(lab, other_kube, loop, caplog):
+def test_a_cluster_without_routes(lab, other_kube, running, caplog):
     """Told once, nothing is written, and the router lives on."""
-    router = loop()
+    router = running()
     router.wait(lambda: errors(caplog))
     router.wait(lambda: sum("/routes" in entry.path for entry in other_kube.log) >= 3)
     (told,) = errors(caplog)
@@ -62,11 +48,11 @@ def test_one_pass_on_a_cluster_without_routes(lab, other_kube):
     assert lab.writes() == []
 
 
-def test_routes_that_are_forbidden(lab, loop, caplog):
+def test_routes_that_are_forbidden(lab, running, caplog):
     """One message with the command that grants the right; once it is granted all goes its way."""
     lab.apply(manifests.route("a"))
     lab.kube.forbid("routes")
-    router = loop()
+    router = running()
     router.wait(lambda: errors(caplog))
     router.wait(lambda: sum(entry.status == 403 for entry in lab.kube.log) >= 3)
     (told,) = errors(caplog)

@@ -5,7 +5,6 @@ import pytest
 from tests import manifests
 from tests.builders import identity
 from tests.feature.conftest import HTTPS
-from tests.feature.test_loop import running  # noqa: F401
 from tests.waiting import until
 
 OURS, FORMER = "/Common/openshift_default-client-ssl-profile", "/Common/clientssl-default"
@@ -104,20 +103,7 @@ def test_cut_off_at_any_write(shop, removing):
     while more:
         number += 1
         assert shop.converge(**before) == []
-        seen = []
-
-        def cut(entry, seen=seen, number=number) -> None:
-            seen.append(entry)
-            if len(seen) == number:
-                shop.bigip.inject("drop-request", times=None)
-
-        shop.bigip.on_write = cut
-        router = shop.router(retry_s=0.0, **after)
-        shop.converge(router)
-        router.close()
-        shop.bigip.on_write = None
-        shop.bigip.clear_faults()
-        more = len(seen) >= number
+        more = shop.break_off(number, **after)
         assert len(defaults(shop)) == 1
         assert shop.converge(**after) == []
         assert defaults(shop) == [FORMER if removing else OURS]
@@ -141,7 +127,7 @@ def test_no_client_ssl_profile_at_all(make_lab):
     assert any("a client SSL profile is missing" in reason for reason in reasons)
 
 
-def test_a_changed_file(shop, tmp_path, running):  # noqa: F811
+def test_a_changed_file(shop, tmp_path, running):
     """The new certificate is one update of the profile; a bad file changes nothing."""
     path = tmp_path / "default.pem"
     path.write_text(PEM)

@@ -5,7 +5,6 @@ import pytest
 from f5router.config.files import SERVICE_CA
 from tests import manifests
 from tests.builders import identity
-from tests.feature.test_loop import Running
 from tests.waiting import until
 
 CA, NEXT = identity(ca="Service CA").issuer, identity(ca="Next CA").issuer
@@ -23,19 +22,6 @@ def file(tmp_path):
     path = tmp_path / "service-ca.crt"
     path.write_text(CA)
     return path
-
-
-@pytest.fixture
-def running(lab):
-    loops = []
-
-    def start(**flags) -> Running:
-        loops.append(Running(lab, **flags))
-        return loops[-1]
-
-    yield start
-    for loop in loops:
-        loop.stop()
 
 
 def with_service_ca(lab, text: str | None) -> None:

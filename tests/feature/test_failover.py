@@ -11,7 +11,6 @@ from f5router.app.timing import SyncTiming
 from f5router.model.cluster import Key
 from mocks.bigip import FakeBigIP, unit
 from tests import manifests
-from tests.feature.test_loop import Running
 from tests.feature.test_monitor import Served
 from tests.waiting import DEADLINE_S, until
 
@@ -22,19 +21,6 @@ SUBJECT = "failover state of the BIG-IP"
 def each_write_asks(lab) -> None:
     """No answer is fresh enough for a second write, so that tests do not depend on speed."""
     lab.timing = replace(lab.timing, failover_fresh_s=0.0)
-
-
-@pytest.fixture
-def running(lab):
-    loops: list[Running] = []
-
-    def start(**flags):
-        loops.append(Running(lab, **flags))
-        return loops[0]
-
-    yield start
-    for loop in loops:
-        loop.stop()
 
 
 def told(caplog) -> list[str]:

@@ -4,25 +4,21 @@ import pytest
 
 from f5router.model.objects import Ref
 from tests import manifests
-from tests.feature.test_loop import Running, admitted, pool
+from tests.feature.test_loop import admitted, pool
 
 
 @pytest.fixture
-def loop(lab):
-    """A running router that serves Route a; what is held back is let go at the end."""
-    loops: list[Running] = []
-
-    def start(**flags) -> Running:
+def serving(lab, running):
+    """Start a router that serves Route a; what is held back is let go at the end."""
+    def start(**flags):
         lab.apply(manifests.route("a"))
-        loops.append(Running(lab, **flags))
-        loops[0].wait(lambda: admitted(lab, "a") == "True")
-        return loops[0]
+        router = running(**flags)
+        router.wait(lambda: admitted(lab, "a") == "True")
+        return router
 
     yield start
     lab.bigip.clear_faults()
     lab.bigip.release()
-    for started in loops:
-        started.stop()
 
 
 HELD = {
@@ -34,9 +30,9 @@ HELD = {
 
 
 @pytest.mark.parametrize("held", HELD)
-def test_members_are_programmed_while_a_request_hangs(lab, loop, held):
+def test_members_are_programmed_while_a_request_hangs(lab, serving, held):
     """A request of another tenant's Route; what waited comes when it is let go."""
-    router = loop()
+    router = serving()
     method, path = HELD[held]
     lab.bigip.inject("hold", method=method, path=path)
     lab.apply(*manifests.service("bank", "other", pods=("10.9.1.1",)),
@@ -50,9 +46,9 @@ def test_members_are_programmed_while_a_request_hangs(lab, loop, held):
     router.wait(lambda: lab.admitted("bank", "b").get("status") == "True")
 
 
-def test_members_are_programmed_while_the_device_is_read(lab, loop):
+def test_members_are_programmed_while_the_device_is_read(lab, serving):
     """An older reading does not undo them, nor what is known of them."""
-    router = loop(f5_resync_interval="1s")
+    router = serving(f5_resync_interval="1s")
     lab.bigip.inject("hold", method="GET", path="ltm/virtual/~Common~ose-vserver")
     router.wait(lambda: lab.bigip.faults.waiting == 0)
     lab.apply(manifests.endpoints("shop", "web", ("10.1.1.9",)))
@@ -67,9 +63,9 @@ def test_members_are_programmed_while_the_device_is_read(lab, loop):
     router.wait(lambda: pool(lab) == {"10.1.1.1:8080", "10.1.1.2:8080"})
 
 
-def test_a_pool_that_nobody_wants_any_more_follows_its_pods(lab, loop):
+def test_a_pool_that_nobody_wants_any_more_follows_its_pods(lab, serving):
     """Its Rule goes after what comes; until then requests may come to it."""
-    router = loop()
+    router = serving()
     lab.bigip.inject("hold", method="POST", path="/rules$")
     lab.kube.delete("Route", "shop", "a")
     lab.apply(*manifests.service("bank", "other", pods=("10.9.1.1",)),
@@ -96,10 +92,10 @@ def members(lab, path: str) -> set[str]:
 
 
 @pytest.fixture
-def hanging(lab, loop):
+def hanging(lab, serving):
     """A running router, with one write of a pool of another tenant under way that is not answered."""
     lab.apply(*bank("10.9.1.1"))
-    router = loop()
+    router = serving()
     router.wait(lambda: lab.admitted("bank", "b").get("status") == "True")
     lab.bigip.inject("hold", method="PATCH", path=BANK)
     lab.apply(manifests.endpoints("bank", "other", ("10.9.1.2",)))
@@ -149,9 +145,9 @@ def test_a_pool_whose_write_hangs_is_deleted_after_it(lab, hanging):
     hanging.wait(lambda: reconciler.device.observed == reconciler.engine.objects)
 
 
-def test_several_pools_of_one_tenant_hang(lab, loop):
+def test_several_pools_of_one_tenant_hang(lab, serving):
     """They do not take all requests that may be under way."""
-    router = loop()
+    router = serving()
     names = [f"s{number}" for number in range(6)]
     for name in names:
         lab.apply(*manifests.service("bank", name, pods=("10.9.1.1",)),

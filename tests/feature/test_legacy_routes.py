@@ -6,7 +6,8 @@ from click.testing import CliRunner
 from f5router.cli.main import main
 from mocks.kube import FakeKube
 from tests import manifests
-from tests.feature.test_loop import Running, pool
+from tests.feature.running import Running
+from tests.feature.test_loop import pool
 
 ROLE = [
     {"apiGroups": [""], "resources": ["routes", "endpoints"], "verbs": ["list", "watch"]},

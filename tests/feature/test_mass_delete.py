@@ -13,7 +13,6 @@ from f5router.model.errors import Unconfirmed
 from mocks.bigip import unit
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
-from tests.feature.test_loop import Running
 from tests.waiting import DEADLINE_S, until
 
 ROUTES = 30
@@ -52,18 +51,15 @@ def full(lab):
 
 
 @pytest.fixture
-def running(full):
-    loops: list[Running] = []
-
+def running(full, running):
+    """Start a router that runs, with its watches and its first reading; stopped at the end."""
     def start(**flags):
-        loops.append(Running(full, **flags))
-        loops[0].wait(lambda: full.kube.wait_for(lambda: len(full.kube.watches) >= 3))
-        loops[0].wait(lambda: loops[0].router.reconciler.loaded)
-        return loops[0]
+        router = running(**flags)
+        router.wait(lambda: full.kube.wait_for(lambda: len(full.kube.watches) >= 3))
+        router.wait(lambda: router.router.reconciler.loaded)
+        return router
 
-    yield start
-    for loop in loops:
-        loop.stop()
+    return start
 
 
 def empty_lists(kube, *kinds: str) -> list[dict]:

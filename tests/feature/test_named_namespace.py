@@ -8,7 +8,7 @@ import pytest
 from f5router.app import launch, once
 from f5router.cli import adopt, preflight
 from tests import manifests
-from tests.feature.test_loop import Running
+from tests.feature.running import Running
 
 
 @pytest.fixture

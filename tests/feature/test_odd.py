@@ -11,24 +11,10 @@ from f5router.icontrol.observe import observe
 from f5router.model.ltm import Pool
 from tests import manifests
 from tests.builders import identity
-from tests.feature.test_loop import Running, admitted, pool
+from tests.feature.test_loop import admitted, pool
 
 ONE = identity()
 CERT = {"certificate": ONE.certificate, "key": ONE.key}
-
-
-@pytest.fixture
-def loop(lab):
-    """Start the running router; stopped at the end."""
-    loops: list[Running] = []
-
-    def start(**flags) -> Running:
-        loops.append(Running(lab, **flags))
-        return loops[-1]
-
-    yield start
-    for started in loops:
-        started.stop()
 
 
 class Replies:
@@ -133,10 +119,10 @@ def test_a_profile_that_somebody_changed(lab, change):
     assert lab.writes() == []
 
 
-def test_a_fault_of_ours_ends_one_pass(lab, loop, caplog):
+def test_a_fault_of_ours_ends_one_pass(lab, running, caplog):
     """It is logged with its traceback; the next pass reads the device and goes on."""
     lab.apply(manifests.route("a"))
-    router = loop()
+    router = running()
     router.wait(lambda: admitted(lab, "a") == "True")
     device = router.router.reconciler.device
     faults, writer = iter([ValueError("not thought of")]), device.sender.writers[Pool.KIND]
@@ -155,11 +141,11 @@ def test_a_fault_of_ours_ends_one_pass(lab, loop, caplog):
     assert any(r.exc_info and "not thought of" in str(r.exc_info[1]) for r in caplog.records)
 
 
-def test_what_may_have_been_written_is_saved(lab, loop):
+def test_what_may_have_been_written_is_saved(lab, running):
     """The reply is lost: the next pass finds all in step, and still it is to be saved."""
     lab.timing = replace(lab.timing, settle_s=0.2)
     lab.apply(manifests.route("a"))
-    router = loop()
+    router = running()
     saves = lambda: sum(entry.path.endswith("sys/config") for entry in list(lab.bigip.log))  # noqa: E731
     router.wait(lambda: admitted(lab, "a") == "True" and saves() == 1)
     lab.bigip.inject("drop-reply", method="PATCH", path="ltm/pool")
@@ -168,23 +154,23 @@ def test_what_may_have_been_written_is_saved(lab, loop):
     assert pool(lab) == {"10.1.1.9:8080"}
 
 
-def test_a_new_router_saves_what_the_old_one_wrote(lab, loop):
+def test_a_new_router_saves_what_the_old_one_wrote(lab, running):
     """That one was killed before it did; a restart of the device would lose it."""
     lab.timing = replace(lab.timing, settle_s=0.2)
     lab.apply(manifests.route("a"))
     lab.converge(f5_save_config="false")
     lab.clear()
-    router = loop()
+    router = running()
     router.wait(lambda: any(entry.path.endswith("sys/config") for entry in list(lab.bigip.log)))
     assert lab.writes() == []
 
 
 @pytest.mark.parametrize("kind", ["", "edge"])
-def test_a_stop_in_the_middle_of_a_pass(lab, loop, kind):
+def test_a_stop_in_the_middle_of_a_pass(lab, running, kind):
     """After the requests under way, whatever is left to write; the next router goes on from there."""
     lab.apply(*(manifests.route(f"r{n}", host=f"r{n}.com", kind=kind, path=f"/{n}") for n in range(60)))
     lab.bigip.inject("delay", times=None, method="POST", path="ltm/(pool|policy)", seconds=0.2)
-    router = loop()
+    router = running()
     router.wait(lambda: len(lab.bigip.writes()) > 5)
     begun = len(lab.bigip.writes())
     router.stop()
@@ -197,10 +183,10 @@ def test_a_stop_in_the_middle_of_a_pass(lab, loop, kind):
     assert not [path for path in lab.paths("ltm/policy") if "Drafts" in path]
 
 
-def test_the_end_does_not_wait_for_a_device_that_hangs(lab, loop, caplog):
+def test_the_end_does_not_wait_for_a_device_that_hangs(lab, running, caplog):
     lab.timing = replace(lab.timing, exit_s=0.5)
     lab.apply(manifests.route("a"))
-    router = loop()
+    router = running()
     router.wait(lambda: admitted(lab, "a") == "True")
     lab.bigip.inject("hold", times=None, path="sys/config")
     router.stop()
@@ -210,11 +196,11 @@ def test_the_end_does_not_wait_for_a_device_that_hangs(lab, loop, caplog):
         lab.bigip.release()
 
 
-def test_no_thread_is_left(lab, loop, caplog):
+def test_no_thread_is_left(lab, running, caplog):
     """No thread of a router that ended goes on writing."""
     caplog.set_level(logging.WARNING)
     before = set(threading.enumerate())
-    router = loop()
+    router = running()
     lab.apply(manifests.route("a"))
     router.wait(lambda: admitted(lab, "a") == "True")
     router.stop()

@@ -3,7 +3,8 @@
 import logging
 
 from tests import manifests
-from tests.feature.test_loop import Running, pool
+from tests.feature.running import Running
+from tests.feature.test_loop import pool
 
 
 def told(caplog, *messages: str) -> list[str]:

@@ -5,27 +5,20 @@ from dataclasses import replace
 import pytest
 
 from tests import manifests
-from tests.feature.test_loop import Running, admitted, pool
+from tests.feature.running import Running
+from tests.feature.test_loop import admitted, pool
 from tests.waiting import until
 
 SAVE = "sys/config"
 
 
 @pytest.fixture
-def loop(lab):
+def loop(lab, running):
     """Start the running router, which saves soon; stopped at the end."""
     lab.timing = replace(lab.timing, settle_s=0.2, busy_s=0.05)
-    loops: list[Running] = []
-
-    def start(**flags) -> Running:
-        loops.append(Running(lab, **flags))
-        return loops[-1]
-
-    yield start
+    yield running
     lab.bigip.clear_faults()
     lab.bigip.release()
-    for started in loops:
-        started.stop()
 
 
 def saves(lab) -> int:

@@ -11,7 +11,6 @@ from f5router.model.cluster import Key
 from mocks.bigip.traffic import Request, decide
 from tests import manifests
 from tests.builders import identity
-from tests.feature.test_loop import Running
 from tests.waiting import DEADLINE_S, until
 
 ONE = identity()
@@ -44,19 +43,6 @@ def ours(lab) -> set[str]:
     rules = {item.name for item in lab.bigip.items("ltm/policy/rules")}
     paths = {path for kind in kinds for path in lab.paths(kind)} | rules | lab.pools()
     return {path for path in paths if "openshift_" in path}
-
-
-@pytest.fixture
-def running(lab):
-    loops: list[Running] = []
-
-    def start(**flags):
-        loops.append(Running(lab, **flags))
-        return loops[0]
-
-    yield start
-    for loop in loops:
-        loop.stop()
 
 
 @pytest.mark.parametrize(("flags", "enter", "leave"), [

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tests import manifests
-from tests.feature.test_loop import Running
+from tests.feature.running import Running
 from tests.waiting import DEADLINE_S, until
 
 

@@ -157,20 +157,7 @@ def test_cut_off_at_any_write(shop):
     while more and number < 40:
         number += 1
         after = flags[number % 2]
-        seen = []
-
-        def cut(entry, seen=seen, number=number) -> None:
-            seen.append(entry)
-            if len(seen) == number:
-                shop.bigip.inject("drop-request", times=None)
-
-        shop.bigip.on_write = cut
-        router = shop.router(retry_s=0.0, **after)
-        shop.converge(router)
-        router.close()
-        shop.bigip.on_write = None
-        shop.bigip.clear_faults()
-        more = number < 3 or len(seen) >= number
+        more = shop.break_off(number, **after) or number < 3
         assert len(defaults(shop)) == 1
         assert len(attached(shop)) == len(HOSTS) + 1
         assert shop.converge(**after) == []

@@ -11,7 +11,7 @@ from mocks.bigip.dataplane.pods import Pod
 from tests import manifests
 from tests.builders import Identity, identity
 from tests.feature.conftest import Lab
-from tests.feature.test_loop import Running
+from tests.feature.running import Running
 
 HTTP, HTTPS = "/Common/ose-vserver", "/Common/https-ose-vserver"
 DEFAULT = identity("default.example.com", ca="Default CA", algorithm="rsa")
