@@ -7,6 +7,8 @@ process of these tests' own environment, and paths of mounts are replaced by fol
 """
 
 import base64
+import copy
+import functools
 import json
 import random
 import re
@@ -56,6 +58,11 @@ main(prog_name="f5router")
 
 def documents(*, vxlan: bool = False) -> list[dict]:
     """Every object of docs/deploy; with vxlan the lines that are for it are no comments."""
+    return copy.deepcopy(_parsed(vxlan))
+
+
+@functools.cache
+def _parsed(vxlan: bool) -> list[dict]:
     texts = [path.read_text() for path in FILES]
     if vxlan:
         texts = [COMMENTED.sub(r"\1\2", text) for text in texts]

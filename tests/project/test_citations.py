@@ -1,5 +1,6 @@
 """Whoever reads a citation can follow it: the reference page has the heading, the world has the source."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ UNKNOWN = re.compile(r"haproxy[-]parity|f5[-]router\.md|bigip[-]rest\.md|\bshare
 """Notes of the authors, which readers do not have."""
 
 
+@functools.cache
 def texts() -> dict[str, str]:
     """Path and text of what the project keeps; recordings are texts of others."""
     below = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))
@@ -28,9 +30,6 @@ def texts() -> dict[str, str]:
         if path.is_file() and (path.suffix in KINDS or path.name in ("Makefile", "Containerfile"))
         and not path.is_relative_to(ROOT / "tests/recordings")
     }
-
-
-TEXTS = texts()
 
 
 def flat(text: str) -> str:
@@ -62,7 +61,7 @@ def test_forms_of_citations(text, codes):
 
 
 def test_only_sources_that_a_reader_has():
-    assert [(name, line) for name, text in TEXTS.items()
+    assert [(name, line) for name, text in texts().items()
             for line in text.splitlines() if UNKNOWN.search(line)] == []
 
 
@@ -70,8 +69,8 @@ def test_a_code_says_where_its_heading_is():
     """B4 alone says nothing to a reader."""
     own = {PAGE.relative_to(ROOT).as_posix(), Path(__file__).relative_to(ROOT).as_posix()}
     bare = []
-    for name in TEXTS.keys() - own:
-        left = LINK.sub("", CITED.sub("", flat(TEXTS[name])))
+    for name in texts().keys() - own:
+        left = LINK.sub("", CITED.sub("", flat(texts()[name])))
         bare += [(name, left[max(0, match.start() - 40):match.end()]) for match in BARE.finditer(left)]
     assert bare == []
 
@@ -79,9 +78,9 @@ def test_a_code_says_where_its_heading_is():
 def test_every_citation_has_a_heading():
     here = Path(__file__).relative_to(ROOT).as_posix()
     known = headings()
-    for name in TEXTS.keys() - {here}:
-        assert cited(TEXTS[name]) <= known.keys(), name
-        for code, anchor in LINK.findall(TEXTS[name]):
+    for name in texts().keys() - {here}:
+        assert cited(texts()[name]) <= known.keys(), name
+        for code, anchor in LINK.findall(texts()[name]):
             assert known.get(code) == anchor, (name, code)
 
 
@@ -89,8 +88,8 @@ def test_every_heading_is_cited():
     """The page holds what the code relies on, and nothing else."""
     own = (PAGE.relative_to(ROOT).as_posix(), Path(__file__).relative_to(ROOT).as_posix())
     codes: set[str] = set()
-    for name in TEXTS.keys() - set(own):
-        codes |= cited(TEXTS[name]) | {code for code, _ in LINK.findall(TEXTS[name])}
+    for name in texts().keys() - set(own):
+        codes |= cited(texts()[name]) | {code for code, _ in LINK.findall(texts()[name])}
     assert headings().keys() - codes == set()
 
 

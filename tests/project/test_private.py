@@ -1,6 +1,7 @@
 """Tests use what is public: nothing that begins with an underscore, except of their own classes."""
 
 import ast
+import functools
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,16 +39,20 @@ def patches(tree: ast.AST) -> list[str]:
             if ast.unparse(call.args[0]).split(".")[0].strip("'") in {*ours, *PACKAGES}]
 
 
-TREES = {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in (ROOT / "tests").rglob("*.py")}
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    """Syntax trees of all tests by path; not made where tests are only collected."""
+    paths = (ROOT / "tests").rglob("*.py")
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
 
 
 def test_no_test_uses_private_names():
-    assert [f"{path}:{name}" for path, tree in TREES.items() for name in private_reads(tree)] == []
+    assert [f"{path}:{name}" for path, tree in trees().items() for name in private_reads(tree)] == []
 
 
 def test_no_test_patches_our_code():
     """Times and bounds are arguments: what is patched from outside is invisible where it is used."""
-    assert [f"{path}:{patch}" for path, tree in TREES.items() for patch in patches(tree)] == []
+    assert [f"{path}:{patch}" for path, tree in trees().items() for patch in patches(tree)] == []
 
 
 EXAMPLE = """

@@ -265,31 +265,32 @@ def test_ssh_needs_a_key(env):
 
 
 GOOD_KEYS = {
-    "rsa pem": pem(rsa.generate_private_key(65537, 2048), PrivateFormat.TraditionalOpenSSL),
-    "ec pkcs8": pem(ec.generate_private_key(ec.SECP256R1())),
-    "ed25519 openssh": KEY,
-    "ed25519 pkcs8": pem(ED25519),
+    "rsa pem": lambda: pem(rsa.generate_private_key(65537, 2048), PrivateFormat.TraditionalOpenSSL),
+    "ec pkcs8": lambda: pem(ec.generate_private_key(ec.SECP256R1())),
+    "ed25519 openssh": lambda: KEY,
+    "ed25519 pkcs8": lambda: pem(ED25519),
 }
 BAD_KEYS = {
-    "empty": "", "text": "not a key",
-    "cut": KEY[:80],
-    "passphrase": pem(ED25519, encryption=BestAvailableEncryption(b"x")),
-    "openssh passphrase": pem(ED25519, PrivateFormat.OpenSSH, BestAvailableEncryption(b"x")),
-    "dsa": pem(dsa.generate_private_key(1024)),
-    "forbidden": PermissionError(13, "Permission denied"),
+    "empty": lambda: "", "text": lambda: "not a key",
+    "cut": lambda: KEY[:80],
+    "passphrase": lambda: pem(ED25519, encryption=BestAvailableEncryption(b"x")),
+    "openssh passphrase": lambda: pem(ED25519, PrivateFormat.OpenSSH, BestAvailableEncryption(b"x")),
+    "dsa": lambda: pem(dsa.generate_private_key(1024)),
+    "forbidden": lambda: PermissionError(13, "Permission denied"),
 }
+"""Functions: some keys take long, and each process of the tests would make all of them."""
 
 
-@pytest.mark.parametrize("text", GOOD_KEYS.values(), ids=GOOD_KEYS)
-def test_private_key(text):
+@pytest.mark.parametrize("make", GOOD_KEYS.values(), ids=GOOD_KEYS)
+def test_private_key(make):
     """The kinds and forms that icontrol.ssh reads."""
-    assert config({}, files(key=text), f5_private_key="/key").ssh.private_key == "/key"
+    assert config({}, files(key=make()), f5_private_key="/key").ssh.private_key == "/key"
 
 
-@pytest.mark.parametrize("text", BAD_KEYS.values(), ids=BAD_KEYS)
-def test_bad_private_key(text):
+@pytest.mark.parametrize("make", BAD_KEYS.values(), ids=BAD_KEYS)
+def test_bad_private_key(make):
     """A key that is there and cannot be used is a problem that tells nothing of it."""
-    (problem,) = problems({}, files(key=text), f5_private_key="/key")
+    (problem,) = problems({}, files(key=make()), f5_private_key="/key")
     assert problem.startswith("--f5-private-key / ROUTER_EXTERNAL_HOST_PRIVKEY: ")
     assert "\n" not in problem
     assert "BEGIN" not in problem
